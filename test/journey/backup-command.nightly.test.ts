@@ -1,4 +1,4 @@
-/** `npm run backup`: out of one deployment, and into another. */
+/** `npm run backup`: a backup of one deployment is downloaded and restored into another. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ async function deploy(name: string): Promise<Deployment> {
   return one;
 }
 
-/** What the command says. */
+/** Runs one command of `npm run backup` and returns the lines that it says. */
 async function command({ url }: Pick<Deployment, "url">, args: string[], keys = [KEY]) {
   const lines: string[] = [];
   const signal = new AbortController().signal;
@@ -80,7 +80,7 @@ beforeAll(async () => {
   waiting = await create();
 });
 
-test("brings a backup out, again only what is missing, and checks it", async () => {
+test("the backup command downloads a backup, again only what is missing, and checks it", async () => {
   expect(await command(from, ["list"])).toBe("There is no backup yet.");
   const starting = command(from, ["start"]);
   const ticks = setInterval(() => void from.scheduled(), 100);
@@ -109,7 +109,7 @@ test("brings a backup out, again only what is missing, and checks it", async () 
   await writeFile(join(copy, part), before);
 });
 
-test("mixes no two backups in one folder", async () => {
+test("the backup command mixes no two backups in one folder", async () => {
   const summary = join(copy, "backup.json");
   const before = await readFile(summary, "utf8");
   const id = crypto.randomUUID();
@@ -120,7 +120,7 @@ test("mixes no two backups in one folder", async () => {
   await writeFile(summary, before);
 });
 
-test("brings it into an empty deployment, and only into one", async () => {
+test("the backup command restores a backup into an empty deployment, and only into one", async () => {
   await expect(command(from, ["restore", await newest()])).rejects.toThrow("empty deployment");
   const into = await deploy("into");
   const said = await command(into, ["restore", copy]);
@@ -138,7 +138,7 @@ test("brings it into an empty deployment, and only into one", async () => {
   });
 });
 
-test("uploads nothing to a deployment that somebody uses", async () => {
+test("the backup command uploads nothing to a deployment that somebody uses", async () => {
   const other = await deploy("other");
   const operator = new Client(other.url, LOCAL.operatorToken);
   await operator.call(user, "POST", "/operator/users", { body: { username: "bob" } });
@@ -146,7 +146,7 @@ test("uploads nothing to a deployment that somebody uses", async () => {
   expect(await command(other, ["list"])).toBe("There is no backup yet.");
 });
 
-test("says what it needs", async () => {
+test("the backup command says which arguments it needs", async () => {
   await expect(command(from, ["restore"])).rejects.toThrow("npm run backup -- COMMAND");
   await expect(command(from, ["download", crypto.randomUUID()])).rejects.toThrow(
     "There is no backup",

@@ -1,4 +1,4 @@
-/** The lines that the playground shows, run as they stand against a server that looks at what it gets. */
+/** The samples that the playground shows, run unchanged against a server that checks its requests. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { newCompatibilities } from "../../src/protocol/model.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Of curl those flags that are used: not every machine has it. */
+/** A replacement for `curl` with only the flags that the samples use: some machines have no curl. */
 const CURL = `#!${process.execPath}
 import { openAsBlob, writeFileSync } from "node:fs";
 const [flag, url, ...rest] = process.argv.slice(2);
@@ -71,7 +71,7 @@ const ANSWERS: Record<string, [type: string, body: string]> = {
       ["status", { status: "started" }],
       ["output", "Off "],
       ["output", ["with"]],
-      // In JSON as they are, and ends of lines to JavaScript alone.
+      // U+2028 and U+2029 stand unescaped in JSON, and end a line only in JavaScript.
       ["output", "his\u2028head\u2029"],
       ["done", {}],
     ),
@@ -108,7 +108,7 @@ const ANSWERS: Record<string, [type: string, body: string]> = {
   "/v1/vendora/audio/speech": ["audio/wav", "a sound"],
   "/v1/vendora/audio/transcriptions": ["application/json", '{"text":"Off with"}'],
 };
-/** The Anthropic client asks below a `/v1` of its own. */
+/** The Anthropic client adds `/v1` to its base URL. */
 ANSWERS["/v1/vendorb/v1/messages"] = ANSWERS["/v1/vendorb/messages"] ?? ["", ""];
 
 interface Got {
@@ -131,7 +131,7 @@ const server = http.createServer(async (request, response) => {
   response.writeHead(path in ANSWERS ? 200 : 404, { "content-type": answerType }).end(answer);
 });
 
-/** Of a form its texts, with the texts of its files. */
+/** Parses the body of a request. A form becomes its texts, with the texts of its files. */
 async function bodyOf(type: string, sent: Buffer): Promise<Json> {
   if (!type.startsWith("multipart/")) return JSON.parse(sent.toString());
   const form = await new Response(new Uint8Array(sent), {
@@ -147,7 +147,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "auspex-calls-"));
   await writeFile(join(folder, "package.json"), '{"type": "module"}');
   await writeFile(join(folder, "curl"), CURL, { mode: 0o755 });
-  // The clients are found from where the samples are run.
+  // Node finds the clients' packages from the folder that the samples run in.
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
   await writeFile(join(folder, "picture.png"), "my picture");
   await writeFile(join(folder, "speech.wav"), "my speech");
@@ -178,7 +178,7 @@ function codeOf(id: string, run: Partial<SampleOptions>): string {
   return codeSamples(all).find((call) => call.id === id)?.code ?? "";
 }
 
-/** Runs it as its reader would. @returns what it prints, and what the server got */
+/** Runs a sample as a reader of the playground would. @returns what it prints, and what the server got */
 async function outcome(
   id: string,
   run: Partial<SampleOptions>,
@@ -220,7 +220,7 @@ function commandFor(id: string, code: string): [string, ...string[]] {
   return [process.execPath, "--input-type=module", "-e", code];
 }
 
-/** What a shell, or a reader of JavaScript, might take for something of its own. */
+/** Inputs with characters that a shell or JavaScript could take for its own syntax. */
 const NASTY: { [name: string]: Json } = JSON.parse(
   JSON.stringify({
     quotes: `it's "quoted" \\' '' \\\\ \\n`,
@@ -233,7 +233,7 @@ const NASTY: { [name: string]: Json } = JSON.parse(
 );
 
 describe("a line for the shell", () => {
-  test("sends the input as it is", async () => {
+  test("the curl sample sends the input as it is", async () => {
     const { printed, got } = await outcome("predictions-curl", { version: 3, input: NASTY });
     expect(got).toEqual({
       path: "/v1/predictions",
@@ -245,7 +245,7 @@ describe("a line for the shell", () => {
     expect(printed).toContain('event: output\ndata: "Off "');
   });
 
-  test("sends any text as it is", async () => {
+  test("the curl sample sends any text as it is", async () => {
     const texts = fc.sample(fc.string({ unit: "binary" }), 300);
     const { got } = await outcome("predictions-curl", { input: { texts } });
     expect(got.body).toEqual({ model: "demo/it", input: { texts }, stream: true });
@@ -253,7 +253,7 @@ describe("a line for the shell", () => {
 });
 
 describe("JavaScript", () => {
-  test("sends the input as it is, and prints what streams", async () => {
+  test("the JavaScript sample sends the input as it is, and prints the streamed output", async () => {
     const { printed, got } = await outcome("predictions-js", { version: 3, input: NASTY });
     expect(got).toMatchObject({ path: "/v1/predictions", authorization: "Bearer aus_test" });
     expect(got.body).toEqual({ model: "demo/it:3", input: NASTY, stream: true });
@@ -262,14 +262,14 @@ describe("JavaScript", () => {
 });
 
 describe("Python", () => {
-  test("sends the input as it is, and prints what streams", async () => {
+  test("the Python sample sends the input as it is, and prints the streamed output", async () => {
     const { printed, got } = await outcome("predictions-python", { version: 3, input: NASTY });
     expect(got).toMatchObject({ path: "/v1/predictions", authorization: "Bearer aus_test" });
     expect(got.body).toEqual({ model: "demo/it:3", input: NASTY, stream: true });
     expect(printed).toBe('Off ["with"]\nhis\u2028head\u2029');
   });
 
-  test("says why a call is refused", async () => {
+  test("the Python sample says why a call is refused", async () => {
     const code = codeOf("predictions-python", {}).replace("/v1/predictions", "/v1/nowhere");
     const env = { PATH: process.env.PATH, AUSPEX_TOKEN: "aus_test" };
     const child = spawn("python3", ["-c", code], { env });
@@ -325,7 +325,7 @@ const asTexts = (body: object) =>
 const SPEECH_INPUT = { text: "Hello", voice: "low", pitch: 2 };
 const SPEECH = { model: "demo/it", input: "Hello", voice: "low", response_format: "wav", pitch: 2 };
 
-test("official clients in JavaScript", async () => {
+test("samples for the official clients in JavaScript send the right calls", async () => {
   const embeddings: Inputs = { input: ["cat", "kitten"] };
   const { printed, got } = await outcomes([
     ...ROUND.map(([id, input]) => codeOf(`${id}-js`, { input })),
@@ -350,7 +350,7 @@ test("official clients in JavaScript", async () => {
   expect(await readFile(join(folder, "picture-1.png"), "utf8")).toBe("a picture");
 });
 
-test("pictures and sounds in a shell", async () => {
+test("curl samples for pictures and sounds send the right bodies and save the files", async () => {
   const body = { ...IMAGE, response_format: "url" };
   const made = await outcome("images-curl", { input: IMAGE_INPUT });
   expect(made).toMatchObject({ printed: PICTURES, got: { body } });
@@ -365,8 +365,8 @@ test("pictures and sounds in a shell", async () => {
 });
 
 /**
- * Python's clients are no packages of Debian's: the samples are read by Python itself, which gives the
- * arguments of the call.
+ * A Python program that parses a sample and prints the arguments of its call. Debian has no packages of the
+ * Python clients, so the samples cannot run.
  */
 const READ_CALLS = `
 import ast, json, sys

@@ -1,4 +1,4 @@
-/** Lives that are cancelled: by a call, or by the creator's own wait. */
+/** Predictions that are canceled by a call, or because their creator's wait has elapsed. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { USERNAME } from "./support/access.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it("is cancelled at once while it waits for a runner, and never runs", async () => {
+it("a prediction that waits for a runner is canceled at once, and never runs", async () => {
   const watch = await world.create("gated", { before: ["never"] });
   expect(await world.cancel(watch.id)).toBe(202);
   await endOf(world, watch, "canceled");
@@ -25,7 +25,7 @@ it("is cancelled at once while it waits for a runner, and never runs", async () 
   expect(runner.processes("gated")).toEqual([]);
 });
 
-it("is cancelled at once while its container starts, which goes on and serves the next prediction", async () => {
+it("a prediction whose container starts is canceled at once; the container serves the next prediction", async () => {
   const watch = await world.create("slow", {});
   await watch.until(({ data }) => JSON.stringify(data).includes("loading weights"));
   const loading = runner.processes("slow");
@@ -39,7 +39,7 @@ it("is cancelled at once while its container starts, which goes on and serves th
   expect(runner.processes("slow")).toEqual(loading);
 });
 
-it("is cancelled while it runs; a model that obeys keeps its container", async () => {
+it("a running prediction is canceled; a model that obeys keeps its container", async () => {
   const watch = await world.create("sums", { numbers: [1], mode: "slow", seconds: 60 });
   await watch.first("logs");
   const before = runner.processes("sums");
@@ -50,7 +50,7 @@ it("is cancelled while it runs; a model that obeys keeps its container", async (
   expect(runner.processes("sums")).toEqual(before);
 });
 
-it("kills the container of a model that does not obey", async () => {
+it("a cancel kills the container of a model that does not obey", async () => {
   const input = { numbers: [1], mode: "slow", seconds: 60, ignore_cancel: true };
   const watch = await world.create("sums", input);
   await watch.first("logs");
@@ -59,7 +59,7 @@ it("kills the container of a model that does not obey", async () => {
   expect(runner.processes("sums")).toEqual([]);
 });
 
-it("keeps what a cancelled stream has brought", async () => {
+it("a canceled stream keeps the output that it has brought", async () => {
   const watch = await world.create("gated", { before: ["a", "b"] });
   await watch.until(({ event, data }) => event === "output" && data === "b");
   expect(await world.cancel(watch.id)).toBe(202);
@@ -67,7 +67,7 @@ it("keeps what a cancelled stream has brought", async () => {
   expect(full.output).toEqual(["a", "b"]);
 });
 
-it("ends one way when a cancel meets the end of the run", async () => {
+it("a prediction ends one way when a cancel meets the end of the run", async () => {
   const inputs = [0, 1, 2, 3].map((n) => ({ before: ["a"], gate: `race${n}`, after: ["b"] }));
   const watches = await Promise.all(inputs.map((input) => world.create("gated", input)));
   await Promise.all(watches.map((watch) => watch.first("output")));
@@ -86,7 +86,7 @@ it("ends one way when a cancel meets the end of the run", async () => {
   );
 });
 
-it("goes on when the wait elapses", async () => {
+it("a prediction goes on when its creator's wait elapses", async () => {
   const response = await create({ gate: "patience", after: ["late"] }, "wait=1");
   expect(response.status).toBe(202);
   expect(response.headers.get("preference-applied")).toBe("wait=1");
@@ -97,7 +97,7 @@ it("goes on when the wait elapses", async () => {
   expect(full.output).toEqual(["late"]);
 });
 
-it("is cancelled when the wait elapses and its creator said so", async () => {
+it("a prediction created with `wait=1, cancel` is canceled when the wait elapses", async () => {
   const response = await create({ before: ["early"] }, "wait=1, cancel");
   expect(response.headers.get("preference-applied")).toBe("wait=1, cancel");
   const { id } = predictionWithIO.parse(await response.json());

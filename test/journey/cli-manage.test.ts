@@ -1,4 +1,7 @@
-/** What `auspex` lists, sets and deletes, against a real deployment. How it asks and what it prints: test/cli/commands. */
+/**
+ * The commands of `auspex` that list, set and delete, against a real deployment. test/cli/commands covers
+ * their questions and their output.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -39,7 +42,7 @@ const refused = async (...args: string[]) => {
   return ended.err;
 };
 
-it("lists tags, and removes one", async () => {
+it("`auspex tags` lists tags, and removes one", async () => {
   const latest = { tag: "latest", digest };
   expect(await told("tags", "ada/story")).toEqual([latest, { tag: "second", digest }]);
   expect(await told("tags", "ada/story", "--limit", "1")).toEqual([latest]);
@@ -49,10 +52,10 @@ it("lists tags, and removes one", async () => {
   expect(await refused("tags", "delete", "ada/story:second", "--yes")).toMatch(/has no tag second/);
 });
 
-it("sets variables, lists them all, and deletes one", async () => {
+it("`auspex variables` sets variables, lists them all, and deletes one", async () => {
   const set = await home.run(["variables", "set", "ada/story", "HF_TOKEN"], { input: "hf_secret" });
   expect(set).toEqual({ code: 0, out: "Set HF_TOKEN for ada/story.\n", err: "" });
-  // More than a page of the list has.
+  // 55 variables are more than one page of the list.
   const others = Array.from({ length: 55 }, (_, n) => `OTHER_${String(n).padStart(2, "0")}`);
   for (const name of others)
     await world.client.fetch("PUT", `/models/ada/story/variables/${name}`, {
@@ -70,7 +73,7 @@ it("sets variables, lists them all, and deletes one", async () => {
   expect(await refused("variables", "bob/none")).toContain("'bob/none' was not found");
 });
 
-it("keeps an image that versions need, or did, and says until when", async () => {
+it("`auspex tags delete` keeps an image that versions need or needed, and says until when", async () => {
   const image = ["tags", "delete", `ada/story@${digest}`, "--yes"];
   expect(await refused(...image)).toMatch(
     /needed by versions 2, 1 of .* Delete the versions first/,
@@ -83,14 +86,14 @@ it("keeps an image that versions need, or did, and says until when", async () =>
   expect(await refused(...image)).toMatch(/may still need .* Delete it after 20\S+ \S+ UTC/);
 });
 
-it("deletes a model", async () => {
+it("`auspex models delete` deletes a model", async () => {
   expect(await ran("models", "delete", "ada/story", "--yes")).toBe("Deleted ada/story.\n");
   expect(await refused("tags", "ada/story")).toContain("There is no image ada/story");
   const again = await refused("models", "delete", "ada/story", "--yes", "--json");
   expect(JSON.parse(again)).toMatchObject({ error: { status: 404, exit_code: 1 } });
 });
 
-it("lists hardware, with prices if there are any", async () => {
+it("`auspex hardware` lists hardware, with prices if there are any", async () => {
   expect(await ran("hardware")).toMatch(/^CLASS +NAME +GPUS +CPUS +RAM\ncpu /);
   const l40s = { name: "NVIDIA L40S", gpus: 2, ram_per_gpu_gb: 48, cpus: 16, price_per_hour: 0.8 };
   await world.operator.fetch("PUT", "/operator/hardware/l40s", { body: l40s });

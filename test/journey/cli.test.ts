@@ -1,4 +1,4 @@
-/** `auspex` as one calls it, against a real deployment: login, run, and what reads. */
+/** `auspex` from the command line, against a real deployment: login, run, and the commands that read. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ afterAll(async () => {
   await world.close();
 });
 
-it("login keeps a token that is valid, for its owner's eyes and its own deployment only", async () => {
+it("`auspex login` keeps a valid token, readable by its owner only, and for its own deployment only", async () => {
   const { url, token } = world.access;
   const fresh = new Home();
   const before = await fresh.run(["models"]);
@@ -49,7 +49,7 @@ it("login keeps a token that is valid, for its owner's eyes and its own deployme
   fresh.remove();
 });
 
-it("run streams a text, and nothing else is on standard output", async () => {
+it("`auspex run` streams a text, and nothing else is on standard output", async () => {
   const inputs = ["prompt=The Queen", "seed=1", "max_tokens=20", "delay_ms=0"];
   const { code, out, err } = await home.run(["run", "ada/story", ...inputs]);
   expect(code, err).toBe(0);
@@ -61,7 +61,7 @@ it("run streams a text, and nothing else is on standard output", async () => {
   expect(err).toMatch(/Waiting for a runner\n(.*\n)*.* succeeded in [\d.]+ s\n$/);
 });
 
-it("run --json has the whole prediction; a chat's text is text", async () => {
+it("`auspex run --json` prints the whole prediction; the output of a chat is text", async () => {
   const sums = ["run", "ada/sums", "numbers=[1, 2.5]", "operation=mean", "--json"];
   const { out } = await home.run(sums);
   expect(JSON.parse(out)).toMatchObject({
@@ -75,7 +75,7 @@ it("run --json has the whole prediction; a chat's text is text", async () => {
   expect(chat.out).toMatch(/^[^{}]{20,}\n$/);
 });
 
-it("run uploads a file and saves one", async () => {
+it("`auspex run` uploads a file and saves one", async () => {
   const folder = join(home.folder, "pictures");
   const colours = { dark: "#102030", light: "#f0e0d0", width: 200 };
   const inputs = Object.entries(colours).map(([name, value]) => `${name}=${value}`);
@@ -88,7 +88,7 @@ it("run uploads a file and saves one", async () => {
   expect(made).toEqual(await duotone(readFileSync(SAMPLE), colours));
 });
 
-it("a run that fails says why and ends with 1; an input that cannot be is told before it runs", async () => {
+it("a run that fails says why and ends with 1; an invalid input is refused before the run", async () => {
   const failed = await home.run(["run", "ada/sums", "numbers:=[1]", "mode=fail"]);
   expect(failed).toMatchObject({ code: 1, out: "", err: expect.stringMatching(/\nauspex: .+\n$/) });
   const asJson = await home.run(["run", "ada/sums", "numbers:=[1]", "mode=fail", "--json", "-q"]);
@@ -107,7 +107,7 @@ it("a run that fails says why and ends with 1; an input that cannot be is told b
   expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining("auspex: ") });
 });
 
-it("Ctrl+C cancels what runs", async () => {
+it("Ctrl+C cancels the running prediction", async () => {
   const run = home.start(["run", "ada/sums", "numbers:=[1]", "mode=slow", "seconds=60"]);
   await run.says(/wait|slow|Running/i);
   run.child.kill("SIGINT");
@@ -118,7 +118,7 @@ it("Ctrl+C cancels what runs", async () => {
   expect(await world.get(id)).toMatchObject({ status: "canceled" });
 });
 
-it("what nobody reads any more is canceled, too", async () => {
+it("`auspex run` cancels a prediction whose output nobody reads any more", async () => {
   const run = "run ada/story prompt=Alice max_tokens=2000";
   const piped = `node src/cli/main.ts ${run} | head -c 5; echo ":\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", piped], {
@@ -129,7 +129,7 @@ it("what nobody reads any more is canceled, too", async () => {
   expect(stderr).toMatch(/auspex: Canceled [0-9a-f-]{36}\.\n$/);
 });
 
-it("what runs detached is listed, read, and canceled", async () => {
+it("a prediction that runs detached is listed, read, and canceled", async () => {
   const { out } = await home.run([
     "run",
     "ada/sums",
@@ -159,7 +159,7 @@ it("what runs detached is listed, read, and canceled", async () => {
   expect((await home.run(["versions", "ada/sums:1"])).out).toContain("First version");
 });
 
-it("npx runs what the deployment serves", async () => {
+it("npx runs the package that the deployment serves", async () => {
   const address = `${world.access.url}/auspex.tgz`;
   const environment = { ...home.environment, npm_config_registry: "http://127.0.0.1:9/" };
   const npx = (...args: string[]) =>

@@ -1,4 +1,4 @@
-/** What the commands of package.json say to whoever calls them wrongly. */
+/** Usage and error messages of the commands of package.json. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { runScript } from "./deploy/support/script.ts";
 const ADDRESS = "http://127.0.0.1:1";
 const OPERATOR_TOKEN = "of-nobody";
 
-/** How each begins its usage, and mistakes with what is said of them. */
+/** The first line of each command's usage, and mistakes with the message that each causes. */
 const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: string][]][] = [
   [
     "src/dev/start.ts",
@@ -75,13 +75,13 @@ test("npm start -- --docker begins nothing without Docker", async () => {
   expect(output).not.toContain("Building");
 });
 
-test("a deployment that does not answer, or refuses, is told in words", async () => {
+test("`npm run verify` reports a deployment that does not answer, or refuses, in words", async () => {
   const { code, output } = await runScript("src/dev/verify/main.ts", [ADDRESS], { OPERATOR_TOKEN });
   expect(code).toBe(1);
   expect(output).toMatch(/The deployment was not reached: .*Check its address and your network\./);
 });
 
-test("one state is not for two deployments", async () => {
+test("two deployments cannot share one state folder", async () => {
   const folder = mkdtempSync(join(tmpdir(), "auspex-claim-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   claimState(folder);

@@ -1,4 +1,7 @@
-/** Clients that disconnect in the middle of a request, over TCP, leave nothing of the isolate taken and no row behind. */
+/**
+ * Clients that disconnect in the middle of a request, over TCP: the isolate gets its memory and places back,
+ * and no row stays.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
@@ -22,15 +25,18 @@ vi.setConfig({ testTimeout: 300_000 });
 const MIB = 1024 * 1024;
 const TIMES = sized(20, 100);
 const MAX_STREAMS = 4;
-/** Connections that stand at the same time. */
+/** Open connections at the same time. */
 const AT_ONCE = 20;
-/** What was held and is not given back lapses after 15 s: what is free sooner was given back. */
+/** A hold that nobody gives back lapses after 15 s; one that is free within 10 s was given back. */
 const SOON_MS = 10_000;
 
 let folder: string;
 let deployment: Deployment;
 let user: Seed;
-/** What stands before workerd under `npm start`: a client that leaves is gone for workerd at once. */
+/**
+ * The relay that `npm start` puts before workerd. workerd notices at once when a client of the relay
+ * disconnects.
+ */
 let relay: Relay;
 
 beforeAll(async () => {
@@ -57,7 +63,7 @@ interface Cut {
   isChunked?: boolean;
 }
 
-/** Parts of a body that have been sent when the connection ends. */
+/** For each stage of a cut: how many bytes of a body of this length are sent before the connection ends. */
 const STAGES: ((length: number) => number)[] = [
   () => 0,
   () => 1,
@@ -66,7 +72,7 @@ const STAGES: ((length: number) => number)[] = [
   (length) => length,
 ];
 
-/** Sends so much of a body. @returns ends the connection */
+/** Sends the first bytes of a body. @returns a function that ends the connection */
 function begun({ method, path, headers, body, isChunked = false }: Cut, bytes: number) {
   const { hostname, port, host } = new URL(relay.url);
   const head = {
@@ -94,7 +100,7 @@ function begun({ method, path, headers, body, isChunked = false }: Cut, bytes: n
   return { done, end: () => socket.destroy() };
 }
 
-/** Cuts so many of these requests at each stage: half of them while they are read, half of them at once. */
+/** Cuts `times` of these requests at each stage: half of them while they are read, half of them at once. */
 async function cutAll(times: number, make: (n: number) => Cut | Promise<Cut>): Promise<void> {
   for (const stage of STAGES)
     for (let n = 0; n < times; n += AT_ONCE) {
@@ -104,7 +110,7 @@ async function cutAll(times: number, make: (n: number) => Cut | Promise<Cut>): P
       const open = cuts.map((cut) => begun(cut, stage(cut.body.byteLength)));
       for (const { end } of open.filter((_, i) => i % 2 === 0)) end();
       await Promise.all(open.map(({ done }) => done));
-      // By the time that this is answered the Worker has read what has come.
+      // The Worker has read the bytes that came before this request once it answers it.
       await call("GET", "/v2/");
       for (const { end } of open) end();
     }
@@ -169,7 +175,7 @@ async function soon<T>(act: () => Promise<T>): Promise<T> {
   return result;
 }
 
-test("uploads without a length that are cut leave the room for others", async () => {
+test("uploads without a length that are cut free their memory for others", async () => {
   const locations = await Promise.all(Array.from({ length: 5 }, begin));
   await cutAll(TIMES, (n) => ({
     method: "PATCH",
@@ -187,7 +193,7 @@ test("uploads without a length that are cut leave the room for others", async ()
   await noRows();
 });
 
-test("uploads that are cut whole leave no rows", async () => {
+test("uploads that are cut as a whole leave no rows", async () => {
   const bytes = randomBytes(100_000);
   await cutAll(TIMES, () => ({
     method: "POST",
@@ -204,7 +210,7 @@ test("uploads that are cut whole leave no rows", async () => {
   await noRows();
 });
 
-test("an upload that was begun for nobody counts for 10 minutes at most", async () => {
+test("an upload whose beginning was cut counts for 10 minutes at most", async () => {
   const beginning = { method: "POST", path: UPLOADS, body: new Uint8Array() };
   for (const { done, end } of Array.from({ length: TIMES }, () => begun(beginning, 0))) {
     await done;
@@ -213,7 +219,7 @@ test("an upload that was begun for nobody counts for 10 minutes at most", async 
   await noRows(() => deployment.scheduled(new Date(Date.now() + 11 * 60_000)));
 });
 
-test("JSON bodies and forms that are cut leave the room for others", async () => {
+test("JSON bodies and forms that are cut free their memory for others", async () => {
   const json = Buffer.from(JSON.stringify({ input: { text: "x".repeat(500_000) } }));
   const boundary = "boundary-of-the-form";
   const form = Buffer.concat([
@@ -279,7 +285,7 @@ test("waiting requests whose clients leave do not count any more", async () => {
   const body = Buffer.from(JSON.stringify({ model: `${USERNAME}/hello`, input: {} }));
   const headers = { "content-type": "application/json", prefer: "wait=60" };
   const waiting = { method: "POST", path: "/v1/predictions", headers, body };
-  // One that has a place waits, and leaves it again.
+  // A request that gets a place waits for its prediction, and its timeout frees the place again.
   const another = () =>
     call("POST", "/v1/predictions", { headers, body, signal: AbortSignal.timeout(1_000) });
   for (let round = 0; round < TIMES / MAX_STREAMS; round++) {

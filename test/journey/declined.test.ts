@@ -1,4 +1,4 @@
-/** Jobs that a runner has no place for, though its pool thought so: they run elsewhere, or later. */
+/** Jobs that a runner declines although its pool expected room: they run elsewhere, or later. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { GpuWorld } from "./support/gpus.ts";
 import type { Runner } from "./support/runner.ts";
@@ -13,8 +13,8 @@ afterEach(() => gpus.world.retireAll());
 afterAll(() => gpus.world.close());
 
 /**
- * A box whose four GPUs are free, but not all of its memory: a container without GPUs has a quarter.
- * The pool counts GPUs, and hands it a job for all four.
+ * Creates a box with four free GPUs whose memory is partly taken: a container without GPUs has a quarter. The
+ * pool counts only GPUs, and hands the box a job for all four.
  */
 async function declined(): Promise<{ box: Runner; narrow: Watch; wide: Watch }> {
   const box = await gpus.box("declines", { gpus: 4 });
@@ -25,7 +25,7 @@ async function declined(): Promise<{ box: Runner; narrow: Watch; wide: Watch }> 
   return { box, narrow, wide };
 }
 
-it("run elsewhere, at their first attempt for all that their caller sees", async () => {
+it("declined jobs run elsewhere, and their caller sees only one attempt", async () => {
   const { box, narrow, wide } = await declined();
   await gpus.box("other", { gpus: 4 });
   await gpus.succeeds(wide, 4);
@@ -38,7 +38,7 @@ it("run elsewhere, at their first attempt for all that their caller sees", async
   await gpus.succeeds(narrow, 0);
 });
 
-it("run there as soon as it has room", async () => {
+it("declined jobs run on the same box as soon as it has room", async () => {
   const { box, narrow, wide } = await declined();
   box.open("none", "open");
   await gpus.succeeds(narrow, 0);

@@ -1,4 +1,6 @@
-/** The core of the journeys on real containers, from the examples' own Dockerfiles, pulled by digest. */
+/**
+ * The core of the journeys on real containers, built from the examples' own Dockerfiles and pulled by digest.
+ */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -29,7 +31,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
   let registry: Registry;
   let world: World;
   let runner: Runner;
-  /** Greets with what a file says that is not in the image. */
+  /** The image of a model whose greeting is in a file outside of the image. */
   let greeter: Pushed;
 
   beforeAll(async () => {
@@ -59,21 +61,21 @@ describe.runIf(dockerIsUp)("in containers", () => {
     }
   });
 
-  it("pulls, starts and runs", async () => {
+  it("a container is pulled and started, and runs a prediction", async () => {
     const watch = await world.create("hello", { name: "Ada" });
     const full = await endOf(world, watch, "succeeded");
     expect(full.output).toBe("Hello, Ada!");
     expect(JSON.stringify(watch.dataOf("setup"))).toMatch(/pulling.*starting.*ready/);
   });
 
-  it("streams", async () => {
+  it("a container streams its output", async () => {
     const watch = await world.create("story", { max_tokens: 40, seed: 7, delay_ms: 5 });
     const full = await endOf(world, watch, "succeeded");
     expect(full.output).toEqual(watch.dataOf("output"));
     expect(full.output).toHaveLength(40);
   });
 
-  it("reads an upload and gives a picture", async () => {
+  it("a container reads an upload and outputs a picture", async () => {
     const image = await uploadFile(world.client, SAMPLE);
     const colours = { dark: "#001122", light: "#ffeedd", width: 120 };
     const watch = await world.create("duotone", { image, ...colours });
@@ -83,7 +85,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(made).toEqual(await duotone(await readFile(SAMPLE), colours));
   });
 
-  it("chats and embeds, with servers that speak the convention of the official client", async () => {
+  it("containers with an OpenAI-compatible server chat and embed", async () => {
     const { openai } = vendoraOf(world.access);
     const stream = openai.chat.completions.stream({
       model: `${USERNAME}/scribe`,
@@ -104,11 +106,11 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(cosine(king, queen)).toBeGreaterThan(cosine(king, cat));
   });
 
-  it("finds the weights that its version names, before its server starts", async () => {
+  it("a container finds the weights that its version names before its server starts", async () => {
     const path = `/models/${USERNAME}/hello`;
     const { latest_version } = await world.client.call(model, "GET", path);
     const file = join(world.folder, "greeting.txt");
-    // Two ranges.
+    // The file is over 8 MiB, so it is fetched in two ranges.
     await writeFile(file, `Good morning${" ".repeat(9 * 1024 ** 2)}`);
     const weights = [{ target: GREETING, file: await uploadFile(world.client, file) }];
     const publish = (digest: string | undefined, configuration: object) =>
@@ -129,7 +131,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     await publish(latest_version?.container_image_digest, latest_version?.configuration ?? {});
   });
 
-  it("has the variables in its environment that its version names", async () => {
+  it("a container has the variables in its environment that its version names", async () => {
     const path = `/models/${USERNAME}/hello`;
     const { latest_version } = await world.client.call(model, "GET", path);
     const body = { value: 'lines\nof "quoted" $HOME 🔑=' };
@@ -144,9 +146,9 @@ describe.runIf(dockerIsUp)("in containers", () => {
     });
     await endOf(world, await world.create("hello", { name: "Ada" }), "succeeded");
     const label = `label=auspex.runner=${runner.name}`;
-    // The last one: without the variable it is another container.
+    // `docker ps` lists the newest container first. The one without the variable is another container.
     const [container = ""] = (await docker("ps", "--quiet", "--filter", label)).split("\n");
-    // The model's own process: what Docker itself starts or shows has none of them.
+    // Process 1 is the model's own; Docker's processes have none of its variables.
     const environment = (await docker("exec", container, "cat", "/proc/1/environ")).split("\0");
     expect(environment).toContain(`GREETING=${body.value}`);
     expect(environment.join()).not.toContain("UNSET");
@@ -154,19 +156,19 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(await docker("inspect", container)).not.toContain("GREETING");
   });
 
-  it("tells what the model raised", async () => {
+  it("a failed prediction has the message of the exception that the model raised", async () => {
     const watch = await world.create("sums", { numbers: [1], mode: "fail" });
     const { error } = await endOf(world, watch, "failed");
     expect(error).toMatchObject({ source: "external", message: "Told to fail" });
   });
 
-  it("tells the last words of a container that crashes", async () => {
+  it("a failed prediction has the last log lines of a container that crashed", async () => {
     const watch = await world.create("sums", { numbers: [1], mode: "crash" });
     const { error } = await endOf(world, watch, "failed");
     expect(error?.message).toMatch(/exited with code 1:\n[\s\S]*Told to crash/);
   });
 
-  it("kills the container of a model that does not obey a cancel", async () => {
+  it("a cancel kills the container of a model that does not obey", async () => {
     const input = { numbers: [1], mode: "slow", seconds: 60, ignore_cancel: true };
     const watch = await world.create("sums", input);
     await watch.first("logs");
@@ -175,7 +177,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(await containersOf(runner, `${USERNAME}/sums`)).toEqual([]);
   });
 
-  it("runs again elsewhere when its runner is killed, whose next life sweeps what was left", async () => {
+  it("a prediction runs again elsewhere when its runner is killed, whose next process sweeps the leftovers", async () => {
     const watch = await world.create("sums", { numbers: [1, 2], mode: "slow", seconds: 1 });
     await watch.first("logs");
     const killed = runner;
@@ -191,7 +193,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(await networksOf(killed)).toEqual([]);
   });
 
-  it("finishes where its runner drains although the next one has started, which waits", async () => {
+  it("a prediction finishes on its draining runner although the next runner has started, which waits", async () => {
     const watch = await world.create("sums", { numbers: [1, 2], mode: "slow", seconds: 4 });
     await watch.first("logs");
     const draining = runner;
@@ -205,7 +207,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     await world.retire(draining);
   });
 
-  it("fails when its runner is killed after output was seen", async () => {
+  it("a prediction fails when its runner is killed after output was seen", async () => {
     const watch = await world.create("story", { max_tokens: 500, delay_ms: 50 });
     await watch.first("output");
     const killed = runner;
@@ -216,7 +218,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(await containersOf(killed)).toEqual([]);
   });
 
-  it("leaves no container and no network behind when the runner ends", async () => {
+  it("a runner leaves no container and no network behind when it ends", async () => {
     await endOf(world, await world.create("hello", {}), "succeeded");
     expect(await containersOf(runner)).not.toEqual([]);
     await world.retire(runner);
@@ -225,7 +227,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
   });
 });
 
-/** Of vectors of unit length. */
+/** The cosine of two vectors of unit length. */
 const cosine = (a: number[] = [], b: number[] = []) =>
   a.reduce((sum, value, n) => sum + value * (b[n] ?? 0), 0);
 

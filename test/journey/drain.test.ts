@@ -1,4 +1,4 @@
-/** Runners that take no more work: told to stop, or drained by an operator. */
+/** Runners that take no more work: stopped by a signal, or drained by an operator. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
@@ -6,13 +6,14 @@ import { World } from "./support/world.ts";
 let world: World;
 
 beforeAll(async () => {
-  // Whoever leaves takes its poll along: a job that is handed to nobody would fail these tests.
+  // A runner that stops also ends its poll. A job handed to an abandoned poll would wait the whole 60 s, and
+  // fail these tests.
   world = await World.open({ variables: { CONNECT_SECONDS: "60" } });
 });
 afterEach(() => world.retireAll());
 afterAll(() => world.close());
 
-it("finishes what runs and hands back what has not begun when a runner is told to stop", {
+it("a runner that is stopped finishes what runs and hands back what has not begun", {
   timeout: 30_000,
 }, async () => {
   const first = await world.runner("first");
@@ -34,7 +35,7 @@ it("finishes what runs and hands back what has not begun when a runner is told t
   await world.retire(first);
 });
 
-it("takes no more work while an operator drains it, and takes it again", {
+it("a runner takes no more work while an operator drains it, and takes it again", {
   timeout: 30_000,
 }, async () => {
   const first = await world.runner("first", { slots: 8 });

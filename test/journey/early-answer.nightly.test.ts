@@ -1,4 +1,4 @@
-/** Bodies that are answered before they are read: whoever sends one hears why, as with `npm start`. */
+/** Bodies that are refused before they are read: their sender gets the reason, as with `npm start`. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -25,7 +25,7 @@ describe.each([
   ["too large", () => world.access.token, 413],
   ["of nobody", () => "aus_nobodys", 401],
 ])("a body that is %s", (_, token, status) => {
-  test("is answered to curl", async () => {
+  test("curl gets the refusal", async () => {
     const curl = promisify(execFile)("curl", [
       ...["-sS", `${url}/v1/predictions`, "-o", "/dev/null", "-w", "%{http_code}"],
       ...["-H", `Authorization: Bearer ${token()}`, "-H", "Content-Type: application/json"],
@@ -35,7 +35,7 @@ describe.each([
     expect((await curl).stdout).toBe(String(status));
   });
 
-  test("is answered to fetch", async () => {
+  test("fetch gets the refusal", async () => {
     const answer = await fetch(`${url}/v1/predictions`, {
       method: "POST",
       headers: { authorization: `Bearer ${token()}`, "content-type": "application/json" },
@@ -44,14 +44,14 @@ describe.each([
     expect(answer.status).toBe(status);
   });
 
-  test("is answered to the official client", async () => {
+  test("the official client gets the refusal", async () => {
     const openai = new OpenAI({ baseURL: `${url}/v1/vendora`, apiKey: token(), maxRetries: 0 });
     const messages = [{ role: "user" as const, content: "x".repeat(20 * MIB) }];
     const call = openai.chat.completions.create({ model: "ada/scribe", messages });
     await expect(call).rejects.toMatchObject({ status });
   });
 
-  test("is answered to who sends all of it before listening", async () => {
+  test("a sender that reads only after the whole body gets the refusal", async () => {
     const { hostname: host, port } = new URL(url);
     const socket = connect({ host, port: Number(port), allowHalfOpen: true });
     const body = Buffer.from(large());

@@ -1,4 +1,4 @@
-/** Lives that end in a failure: of the model, of its container, of a deadline. */
+/** Predictions that fail: by the model, by its container, or by a deadline. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
@@ -20,18 +20,18 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it("fails when no runner takes it in time", async () => {
+it("a prediction fails when no runner takes it in time", async () => {
   const full = await endOf(world, await world.create("hello", {}), "failed");
   expect(full.error).toMatchObject({
     source: "internal",
     message: `No runner with hardware 'cpu' took it within ${QUEUE_SECONDS} s.`,
   });
   expect(full.setup_time).toBeNull();
-  // Nobody runs it later.
+  // The failed prediction does not run when a runner comes later.
   runner = await world.runner("one", { slots: 8 });
 });
 
-it("tells what the model raised, and keeps its container", async () => {
+it("a failed prediction has the model's message, and the container is kept", async () => {
   const watch = await world.create("sums", { numbers: [1], mode: "fail" });
   const full = await endOf(world, watch, "failed");
   expect(full.error).toMatchObject({ source: "external", message: "Told to fail" });
@@ -42,7 +42,7 @@ it("tells what the model raised, and keeps its container", async () => {
   expect(runner.processes("sums")).toEqual(before);
 });
 
-it("tells the last words of a container that crashes, and has a new one for the next", async () => {
+it("a crashed container's last log lines are in the error, and the next prediction gets a new container", async () => {
   const watch = await world.create("sums", { numbers: [1], mode: "crash" });
   const { error } = await endOf(world, watch, "failed");
   expect(error?.source).toBe("external");
@@ -54,7 +54,7 @@ it.for([
   ["wrong id", "another prediction's state"],
   ["garbage", "something other than the state of a prediction"],
   ["huge", "larger than the limit of 16777216 bytes"],
-])("does not believe a container that lies: %s", async ([lie, words]) => {
+])("a prediction fails when its container lies: %s", async ([lie, words]) => {
   const { error, output } = await endOf(world, await world.create("liar", { lie }), "failed");
   expect(error).toMatchObject({
     source: "external",
@@ -64,7 +64,7 @@ it.for([
   await runner.rests("liar");
 });
 
-it("tells the logs of a setup that fails", async () => {
+it("a failed prediction has the logs of a setup that fails", async () => {
   const watch = await world.create("broken", {});
   const { error } = await endOf(world, watch, "failed");
   expect(error?.source).toBe("external");
@@ -73,14 +73,14 @@ it("tells the logs of a setup that fails", async () => {
   await runner.rests("broken");
 });
 
-it.concurrent("ends a run at its deadline, with its container", async () => {
+it.concurrent("a run ends at its deadline, with its container", async () => {
   const { error } = await endOf(world, await world.create("hasty", {}), "failed");
   const message = "The model did not finish within 1 s.";
   expect(error).toMatchObject({ source: "external", message });
   await runner.rests("hasty");
 });
 
-it.concurrent("ends a setup at its deadline, with its container", async () => {
+it.concurrent("a setup ends at its deadline, with its container", async () => {
   const watch = await world.create("slow", {});
   const { error } = await endOf(world, watch, "failed");
   const message = `The container was not ready within ${SETUP_SECONDS} s.`;

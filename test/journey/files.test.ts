@@ -1,4 +1,4 @@
-/** Files, the whole way: an upload goes into a model that reads it, and what it makes comes out. */
+/** Files from end to end: a model reads an upload, and its output is a file. */
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { upload } from "../../src/protocol/upload.ts";
@@ -17,7 +17,7 @@ afterAll(() => world.close());
 
 const uploadSample = () => uploadFile(world.client, SAMPLE);
 
-it("an upload becomes a picture that the model has made of it", async () => {
+it("a model makes a picture of an upload", async () => {
   const colours = { dark: "#102030", light: "#f0e0d0", width: 200 };
   const watch = await world.create("duotone", { image: await uploadSample(), ...colours });
   const { output } = await endOf(world, watch, "succeeded");
@@ -38,21 +38,21 @@ it("the output of one run is the input of another", async () => {
   expect((await pixelsOf(Buffer.from(await answer.arrayBuffer()))).width).toBe(50);
 });
 
-it("a data URI is taken as it is", async () => {
+it("a data URI is accepted as an input", async () => {
   const image = `data:image/jpeg;base64,${(await readFile(SAMPLE)).toString("base64")}`;
   const watch = await world.create("duotone", { image, width: 64 });
   const { output } = await endOf(world, watch, "succeeded");
   expect((await fetch(String(output))).status).toBe(200);
 });
 
-it("an address that is not public fails the prediction, and says which input it was", async () => {
+it("an address that is not public fails the prediction, and the error names the input", async () => {
   const watch = await world.create("duotone", { image: "https://169.254.169.254/latest/meta" });
   const { error } = await endOf(world, watch, "failed");
   expect(error).toMatchObject({ source: "external" });
   expect(error?.message).toMatch(/^input\.image: .*169\.254\.169\.254/);
 });
 
-it("what is no picture fails with the model's words", async () => {
+it("an input that is no picture fails with the model's words", async () => {
   const image = `data:text/plain;base64,${Buffer.from("no picture").toString("base64")}`;
   const { error } = await endOf(world, await world.create("duotone", { image }), "failed");
   expect(error).toMatchObject({ source: "external" });

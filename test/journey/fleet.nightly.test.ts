@@ -1,9 +1,9 @@
-/** Many predictions over several runners, of which some are killed. */
+/** Many predictions on several runners, some of which are killed. */
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
 
-/** A machine that does something else besides takes its time to start a process. */
+/** Patience with a busy machine, which starts a process slowly. */
 const BUSY = { timeout: 10_000 };
 
 let world: World;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => world.retireAll());
 afterAll(() => world.close());
 
-it("brings twenty predictions to their ends over three runners of which two are killed", async () => {
+it("twenty predictions reach their ends on three runners of which two are killed", async () => {
   const slots = { slots: 3 };
   const [first, second] = await Promise.all([
     world.runner("first", slots),
@@ -36,7 +36,7 @@ it("brings twenty predictions to their ends over three runners of which two are 
     const { status, error } = await world.get(watch.id);
     const full = await endOf(world, watch, status);
     if (n % 4 !== 3) expect(full).toMatchObject({ status: "succeeded", output: { result: n } });
-    // What has begun to answer is not told twice.
+    // A prediction that has begun to answer fails instead of answering twice.
     else if (status === "failed") expect(error?.source).toBe("internal");
     else expect(full.output).toEqual(watch.dataOf("output"));
   }

@@ -1,4 +1,4 @@
-/** The document as others use it: linted, and made into clients that compile and call. */
+/** The OpenAPI document is linted, and generated clients compile and call a deployment. */
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const CLIENTS = join(ROOT, "test/clients");
 const GENERATED = join(CLIENTS, "use/generated");
 const DOCUMENT = join(GENERATED, "openapi.json");
-/** Nothing but the machine is asked. */
+/** Redocly's telemetry is off: nothing outside this machine is called. */
 const env = { ...process.env, REDOCLY_TELEMETRY: "off" };
 
 let world: World;
@@ -30,7 +30,7 @@ afterAll(() => world.close());
 
 const node = (...args: string[]) => run(process.execPath, args, { cwd: CLIENTS, env });
 
-test("spectral has no error, and redocly nothing at all", async () => {
+test("spectral reports no error in the document, and redocly nothing at all", async () => {
   expect((await node("lint.mjs", DOCUMENT)).stdout).toBe("");
 });
 

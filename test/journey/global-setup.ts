@@ -1,4 +1,4 @@
-/** Builds the Worker, and prepares a state, once for all that stand on a real deployment. */
+/** Builds the Worker and prepares a state, once for all projects that use a real deployment. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,9 @@ declare module "vitest" {
   }
 }
 
-/** Each project calls it; what one has provided for the whole run is there for the next. */
+/**
+ * Vitest calls this setup once for each project. A value that one project has provided is there for the next.
+ */
 export default async function setup({ vitest }: TestProject) {
   if ("worker" in vitest.getProvidedContext()) return;
   if (!browserIsThere) console.log("There is no Chromium: the tests in a browser are left out.");

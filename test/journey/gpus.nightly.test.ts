@@ -1,13 +1,13 @@
-/** Boxes with several GPUs: each container has its own, whatever else is started beside it. */
+/** Boxes with several GPUs: each container has its own, whatever else starts there. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { Client } from "../../src/dev/client.ts";
 import { seed } from "../../src/dev/seed.ts";
 import { expectNoneTwice, GpuWorld } from "./support/gpus.ts";
 
-/** Until a box is kept for a job that needs several GPUs, s. */
+/** Seconds before a box is kept for a job that needs several GPUs. */
 const RESERVE_SECONDS = 1;
 
-/** Of five models for two GPUs. */
+/** Five models that share two GPUs. */
 const MODELS = ["m0", "m1", "m2", "m3", "m4"];
 
 let gpus: GpuWorld;
@@ -28,7 +28,7 @@ afterAll(() => gpus.world.close());
 const times = <T>(count: number, make: (n: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => make(n)));
 
-it("runs eight on one GPU each and two on four on one box of eight", async () => {
+it("eight jobs on one GPU each and two on four GPUs each run on one box of eight", async () => {
   await gpus.box("eight", { gpus: 8 });
   const [singles, fours] = await Promise.all([
     times(8, () => gpus.world.create("one", { ms: 200 })),
@@ -41,18 +41,18 @@ it("runs eight on one GPU each and two on four on one box of eight", async () =>
   expectNoneTwice(runs);
 });
 
-it("runs what needs four GPUs in the midst of a flood that needs one", async () => {
+it("a job that needs four GPUs runs in the midst of a flood of jobs that need one", async () => {
   await gpus.box("four", { gpus: 4 });
   const flood = await times(48, () => gpus.world.create("one", { ms: 500 }));
   const wide = await gpus.succeeds(await gpus.world.create("four", {}), 4);
   const singles = await Promise.all(flood.map((watch) => gpus.succeeds(watch, 1)));
   expectNoneTwice([wide, ...singles]);
-  // Of the 48 some 10 run before a box is kept, 4 at a time.
+  // About 10 of the 48 jobs run before the box is kept, 4 at a time.
   const after = singles.filter(({ began }) => began >= wide.ended);
   expect(after.length).toBeGreaterThan(16);
 });
 
-it("swaps more models than there are GPUs, and stops none that is in use", async () => {
+it("a box swaps more models than it has GPUs, and stops none that is in use", async () => {
   await gpus.box("two", { gpus: 2 });
   const order = [0, 0, 1, 2, 0, 3, 1, 4, 0, 2, 4, 4, 1, 3, 3, 0, 2, 1, 4, 0];
   const watches = await Promise.all(
@@ -64,7 +64,7 @@ it("swaps more models than there are GPUs, and stops none that is in use", async
   expect(containers.size).toBeGreaterThanOrEqual(MODELS.length);
 });
 
-it("gives two accounts a container each, with a GPU each, if they are to be apart", async () => {
+it("two accounts that must be apart get a container each, with a GPU each", async () => {
   const { world } = gpus;
   await gpus.box("two", { gpus: 2 });
   const { token } = await seed(world.operator, "bob");

@@ -1,4 +1,4 @@
-/** Every example of the guides that can run does run, as it stands, against what `npm start` starts. */
+/** Every runnable example of the guides runs unchanged against a deployment like that of `npm start`. */
 import { globSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,13 +10,13 @@ import { prediction } from "../../src/protocol/prediction.ts";
 import { blocksIn, runBlocks } from "./support/guide-blocks.ts";
 import { World } from "./support/world.ts";
 
-/** As `npm start` has them: nobody is lost here. */
+/** The settings of `npm start`. Its long leases are fine here, because no runner is lost. */
 const SETTINGS = {
   WEBHOOK_ALLOW_INSECURE: "true",
   LEASE_SECONDS: "30",
   CONNECT_SECONDS: "5",
   CANCEL_SECONDS: "60",
-  // Nobody is there: what an example posts to example.com stays here.
+  // No resolver listens on port 1: a webhook that an example posts to example.com stays on this machine.
   WEBHOOK_RESOLVER: "http://127.0.0.1:1/dns-query",
 };
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
     PATH: [bin, "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
     AUSPEX_URL: url,
     AUSPEX_TOKEN: world.access.token,
-    // Nobody is there: an example that asks a registry for anything fails.
+    // No registry listens on port 9: an example that asks a registry for anything fails.
     npm_config_registry: "http://127.0.0.1:9/",
     npm_config_update_notifier: "false",
   };
@@ -64,7 +64,7 @@ test.concurrent.each(runnable)("$name", async ({ name, blocks }) => {
 const listed = async (query: string) =>
   (await world.client.call(pageOf(prediction), "GET", `/predictions?${query}`)).items;
 
-test("no prediction of theirs fails", async () => {
+test("no prediction of the guides' examples fails", async () => {
   const idle = async () => expect(await listed("statuses=pending&statuses=started")).toEqual([]);
   await vi.waitFor(idle, { timeout: 30_000, interval: 200 });
   expect(await listed("statuses=failed")).toEqual([]);

@@ -1,4 +1,4 @@
-/** The state that a local deployment finds in its folder. */
+/** The state folder of a local deployment. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { USERNAME } from "./support/access.ts";
 import { startWorker } from "./support/deployment.ts";
 import { World } from "./support/world.ts";
 
-test("state of another version is refused with what to do about it, and workerd ends", async () => {
+test("state of another version is refused with advice, and workerd ends", async () => {
   const stateFolder = mkdtempSync(join(tmpdir(), "auspex-state-"));
   onTestFinished(() => rmSync(stateFolder, { recursive: true, force: true }));
   const first = await startWorker({ stateFolder });
@@ -40,7 +40,7 @@ test("the example models move to another class of hardware, and get no version f
   }
 });
 
-test("what a start has made is kept for the next, unless a token of it has been revoked", async () => {
+test("the tokens and models of one start are kept for the next, unless a token has been revoked", async () => {
   const world = await World.open();
   onTestFinished(() => world.close());
   const { operator, access } = world;

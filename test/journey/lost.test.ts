@@ -1,4 +1,4 @@
-/** Runners that are lost: killed, stopped, cut off, and those that come back too late. */
+/** Lost runners: killed, stopped, cut off, and those that come back too late. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(() => world.retireAll());
 afterAll(() => world.close());
 
-it("runs again elsewhere when its runner is killed before any output", async () => {
+it("a prediction runs again elsewhere when its runner is killed before any output", async () => {
   const first = await world.runner("first");
   const watch = await world.create("gated", { gate: "open", after: ["once"] });
   await watch.first("logs");
@@ -27,7 +27,7 @@ it("runs again elsewhere when its runner is killed before any output", async () 
   expect(watch.dataOf("output")).toEqual(["once"]);
 });
 
-it("fails when its runner is killed after output was seen", async () => {
+it("a prediction fails when its runner is killed after output was seen", async () => {
   const first = await world.runner("first");
   const watch = await world.create("gated", { before: ["seen"], gate: "open", after: ["never"] });
   await watch.first("output");
@@ -42,9 +42,9 @@ it("fails when its runner is killed after output was seen", async () => {
   expect(second.processes()).toEqual([]);
 });
 
-it("fences a runner that was stopped for longer than its lease", async () => {
+it("a runner that was stopped for longer than its lease is fenced", async () => {
   const zombie = await world.runner("zombie");
-  // One that still runs when the zombie wakes, and one that has ended in the meantime.
+  // `running` still runs when the zombie wakes; `ended` has ended in the meantime.
   const running = await world.create("gated", { gate: "open", after: ["second's"] });
   await running.first("logs");
   const ended = await world.create("sums", { numbers: [1], mode: "slow", seconds: 1 });
@@ -65,7 +65,7 @@ it("fences a runner that was stopped for longer than its lease", async () => {
   }
 });
 
-it("fences a runner whose network was silent for longer than its lease", async () => {
+it("a runner whose network was silent for longer than its lease is fenced", async () => {
   const cable = await world.cable();
   const zombie = await world.runner("zombie", { url: cable.url });
   const watch = await world.create("gated", { gate: "open", after: ["second's"] });
@@ -80,12 +80,12 @@ it("fences a runner whose network was silent for longer than its lease", async (
   await zombie.rests();
 });
 
-it("brings jobs to the living when a dead runner's poll stands", async () => {
+it("jobs go to a living runner while a dead runner's poll is still open", async () => {
   const cable = await world.cable();
   const dead = await world.runner("dead", { url: cable.url, slots: 8 });
   await endOf(world, await world.create("hello", {}), "succeeded");
   const living = await world.runner("living", { slots: 2 });
-  // Warm and with more room, the dead one is whom the pool prefers.
+  // The pool prefers the dead runner, which has a warm container and more room.
   cable.swallow();
   const watches = await Promise.all([1, 2, 3, 4].map(() => world.create("hello", {})));
   for (const watch of watches) await endOf(world, watch, "succeeded");
@@ -94,7 +94,7 @@ it("brings jobs to the living when a dead runner's poll stands", async () => {
   expect(dead.lines.filter((line) => line.includes(" succeeded "))).toHaveLength(1);
 });
 
-it("is cancelled while its channel is broken, as soon as the runner is back", async () => {
+it("a prediction whose channel is broken is canceled as soon as the runner is back", async () => {
   const cable = await world.cable();
   const runner = await world.runner("far", { url: cable.url });
   const watch = await world.create("sums", { numbers: [1], mode: "slow", seconds: 60 });
@@ -107,7 +107,7 @@ it("is cancelled while its channel is broken, as soon as the runner is back", as
   expect(runner.lines.join("\n")).toContain("cancel requested");
 });
 
-it("is cancelled while its channel is broken for good, and not run again", async () => {
+it("a prediction whose channel is broken until its lease ends is canceled, and not run again", async () => {
   const cable = await world.cable();
   const runner = await world.runner("far", { url: cable.url });
   const watch = await world.create("sums", { numbers: [1], mode: "slow", seconds: 60 });
@@ -121,7 +121,9 @@ it("is cancelled while its channel is broken for good, and not run again", async
   expect(second.processes()).toEqual([]);
 });
 
-/** Fenced, or lost: a runner that was away for two leases does not ask any more. */
+/**
+ * Waits until the runner logs that it is fenced or lost. A runner that was away for two leases stops asking.
+ */
 async function givesUp(runner: Runner, ...watches: Watch[]): Promise<void> {
   for (const { id } of watches) await runner.says(new RegExp(` (fenced|lost) .*${id}`));
 }

@@ -1,7 +1,7 @@
 /**
- * The largest bodies and outputs, twenty at a time, where each isolate has the 128 MB of Cloudflare's.
- * Of these, V8's heap is limited here: texts and objects. Bytes outside of it are counted with the whole
- * process, which has some ten isolates.
+ * The largest bodies and outputs, twenty at a time. Cloudflare gives each isolate 128 MB. V8's heap, with
+ * texts and objects, is limited here; bytes outside of it are counted with the whole process, which has about
+ * ten isolates.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -15,14 +15,19 @@ import { World } from "./support/world.ts";
 const HEAP_MB = 128;
 const AT_ONCE = 20;
 const MIB = 1024 ** 2;
-/** Of the guide "Limits", less what is around them. */
+/** The limits of the guide "Limits", less the JSON around the values. */
 const BODY_BYTES = 10 * MIB - 1_000;
 const OUTPUT_CHARS = 16 * MIB - 10_000;
-/** Of 160 kB each. */
+/** The output comes in 100 pieces of 160 kB. */
 const PIECES = 100;
-/** The whole process, of which 190 MB are there before anything is asked: 400 to 560 MB were seen, 880 when the log went as one message. */
+/**
+ * The limit of the whole process. workerd has 190 MB before the first request, and 400 to 560 MB were seen
+ * later; 880 MB when the log was sent as one message.
+ */
 const RESIDENT_MB = 750;
-/** Of others meanwhile, on two processors that parse and copy 200 MB: most took 10 to 100 ms. */
+/**
+ * The limit for other requests meanwhile, while two processors parse and copy 200 MB. Most took 10 to 100 ms.
+ */
 const MEDIAN_MS = 1_000;
 
 let world: World;
@@ -41,7 +46,10 @@ afterAll(() => world.close());
 const residentMb = () =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 
-/** Does it all at once, while somebody else asks for something small, again and again. */
+/**
+ * Runs all `acts` at once while another caller repeats a small request. Checks that caller's median time and
+ * the memory of workerd.
+ */
 async function besides<T>(what: string, acts: (() => Promise<T>)[]): Promise<T[]> {
   const took: number[] = [];
   let peak = 0;
@@ -66,7 +74,7 @@ async function besides<T>(what: string, acts: (() => Promise<T>)[]): Promise<T[]
   );
   expect(median).toBeLessThan(MEDIAN_MS);
   expect(peak).toBeLessThan(RESIDENT_MB);
-  // Nobody died: Miniflare would have started another.
+  // workerd has not died: Miniflare would have started another with a new process ID.
   expect(workerdPid()).toBe(pid);
   return results;
 }
@@ -75,14 +83,14 @@ const isCutOff = (cause: unknown) =>
   cause instanceof Error && "code" in cause && ["EPIPE", "ECONNRESET"].includes(`${cause.code}`);
 const REFUSED = { status: 503, text: "", headers: new Headers({ "retry-after": "5" }) };
 
-/** In UTF-8 these take the same space; a string with the second takes twice as much. */
+/** Texts of either character have the same size in UTF-8; V8 takes twice the memory for the second. */
 const CHARS = ["x", "€"];
 
 test("the largest bodies are taken, or refused until there is room", async () => {
   const texts = CHARS.map((char) => char.repeat(Math.floor(BODY_BYTES / Buffer.byteLength(char))));
   const picture = `data:image/png;base64,${randomBytes((BODY_BYTES * 3) / 4 - 1_000).toString("base64")}`;
   const bodies = [...texts, picture].map((blob) => {
-    // With one character that is not Latin.
+    // One character beyond Latin-1 makes V8 store the string with two bytes a character.
     return { model: `${USERNAME}/hello`, input: { name: "Ada", sign: "€", blob } };
   });
   const create = async (body: object | undefined) => {
@@ -92,7 +100,7 @@ test("the largest bodies are taken, or refused until there is room", async () =>
   const creates = Array.from(
     { length: AT_ONCE },
     (_, n) => () =>
-      // Who is refused while it still sends may lose the connection before it has read the answer.
+      // A caller that is refused while it still sends may lose its connection before it has read the answer.
       create(bodies[n % bodies.length]).catch((error: Error) => {
         if (!isCutOff(error.cause)) throw error;
         return REFUSED;
@@ -111,7 +119,7 @@ test("the largest bodies are taken, or refused until there is room", async () =>
   }
 });
 
-/** One value, which lies in R2, and many, which are rows of the log. */
+/** Outputs of one value, which is in R2, and of many, which are rows of the log. */
 const OUTPUTS: [string, string, Record<string, unknown>][] = [
   ["of one value", "ample", { size: OUTPUT_CHARS }],
   [
@@ -136,7 +144,7 @@ test.each(OUTPUTS)("the largest output %s is read, and streamed", async (what, m
     expect(bytes).toBeGreaterThan(OUTPUT_CHARS - 3 * PIECES);
 });
 
-/** With one character that is not Latin, and what is around it. */
+/** The largest item of a conversation, with one character beyond Latin-1. */
 const LARGE_ITEM = { role: "user", content: `€${"x".repeat(10_000_000 - 1_000)}`, id: "large" };
 
 test("the largest conversation is asked for in a few bytes, and read in turn", async () => {
@@ -150,7 +158,7 @@ test("the largest conversation is asked for in a few bytes, and read in turn", a
     () => world.client.fetch("GET", path),
     () => world.client.fetch("GET", `${path}/large`),
   ];
-  // Five counts at once were too many for an isolate.
+  // An isolate has no memory for five counts at once.
   const statuses = await Promise.all(
     [...asks, ...asks, ...asks].map(async (ask) => {
       const response = await ask();
@@ -163,10 +171,10 @@ test("the largest conversation is asked for in a few bytes, and read in turn", a
   expect(workerdPid()).toBe(pid);
 });
 
-/** Of 7 MB each, more than an isolate has. */
+/** Twenty waiting calls of 7 MB each are more than an isolate has. */
 const WAITING = 20;
 
-test("calls that wait hold nothing of what they sent", async () => {
+test("waiting calls keep no memory for their bodies", async () => {
   await world.operator.fetch("PUT", "/operator/hardware/nowhere", { body: { name: "Nowhere" } });
   const model = `${USERNAME}/scribe`;
   const elsewhere = { hardware_identifier: "nowhere" };

@@ -1,4 +1,4 @@
-/** The line of each client before its newest: many applications stay on it for a year. */
+/** The previous major version of each client: many applications stay on it for a year. */
 import { createAnthropic } from "@ai-sdk/anthropic-3";
 import { createOpenAI } from "@ai-sdk/openai-3";
 import { embedMany, generateImage, generateText, stepCountIs, streamText, tool } from "ai-6";
@@ -53,7 +53,7 @@ describe.each([ORACLE, NATIVE])("AI SDK 6 with %s", (name) => {
     ["messages", () => anthropicProvider(name)],
   ] as const;
 
-  it.each(models)("generates and streams text over %s", async (_, model) => {
+  it.each(models)("the AI SDK generates and streams text over %s", async (_, model) => {
     const prompt = told(SCRIPT);
     const { text, finishReason } = await generateText({ model: model(), prompt });
     expect({ text, finishReason }).toEqual({ text: "It rains", finishReason: "stop" });
@@ -61,7 +61,7 @@ describe.each([ORACLE, NATIVE])("AI SDK 6 with %s", (name) => {
     expect(await Array.fromAsync(textStream)).toEqual(["It", " rains"]);
   });
 
-  it.each(models)("completes a tool loop over %s", async (_, model) => {
+  it.each(models)("the AI SDK completes a tool loop over %s", async (_, model) => {
     const { text, steps } = await generateText({
       model: model(),
       prompt: told(CALLING),
@@ -90,7 +90,7 @@ it("AI SDK 6 gets completions, embeddings and images", async () => {
 });
 
 describe("openai 6", () => {
-  it("gets a chat completion, whole and streamed", async () => {
+  it("the client gets a chat completion, whole and streamed", async () => {
     const body = { model: ORACLE, messages: chatting(SCRIPT) };
     const whole = await openai.chat.completions.create(body);
     const streamed = await openai.chat.completions.stream(body).finalChatCompletion();
@@ -98,12 +98,15 @@ describe("openai 6", () => {
       expect(choices).toMatchObject([{ message: { content: "It rains" }, finish_reason: "stop" }]);
   });
 
-  it.each([ORACLE, NATIVE])("gets a response of %s, whole and streamed", async (model) => {
-    const body = { model, input: told(SCRIPT) };
-    const whole = await openai.responses.create(body);
-    const streamed = await openai.responses.stream(body).finalResponse();
-    expect([whole.output_text, streamed.output_text]).toEqual(["It rains", "It rains"]);
-  });
+  it.each([ORACLE, NATIVE])(
+    "the client gets a response of %s, whole and streamed",
+    async (model) => {
+      const body = { model, input: told(SCRIPT) };
+      const whole = await openai.responses.create(body);
+      const streamed = await openai.responses.stream(body).finalResponse();
+      expect([whole.output_text, streamed.output_text]).toEqual(["It rains", "It rains"]);
+    },
+  );
 });
 
 it.each([ORACLE, NATIVE])("@anthropic-ai/sdk 0 gets a message of %s", async (model) => {

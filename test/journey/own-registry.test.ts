@@ -23,7 +23,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
   let world: World;
   let name: string;
-  /** Of `docker login`, which only the publisher has. */
+  /** The configuration folder of `docker login`, which only the publisher has. */
   let login: string;
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
     if (images !== "") await docker("image", "rm", "--force", name);
   });
 
-  /** The token never is an argument, which every process could read. */
+  /** Logs in with the token on standard input: every process could read an argument. */
   async function logIn(): Promise<void> {
     const { host } = new URL(world.access.url);
     const args = ["--config", login, "login", "--username", "any", "--password-stdin", host];
@@ -49,7 +49,7 @@ describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   }
 
-  it("is pulled by a runner with nothing but the job, and found by the next job", async () => {
+  it("a runner pulls the image with nothing but the job, and the next job finds it", async () => {
     await logIn();
     await docker("--config", login, "push", "--quiet", name);
     const format = "{{index .RepoDigests 0}}";
@@ -57,7 +57,7 @@ describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
     await docker("image", "rm", name);
     const digest = reference.split("@")[1] ?? "";
     const path = `/models/${USERNAME}/hello`;
-    // The push has made it: nobody else may pull it.
+    // The push has created the model as a private one, so nobody else may pull its image.
     expect(await world.client.call(model, "GET", path)).toMatchObject({ visibility: "private" });
     await expect(docker("pull", `${name}@${digest}`)).rejects.toThrow(/denied|not found|unauthor/);
     const examples = await listModels(EXAMPLES);
@@ -71,7 +71,8 @@ describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
     const watch = await world.create("hello", { name: "Ada" });
     const full = await endOf(world, watch, "succeeded");
     expect(full.output).toBe("Hello, Ada!");
-    // It could read what the image consists of, and kept its layers while it was pulled.
+    // The runner could read the image's manifest, and kept the image's layers during the pull: it logged no
+    // `debug`.
     expect(runner.lines.filter((line) => / debug /.test(line))).toEqual([]);
     const setup = JSON.stringify(watch.dataOf("setup"));
     expect(setup).toMatch(/pulling.*starting.*ready/);
@@ -81,7 +82,7 @@ describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
       `auspex/models/${id}@${digest}`,
     );
 
-    // Its next life finds the image, which is called by the model's id there.
+    // The runner's next process finds the image under its local name, which has the model's ID.
     await world.retire(runner);
     const local = `${new URL(world.access.url).host}/auspex/models/${id}@${digest}`;
     expect(await docker("image", "inspect", "--format", format, local)).toBe(local);

@@ -1,4 +1,4 @@
-/** From nothing to a first answer with `auspex`: init, publish, run, with a runner that has Docker. */
+/** `auspex init`, `publish` and `run` up to a first answer, with a runner that has Docker. */
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { pageOf } from "../../src/protocol/common.ts";
@@ -38,7 +38,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
       await docker("image", "rm", "--force", id).catch(() => {});
   });
 
-  it("three commands, and it answers", async () => {
+  it("a new model answers after three commands", async () => {
     const published = await home.run(["publish", "greeter", "--wait"]);
     expect(published.code, published.err).toBe(0);
     expect(published.err).toMatch(/A runner has ada\/greeter:1 warm\.\n$/);
@@ -46,12 +46,12 @@ describe.runIf(dockerIsUp)("a new model", () => {
     expect(call).toBe("auspex run ada/greeter name=world");
     const ran = await home.run(["run", "ada/greeter", "name=Ada", "times=2"]);
     expect(ran, ran.err).toMatchObject({ code: 0, out: "Hello, Ada! Hello, Ada! \n" });
-    // It was warm: nothing was pulled or started.
+    // The container was warm: nothing was pulled or started.
     expect(ran.err).not.toMatch(/Pulling|Starting/);
   });
 
-  it("what its image does not say, its first start does", async () => {
-    // Without the folder, nobody says more than the image does.
+  it("the first start of a version fills in the schemas that its image does not have", async () => {
+    // Only the image describes the model once the folder is gone.
     rmSync(`${home.folder}/greeter`, { recursive: true });
     const args = ["publish", "--image", "auspex/ada-greeter", "--model", "told", "--json"];
     const made = await home.run(args);
@@ -73,7 +73,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
     });
   });
 
-  it("with --check, the publisher's machine makes the first start", async () => {
+  it("`publish --check` makes the first start on the publisher's machine", async () => {
     const args = ["publish", "--image", "auspex/ada-greeter", "--model", "checked", "--check"];
     const { out, err, code } = await home.run([...args, "--json"]);
     expect(code, err).toBe(0);
@@ -83,7 +83,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
     expect(call).toBe("auspex run ada/checked name=world");
   });
 
-  it("the trial costs a prediction, and leaves none that runs", async () => {
+  it("a trial run costs a prediction, and leaves none that runs", async () => {
     const list = pageOf(prediction);
     const idle = async () => {
       const path = "/predictions?statuses=pending&statuses=started";

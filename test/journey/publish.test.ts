@@ -17,14 +17,14 @@ import { dockerIsUp } from "../runner/support/containers.ts";
 import { World } from "./support/world.ts";
 
 const MIB = 1024 * 1024;
-/** The smallest chunk that the registry takes, and what a zone would take. */
+/** The smallest chunk that the registry takes. The zone takes requests of 64 KiB more. */
 const CHUNK = 8 * MIB;
 const ANNOUNCED = { "oci-chunk-max-length": String(CHUNK + 65_536) };
 
 let world: World;
 let edge: Edge;
 let home: Home;
-/** The base, which is larger than the zone takes, and a small one. */
+/** The layers of the image: the base, which is larger than the zone takes, and a small one. */
 let layers: Buffer[];
 
 beforeAll(async () => {
@@ -45,9 +45,9 @@ afterAll(async () => {
 const patched = () => edge.bytesOf("PATCH");
 const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
 
-it("killed in the middle of a push, the next one sends only what is missing; the third sends nothing", async () => {
+it("a push that continues a killed one sends only what is missing; the third sends nothing", async () => {
   let isHeld = false;
-  // The second chunk of a layer: its first one has been answered.
+  // The second chunk of a layer is held: its first one has been answered.
   edge.fate = (method, path) => {
     const chunks = edge.bodies.filter((one) => one.method === method && one.path === path);
     if (method !== "PATCH" || chunks.length < 2) return "pass";
@@ -80,7 +80,7 @@ it("killed in the middle of a push, the next one sends only what is missing; the
   });
 });
 
-it("what was pushed is what the engine had", async () => {
+it("the registry has the same layers that the engine had", async () => {
   const get = (path: string) =>
     fetch(`${world.access.url}/v2/ada/greeter/${path}`, {
       headers: { authorization: `Bearer ${world.access.token}` },
@@ -116,7 +116,7 @@ it.each([
   },
 );
 
-it("a token that may not publish is told before anything is built", async () => {
+it("a token that may not publish is refused before anything is built", async () => {
   const calls = () => readFileSync(join(home.folder, "bin/calls"), "utf8");
   const before = calls();
   const wrong = await home.run(["publish", "greeter"], {

@@ -1,4 +1,4 @@
-/** What receivers install, as they do: packed, and without anything else of this repository. */
+/** The package `auspex-webhooks` as receivers install it: packed, without the rest of this repository. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ test.each([
   expect(stdout).toBe("succeeded\ntrue no_match\n");
 });
 
-test("its types need none but those of the language", async () => {
+test("the types of the package need none but those of the language", async () => {
   const files = ["module.mts", "common.cts"];
   for (const file of files)
     await writeFile(

@@ -1,4 +1,7 @@
-/** Uploads whose connection breaks, over TCP: what has arrived is kept as far as it is whole, and never taken for more. */
+/**
+ * Uploads whose connection breaks, over TCP: whole parts that have arrived are kept, and a broken body is
+ * never taken for a whole one.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type ClientRequest, request } from "node:http";
@@ -40,14 +43,14 @@ async function begun(): Promise<string> {
 
 const standsAt = async (location: string) => (await call("GET", location)).headers.get("range");
 
-/** Until the Worker has noted what it has. */
+/** Waits until the Worker has recorded this range of an upload. */
 const untilStanding = (location: string, range: string) =>
   vi.waitFor(async () => expect(await standsAt(location)).toBe(range), 10_000);
 
 const isThere = async (digest: string) =>
   (await call("HEAD", `/v2/${USERNAME}/broken/blobs/${digest}`)).status === 200;
 
-/** Sends the beginning of a body, which can then be broken off. */
+/** Sends the beginning of a body, whose connection can then be broken off. */
 async function sendingOf(
   location: string,
   headers: Record<string, string>,
@@ -63,7 +66,7 @@ async function sendingOf(
   return sending;
 }
 
-test("a chunk that is cut is gone on with, from the last whole part", async () => {
+test("an upload whose chunk is cut goes on from the last whole part", async () => {
   const bytes = randomBytes(PART_BYTES + 3_000_000);
   const location = await begun();
   const last = bytes.byteLength - 1;
@@ -102,11 +105,11 @@ test.each([
     const bytes = randomBytes(length);
     const location = await begun();
     const sending = await sendingOf(location, { "transfer-encoding": "chunked" }, bytes);
-    // All of it is out.
+    // `write` calls back once the whole body has been sent.
     await new Promise<void>((resolve) => sending.write("x", () => resolve()));
     await untilStanding(location, range);
     sending.destroy();
-    // It stays so while the Worker notices the end.
+    // The range stays the same while the Worker notices the end of the connection.
     for (let times = 0; times < 50; times++) expect(await standsAt(location)).toBe(range);
     const digest = digestOf(bytes);
     const put = await call("PUT", `${location}?digest=${digest}`);

@@ -26,7 +26,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const IMAGE = "auspex-test/pushed";
 const MIB = 1024 * 1024;
 
-/** What they say to a wrong password; the others have words of their own. */
+/** The clients' messages for a wrong password; the other clients have words of their own. */
 const WRONG: Partial<Record<ClientName, string>> = {
   docker:
     "unauthorized: The password is not a valid access token. Create one at /tokens, and log in with any user name.",
@@ -58,7 +58,7 @@ describe.runIf(dockerIsUp)("the registry of a deployment", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What the deployment itself says that it has. */
+  /** Reads a manifest or a blob from the deployment's registry directly. */
   const read = (path: string, accept: string = MEDIA_TYPES.dockerManifest) =>
     fetch(`${world.access.url}/v2/${USERNAME}/${path}`, {
       headers: { authorization: `Bearer ${world.access.token}`, accept },
@@ -86,39 +86,48 @@ describe.runIf(dockerIsUp)("the registry of a deployment", () => {
       await client?.close();
     });
 
-    test.runIf(hasClient(name))("is let in with a token only, and told so", async () => {
-      await expect(client.login("wrong")).rejects.toThrow(
-        WRONG[name] ?? "invalid username/password",
-      );
-      if (name !== "ctr") await client.login(world.access.token);
-      else await expect(client.login(world.access.token)).rejects.toThrow(/not found/);
-    });
+    test.runIf(hasClient(name))(
+      "the client is let in with a token only, and shows the reason",
+      async () => {
+        await expect(client.login("wrong")).rejects.toThrow(
+          WRONG[name] ?? "invalid username/password",
+        );
+        if (name !== "ctr") await client.login(world.access.token);
+        else await expect(client.login(world.access.token)).rejects.toThrow(/not found/);
+      },
+    );
 
-    test.runIf(hasClient(name))("pushes, and pulls the same again", async () => {
-      await client.push(`${own()}:v1`);
-      // Whoever pulls by a digest compares it.
-      await client.pull(`${own()}@${await digestOf(name)}`);
-    });
+    test.runIf(hasClient(name))(
+      "the client pushes an image, and pulls the same again",
+      async () => {
+        await client.push(`${own()}:v1`);
+        // A client that pulls by a digest compares it.
+        await client.pull(`${own()}@${await digestOf(name)}`);
+      },
+    );
 
-    test.runIf(hasClient(name))("reads the message of a refusal", async () => {
+    test.runIf(hasClient(name))("the client shows the message of a refusal", async () => {
       const other = `${host}/grace/${name}:v1`;
-      // ctr shows none.
+      // `ctr` shows only the status of a refusal.
       const told = name === "ctr" ? "403" : `push to ${USERNAME}/${name}, not grace/${name}.`;
       await expect(client.push(other)).rejects.toThrow(told);
     });
 
-    test.runIf(hasClient(name))("pulls without a login what is public, and no more", async () => {
-      await client.logout();
-      // By its tag: of a digest docker remembers what it has had.
-      const pulled = `${own()}:v1`;
-      await expect(client.pull(pulled)).rejects.toThrow(/unauthorized|authori[sz]|denied|401/i);
-      const body = { visibility: "public" };
-      await world.client.call(model, "PATCH", `/models/${USERNAME}/${name}`, { body });
-      await client.pull(pulled);
-    });
+    test.runIf(hasClient(name))(
+      "the client pulls a public image without a login, and no private one",
+      async () => {
+        await client.logout();
+        // The pull is by tag: docker remembers images that it had by their digest.
+        const pulled = `${own()}:v1`;
+        await expect(client.pull(pulled)).rejects.toThrow(/unauthorized|authori[sz]|denied|401/i);
+        const body = { visibility: "public" };
+        await world.client.call(model, "PATCH", `/models/${USERNAME}/${name}`, { body });
+        await client.pull(pulled);
+      },
+    );
   });
 
-  test.runIf(hasClient("skopeo"))("skopeo deletes", async () => {
+  test.runIf(hasClient("skopeo deletes an image"))("skopeo deletes", async () => {
     const login = ["--authfile", join(folder, "skopeo", "auth.json"), "--tls-verify=false"];
     await running(
       "skopeo",

@@ -6,13 +6,13 @@ import { World } from "./support/world.ts";
 let world: World;
 
 beforeAll(async () => {
-  // Long enough for workerd to come back in: nobody is lost here.
+  // workerd comes back within the lease, so no runner is lost.
   world = await World.open({ variables: { LEASE_SECONDS: "6" } });
 });
 afterEach(() => world.retireAll());
 afterAll(() => world.close());
 
-it("loses nothing of a stream that is running, also after an earlier break", async () => {
+it("a running stream loses nothing when the control plane is killed, also after an earlier break", async () => {
   const cable = await world.cable();
   await world.runner("one", { url: cable.url });
   const input = { max_tokens: 150, seed: 3, delay_ms: 30 };
@@ -28,7 +28,7 @@ it("loses nothing of a stream that is running, also after an earlier break", asy
   expect((await endOf(world, same, "succeeded")).output).toEqual(full.output);
 });
 
-it("still knows what waits", async () => {
+it("a killed control plane still knows the waiting predictions", async () => {
   const waiting = await world.create("hello", { name: "survivor" });
   const first = await world.runner("first");
   await endOf(world, waiting, "succeeded");

@@ -1,4 +1,4 @@
-/** The runner as operators get it: from the deployment, on a machine that has Node and nothing else. */
+/** The runner's package as operators get it: from the deployment, on a machine that has only Node. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
@@ -19,13 +19,13 @@ import { World } from "./support/world.ts";
 
 const run = promisify(execFile);
 
-/** Telemetry comes once a second here. */
+/** Patience for what the deployment knows of a runner, whose telemetry comes once a second here. */
 const TOLD = { timeout: 5_000, interval: 100 };
 
 let world: World;
 let version: string;
 let sha256: string;
-/** The home of somebody on that machine. */
+/** The home folder of an operator on that machine. */
 let home: string;
 let environment: Record<string, string>;
 
@@ -38,10 +38,10 @@ beforeAll(async () => {
   await symlink(process.execPath, join(bin, "node"));
   environment = {
     HOME: home,
-    // npm starts with a shell what it has fetched.
+    // npm starts the package that it has fetched with a shell.
     PATH: [bin, join(home, "prefix/bin"), "/usr/bin", "/bin"].join(delimiter),
     npm_config_prefix: join(home, "prefix"),
-    // Nobody is there: whoever asks a registry for anything fails.
+    // No registry listens on port 9: any call to a registry fails.
     npm_config_registry: "http://127.0.0.1:9/",
     npm_config_update_notifier: "false",
   };
@@ -65,7 +65,7 @@ test("the same sources make the same bytes, which the deployment serves", async 
   expect(bytes.equals(await response.bytes())).toBe(true);
 });
 
-test("npx runs it: it registers, is up to date, works, and drains when npx is told to stop", async () => {
+test("a runner started by npx registers, is up to date, works, and drains when npx is stopped", async () => {
   const { url } = world.access;
   expect(await on("npx", "--yes", `${url}/auspex-runner.tgz`, "--version")).toBe(version);
   const runner = await world.runner("boxed", {
@@ -85,13 +85,13 @@ test("npx runs it: it registers, is up to date, works, and drains when npx is to
   }, TOLD);
   runner.signal("SIGTERM");
   await runner.says(/ stopped$/);
-  // A second signal would kill npx, which has nobody to pass it on to by then.
+  // npx has ended its wait by then and cannot pass a second signal on, which would only kill npx.
   await vi.waitFor(() => expect(runner.ended).toBe(true), TOLD);
   expect(runner.lines.join("\n")).toMatch(/ draining .* stopped$/s);
   expect(runner.lines.join("\n")).not.toContain("out of date");
 });
 
-test("fetched by the fleet's command it is what was built, with what is in it; another is refused", async () => {
+test("the fleet's command fetches the package that was built, and refuses another", async () => {
   const { url } = world.access;
   const file = packageName({ version, sha256 });
   await on("sh", "-c", fetchCommand(url, { version, sha256 }));
@@ -105,7 +105,7 @@ test("fetched by the fleet's command it is what was built, with what is in it; a
   const names = bom.components.map(({ name }: { name: string }) => name);
   expect(bom).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6" });
   expect(names).toEqual(expect.arrayContaining(["dockerode", "zod", "tar-stream"]));
-  // Of dockerode's, but left out of the bundle.
+  // `ssh2` is a dependency of dockerode that the bundle leaves out.
   expect(names).not.toContain("ssh2");
   for (const name of await exampleNames()) {
     await copyExample(name, join(home, "examples", name));
@@ -114,7 +114,7 @@ test("fetched by the fleet's command it is what was built, with what is in it; a
   }
 });
 
-test("installed, it knows Docker", async () => {
+test("an installed runner knows Docker", async () => {
   await on("npm", "install", "--global", `${world.access.url}/auspex-runner.tgz`);
   expect(await on("auspex-runner", "--version")).toBe(version);
   const socket = join(home, "no.sock");
@@ -136,8 +136,8 @@ test("installed, it knows Docker", async () => {
   });
 });
 
-// Why the command that says how to update names the version.
-test("npx starts again what it has from an address, and fetches what another address has", async () => {
+// The command that says how to update names the version for the reason that this test shows.
+test("npx starts again what it has from an address, and fetches from another address", async () => {
   let served = "1.0.0";
   const server = createServer(async (_, response) => {
     const manifest = { name: "auspex-runner", version: served, bin: "main.js" };

@@ -1,4 +1,4 @@
-/** Runs that are waited for and end at once: the row that their ids are found by comes after the answer. */
+/** Short runs whose caller waits: the row that makes their ID known comes after the answer. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
@@ -19,7 +19,7 @@ const headers = { prefer: "wait" };
 const listed = async () =>
   (await world.client.call(pageOf(prediction), "GET", "/predictions")).items;
 
-it("have a row, too, when their caller leaves at once and they last", async () => {
+it("a short run has a row, too, when its caller leaves at once and the run lasts", async () => {
   const { url } = await world.relay();
   const leaver = new Client(url, world.access.token);
   const leaving = new AbortController();
@@ -33,7 +33,7 @@ it("have a row, too, when their caller leaves at once and they last", async () =
   for (const { id } of await listed()) expect(await world.cancel(id)).toBe(202);
 });
 
-it("are found after a kill that hit between the answer and the row", async () => {
+it("a short run is found after a kill between its answer and its row", async () => {
   await world.runner("one", { slots: 8 });
   const run = () => world.client.call(predictionWithIO, "POST", "/predictions", { body, headers });
   await run();

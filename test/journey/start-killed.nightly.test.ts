@@ -1,4 +1,6 @@
-/** `npm start` after one whose Node process was killed: its workerd still serves the same state. */
+/**
+ * `npm start` after an earlier one whose Node process was killed: its workerd still serves the same state.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -32,7 +34,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Resolves when its control plane runs. */
+/** Resolves when the control plane of `npm start` runs. */
 async function started(port: number): Promise<ChildProcess> {
   const args = [join(ROOT, "src/dev/start.ts"), "--empty", "--port", String(port)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });

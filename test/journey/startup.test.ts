@@ -1,4 +1,4 @@
-/** How long the Worker takes to start: each isolate does, an object's too, and Cloudflare allows 1 s. */
+/** The Worker's start-up time. Every isolate pays it, also an object's, and Cloudflare allows 1 s. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,11 +9,16 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../../src/dev/bundle.ts";
 
-/** 300 ms by itself, twice as long on a machine with three times as much to do as it can. */
+/**
+ * The start takes 300 ms on an idle machine, and twice as long on one with three times the work that it can
+ * do.
+ */
 const LIMIT_MS = 700;
-/** Other work only ever adds time: the fastest start tells most. */
+/** Other work only ever adds time, so the fastest start is the most exact. */
 const MAX_TRIES = 3;
-/** A sample is taken each millisecond: one that counts for more is of a process that had to wait its turn. */
+/**
+ * V8 takes a sample each millisecond. A sample of more than 2 ms is of a process that waited for a processor.
+ */
 const MAX_SAMPLE_MICROS = 2_000;
 
 const profile = z.object({

@@ -1,4 +1,4 @@
-/** Lives that go well. */
+/** Predictions that succeed. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it("answers one value to a caller who waits", async () => {
+it("a prediction answers one value to a caller who waits", async () => {
   const response = await world.client.fetch("POST", "/predictions", {
     body: { model: `${USERNAME}/hello`, input: { name: "Ada" } },
     headers: { prefer: "wait" },
@@ -35,7 +35,7 @@ it("answers one value to a caller who waits", async () => {
   expect(full).toEqual(answer);
 });
 
-it("streams a story whose pieces are its output", async () => {
+it("a story's stream has the pieces of its output", async () => {
   const input = { prompt: "Alice was", max_tokens: 40, seed: 7, delay_ms: 5 };
   const body = { model: `${USERNAME}/story`, stream: true, input };
   const events: Event[] = [];
@@ -52,7 +52,7 @@ it("streams a story whose pieces are its output", async () => {
   expect(JSON.stringify(watch.dataOf("setup"))).toMatch(/starting.*ready/);
 });
 
-it("carries structured input and output", async () => {
+it("a prediction has structured input and output", async () => {
   const watch = await world.create("sums", { numbers: [3, 4, 8], operation: "median" });
   const full = await endOf(world, watch, "succeeded");
   expect(full.input).toEqual({ numbers: [3, 4, 8], operation: "median" });
@@ -60,14 +60,14 @@ it("carries structured input and output", async () => {
   expect(watch.dataOf("logs").join("")).toContain("the result is 4");
 });
 
-it("takes an input that is too large for the job itself", async () => {
+it("a prediction accepts an input that is too large for the job itself", async () => {
   const numbers = Array.from({ length: 400_000 }, (_, index) => index);
   const watch = await world.create("sums", { numbers });
   const full = await endOf(world, watch, "succeeded");
   expect(full.output).toMatchObject({ count: 400_000, result: 79_999_800_000 });
 });
 
-it("goes on when its only reader leaves, waiting or streaming", async () => {
+it("a prediction goes on when its only reader leaves, waiting or streaming", async () => {
   const input = { before: ["a"], gate: "leavers", after: ["b"] };
   const leave = new AbortController();
   const body = { model: `${USERNAME}/gated`, input, stream: true };
@@ -85,7 +85,7 @@ it("goes on when its only reader leaves, waiting or streaming", async () => {
   await streamed.first("output");
   leave.abort();
   await left;
-  // The key finds what the caller who left has begun.
+  // The idempotency key finds the prediction of the caller who left.
   const again = await world.client.call(predictionWithIO, "POST", "/predictions", {
     body: { ...body, stream: false },
     headers: { "idempotency-key": "leaver" },
@@ -97,9 +97,9 @@ it("goes on when its only reader leaves, waiting or streaming", async () => {
   }
 });
 
-it("is resumed mid-run through a broken connection, each event exactly once", async () => {
+it("a stream resumes through a connection that breaks mid-run, with each event exactly once", async () => {
   const cable = await world.cable();
-  // 6 s: it must not end before it was broken off three times, which takes 2.4 s, or more under load.
+  // The run lasts 6 s. The connection breaks three times meanwhile, which takes 2.4 s, or more under load.
   const input = { max_tokens: 150, seed: 1, delay_ms: 40 };
   const whole = await world.create("story", input);
   const seen: Event[] = [];

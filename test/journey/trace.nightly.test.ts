@@ -1,4 +1,4 @@
-/** A trace of jobs through workerd and real runners: each goes where the hand-out's rules say. */
+/** A trace of jobs through workerd and real runners: each job goes where the hand-out's rules say. */
 import { existsSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
@@ -8,10 +8,10 @@ import { randomOf } from "../simulate/random.ts";
 import { CLASSES, GpuWorld, POOL, type Told } from "./support/gpus.ts";
 import { type Choice, type Model, ShadowPool } from "./support/shadow-pool.ts";
 
-/** GPUs of each box. */
+/** The number of GPUs of each box. */
 const BOXES = { large: 4, small: 2 };
 const JOBS = 20;
-/** So many choices may be others because of how long setups took to the millisecond. */
+/** The most choices that may differ from the shadow's because of how many milliseconds setups took. */
 const MOST_NEAR = 3;
 
 const MODELS: Model[] = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((n) =>
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => gpus.world.close());
 
-it("makes the choices of a shadow that decides by the same rules", async () => {
+it("a real pool makes the choices of a shadow that decides by the same rules", async () => {
   for (const [name, count] of Object.entries(BOXES)) await gpus.box(name, { gpus: count });
   const shadow = new ShadowPool(BOXES, Object.keys(CLASSES));
   const random = randomOf(7);
@@ -54,7 +54,7 @@ it("makes the choices of a shadow that decides by the same rules", async () => {
   expect([...kinds].toSorted()).toEqual(["joins", "starts", "swaps"]);
 });
 
-/** All that runners have told has reached the pool: it knows that they are idle. */
+/** Waits until the pool knows from the runners' reports that all their slots are idle. */
 async function allRest(): Promise<void> {
   const slots = Object.values(BOXES).reduce((sum, count) => sum + count);
   await vi.waitFor(async () => {

@@ -1,4 +1,4 @@
-/** A control plane that is killed with -9 while readers watch, and a runner that lives or dies with it. */
+/** A control plane that is killed with -9 while readers watch, and a runner that survives or dies with it. */
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
@@ -10,7 +10,7 @@ import { World } from "./support/world.ts";
 let world: World;
 
 beforeAll(async () => {
-  // Long enough for workerd to come back in.
+  // workerd comes back within the lease.
   world = await World.open({ variables: { LEASE_SECONDS: "6" } });
 });
 afterEach(() => world.retireAll());
@@ -19,7 +19,7 @@ afterAll(() => world.close());
 const RUNS = 3;
 const WORDS = Array.from({ length: 80 }, (_, n) => `w${n} `);
 
-/** Runs at work, each with readers of both kinds, and a response with one of its own. */
+/** Starts runs with two kinds of readers each, and a response with a reader of its own. */
 async function watched() {
   const runner = await world.runner("one", { slots: 8 });
   const response = new ResponseWatch(
@@ -45,7 +45,7 @@ function expectRising(numbers: number[]): void {
 const textOf = ({ events }: Watch, isStored: (id: number) => boolean) =>
   events.filter(({ id, event }) => event === "output" && isStored(id)).map(({ data }) => data);
 
-it("with the runner alive every reader has read all, once and in order", async () => {
+it("every reader has read all, once and in order, when the runner survives the control plane", async () => {
   const { response, readers } = await watched();
   world.killControlPlane();
   for (const [first, ...others] of readers) {
@@ -64,7 +64,7 @@ it("with the runner alive every reader has read all, once and in order", async (
   expect(response.events.at(-1)?.type).toBe("response.completed");
 });
 
-it("with the runner killed, too, at most the last moment is lost, and every reader sees the end", async () => {
+it("every reader sees the end, and at most the last moment is lost, when the runner dies, too", async () => {
   const { runner, response, readers } = await watched();
   world.killControlPlane();
   await runner.kill();

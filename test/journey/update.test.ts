@@ -35,7 +35,7 @@ describe("with processes", () => {
     expect(old.ended).toBe(false);
     old.open("one", "open");
     await gpus.succeeds(held, 1);
-    // Models of the process engine end with their process.
+    // Model processes of the process engine end with the runner's process.
     const last = await gpus.succeeds(waiting, 1);
     expect(last.pid).not.toBe(idle.pid);
     await old.ends();
@@ -112,7 +112,7 @@ describe.runIf(dockerIsUp)("with containers", () => {
     expect(stream.attempts).toHaveLength(1);
     await old.ends();
     await next.says(/adopted idle containers .*count=2/);
-    // The container uploads to the port that it knows from the old process.
+    // The container uploads to the port that the old process gave it.
     expect(await picture(image)).toEqual(made);
     await endOf(world, await world.create("story", { max_tokens: 3, seed: 7 }), "succeeded");
     expect(await containersOf(next)).toEqual(containers);

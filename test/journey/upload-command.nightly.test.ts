@@ -1,4 +1,4 @@
-/** `auspex upload` as one calls it, against the real Worker behind a proxy that counts. */
+/** `auspex upload` from the command line, against the real Worker behind a proxy that counts. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
@@ -31,10 +31,10 @@ import { upload } from "../../src/protocol/upload.ts";
 import { OPERATOR_TOKEN } from "./support/access.ts";
 import { startWorker } from "./support/deployment.ts";
 
-/** The smallest that R2 takes. */
+/** The smallest part that R2 takes, MiB. */
 const PART_MIB = 5;
 const SIZE = 2 * PART_MIB * 1024 * 1024 + 1_234;
-/** Broken off with nothing of one part there. */
+/** An upload of one part, broken off before any byte of it arrived. */
 const NOTHING = { of: 1, arrived: [] };
 
 let deployment: Deployment;
@@ -56,14 +56,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** What happens to a request: it passes, or its answer is kept back, or nothing at all gets through. */
+/** The fate of a request: it passes, its answer is kept back, it is held, or it is refused. */
 type Fate = "pass" | "unanswered" | "held" | "refused";
 
-/** One file, one user's machine, and a proxy between it and the Worker. */
+/** A user's machine with one file, and a proxy between it and the Worker. */
 class Desk {
   readonly file: string;
   readonly states: string;
-  /** The number of each part that was sent. */
+  /** The number of each part that was sent, in order. */
   sent: number[] = [];
   fate: (path: string) => Fate = () => "pass";
   url = "";
@@ -89,7 +89,7 @@ class Desk {
     this.states = join(home, "auspex/uploads");
   }
 
-  /** Runs the command on the file. */
+  /** Starts the command on the file. */
   start(flags: string[] = [], environment: Record<string, string> = {}) {
     const command = [join(ROOT, "src/cli/main.ts"), "upload", this.file, ...flags];
     const child = spawn(process.execPath, command, {
@@ -112,12 +112,14 @@ class Desk {
     return { child, end };
   }
 
-  /** Runs it to its end. */
+  /** Runs the command to its end. */
   run(flags?: string[], environment?: Record<string, string>) {
     return this.start(flags, environment).end();
   }
 
-  /** Runs it until these parts have arrived, and all others are under way. @returns the upload's id */
+  /**
+   * Runs the command until these parts have arrived, and all others are under way. @returns the upload's id
+   */
   async breakOff(signal: NodeJS.Signals, { of, arrived }: { of: number; arrived: number[] }) {
     const arrives = (path: string) => !isPart(path) || arrived.includes(numberOf(path));
     this.fate = (path) => (arrives(path) ? "pass" : "held");
@@ -158,7 +160,7 @@ class Desk {
       response.writeHead(403).end(JSON.stringify({ ...body, status: 403 }));
     }
     if (fate === "pass" || fate === "unanswered") {
-      // With the same Host, so that the addresses of parts lead through here.
+      // An unchanged Host header makes the Worker answer with addresses that lead through this proxy.
       const onward = requestTo(`${deployment.url}${path}`, { method, headers }, (answer) => {
         if (fate === "pass") {
           response.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -188,7 +190,7 @@ class Desk {
 const PROGRESS = /^\d+%, [\d.]+ of [\d.]+ [kM]?B(, [\d.]+ [kM]?B\/s)?(, [\w ]+)?\n$/;
 const PROGRESS_MS = 5_000;
 
-/** What a command says apart from its progress, of which there is a line every five seconds. */
+/** Returns the output of a command without its progress, of which there is a line every five seconds. */
 function withoutProgress({ err, ms }: { err: string; ms: number }): string {
   const lines = err.split(/(?<=\n)/);
   const others = lines.filter((line) => !PROGRESS.test(line));
@@ -200,7 +202,7 @@ const isPart = (path: string): boolean => path.includes("/parts/");
 
 const numberOf = (path: string): number => Number(/\/parts\/(\d+)/.exec(path)?.[1]);
 
-/** What the upload at this address is, and its bytes. */
+/** Returns the facts of the upload at this address, and its bytes. */
 async function stored(url: string) {
   const id = url.trim().split("/").at(-1);
   const facts = await client.call(upload, "GET", `/uploads/${id}`);
@@ -216,7 +218,7 @@ async function expectStored(desk: Desk, out: string) {
 }
 
 describe.concurrent("auspex upload", () => {
-  it("sends a file, and prints its address and nothing else", async () => {
+  it("`auspex upload` sends a file, and prints its address and nothing else", async () => {
     const desk = await Desk.open("photo.png", randomBytes(SIZE));
     const { code, out, ...said } = await desk.run();
     expect(code).toBe(0);
@@ -228,7 +230,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("--quiet, --name, --mime-type, --url and --token-file", async () => {
+  it("`auspex upload` takes --quiet, --name, --mime-type, --url and --token-file", async () => {
     const desk = await Desk.open("unknown.kind");
     const tokenFile = `${desk.file}.token`;
     writeFileSync(tokenFile, `${user.token}\n`);
@@ -242,7 +244,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("killed midway, it goes on with the parts that are missing", async () => {
+  it("an upload that was killed midway goes on with the parts that are missing", async () => {
     const desk = await Desk.open("weights.bin", randomBytes(SIZE));
     const { id } = await desk.breakOff("SIGKILL", { of: 3, arrived: [1] });
     const { code, out, err } = await desk.run();
@@ -255,7 +257,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("Ctrl-C says how to go on, also when it is quiet", async () => {
+  it("Ctrl-C says how to go on, also with --quiet", async () => {
     const desk = await Desk.open("weights.bin");
     const { id, code, out, err } = await desk.breakOff("SIGINT", NOTHING);
     expect([code, out]).toEqual([130, ""]);
@@ -266,19 +268,19 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("a file that was written to in between is begun anew", async () => {
+  it("a file that changed after a broken upload is uploaded from the beginning", async () => {
     const desk = await Desk.open("weights.bin");
     const { id } = await desk.breakOff("SIGKILL", NOTHING);
     utimesSync(desk.file, 1, 1);
     const { code, out } = await desk.run();
     expect(code).toBe(0);
     expect((await stored(out)).id).not.toBe(id);
-    // The note on the other one stays until it is swept: the file may become what it was.
+    // The note on the other upload stays until it is swept: the file may change back.
     expect(desk.notes.length).toBe(1);
     desk.close();
   });
 
-  it("one that the service has forgotten is begun anew", async () => {
+  it("an upload that the service has forgotten starts again", async () => {
     const desk = await Desk.open("weights.bin");
     const { id } = await desk.breakOff("SIGKILL", NOTHING);
     await client.call(nothing, "DELETE", `/uploads/${id}`);
@@ -288,7 +290,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("one whose addresses are good no more is given up, and says so", async () => {
+  it("an upload whose addresses have expired is given up, and says so", async () => {
     const desk = await Desk.open("weights.bin");
     desk.fate = (path) => (isPart(path) ? "refused" : "pass");
     const { code, out, ...said } = await desk.run();
@@ -300,7 +302,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("one that was completed, but nobody was told: only the address, and the next is a new one", async () => {
+  it("an upload whose completion was not answered prints only its address, and the next is a new one", async () => {
     const desk = await Desk.open("weights.bin");
     desk.fate = (path) => (path.endsWith("/complete") ? "unanswered" : "pass");
     const { child, end } = desk.start();
@@ -317,7 +319,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("a token that is not valid: says so, and where to put another", async () => {
+  it("a token that is not valid is refused with advice where to put another", async () => {
     const desk = await Desk.open("small.txt");
     const { code, out, err } = await desk.run([], { AUSPEX_TOKEN: "aus_nobody" });
     expect([code, out]).toEqual([1, ""]);
@@ -325,7 +327,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("a file that is too large: says how large one may be, and what to do", async () => {
+  it("a file that is too large is refused with the limit and advice", async () => {
     const desk = await Desk.open("huge.bin");
     truncateSync(desk.file, 2e12);
     const { code, out, err } = await desk.run();
@@ -334,7 +336,7 @@ describe.concurrent("auspex upload", () => {
     desk.close();
   });
 
-  it("what is wrong with the command itself has the exit code 2", async () => {
+  it("a mistake in the command itself has the exit code 2", async () => {
     const desk = await Desk.open("empty", Buffer.alloc(0));
     const { code, err } = await desk.run();
     expect([code, err]).toEqual([2, expect.stringContaining("is empty")]);

@@ -8,12 +8,12 @@ import { workerdPid } from "../processes/workerd.ts";
 import { World } from "./support/world.ts";
 
 const SIZE = 300_000_000;
-/** What is held back of each part, until all of them are under way. */
+/** The bytes that are held back of each part until all parts are under way. */
 const HELD = 16;
 /**
- * What workerd may grow by, bytes. The local R2 lives in the same process: it makes 160 MB of
- * garbage while the file comes, and takes all of it into its memory before it gives it. A Worker
- * that buffered would have 270 more each time.
+ * The most that workerd may grow by, bytes. The local R2 is in the same process: it makes 160 MB of garbage
+ * while the file comes, and takes the whole file into memory before it sends it. A Worker that buffered would
+ * add 270 MB each time.
  */
 const MOST = { sent: 300_000_000, read: 500_000_000 };
 
@@ -24,21 +24,21 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Any part of the same 300 MB: a key stream, of which every block can be had by its number. */
+/** Returns any part of the same 300 MB: a key stream, each block of which can be computed from its number. */
 function contentAt(offset: number, length: number): Buffer {
   const counter = Buffer.alloc(16);
   counter.writeBigUInt64BE(BigInt(offset / 16), 8);
   return createCipheriv("aes-128-ctr", "seed of the file", counter).update(Buffer.alloc(length));
 }
 
-/** Memory of workerd that is its own, bytes: files in the page cache are the system's. */
+/** Returns the anonymous memory of workerd, bytes: files in the page cache are the system's. */
 function anonymous(pid: number | undefined): number {
   const [, kilobytes] =
     /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) * 1024;
 }
 
-/** How much workerd grows above what it has now, while something is done, bytes. */
+/** Returns how much workerd grows above its present memory during `act`, bytes. */
 async function growthWhile(act: () => Promise<void>): Promise<number> {
   const pid = workerdPid();
   const before = anonymous(pid);
@@ -57,14 +57,14 @@ async function growthWhile(act: () => Promise<void>): Promise<number> {
 const put = (url: string, length: number): ClientRequest =>
   request(url, { method: "PUT", headers: { "content-length": length } });
 
-/** Sends the first half, and then the line is dead. */
+/** Sends the first half of a body, and then closes the connection. */
 async function sendHalf(url: string, body: Buffer): Promise<void> {
   const sending = put(url, body.length).on("error", () => {});
   sending.write(body.subarray(0, body.length / 2), () => sending.destroy());
   await new Promise((resolve) => sending.on("close", resolve));
 }
 
-/** Sends all but the end. @returns what sends that, and answers the ETag. */
+/** Sends all but the end of a body. @returns a function that sends the end and resolves to the ETag */
 async function sendMost(url: string, body: Buffer): Promise<() => Promise<string>> {
   const sending = put(url, body.length);
   const answering = new Promise<IncomingMessage>((resolve, reject) => {
@@ -79,7 +79,7 @@ async function sendMost(url: string, body: Buffer): Promise<() => Promise<string
   };
 }
 
-it("takes 300 MB in parts at once, one of them cut off, and gives them back as they were", async () => {
+it("an upload takes 300 MB in parts at once, one of them cut off, and gives them back unchanged", async () => {
   const facts = { size: SIZE, mime_type: "application/octet-stream", name: "large.bin" };
   const begun = await world.client.call(upload, "POST", "/uploads", { body: facts });
   const get = () => world.client.call(upload, "GET", `/uploads/${begun.id}`);

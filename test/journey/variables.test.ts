@@ -14,7 +14,7 @@ import { World } from "./support/world.ts";
 const MODEL = `${USERNAME}/env`;
 const NAMES = ["HF_TOKEN", "GREETING", "UNSET", "UNWANTED", "AUSPEX_RUNNER_TOKEN"];
 
-/** Chosen so that a search finds them wherever they are. */
+/** The values are chosen so that a search finds them in any file. */
 const FIRST = "hf_first-5f0c1f8e2f6b4c62";
 const SECOND = "hf_second-9a550a7a3d3e8b1c";
 const LINES = "lines\nof \"quoted\" 'text' $HOME 🔑 = end";
@@ -46,12 +46,12 @@ async function environment() {
   return answer.parse(full.output);
 }
 
-/** Whatever anybody was told. */
+/** All answers and lines that anybody was shown. */
 const texts: string[] = [];
 
 const hashOf = (value: string) => createHash("sha256").update(value).digest("hex");
 
-it("are in the environment of its containers, those that the version names; a change is another container", async () => {
+it("containers have the variables that their version names; a change starts another container", async () => {
   await set("HF_TOKEN", FIRST);
   await set("GREETING", LINES);
   await set("UNWANTED", UNWANTED);
@@ -75,7 +75,7 @@ it("are in the environment of its containers, those that the version names; a ch
   expect((await environment()).values).toMatchObject({ HF_TOKEN: null, GREETING: hashOf(LINES) });
 });
 
-it("are in nothing that anybody says or keeps but for the processes themselves", async () => {
+it("the values of variables appear nowhere but in the processes themselves", async () => {
   const api = [`/models/${MODEL}`, `/models/${MODEL}/variables`, `/models/${MODEL}/versions/1`];
   for (const path of [...api, "/predictions", "/user"])
     texts.push(await (await world.client.fetch("GET", path)).text());
@@ -94,7 +94,7 @@ it("are in nothing that anybody says or keeps but for the processes themselves",
   }
 });
 
-/** The databases, the objects, R2, and what the runner keeps. */
+/** Lists the files of the databases, the objects, R2 and the runner. */
 async function everyFile(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

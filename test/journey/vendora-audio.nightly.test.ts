@@ -1,4 +1,7 @@
-/** Speech in both directions by the official client: of Cog models, and of a server that does it itself. */
+/**
+ * Speech in both directions by the official client: of Cog models, and of a server with the convention's own
+ * endpoints.
+ */
 import { createHash } from "node:crypto";
 import OpenAI, { BadRequestError, toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,7 +17,7 @@ const CHANTER = `${USERNAME}/chanter`;
 
 let world: World;
 let openai: OpenAI;
-/** Whose connection breaks as it does at Cloudflare's edge. */
+/** A client whose connection breaks as it does at Cloudflare's edge. */
 let leaver: OpenAI;
 
 beforeAll(async () => {
@@ -32,14 +35,14 @@ afterAll(() => world.close());
 
 const predictionIn = ({ headers }: Response) => z.uuid().parse(headers.get("auspex-prediction-id"));
 
-/** The data of a stream's events. */
+/** Returns the data of a stream's events. */
 async function eventsOf(response: Response): Promise<z.infer<typeof event>[]> {
   const text = await response.text();
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => event.parse(JSON.parse(data)));
 }
 const event = z.looseObject({ type: z.string(), audio: z.string().optional() });
 
-/** Against the published schema of its type. */
+/** Checks an event against the published schema of its type. */
 function expectEvent({ type, ...rest }: { type: string }) {
   const name = type.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
   expect(objections("openai", `${name}Event`, { type, ...rest })).toEqual([]);
@@ -55,7 +58,7 @@ describe("a Cog model that speaks", () => {
   const speak = (more: object = {}) =>
     openai.audio.speech.create({ model: CRIER, input: WORDS, voice: "low", ...more });
 
-  it("is heard, and another understands it", async () => {
+  it("a Cog model speaks, and another understands it", async () => {
     const response = await speak();
     expect(response.headers.get("content-type")).toBe("audio/wav");
     const wav = Buffer.from(await response.arrayBuffer());
@@ -70,7 +73,7 @@ describe("a Cog model that speaks", () => {
     });
   });
 
-  it("gives the format that was asked for, also in events", async () => {
+  it("the model answers in the format that was asked for, also in events", async () => {
     const [wav, pcm] = await Promise.all(
       ["wav", "pcm"].map(async (response_format) =>
         Buffer.from(await (await speak({ response_format, speed: 2 })).arrayBuffer()),
@@ -87,13 +90,13 @@ describe("a Cog model that speaks", () => {
     [{ response_format: "mp3" }, "response_format", "'wav', 'pcm'"],
     [{ voice: "alloy" }, "voice", "'low', 'high'"],
     [{ instructions: "Whisper" }, "instructions", "does not have"],
-  ])("refuses %j before it runs", async (more, param, words) => {
+  ])("the request is refused before it runs because of %j", async (more, param, words) => {
     const refused = speak(more);
     await expect(refused).rejects.toBeInstanceOf(BadRequestError);
     await expect(refused).rejects.toMatchObject({ param, message: expect.stringContaining(words) });
   });
 
-  it("is one prediction under one key", async () => {
+  it("the call is one prediction under one idempotency key", async () => {
     const options = { headers: { "Idempotency-Key": "crier" } };
     const asked = { model: CRIER, input: "Alice", voice: "high" } as const;
     const answers = [
@@ -122,7 +125,7 @@ describe("a Cog model that hears", () => {
       ...more,
     });
 
-  it("writes in each format", async () => {
+  it("the model writes in each format", async () => {
     const json = await transcribe("json");
     expect(objections("openai", "CreateTranscriptionResponseJson", json)).toEqual([]);
     expect(json).toMatchObject({ text: WRITTEN, usage: { type: "duration" } });
@@ -135,7 +138,7 @@ describe("a Cog model that hears", () => {
     expect(verbose).toHaveProperty("words.1.word", "queen");
   });
 
-  it("streams what it has", async () => {
+  it("the model streams the text that it has", async () => {
     const file = await spoken();
     const stream = await openai.audio.transcriptions.create({
       model: LISTENER,
@@ -153,17 +156,17 @@ describe("a Cog model that hears", () => {
   it.each([
     ["translates", { language: "fr" }, "language"],
     ["is given a hint", { prompt: "Alice" }, "prompt"],
-  ])("that it %s is refused", async (_, more, param) => {
+  ])("a transcription that %s is refused", async (_, more, param) => {
     await expect(transcribe("json", more)).rejects.toMatchObject({ status: 400, param });
   });
 
-  it("does not translate", async () => {
+  it("the model does not translate", async () => {
     const file = await spoken();
     const refused = openai.audio.translations.create({ model: LISTENER, file });
     await expect(refused).rejects.toMatchObject({ status: 400, code: "unsupported_model" });
   });
 
-  it("what is no sound is its failure, and is asked for once", async () => {
+  it("a file that is no sound fails with the model's words, after one try", async () => {
     const file = await toFile(Buffer.from("hello"), "a.wav");
     const refused = openai.audio.transcriptions.create({ model: LISTENER, file });
     await expect(refused).rejects.toMatchObject({ status: 502, code: "model_error" });
@@ -177,7 +180,7 @@ describe("a server that speaks", () => {
       options,
     );
 
-  it("is passed on, in its format, and is replayed from its log", async () => {
+  it("the server's sound is passed on in its format, and is replayed from its log", async () => {
     const script = { pieces: ["RIFF", "x"], times: 300_000, tail: "end" };
     const sound = `RIFF${"x".repeat(300_000)}end`;
     const options = { headers: { "Idempotency-Key": "chanter" } };
@@ -191,7 +194,7 @@ describe("a server that speaks", () => {
     expect(metrics).toMatchObject({ output_tokens: 0, tokens_estimated: 1 });
   });
 
-  it("is passed on in events", async () => {
+  it("the server's sound is passed on in events", async () => {
     const script = { pieces: ["ab", "cd"] };
     const response = await speak(script, { stream_format: "sse" });
     const events = await eventsOf(response);
@@ -203,7 +206,7 @@ describe("a server that speaks", () => {
   });
 
   it.each(["audio", "sse"])(
-    "is heard while it works, as %s, and stops when its caller leaves",
+    "the server's sound arrives while it works, as %s, and stops when its caller leaves",
     async (stream_format) => {
       const leaving = new AbortController();
       const script = { pieces: ["first"], hang: true };
@@ -220,12 +223,12 @@ describe("a server that speaks", () => {
     },
   );
 
-  it("that breaks off does not look complete", async () => {
+  it("a sound that breaks off does not look complete", async () => {
     const response = await speak({ pieces: ["first"], cut: true });
     await expect(response.text()).rejects.toThrow();
   });
 
-  it("says what it refuses", async () => {
+  it("the server's refusal is passed on", async () => {
     const refused = speak({}, { voice: "nobody" });
     await expect(refused).rejects.toMatchObject({ status: 400, param: "voice" });
   });
@@ -237,7 +240,7 @@ describe("a server that hears", () => {
   const file = () => toFile(BYTES, "queen of hearts.mp3", { type: "audio/mpeg" });
   const heard = z.string().transform((text) => JSON.parse(text.slice(text.indexOf("{"))));
 
-  it("gets the file and each field, as they were sent", async () => {
+  it("the server gets the file and each field as they were sent", async () => {
     const { text } = await openai.audio.transcriptions.create({
       model: CHANTER,
       file: await file(),
@@ -258,16 +261,19 @@ describe("a server that hears", () => {
     });
   });
 
-  it.each(["text", "srt", "vtt"] as const)("answers in its own %s", async (response_format) => {
-    const asked = { model: CHANTER, file: await file(), response_format };
-    const text: unknown = await openai.audio.transcriptions.create(asked);
-    expect(heard.parse(text)).toMatchObject({ task: "transcribe" });
-    expect(text).toMatch(
-      { text: /^\{.*\n$/s, srt: /^1\n00:00:00,000 --> /, vtt: /^WEBVTT/ }[response_format],
-    );
-  });
+  it.each(["text", "srt", "vtt"] as const)(
+    "the server answers in its own %s",
+    async (response_format) => {
+      const asked = { model: CHANTER, file: await file(), response_format };
+      const text: unknown = await openai.audio.transcriptions.create(asked);
+      expect(heard.parse(text)).toMatchObject({ task: "transcribe" });
+      expect(text).toMatch(
+        { text: /^\{.*\n$/s, srt: /^1\n00:00:00,000 --> /, vtt: /^WEBVTT/ }[response_format],
+      );
+    },
+  );
 
-  it("translates", async () => {
+  it("the server translates", async () => {
     const asked = { model: CHANTER, file: await file() };
     const { text } = await openai.audio.translations.create(asked);
     expect(heard.parse(text)).toMatchObject({ task: "translate" });
@@ -278,7 +284,7 @@ describe("a server that hears", () => {
     expect(verbose).toMatchObject({ language: "english", duration: 1 });
   });
 
-  it("streams", async () => {
+  it("the server streams a transcription", async () => {
     const asked = { model: CHANTER, file: await file(), stream: true } as const;
     const events = await Array.fromAsync(await openai.audio.transcriptions.create(asked));
     for (const one of events) expectEvent(one);

@@ -1,4 +1,6 @@
-/** What applications are built with: the AI SDK and LangChain, against the oracle and the examples. */
+/**
+ * Libraries that applications are built with, the AI SDK and LangChain, against the oracle and the examples.
+ */
 import { ChatAnthropic } from "@langchain/anthropic";
 import { HumanMessage } from "@langchain/core/messages";
 import { tool as langChainTool } from "@langchain/core/tools";
@@ -46,7 +48,7 @@ describe("the AI SDK", () => {
   ] as const;
 
   describe.each(models)("%s", (_, model) => {
-    it("generates, and streams", async () => {
+    it("the SDK generates and streams text", async () => {
       const prompt = told({ say: ["It", " rains"] });
       const { text, finishReason, usage } = await generateText({ model: model(), prompt });
       expect({ text, finishReason }).toEqual({ text: "It rains", finishReason: "stop" });
@@ -55,7 +57,7 @@ describe("the AI SDK", () => {
       expect(await Array.fromAsync(textStream)).toEqual(["It", " rains"]);
     });
 
-    it("gets what fits a schema", async () => {
+    it("the SDK gets an object that fits a schema", async () => {
       const { output } = await generateText({
         model: model(),
         output: Output.object({ schema: city }),
@@ -64,7 +66,7 @@ describe("the AI SDK", () => {
       expect(output).toEqual(ROME);
     });
 
-    it("is an agent, which goes on until its tools have answered", async () => {
+    it("an agent goes on until its tools have answered", async () => {
       const agent = new ToolLoopAgent({
         model: model(),
         tools: {
@@ -84,7 +86,7 @@ describe("the AI SDK", () => {
     });
   });
 
-  it("completes: with a server, and with a Cog model", async () => {
+  it("the SDK gets completions of a server and of a Cog model", async () => {
     for (const name of [ORACLE, STORY]) {
       const model = openai.aiSdk.completion(name);
       const asked = { model, prompt: "Once upon a time", seed: 3, maxOutputTokens: 20 };
@@ -95,7 +97,7 @@ describe("the AI SDK", () => {
     }
   });
 
-  it("embeds", async () => {
+  it("the SDK gets embeddings", async () => {
     const model = openai.aiSdk.embedding(MEANING);
     const { embeddings } = await embedMany({ model, values: ["cat", "kitten"] });
     expect(embeddings[0]).toHaveLength(embeddings[1]?.length ?? 0);
@@ -117,7 +119,7 @@ describe("LangChain", () => {
   });
 
   describe.each(models)("%s", (name, model) => {
-    it("invokes, and streams", async () => {
+    it("LangChain invokes and streams", async () => {
       const asked = told({ say: ["It", " rains"] });
       const answer = await model().invoke(asked);
       expect(answer.text).toBe("It rains");
@@ -126,8 +128,8 @@ describe("LangChain", () => {
       expect(pieces.filter(Boolean)).toEqual(["It", " rains"]);
     });
 
-    it("gets what fits a schema", async () => {
-      // Messages are told to call a tool that takes it.
+    it("LangChain gets an object that fits a schema", async () => {
+      // LangChain asks a model of messages to call a tool with the object as its arguments.
       const script =
         name === "messages"
           ? { calls: [{ name: "extract", arguments: ROME }] }
@@ -139,7 +141,7 @@ describe("LangChain", () => {
       expect(await structured.invoke(told(script))).toEqual(ROME);
     });
 
-    it("is an agent, which goes on until its tools have answered", async () => {
+    it("an agent goes on until its tools have answered", async () => {
       const agent = model().bindTools([weatherTool]);
       const asked = new HumanMessage(told({ say: ["Let me see."], calls }));
       const first = await agent.invoke([asked]);
@@ -151,7 +153,7 @@ describe("LangChain", () => {
     });
   });
 
-  it("completes: with a server, and with a Cog model", async () => {
+  it("LangChain gets completions of a server and of a Cog model", async () => {
     for (const model of [ORACLE, STORY]) {
       const llm = new OpenAI({ ...openai.langChain, model, maxTokens: 20 });
       expect(await llm.invoke("Once upon a time")).not.toBe("");
@@ -160,7 +162,7 @@ describe("LangChain", () => {
     }
   });
 
-  it("embeds", async () => {
+  it("LangChain gets embeddings", async () => {
     const embeddings = new OpenAIEmbeddings({ ...openai.langChain, model: MEANING });
     const [cat = [], kitten = []] = await embeddings.embedDocuments(["cat", "kitten"]);
     expect(cat).toHaveLength(kitten.length);

@@ -1,4 +1,4 @@
-/** The other calls of the official client, what is refused and how, and calls whose time is up. */
+/** The other calls of the official client, refusals, and calls that time out. */
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { USERNAME } from "./support/access.ts";
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterEach(() => vendora.wire.settle());
 afterAll(() => world.close());
 
-/** What a call is refused with; how often the client has tried is counted. */
+/** Returns the error that a call is refused with, and how often the client has tried. */
 async function refusal(call: () => PromiseLike<unknown>) {
   const before = vendora.wire.exchanges.length;
   const error = await Promise.resolve(call()).then(
@@ -55,7 +55,7 @@ describe("embeddings", () => {
       (one) => one.embedding,
     );
 
-  it("are the same in either format, and of one text as of many", async () => {
+  it("embeddings are the same in either format, and the same for one text as for many", async () => {
     const plain = await embed(["rain", "sun"]);
     expect(vendora.wire.last.text).toMatch(/"embedding":"/);
     expect(await embed(["rain", "sun"], { encoding_format: "float" })).toEqual(plain);
@@ -65,7 +65,7 @@ describe("embeddings", () => {
     expect(plain[0]).not.toEqual(plain[1]);
   });
 
-  it("are of tokens too, and as long as they were asked for", async () => {
+  it("embeddings of tokens work, too, and have the dimensions that were asked for", async () => {
     const [one] = await embed([5, 6, 7], { dimensions: 3 });
     expect(one).toHaveLength(3);
     expect(await embed([[5, 6, 7], [8]], { dimensions: 3 })).toEqual([one, expect.anything()]);
@@ -73,7 +73,7 @@ describe("embeddings", () => {
     expect(metrics).toMatchObject({ input_tokens: 4, output_tokens: 0 });
   });
 
-  it("are in base64 from a container that knows numbers only", async () => {
+  it("embeddings are in base64 from a container that only returns numbers", async () => {
     const text = told({ floats: true });
     expect(await embed(text)).toEqual(await embed(text, { encoding_format: "float" }));
   });
@@ -83,7 +83,7 @@ describe("completions", () => {
   const asked = { model: ORACLE, prompt: told({ say: ["It", " rains"] }) };
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 
-  it("are whole or streamed, with usage, of one prompt or of several", async () => {
+  it("completions are whole or streamed, with usage, of one prompt or of several", async () => {
     const { choices, ...rest } = await openai.completions.create({ ...asked, logprobs: 1 });
     expect(rest).toMatchObject({ object: "text_completion", model: ORACLE, usage });
     expect(choices).toMatchObject([
@@ -105,7 +105,7 @@ describe("completions", () => {
     expect(metrics).toMatchObject({ input_tokens: 2, output_tokens: 4 });
   });
 
-  it("stop when their caller leaves", async () => {
+  it("completions stop when their caller leaves", async () => {
     const leaving = new AbortController();
     const prompt = told({ say: ["a"], end: "hang", mark: "left completion" });
     const { signal } = leaving;
@@ -128,7 +128,7 @@ it("moderations are of one text or of several", async () => {
   expect(await moderated(["rain", "harm"])).toEqual([false, true]);
 });
 
-it("documents are ranked, for clients that know no such call", async () => {
+it("documents are ranked for clients that have no such call", async () => {
   const documents = ["a timetable", "the tea of the Hatter", "tea"];
   const body = { model: ORACLE, query: "the tea", documents, top_n: 2 };
   expect(await openai.post("/rerank", { body })).toMatchObject({
@@ -146,7 +146,7 @@ it("documents are ranked, for clients that know no such call", async () => {
 describe("the examples", () => {
   const key = [{ role: "user" as const, content: "Where is the golden key?" }];
 
-  it("write the same under the same seed, streamed and plain", async () => {
+  it("the example models write the same under the same seed, streamed and plain", async () => {
     const asked = { model: `${USERNAME}/scribe`, messages: key, seed: 3, max_tokens: 20 };
     const plain = await openai.chat.completions.create(asked);
     const streamed = await openai.chat.completions.stream(asked).finalChatCompletion();
@@ -160,7 +160,7 @@ describe("the examples", () => {
     expect(other.choices[0]?.message.content).toBe(texts[0]);
   });
 
-  it("know what is near", async () => {
+  it("the example embeddings are near for similar texts", async () => {
     const input = ["The cat drinks milk", "A kitten laps up cream", "The train leaves at nine"];
     const { data } = await openai.embeddings.create({ model: `${USERNAME}/meaning`, input });
     const [cat = [], kitten = [], train = []] = data.map(({ embedding }) => embedding);
@@ -185,7 +185,7 @@ it("models are listed, and read by their names, blanks and slashes escaped", asy
 });
 
 describe("a refusal", () => {
-  it("of a bad token, before anything else", async () => {
+  it("a bad token is refused before anything else", async () => {
     const { openai: stranger, wire } = vendoraOf({ ...world.access, token: "aus_wrong" });
     const asked = stranger.chat.completions.create({ model: "no/such", messages: [] });
     await expect(asked).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
@@ -193,7 +193,7 @@ describe("a refusal", () => {
     await wire.settle();
   });
 
-  it("of a model that is not there, before its messages are looked at", async () => {
+  it("a model that does not exist is refused before the messages are checked", async () => {
     for (const call of [
       () => openai.chat.completions.create({ model: `${USERNAME}/none`, messages: [] }),
       () => openai.responses.create({ model: `${USERNAME}/none`, input: "x" }),
@@ -206,13 +206,13 @@ describe("a refusal", () => {
     }
   });
 
-  it("of a version without the compatibility, and says so", async () => {
+  it("a version without the compatibility is refused, and the message says so", async () => {
     const { error } = await refusal(() => chat({}, `${USERNAME}/oracle-native`));
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error.message).toContain("vendora_chat_completions");
   });
 
-  it("of what does not fit the convention, in both bodies at once", async () => {
+  it("a body that does not fit the convention is refused in both bodies at once", async () => {
     const { error, tries } = await refusal(() =>
       openai.embeddings.create({ model: ORACLE, input: [], dimensions: 0 }),
     );
@@ -224,7 +224,7 @@ describe("a refusal", () => {
     expect(body).toMatchObject({ detail: expect.arrayContaining([about]) });
   });
 
-  it("by the container, with its status and its words, once", async () => {
+  it("a container's refusal has its status and its words, and is not tried again", async () => {
     const error = {
       message: "too hot",
       type: "BadRequestError",
@@ -244,7 +244,7 @@ describe("a refusal", () => {
     }
   });
 
-  it("by a Cog model whose schema is not met, in both bodies too", async () => {
+  it("an input that does not meet a Cog model's schema is refused in both bodies, too", async () => {
     const messages = [{ role: "user" as const, content: "[]" }];
     const { error, tries } = await refusal(() =>
       openai.chat.completions.create({
@@ -258,7 +258,7 @@ describe("a refusal", () => {
     expect(tries).toBe(1);
   });
 
-  it("by a container that has too much to do, which is tried again", async () => {
+  it("the refusal of a busy container is tried again", async () => {
     for (const [status, type] of [
       [429, OpenAI.RateLimitError],
       [503, OpenAI.InternalServerError],
@@ -276,7 +276,7 @@ describe("a refusal", () => {
     ["fails", { fail: { status: 500, error: { message: "out of memory" } } }, "out of memory"],
     ["fails in the stream", { say: ["a"], end: "error" }, "the GPU has melted"],
     ["stops without its end", { say: ["a"], end: "cut" }, /./],
-  ] as const)("when the container %s, once", async (_, script, words) => {
+  ] as const)("the client does not try again when the container %s", async (_, script, words) => {
     const { say = [], ...rest } = { say: [], ...script };
     const messages = asks({ say: [...say], ...rest });
     const stream = async () => {
@@ -295,7 +295,7 @@ describe("a refusal", () => {
   });
 });
 
-it("a container that dies fails what it ran, says its last words, and is started again", async () => {
+it("a container that dies fails what it ran, with its last log lines, and is started again", async () => {
   const { error, tries } = await refusal(() => chat({ end: "crash" }));
   expect(error.status).toBe(502);
   expect(tries).toBe(1);
@@ -304,7 +304,7 @@ it("a container that dies fails what it ran, says its last words, and is started
   expect((await chat({ say: ["back"] })).choices[0]?.message.content).toBe("back");
 });
 
-it("what takes too long is cancelled and not tried again, unless it is in the background", async () => {
+it("a call that takes too long is canceled and not tried again, unless it is in the background", async () => {
   await chat({});
   const background = await openai.responses.create({
     model: ORACLE,

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterEach(() => vendora.wire.settle());
 afterAll(() => world.close());
 
-/** All that a stream says. */
+/** Reads a stream to its end. */
 async function read<Item>(stream: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of stream) all.push(item);
@@ -42,7 +42,7 @@ const deltas = (chunks: OpenAI.ChatCompletionChunk[], index = 0) =>
   chunks.flatMap(({ choices }) => choices.filter((one) => one.index === index));
 
 describe("plain", () => {
-  it("answers, is a prediction with metrics, and stands in the list", async () => {
+  it("a chat completion answers, is a prediction with metrics, and is in the list", async () => {
     const messages = asks({ say: ["Rain", " at", " noon"] });
     const data = await openai.chat.completions.create({ model: ORACLE, messages });
     expect(data.choices).toMatchObject([
@@ -59,7 +59,7 @@ describe("plain", () => {
     expect(full.input).toMatchObject({ model: ORACLE });
   });
 
-  it("sends the container the name that it serves, and every field as it came", async () => {
+  it("the container gets the model name that it serves, and every other field as it came", async () => {
     const { choices } = await openai.chat.completions.create({
       model: `${ORACLE}:1`,
       messages: [{ role: "system", content: "Be brief" }, ...asks({ echo: true })],
@@ -75,14 +75,14 @@ describe("plain", () => {
       seed: 7,
       stop: ["\n"],
       user: "u",
-      // The runner's: a server that streams notices when it is left.
+      // The runner adds the stream and its usage: a server notices only on a stream that its caller has left.
       stream: true,
       stream_options: { include_usage: true },
     });
     expect(vendora.wire.last.text).toContain(`"model":"${ORACLE}:1"`);
   });
 
-  it("has several choices, log probabilities, reasoning, a refusal, and why it stopped", async () => {
+  it("a completion has several choices, log probabilities, reasoning, a refusal, and why it stopped", async () => {
     const { choices } = await openai.chat.completions.create({
       model: ORACLE,
       n: 3,
@@ -98,7 +98,7 @@ describe("plain", () => {
     }
   });
 
-  it("goes a whole round with tools", async () => {
+  it("a conversation goes a whole round with tools", async () => {
     const runner = openai.chat.completions.runTools({
       model: ORACLE,
       messages: asks({ calls: [{ name: "weather", arguments: { city: "Rome" } }] }),
@@ -113,7 +113,7 @@ const parse = (text: string) => place.parse(JSON.parse(text));
 const weather = ({ city }: z.infer<typeof place>) => `sunny in ${city}`;
 
 describe("streamed", () => {
-  it("brings each piece when it is there, without a count that nobody asked for", async () => {
+  it("a stream brings each piece when it is there, without usage unless it is asked for", async () => {
     const stream = await openai.chat.completions.create({
       model: ORACLE,
       stream: true,
@@ -131,7 +131,7 @@ describe("streamed", () => {
     expect(deltas(chunks).at(-1)?.finish_reason).toBe("stop");
   });
 
-  it("counts when it is asked to, and the container always", async () => {
+  it("a stream has usage when it is asked for, and the container always counts", async () => {
     const messages = asks({ say: ["a", "b"] });
     const stream_options = { include_usage: true };
     const chunks = await read(
@@ -152,14 +152,14 @@ describe("streamed", () => {
     expect(metrics).toMatchObject({ input_tokens: 1, output_tokens: 2 });
   });
 
-  it("counts itself when the container does not, and says that it has guessed", async () => {
+  it("the service counts when the container does not, and says that the count is estimated", async () => {
     const messages = asks({ say: ["x".repeat(400)], usage: false });
     await read(await openai.chat.completions.create({ model: ORACLE, stream: true, messages }));
     const { metrics } = await world.get(predictionIn(vendora.wire.last));
     expect(metrics).toMatchObject({ output_tokens: 100, tokens_estimated: 1 });
   });
 
-  it("is put together by the client's helper: several choices, log probabilities, reasoning", async () => {
+  it("the client's helper assembles choices, log probabilities and reasoning from a stream", async () => {
     const stream = openai.chat.completions.stream({
       model: ORACLE,
       n: 2,
@@ -172,7 +172,7 @@ describe("streamed", () => {
     expect(vendora.wire.last.text).toContain('"reasoning_content":"h"');
   });
 
-  it("calls tools in parallel, argument by argument", async () => {
+  it("a stream calls tools in parallel, argument by argument", async () => {
     const calls = [
       { name: "weather", arguments: { city: "Rome" } },
       { name: "weather", arguments: { city: "Reykjavík" } },
@@ -188,7 +188,7 @@ describe("streamed", () => {
     expect(tools.map(({ content }) => content)).toEqual(["sunny in Rome", "sunny in Reykjavík"]);
   });
 
-  it("can be replayed as any other prediction, from anywhere", async () => {
+  it("a streamed chat can be replayed as any other prediction, from anywhere", async () => {
     const say = Array.from({ length: 30 }, (_, n) => `w${n} `);
     await read(
       await openai.chat.completions.create({
@@ -213,7 +213,7 @@ describe("streamed", () => {
     expect(rest.length).toBeGreaterThan(0);
   });
 
-  it("serves many at a time from one container", async () => {
+  it("one container serves many streams at a time", async () => {
     const one = async (n: number) => {
       const say = [`${n}:`, "a", "b"];
       const messages = asks({ say, every: 20 });
@@ -234,7 +234,7 @@ describe("a Cog model", () => {
     { role: "user" as const, content: JSON.stringify(outputs) },
   ];
 
-  it("answers in text, plain and streamed, with what it has counted", async () => {
+  it("a Cog model answers in text, plain and streamed, with what it has counted", async () => {
     const messages = recites("Once", " upon", " a time");
     const plain = await openai.chat.completions.create({ model: RECITER, messages });
     expect(plain.choices[0]?.message.content).toBe("Once upon a time");
@@ -253,7 +253,7 @@ describe("a Cog model", () => {
     expect(metrics).toMatchObject({ input_tokens: 1, output_tokens: 3 });
   });
 
-  it("may speak in chunks of the convention, or in one object", async () => {
+  it("a Cog model may output chunks of the convention, or one object", async () => {
     const call = { id: "c1", type: "function", function: { name: "weather", arguments: "{}" } };
     const chunks = recites(
       { choices: [{ index: 0, delta: { content: "See: " } }] },
@@ -272,7 +272,7 @@ describe("a Cog model", () => {
     }
   });
 
-  it("fails with its own words, once, and so does what it puts out and nobody can read", async () => {
+  it("a Cog model fails with its own words, once, and so does an output that cannot be read", async () => {
     const before = vendora.wire.exchanges.length;
     for (const [outputs, words] of [
       [["a", false], "forgotten its lines"],

@@ -68,7 +68,7 @@ describe.each([
     await expect(openai.conversations.retrieve(id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 
-  it("a compaction stands for what was said", async () => {
+  it("a compaction stands for the items before it", async () => {
     const input = [
       { role: "user" as const, content: told({ say: ["Rain at noon"] }) },
       { role: "assistant" as const, content: "Rain at noon" },

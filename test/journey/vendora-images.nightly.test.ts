@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterEach(() => vendora.wire.settle());
 afterAll(() => world.close());
 
-/** The prediction of the last call. */
+/** Waits for the end of the last call's prediction. */
 const ended = () => endOf(world, world.watch(predictionIn(vendora.wire.last)), "succeeded");
 
 const bytesOf = (base64: string | undefined) => Buffer.from(base64 ?? "", "base64");
@@ -38,7 +38,7 @@ const read = async (url: string | undefined) =>
 const SIDES = { width: 64, height: 48 };
 const RED = [255, 0, 0, 255];
 
-/** A picture of one color on the left, and another on the right. */
+/** Makes a picture of one color on the left, and another on the right. */
 function halves(left: number[], right: number[]): Promise<Buffer> {
   const pixels = Uint8Array.from({ length: SIDES.width * SIDES.height * 4 }, (_, at) => {
     const color = Math.floor(at / 4) % SIDES.width < SIDES.width / 2 ? left : right;
@@ -50,7 +50,7 @@ function halves(left: number[], right: number[]): Promise<Buffer> {
 }
 
 const red = await halves(RED, RED);
-/** Only the right is to be edited. */
+/** The mask that leaves only the right half to be edited. */
 const mask = await halves([0, 0, 0, 255], [0, 0, 0, 0]);
 
 async function colorAt(png: Uint8Array, left: number): Promise<number[]> {
@@ -59,7 +59,7 @@ async function colorAt(png: Uint8Array, left: number): Promise<number[]> {
 }
 
 describe("a Cog model", () => {
-  it("draws, and each picture is a file and its base64", async () => {
+  it("a Cog model draws, and each picture is a file and its base64", async () => {
     const { data = [], ...rest } = await openai.images.generate({ ...HILLS, n: 2 });
     expect(rest).toMatchObject({ output_format: "png" });
     const [first, second] = data;
@@ -72,7 +72,7 @@ describe("a Cog model", () => {
     expect(output).toEqual(data.map(({ url }) => url));
   });
 
-  it("is answered in the format that was asked for", async () => {
+  it("a Cog model's picture comes in the format that was asked for", async () => {
     const [base64] =
       (await openai.images.generate({ ...HILLS, response_format: "b64_json" })).data ?? [];
     const [address] =
@@ -82,7 +82,7 @@ describe("a Cog model", () => {
     expect(await read(address?.url)).toEqual(bytesOf(base64?.b64_json));
   });
 
-  it("is refused what it has no place for", async () => {
+  it("a field that the Cog model's schema does not have is refused", async () => {
     const asked = openai.images.generate({ ...HILLS, quality: "high", style: "vivid" });
     await expect(asked).rejects.toMatchObject({
       status: 400,
@@ -91,7 +91,7 @@ describe("a Cog model", () => {
     });
   });
 
-  it("edits the files of a form", async () => {
+  it("a Cog model edits the files of a form", async () => {
     const { data = [] } = await openai.images.edit({
       image: await toFile(red, "red.png", { type: "image/png" }),
       mask: await toFile(mask, "mask.png"),
@@ -104,14 +104,14 @@ describe("a Cog model", () => {
     expect(await colorAt(picture, 60)).not.toEqual(RED);
   });
 
-  it("edits the images of a JSON body", async () => {
+  it("a Cog model edits the images of a JSON body", async () => {
     const image_url = `data:image/png;base64,${red.toString("base64")}`;
     const body = { model: BRUSH, prompt: "A lake", images: [{ image_url }], mask: { image_url } };
     const { data } = await openai.post<OpenAI.ImagesResponse>("/images/edits", { body });
     expect(await sharp(bytesOf(data?.[0]?.b64_json)).metadata()).toMatchObject(SIDES);
   });
 
-  it("tells of each picture in a stream as it is done", async () => {
+  it("a stream has an event for each picture as it is done", async () => {
     const types: string[] = [];
     for await (const event of await openai.images.generate({ ...HILLS, n: 2, stream: true })) {
       types.push(event.type);
@@ -123,11 +123,11 @@ describe("a Cog model", () => {
 
 describe("a server", () => {
   const asked = z.object({ data: z.array(z.object({ revised_prompt: z.string() })) });
-  /** What it has been asked, as it tells in its answer. */
+  /** Returns the request that the server got, which it returns as `revised_prompt`. */
   const told = (answer: OpenAI.ImagesResponse) =>
     JSON.parse(asked.parse(answer).data[0]?.revised_prompt ?? "");
 
-  it("is asked what was asked, and its base64 is a file", async () => {
+  it("the server gets the request as it was sent, and its base64 becomes a file", async () => {
     const answer = await openai.images.generate({ model: EASEL, prompt: "A dot", quality: "low" });
     expect(told(answer)).toEqual({
       model: "easel-7b",
@@ -143,7 +143,7 @@ describe("a server", () => {
     expect(metrics).toMatchObject({ input_tokens: 7, output_tokens: 11 });
   });
 
-  it("is sent a form with the files of an edit", async () => {
+  it("the server gets a form with the files of an edit", async () => {
     const image = [
       await toFile(red, "red.png", { type: "image/png" }),
       await toFile(mask, "m.bin"),
@@ -161,7 +161,7 @@ describe("a server", () => {
     expect(answer.data).toHaveLength(2);
   });
 
-  it("is asked for pictures by an ordinary prediction, too", async () => {
+  it("the server also makes pictures for an ordinary prediction", async () => {
     const image = `data:image/png;base64,${red.toString("base64")}`;
     for (const [input, seen] of [
       [{ prompt: "A dot" }, { prompt: "A dot" }],
@@ -172,7 +172,7 @@ describe("a server", () => {
     }
   });
 
-  it("streams pictures that are not done yet", async () => {
+  it("the server streams pictures that are not done yet", async () => {
     const body = { model: EASEL, prompt: "A dot", stream: true, partial_images: 2 } as const;
     const events: unknown[] = [];
     for await (const event of await openai.images.generate(body)) events.push(event);
@@ -188,7 +188,7 @@ describe("a server", () => {
     expect(edits.at(-1)).toBe("image_edit.completed");
   });
 
-  it("refuses in its own words", async () => {
+  it("the server's refusal is passed on in its own words", async () => {
     await expect(openai.images.generate({ model: EASEL, prompt: "fail" })).rejects.toMatchObject({
       status: 400,
       code: "policy",

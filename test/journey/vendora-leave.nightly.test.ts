@@ -1,4 +1,4 @@
-/** Callers who leave before the answer, by the official client: that cancels what they asked for. */
+/** Callers of the official client who leave before the answer, which cancels their predictions. */
 import { APIUserAbortError } from "openai";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -8,13 +8,13 @@ import type { Watch } from "./support/watch.ts";
 import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
-/** Of a machine with two busy cores. */
+/** Patience with a machine with two busy cores. */
 const PATIENCE = { timeout: 10_000 };
-/** From leaving to the end of a model that stops when it is told to, ms. */
+/** The most time between leaving and the end of a model that obeys a cancel, ms. */
 const SOON = 1_000;
 
 let world: World;
-/** Who stays, and asks the container what it has seen. */
+/** The client that stays, and asks the container for its count. */
 let vendora: Vendora;
 let leaver: Vendora;
 
@@ -44,7 +44,7 @@ const hasStopped = (mark: string) =>
     expect(tally).toEqual({ asked: 1, answered: 0, left: 1 });
   }, PATIENCE);
 
-it("cancel a chat that streams, and the container stops", async () => {
+it("a caller who leaves a streamed chat cancels it, and the container stops", async () => {
   const stream = await leaver.openai.chat.completions.create({
     model: ORACLE,
     stream: true,
@@ -57,7 +57,7 @@ it("cancel a chat that streams, and the container stops", async () => {
   await hasStopped("chat");
 });
 
-it("cancel a response that streams, and the container stops", async () => {
+it("a caller who leaves a streamed response cancels it, and the container stops", async () => {
   const stream = await leaver.openai.responses.create({
     model: ORACLE,
     stream: true,
@@ -68,38 +68,44 @@ it("cancel a response that streams, and the container stops", async () => {
   await hasStopped("response");
 });
 
-it.each(["chat", "response"])("cancel a plain %s, and the container stops", async (kind) => {
-  const before = await newest();
-  const mark = `plain ${kind}`;
-  const leave = new AbortController();
-  const { signal } = leave;
-  const { openai } = leaver;
-  const asked =
-    kind === "chat"
-      ? openai.chat.completions.create(
-          { model: ORACLE, messages: asks({ end: "hang", mark }) },
-          { signal },
-        )
-      : openai.responses.create({ model: ORACLE, input: told({ end: "hang", mark }) }, { signal });
-  const refused = expect(asked).rejects.toBeInstanceOf(APIUserAbortError);
-  // A plain answer names its prediction only when it has come.
-  const id = await vi.waitFor(async () => {
-    const found = await newest();
-    expect(found).not.toBe(before);
-    return found;
-  }, PATIENCE);
-  await vi.waitFor(async () => {
-    expect(await tallyOf(vendora, ORACLE, mark)).toMatchObject({ asked: 1 });
-  }, PATIENCE);
-  leave.abort();
-  const left = Date.now();
-  await refused;
-  const { updated_at } = await canceled(world.watch(id));
-  expect(Date.parse(updated_at) - left).toBeLessThan(SOON);
-  await hasStopped(mark);
-});
+it.each(["chat", "response"])(
+  "a caller who leaves a plain %s cancels it, and the container stops",
+  async (kind) => {
+    const before = await newest();
+    const mark = `plain ${kind}`;
+    const leave = new AbortController();
+    const { signal } = leave;
+    const { openai } = leaver;
+    const asked =
+      kind === "chat"
+        ? openai.chat.completions.create(
+            { model: ORACLE, messages: asks({ end: "hang", mark }) },
+            { signal },
+          )
+        : openai.responses.create(
+            { model: ORACLE, input: told({ end: "hang", mark }) },
+            { signal },
+          );
+    const refused = expect(asked).rejects.toBeInstanceOf(APIUserAbortError);
+    // A plain answer names its prediction only at its end, so the list is asked for the ID.
+    const id = await vi.waitFor(async () => {
+      const found = await newest();
+      expect(found).not.toBe(before);
+      return found;
+    }, PATIENCE);
+    await vi.waitFor(async () => {
+      expect(await tallyOf(vendora, ORACLE, mark)).toMatchObject({ asked: 1 });
+    }, PATIENCE);
+    leave.abort();
+    const left = Date.now();
+    await refused;
+    const { updated_at } = await canceled(world.watch(id));
+    expect(Date.parse(updated_at) - left).toBeLessThan(SOON);
+    await hasStopped(mark);
+  },
+);
 
-/** The newest prediction of the list. */
+/** Returns the ID of the newest prediction in the list. */
 async function newest(): Promise<string> {
   const page = z.object({ items: z.array(z.object({ id: z.uuid() })) });
   const { items } = await world.client.call(page, "GET", "/predictions?page_size=5");

@@ -1,4 +1,4 @@
-/** Responses by the official client: from a container that has the endpoint, and from one that has not. */
+/** Responses by the official client: from a container that has the endpoint, and from one that does not. */
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { responseIdOf } from "../../src/domain/vendora/ids.ts";
@@ -39,7 +39,7 @@ async function read<Item>(stream: AsyncIterable<Item>): Promise<Item[]> {
   return all;
 }
 
-/** Asked for until it has ended. */
+/** Waits until a response has ended. */
 const ended = (id: string) =>
   vi.waitFor(
     async () => {
@@ -56,7 +56,7 @@ describe.each([
   ["translated", ORACLE],
   ["native", NATIVE],
 ])("%s", (_, model) => {
-  it("answers, is stored, and lists what it was asked", async () => {
+  it("a response answers, is stored, and lists its input", async () => {
     const input = told({ say: ["Rain", " at", " noon"], think: ["hm"] });
     const response = await openai.responses.create({ model, input, instructions: "Be brief" });
     expect(response).toMatchObject({
@@ -76,7 +76,7 @@ describe.each([
     expect(items).toMatchObject([{ role: "user", content: [{ type: "input_text", text: input }] }]);
   });
 
-  it("streams every event, in order, and the helper puts them together", async () => {
+  it("a response streams every event, in order, and the helper puts them together", async () => {
     const input = told({ say: ["Rain", " at", " noon"], every: 10 });
     const stream = openai.responses.stream({ model, input });
     const events: Event[] = [];
@@ -102,7 +102,7 @@ describe.each([
     });
   });
 
-  it("remembers what was said before, through tools and over several turns", async () => {
+  it("a response remembers the previous turns and their tools", async () => {
     const tools = [WEATHER];
     const calls = [
       { name: "weather", arguments: { city: "Rome" } },
@@ -153,7 +153,7 @@ describe.each([
     ]);
   });
 
-  it("says when it has not finished, and when it has refused", async () => {
+  it("a response says when it has not finished, and when it has refused", async () => {
     const cut = await openai.responses.create({
       model,
       input: told({ say: ["a"], finish: "length" }),
@@ -170,7 +170,7 @@ describe.each([
     ]);
   });
 
-  it("fails as a resource when the container does, plain and streamed, once", async () => {
+  it("a response fails as a resource when the container does, plain and streamed, once", async () => {
     const input = told({ say: ["a"], end: "error" });
     const before = vendora.wire.exchanges.length;
     const events = await read(await openai.responses.create({ model, input, stream: true }));
@@ -190,7 +190,7 @@ describe.each([
     expect(vendora.wire.exchanges).toHaveLength(before + 2);
   });
 
-  it("runs in the background until it is done, and is polled", async () => {
+  it("a response runs in the background until it is done, and is polled", async () => {
     const begun = await openai.responses.create({
       model,
       background: true,
@@ -202,7 +202,7 @@ describe.each([
     expect(response).toMatchObject({ status: "completed", output_text: "late", background: true });
   });
 
-  it("finishes when its reader drops at the first event, and is taken up from anywhere", async () => {
+  it("a response finishes when its reader drops at the first event, and is read again from anywhere", async () => {
     const say = Array.from({ length: 40 }, (_, n) => `w${n} `);
     const stream = await openai.responses.create({
       model,
@@ -215,7 +215,7 @@ describe.each([
       if (event.type === "response.created") id = event.response.id;
       break;
     }
-    // Live: it is still being written while it is read again.
+    // The response is still being written while it is read again.
     const live = await read(await openai.responses.retrieve(id, { stream: true }));
     expect(live.map(({ sequence_number }) => sequence_number)).toEqual(live.map((_, n) => n));
     expect(live.at(-1)).toMatchObject({ type: "response.completed" });
@@ -237,7 +237,7 @@ describe.each([
 });
 
 describe("a stored response", () => {
-  it("is cancelled in the background, as often as one likes", async () => {
+  it("a stored response in the background can be canceled any number of times", async () => {
     const { id } = await openai.responses.create({
       model: ORACLE,
       background: true,
@@ -256,7 +256,7 @@ describe("a stored response", () => {
     expect(await tallyOf(vendora, ORACLE, "cancelled")).toMatchObject({ answered: 0, left: 1 });
   });
 
-  it("is not cancelled once it has ended, or when it was waited for", async () => {
+  it("a stored response is not canceled once it has ended, or when its caller waited for it", async () => {
     const plain = await openai.responses.create({ model: ORACLE, input: "x" });
     await expect(openai.responses.cancel(plain.id)).rejects.toThrow(
       "400 Cannot cancel a synchronous response.",
@@ -266,7 +266,7 @@ describe("a stored response", () => {
     await expect(openai.responses.cancel(id)).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  it("is deleted, and then is not there, not even as what came before", async () => {
+  it("a stored response that was deleted is not found, also not as a previous response", async () => {
     const { id } = await openai.responses.create({ model: ORACLE, input: "x" });
     await openai.responses.delete(id);
     for (const call of [
@@ -285,7 +285,7 @@ describe("a stored response", () => {
     });
   });
 
-  it("is not deleted while it runs", async () => {
+  it("a stored response is not deleted while it runs", async () => {
     const { id } = await openai.responses.create({
       model: ORACLE,
       background: true,
@@ -296,7 +296,7 @@ describe("a stored response", () => {
     await openai.responses.delete(id);
   });
 
-  it("is not there when it was not to be stored, and cannot be both", async () => {
+  it("a response with store: false is not found, and cannot be in the background", async () => {
     const response = await openai.responses.create({
       model: ORACLE,
       input: "x",

@@ -32,7 +32,7 @@ const tools = { weather };
 describe.each([ORACLE, NATIVE])("%s", (name) => {
   const calls = [{ name: "weather", arguments: { city: "Rome" } }];
 
-  it("generates text, with reasoning and usage", async () => {
+  it("the AI SDK generates text, with reasoning and usage", async () => {
     const { text, reasoningText, finishReason, usage } = await generateText({
       model: ai.provider(name),
       maxOutputTokens: 100,
@@ -46,7 +46,7 @@ describe.each([ORACLE, NATIVE])("%s", (name) => {
     expect(usage).toMatchObject({ inputTokens: 1, outputTokens: 3 });
   });
 
-  it("streams text", async () => {
+  it("the AI SDK streams text", async () => {
     const { textStream, finishReason } = streamText({
       model: ai.provider(name),
       maxOutputTokens: 100,
@@ -56,7 +56,7 @@ describe.each([ORACLE, NATIVE])("%s", (name) => {
     expect(await finishReason).toBe("stop");
   });
 
-  it("is the model of an agent, which goes on until its tools have answered", async () => {
+  it("an agent goes on until its tools have answered", async () => {
     const agent = new ToolLoopAgent({
       model: ai.provider(name),
       maxOutputTokens: 100,
@@ -72,7 +72,7 @@ describe.each([ORACLE, NATIVE])("%s", (name) => {
   });
 });
 
-it("an example model completes a loop of tools: the one that the question names", async () => {
+it("an example model completes a tool loop with the tool that the question names", async () => {
   const { text, steps } = await generateText({
     model: ai.provider(SCRIBE),
     maxOutputTokens: 20,
@@ -87,7 +87,7 @@ it("an example model completes a loop of tools: the one that the question names"
   expect(text).not.toBe("");
 });
 
-it("an error is the convention's, which the SDK can read", async () => {
+it("an error has the convention's form, which the SDK can read", async () => {
   const asked = generateText({ model: ai.provider("nobody/none"), prompt: "Hello", maxRetries: 0 });
   await expect(asked).rejects.toMatchObject({
     statusCode: 404,

@@ -1,4 +1,7 @@
-/** What containers are asked for a message, Cog models among them; counts and models. By the official client. */
+/**
+ * Requests that containers get for a message of the official client, Cog models among them; counts and
+ * models.
+ */
 import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { USERNAME } from "./support/access.ts";
@@ -14,7 +17,7 @@ const WEATHER = {
   description: "Tells the weather",
   input_schema: { type: "object" as const, properties: { city: { type: "string" } } },
 };
-/** The client's types do not have it any more. */
+/** The client's types no longer have `temperature`. */
 const SAMPLING = { temperature: 0.25 };
 
 let world: World;
@@ -30,7 +33,7 @@ beforeAll(async () => {
 afterEach(() => vendorb.wire.settle());
 afterAll(() => world.close());
 
-it("a container is sent its own name for the model, and what a chat has for each field", async () => {
+it("a container gets its own name for the model, and the chat's field for each field of the message", async () => {
   const message = await anthropic.messages.create({
     ...asks(`${ORACLE}:1`, { echo: true }),
     ...SAMPLING,
@@ -58,14 +61,14 @@ it("a container is sent its own name for the model, and what a chat has for each
     ],
     tool_choice: "auto",
     parallel_tool_calls: false,
-    // The runner's: a server that streams notices when it is left.
+    // The runner adds the stream and its usage: a server notices only on a stream that its caller has left.
     stream: true,
     stream_options: { include_usage: true },
   });
   expect(vendorb.wire.last.headers.get("auspex-tools-left-out")).toBe("web_search_20250305");
 });
 
-it("a container that has messages is sent what was asked", async () => {
+it("a container that has messages gets the request as it was sent", async () => {
   const asked = { ...asks(NATIVE, { echo: true }), system: "Be brief", top_k: 5 };
   const message = await anthropic.messages.create(asked);
   expect(JSON.parse(textIn(message))).toEqual({
@@ -99,7 +102,7 @@ describe("a Cog model", () => {
     messages: [{ role: "user" as const, content: JSON.stringify(outputs) }],
   });
 
-  it("answers in text, plain and streamed, with what it has counted", async () => {
+  it("a Cog model answers in text, plain and streamed, with what it has counted", async () => {
     const asked = recites("Once", " upon", " a time");
     const plain = await anthropic.messages.create(asked);
     const streamed = await anthropic.messages.stream(asked).finalMessage();
@@ -112,7 +115,7 @@ describe("a Cog model", () => {
     }
   });
 
-  it("fails with its own words, once", async () => {
+  it("a Cog model fails with its own words, once", async () => {
     const before = vendorb.wire.exchanges.length;
     const refused = anthropic.messages.create(recites("a", false));
     await expect(refused).rejects.toMatchObject({
@@ -125,7 +128,7 @@ describe("a Cog model", () => {
 });
 
 describe("counting tokens", () => {
-  it("is done by a container that can, and else estimated", async () => {
+  it("tokens are counted by a container that can, and estimated otherwise", async () => {
     const { max_tokens: _, ...asked } = asks(NATIVE, { say: ["x".repeat(400)] });
     expect(await anthropic.messages.countTokens(asked)).toMatchObject({ input_tokens: 1_001 });
     const estimate = await anthropic.messages.countTokens({ ...asked, model: ORACLE });
@@ -135,7 +138,7 @@ describe("counting tokens", () => {
 });
 
 describe("models", () => {
-  it("are listed, page by page, and found by their names", async () => {
+  it("models are listed page by page, and found by their names", async () => {
     const ids: string[] = [];
     for await (const { id } of anthropic.models.list({ limit: 2 })) ids.push(id);
     expect(ids).toEqual(expect.arrayContaining([ORACLE, NATIVE, RECITER, `${USERNAME}/scribe`]));
@@ -144,7 +147,7 @@ describe("models", () => {
     expect(await anthropic.models.retrieve(ORACLE)).toMatchObject({ id: ORACLE, type: "model" });
   });
 
-  it("that do not exist are not found, with the class for that", async () => {
+  it("models that do not exist are refused with the error class for that", async () => {
     const { NotFoundError, AuthenticationError } = Anthropic;
     const none = { ...asks(ORACLE, {}), model: "claude-opus-4-1" };
     await expect(anthropic.messages.create(none)).rejects.toBeInstanceOf(NotFoundError);

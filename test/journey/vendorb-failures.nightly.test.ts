@@ -1,4 +1,4 @@
-/** Messages that fail, or that are left, by the official client. */
+/** Messages of the official client that fail, or whose caller leaves. */
 import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { USERNAME } from "./support/access.ts";
@@ -8,7 +8,7 @@ import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
 const NATIVE = `${USERNAME}/oracle-native`;
-/** Of a machine with two busy cores. */
+/** Patience with a machine with two busy cores. */
 const PATIENCE = { timeout: 10_000 };
 
 let world: World;
@@ -28,7 +28,7 @@ describe.each([
   ["that has messages", NATIVE],
   ["that only chats", ORACLE],
 ])("a container %s", (_, model) => {
-  it("fails with its own words, with the class that its status has", async () => {
+  it("a failed call has the container's words, and the error class of its status", async () => {
     const fail = (status: number) => ({
       fail: { status, error: { message: "not so fast", type: "x" } },
     });
@@ -49,7 +49,7 @@ describe.each([
     }
   });
 
-  it.each(["error", "cut"] as const)("fails inside its stream: %s", async (end) => {
+  it.each(["error", "cut"] as const)("a message fails inside its stream: %s", async (end) => {
     const stream = anthropic.messages.stream(asks(model, { say: ["a"], every: 50, end }));
     const texts: string[] = [];
     stream.on("text", (text) => texts.push(text));
@@ -57,7 +57,7 @@ describe.each([
     expect(texts).toEqual(["a"]);
   });
 
-  it("is left in the middle of a stream, and stops", async () => {
+  it("a caller who leaves in the middle of a stream stops the container", async () => {
     const { url } = await world.relay();
     const leaver = vendorbOf({ ...world.access, url });
     const mark = `left by ${model}`;
@@ -79,7 +79,7 @@ describe.each([
 const textOfDelta = (delta: Anthropic.RawContentBlockDelta) =>
   delta.type === "text_delta" ? delta.text : "";
 
-/** What the container has seen of the requests with this mark: it says so itself. */
+/** Returns the count that the container has of the requests with this mark. */
 async function tally(model: string, mark: string): Promise<unknown> {
   return JSON.parse(textIn(await anthropic.messages.create(asks(model, { tally: mark }))));
 }

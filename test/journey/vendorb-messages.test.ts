@@ -1,4 +1,4 @@
-/** Messages by the official client: of a container that has them, and of one that only chats. */
+/** Messages by the official client: of a container that has the endpoint, and of one that only chats. */
 import type Anthropic from "@anthropic-ai/sdk";
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -45,7 +45,7 @@ describe.each([
   const create = (script: Script, more: object = {}) =>
     anthropic.messages.create({ ...asks(model, script), ...more });
 
-  it("answers, is a prediction with metrics, and has an id for its request", async () => {
+  it("a message answers, is a prediction with metrics, and has a request ID", async () => {
     const message = await create({ say: ["Rain", " at", " noon"] });
     expect(message).toMatchObject({
       model,
@@ -60,7 +60,7 @@ describe.each([
     expect(full.input).toMatchObject({ model, max_tokens: 1_000 });
   });
 
-  it("thinks, and its thoughts can be sent back to it", async () => {
+  it("a message has thoughts, which can be sent back to the model", async () => {
     const first = await create({ think: ["h", "m"], say: ["Yes"] });
     expect(first.content).toMatchObject([
       { type: "thinking", thinking: "hm", signature: expect.stringMatching(/./) },
@@ -82,12 +82,12 @@ describe.each([
     [{ say: ["a"], finish: "length" }, "max_tokens", null],
     [{ say: ["a"], finish: "content_filter" }, "refusal", null],
     [{ say: ["a"], finish: "stop" }, "stop_sequence", "END"],
-  ])("tells of %j why it stopped: %s", async (script, stop_reason, stop_sequence) => {
+  ])("a message of %j has the stop reason %s", async (script, stop_reason, stop_sequence) => {
     const message = await create(script, { stop_sequences: ["END"] });
     expect(message).toMatchObject({ stop_reason, stop_sequence });
   });
 
-  it("brings each piece when it is there, with the helper's events", async () => {
+  it("a stream brings each piece when it is there, with the helper's events", async () => {
     const stream = anthropic.messages.stream(
       asks(model, { think: ["hm"], say: ["one ", "two ", "three"], every: 100 }),
     );
@@ -108,7 +108,7 @@ describe.each([
     });
   });
 
-  it("calls tools in parallel, argument by argument", async () => {
+  it("a message calls tools in parallel, argument by argument", async () => {
     const calls = [
       { name: "weather", arguments: { city: "Rome" } },
       { name: "weather", arguments: { city: "Reykjavík" } },
@@ -128,17 +128,20 @@ describe.each([
     }
   });
 
-  it.each([true, false])("goes a whole round with tools (stream: %s)", async (stream) => {
-    const runner = anthropic.beta.messages.toolRunner({
-      ...asks(model, { calls: [{ name: "weather", arguments: { city: "Rome" } }] }),
-      tools: [weather],
-      stream,
-    });
-    expect(textIn(await runner.runUntilDone())).toBe("You said: the tool says sunny in Rome");
-    expect(runner.params.messages).toHaveLength(4);
-  });
+  it.each([true, false])(
+    "a conversation goes a whole round with tools (stream: %s)",
+    async (stream) => {
+      const runner = anthropic.beta.messages.toolRunner({
+        ...asks(model, { calls: [{ name: "weather", arguments: { city: "Rome" } }] }),
+        tools: [weather],
+        stream,
+      });
+      expect(textIn(await runner.runUntilDone())).toBe("You said: the tool says sunny in Rome");
+      expect(runner.params.messages).toHaveLength(4);
+    },
+  );
 
-  it("can be replayed as any other prediction", async () => {
+  it("a message can be replayed as any other prediction", async () => {
     await anthropic.messages.stream(asks(model, { say: ["a", "b"] })).finalMessage();
     const full = await endOf(world, world.watch(predictionIn(vendorb.wire.last)), "succeeded");
     const outputs: unknown[] = [];

@@ -1,7 +1,6 @@
 /**
- * Webhooks in the face of everything: receivers that fail in each of the ways there are, and a
- * control plane that is killed with -9 again and again. SEED=n runs one again as it was, but for
- * the clocks.
+ * Webhooks with receivers that fail in each way there is, and a control plane that is killed with -9 again
+ * and again. `SEED=n` repeats a run but for its clocks.
  */
 import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -37,10 +36,13 @@ const SEED = Number(process.env.SEED ?? randomInt(2 ** 31));
 const PREDICTIONS = 210;
 const AT_ONCE = 8;
 const KILLS = 6;
-/** Requests to an endpoint before it is well for good. */
+/** The number of requests after which an endpoint no longer fails. */
 const ILL = 150;
 const SLOTS = 32;
-/** Six restarts of workerd, up to 20 s each on a busy machine, and all tries that fail between them. */
+/**
+ * Patience for six restarts of workerd, of up to 20 s each on a busy machine, and all failed tries between
+ * them.
+ */
 const SETTLED_MS = 180_000;
 
 /** A receiver of a prediction's events. */
@@ -60,12 +62,12 @@ interface Made extends Ask {
 const lines = listen();
 let world: World;
 let runner: Runner;
-/** One that stays up, and one that is down altogether for a while. */
+/** Two receivers: one that stays up, and one that is down altogether for a while. */
 let receiver: Receiver;
 let shaky: Receiver;
-/** What came to the second one before it went down. */
+/** Requests that came to the second receiver before it went down. */
 const before: Received[] = [];
-/** With endpoints, and without. */
+/** Users with endpoints, and without. */
 let ada: Witness;
 let bob: Witness;
 const secrets: string[] = [];
@@ -85,7 +87,7 @@ afterAll(async () => {
   await Promise.all([receiver.close(), shaky.close()]);
 });
 
-/** By a client that nobody listens to: its answers are the only ones that a secret is in. */
+/** Creates an endpoint with a client that is no `Witness`: only the answers of this call have a secret. */
 async function endpoint(url: string, path: string, events: WebhookEventName[]): Promise<Target> {
   const body = { url: url + path, events };
   const { id, secret } = await world.client.call(
@@ -138,7 +140,7 @@ async function makeAll(asks: Ask[], endpoints: Target[]): Promise<Made[]> {
   return made;
 }
 
-/** Each kill comes after so many requests to a receiver, and finds the control plane up. */
+/** Kills the control plane repeatedly: each time after so many requests to a receiver, and when it is up. */
 async function killAgainAndAgain({ path }: Target, last: number): Promise<void> {
   for (const { after, ms } of killsOf(SEED, KILLS, last)) {
     await receiver.waitFor(path, after);
@@ -171,7 +173,7 @@ async function outage({ path, endpointId }: Target): Promise<void> {
   shaky = await Receiver.open(port);
 }
 
-/** Waits until all that must be delivered is, and what may be left out is settled. */
+/** Waits until all required events are delivered, and all events that may be left out are settled. */
 function settled({ client, id, targets }: Made): Promise<WebhookEvent[]> {
   return ledgerWith(
     client,
@@ -179,7 +181,7 @@ function settled({ client, id, targets }: Made): Promise<WebhookEvent[]> {
     (events) => {
       for (const { endpointId, events: wanted } of targets) {
         for (const name of wanted) {
-          // An output that the end comes too soon after is not told by itself.
+          // An output that ends too soon afterwards has no event of its own.
           if (name === "output" && wanted.includes("completed")) continue;
           const states = events
             .filter(({ event }) => event === name)
@@ -200,10 +202,10 @@ const requests = () => [...before, ...receiver.received, ...shaky.received];
 
 const isOf = ({ id }: Made, received: Received) => eventIdOf(received).startsWith(`evt_${id}_`);
 
-/** All that must be true of one prediction, once its ledger is settled. */
+/** Checks one prediction whose ledger is settled. */
 async function check(made: Made): Promise<void> {
   const resource = `/predictions/${made.id}`;
-  // Not every receiver is told of the end. The stream, which this client reads as a whole, is over then.
+  // Some receivers do not get the end. The stream, which this client reads as a whole, has then ended.
   await made.client.fetch("GET", `${resource}/stream`);
   const full = await made.client.call(predictionWithIO, "GET", resource);
   expect(full.status, full.error?.message).toBe("succeeded");
@@ -228,7 +230,7 @@ async function check(made: Made): Promise<void> {
   }
 }
 
-/** A try is written before it is begun: no request came that the ledger knows nothing of. */
+/** Checks that a try is written before it begins: no request came that the ledger does not have. */
 function expectWritten(ledger: WebhookEvent[], endpointId: string | null, received: Received[]) {
   for (const [id, repeats] of Map.groupBy(received, eventIdOf)) {
     const delivery = ledger
@@ -240,7 +242,7 @@ function expectWritten(ledger: WebhookEvent[], endpointId: string | null, receiv
 }
 
 it(`every event arrives, signed and in an order, whatever dies (SEED=${SEED})`, {
-  // 20 s of work, of which a busy machine does a tenth at a time.
+  // The work takes 20 s, which a busy machine does ten times as slowly.
   timeout: 600_000,
 }, async () => {
   const asks = asksOf(SEED, PREDICTIONS);
@@ -259,7 +261,7 @@ it(`every event arrives, signed and in an order, whatever dies (SEED=${SEED})`, 
     outage(first),
   ]);
   expect(made).toHaveLength(PREDICTIONS);
-  // One after the other: to ask for all ledgers at once would be a load of its own.
+  // The ledgers are read one by one: to ask for all at once would be a load of its own.
   for (const one of made) await check(one);
 
   const all = requests();
@@ -271,7 +273,7 @@ it(`every event arrives, signed and in an order, whatever dies (SEED=${SEED})`, 
   await expectNoLeak(all);
 });
 
-/** The same event has the same body, whoever receives it. */
+/** Checks that an event has the same body for every receiver. */
 function expectOneBodyOfEach(received: Received[]): void {
   for (const [id, those] of Map.groupBy(received.filter(isRead), eventIdOf)) {
     expect(new Set(those.map(({ body }) => body)).size, id).toBe(1);
@@ -282,7 +284,7 @@ async function expectNoLeak(received: Received[]): Promise<void> {
   for (const client of [ada, bob]) await client.fetch("GET", "/predictions?page_size=50");
   await ada.fetch("GET", "/webhook-endpoints");
   const posted = received.map(({ body, headers }) => body + JSON.stringify(headers));
-  // Each kill was said: what is listened to is what is said.
+  // Each kill was logged, so this console does get the lines of workerd.
   const said = lines();
   expect(said.filter((line) => line.includes("crashed unexpectedly"))).toHaveLength(KILLS);
   expect(runner.lines).not.toEqual([]);

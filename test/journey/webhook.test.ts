@@ -1,4 +1,4 @@
-/** Webhooks in the lives of predictions: what is delivered again, what stops, what waits for nobody. */
+/** Webhooks of predictions: redeliveries, the ends of deliveries, and receivers that nobody waits for. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { type CreatePredictionOfVersion, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { createdWebhookEndpoint, type Webhook } from "../../src/protocol/webhook.ts";
@@ -15,9 +15,9 @@ import { deliveryIn, ledgerWith } from "./support/webhook-ledger.ts";
 import { expectSigned, newStandardSecret } from "./support/webhook-signatures.ts";
 import { World } from "./support/world.ts";
 
-/** So long that nothing but a redelivery comes in the time of a test. */
+/** So long that nothing but a manual redelivery comes in the time of a test. */
 const RETRY_SECONDS = "600";
-/** Longer than any test: whoever waits for a silent receiver is seen to wait. */
+/** Longer than any test, so a test would notice a wait for a silent receiver. */
 const TIMEOUT_SECONDS = "30";
 const OVER_1_MIB = 2 ** 20 + 1;
 
@@ -48,7 +48,7 @@ afterAll(async () => {
 
 const endpoints: string[] = [];
 
-/** A path of its own that meets these, and then 200. */
+/** Returns a new path that answers with these behaviours, and then with 200. */
 function pathWith(...behaviours: Behaviour[]): string {
   const path = `/hook/${++count}`;
   receiver.script(path, [...behaviours, { status: 200 }]);
@@ -81,7 +81,7 @@ async function endpoint(path: string, events: Webhook["events"]) {
 
 const payloadOf = ({ body }: Received): WebhookPayload => webhookPayload.parse(JSON.parse(body));
 
-/** The first request to a path that is of this event. */
+/** Returns the first request of this event to a path. */
 async function first(path: string, name: string): Promise<Received> {
   const isIt = (one: Received) => payloadOf(one).webhook.event === name;
   const found = (await receiver.waitFor(path, (all) => all.some(isIt))).find(isIt);
@@ -94,7 +94,7 @@ async function redeliver(id: string, event: string): Promise<void> {
   expect(answer.status, await answer.text()).toBe(202);
 }
 
-it("tells of each status once, and the helper for receivers believes it", async () => {
+it("a receiver gets each status once, and the helper for receivers verifies it", async () => {
   const secret = newStandardSecret();
   const path = pathWith();
   const watch = await create("hello", { name: "hook" }, path, { secret });
@@ -112,7 +112,7 @@ it("tells of each status once, and the helper for receivers believes it", async 
   });
 });
 
-it("delivers again, by hand, what a receiver that is back has missed", async () => {
+it("a manual redelivery sends what a receiver that is back has missed", async () => {
   const path = pathWith({ status: 500 }, "reset");
   const watch = await create("hello", { name: "again" }, path);
   const full = await endOf(world, watch, "succeeded");
@@ -133,14 +133,14 @@ it("delivers again, by hand, what a receiver that is back has missed", async () 
     expect(delivery.attempts.map(({ error }) => error === null)).toEqual([false, true]);
     expect(deliveryIn(events, "started").delivery.state).toBe("pending");
   });
-  // Also what has arrived: the same, under the same id.
+  // A redelivery of an event that has arrived sends the same body under the same ID.
   await redeliver(watch.id, event.id);
   const [, before, , after] = await receiver.waitFor(path, 4);
   expect(after?.body).toBe(before?.body);
   expect(after?.headers["webhook-id"]).toBe(event.id);
 });
 
-it("tells nothing more to a receiver that is gone for good", async () => {
+it("a receiver that answered 410 gets nothing more", async () => {
   const [path, other] = [pathWith({ status: 410 }), pathWith()];
   const { id } = await endpoint(other, ["completed"]);
   const watch = await create("gated", { before: [], gate: "gone", after: [] }, path);
@@ -162,7 +162,7 @@ it("tells nothing more to a receiver that is gone for good", async () => {
   expect(receiver.of(path)).toHaveLength(1);
 });
 
-it("waits for no receiver that says nothing: neither the prediction nor another receiver", async () => {
+it("a silent receiver delays neither the prediction nor another receiver", async () => {
   const [silent, quick] = [pathWith("silent"), pathWith()];
   const { id } = await endpoint(quick, ["started", "completed"]);
   const watch = await create("gated", { before: ["a"], gate: "quiet", after: ["b"] }, silent);
@@ -171,7 +171,7 @@ it("waits for no receiver that says nothing: neither the prediction nor another 
   runner.open("gated", "quiet");
   await endOf(world, watch, "succeeded");
   await first(quick, "completed");
-  // All of that while the first try still waits for its answer.
+  // The other receiver has its events while the first try still waits for its answer.
   const ledger = await ledgerWith(world.client, watch.id, (events) => {
     expect(deliveryIn(events, "completed", id).delivery.state).toBe("delivered");
   });
@@ -186,7 +186,7 @@ it("waits for no receiver that says nothing: neither the prediction nor another 
   expect(receiver.of(silent)).toMatchObject([{ over: false }]);
 });
 
-it("says so when the data is gone before it could be told", async () => {
+it("a delivery says when the data was gone before it could be sent", async () => {
   const path = pathWith({ status: 503 }, { status: 503 });
   const watch = await create("hello", { name: "forgotten" }, path);
   await endOf(world, watch, "succeeded");
@@ -212,7 +212,7 @@ it("says so when the data is gone before it could be told", async () => {
   });
 });
 
-it("leaves out what is over 1 MiB, and nothing else", async () => {
+it("a webhook leaves out values over 1 MiB, and nothing else", async () => {
   const path = pathWith();
   const watch = await create("ample", { size: OVER_1_MIB }, path, { events: ["completed"] });
   const full = await endOf(world, watch, "succeeded");
@@ -223,7 +223,7 @@ it("leaves out what is over 1 MiB, and nothing else", async () => {
   expect(await read.json()).toEqual(full);
 });
 
-it("comes with a call of the vendora convention, whose container hears nothing of it", async () => {
+it("a webhook of the vendora convention's call works, and its container does not get the field", async () => {
   const vendora = vendoraOf(world.access);
   const path = pathWith();
   const secret = newStandardSecret();

@@ -1,4 +1,4 @@
-/** Weights from a real deployment: pushed and uploaded, and fetched by what its jobs bring. */
+/** Weights from a real deployment: pushed and uploaded, and fetched as jobs describe them. */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const digestOf = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** What a client of the registry sends. */
+/** Sends a request to the registry. */
 async function send(method: string, path: string, body?: Buffer, type?: string): Promise<Response> {
   const headers = {
     authorization: `Bearer ${world.access.token}`,
@@ -68,7 +68,7 @@ async function pushManifest(tag: string, content: { mediaType: string; [name: st
 
 const textOf = (value: unknown) => Buffer.from(JSON.stringify(value));
 
-/** As `cog push` does: an image, a weight of two layers, and the index of both. */
+/** Pushes an image, a weight of two layers, and the index of both, as `cog push` does. */
 async function pushBundle(files: { small: Record<string, Buffer>; large: Record<string, Buffer> }) {
   const layers = [
     packLayer({ compression: "gzip", files: files.small }),
@@ -107,7 +107,7 @@ async function pushBundle(files: { small: Record<string, Buffer>; large: Record<
   await pushManifest("latest", { mediaType: MEDIA_TYPES.ociIndex, manifests });
 }
 
-/** The job of a new prediction, as a runner gets it. */
+/** Returns the job of a new prediction, as a runner gets it. */
 async function claim(): Promise<Job> {
   const body = { model: `${USERNAME}/${NAME}`, input: {} };
   await world.client.call(predictionWithIO, "POST", "/predictions", { body });
@@ -128,7 +128,7 @@ async function claim(): Promise<Job> {
   return job ?? expect.fail("no job");
 }
 
-it("files and Cog's weights are in a job, and come as they were sent", async () => {
+it("a job has the files and Cog's weights, which arrive unchanged", async () => {
   await world.operator.fetch("PUT", `/operator/hardware/${HARDWARE}`, { body: { name: "Scales" } });
   await world.client.call(model, "POST", "/models", {
     body: { name: NAME, hardware_identifier: HARDWARE },

@@ -1,4 +1,4 @@
-/** What a deploy makes of Cloudflare's answers, of which some are not Cloudflare's. */
+/** Answers of Cloudflare's API during a deploy, some of which come from something else. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,9 +10,9 @@ import { runSteps, type Step } from "../../../src/dev/deploy/step.ts";
 import type { Wrangler } from "../../../src/dev/deploy/wrangler.ts";
 import { configuration } from "./support/terminal.ts";
 
-/** By path: what is answered there. */
+/** Answers by path. */
 let answers: Record<string, [status: number, body: string]>;
-/** Commands of wrangler, and for which account. */
+/** Commands of wrangler, each with the account that it is for. */
 let commands: [string[], string | undefined][];
 let said: string[];
 const server = createServer(({ url = "" }, response) => {
@@ -45,7 +45,7 @@ const ok = (result: unknown): [number, string] => [200, JSON.stringify({ result,
 const TEAM = { id: "1", name: "Team" };
 const OTHER = { id: "2", name: "Other" };
 
-test("one account is used, and every command of wrangler is told so", async () => {
+test("a deploy uses the only account, and passes it to every command of wrangler", async () => {
   answers[ACCOUNTS] = ok([TEAM]);
   answers["/accounts/1/workers/scripts/auspex/secrets"] = [
     404,
@@ -57,7 +57,7 @@ test("one account is used, and every command of wrangler is told so", async () =
   expect(commands.at(-1)).toEqual([["secret", "bulk"], "1"]);
 });
 
-test("of several, the one that is named", async () => {
+test("a deploy uses the account that is named, when the login sees several", async () => {
   answers[ACCOUNTS] = ok([TEAM, OTHER]);
   await expect(run(account)).rejects.toThrow(
     /More than one.*Team \(1\), Other \(2\)[\s\S]*export CLOUDFLARE_ACCOUNT_ID/,
@@ -66,7 +66,7 @@ test("of several, the one that is named", async () => {
   expect(said.at(-1)).toBe("    Other (2)");
 });
 
-test("a login that sees none is told to name one", async () => {
+test("a login that sees no account is refused with advice to name one", async () => {
   answers[ACCOUNTS] = ok([]);
   await expect(run(account)).rejects.toThrow("export CLOUDFLARE_ACCOUNT_ID");
 });
@@ -80,7 +80,7 @@ test.each([
   ["a gateway", [502, "<html>"], "Cloudflare answered 502"],
   ["the page of a network", [200, "<html>Please sign in</html>"], "Is a proxy or the sign-in page"],
 ] satisfies [string, [number, string], string][])(
-  "%s is told as what it is",
+  "a deploy's error names %s as the cause",
   async (_, answer, told) => {
     answers[ACCOUNTS] = answer;
     await expect(run(account)).rejects.toThrow(told);

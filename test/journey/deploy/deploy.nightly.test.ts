@@ -1,4 +1,4 @@
-/** `npm run deploy` with the real wrangler, on an account that is not there. */
+/** `npm run deploy` with the real wrangler, on a stand-in for a Cloudflare account. */
 import { readdirSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -38,16 +38,16 @@ const QUEUES = ["auspex-dispatch", "auspex-counts", "auspex-dispatch-dead", "aus
 const BUCKETS = ["auspex-files", "auspex-backups", "auspex-images"];
 const MIGRATIONS = readdirSync(join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
 
-/** All that a deploy changes on a fresh account, in order. */
+/** All calls that change something in a deploy on a fresh account, in order. */
 const FRESH = [
   ...QUEUES.map(() => "POST /queues"),
   ...BUCKETS.map(() => "POST /r2/buckets"),
   "POST /d1/database",
   `PATCH ${D1}`,
-  // All migrations in one file: asks where to put it, and imports it.
+  // All migrations go in one file: the first call asks where to put it, the second imports it.
   `POST ${D1}/import`,
   `POST ${D1}/import`,
-  // An empty Worker, for its secrets.
+  // An empty Worker is uploaded first, to hold the secrets.
   `PUT ${WORKER}`,
   `PATCH ${WORKER}/secrets-bulk`,
   ...UPLOAD,
@@ -57,7 +57,7 @@ const FRESH = [
 
 const secretsOf = () => cloudflare.account.workers.get("auspex")?.secrets ?? new Map();
 
-test("from nothing to deployed, and then an update", async () => {
+test("a deploy works on a fresh account, and again as an update", async () => {
   const first = await terminal.deploy("--url", cloudflare.origin);
   expect(first.code, first.output).toBe(0);
   expect(cloudflare.changes).toEqual(FRESH);
@@ -88,7 +88,7 @@ test("from nothing to deployed, and then an update", async () => {
   for (const value of set.values()) expect(second.output).not.toContain(value);
 });
 
-test("--dry-run says what would be done, and changes nothing", async () => {
+test("--dry-run says what a deploy would do, and changes nothing", async () => {
   const { code: exit, output } = await terminal.deploy("--dry-run");
   expect(exit, output).toBe(0);
   expect(cloudflare.changes).toEqual([]);
@@ -107,7 +107,7 @@ test("--dry-run says what would be done, and changes nothing", async () => {
 
 /** Each step, and the call of the API that fails at the first try. */
 const steps = (): [step: Step, call: RegExp][] => [
-  // Of two, the second: one is there when it is run again.
+  // The second of two queues fails: the first one exists when the step runs again.
   [queues, /^POST \/queues .*auspex-counts/],
   [buckets, /^POST \/r2/],
   [database, /^POST \/d1/],
@@ -116,21 +116,23 @@ const steps = (): [step: Step, call: RegExp][] => [
   [code({ url: undefined }), /^PUT \/workers.*PredictionObject/s],
 ];
 
-/** Each further one would be looked for and made as these are. */
+/**
+ * A configuration with two queues and few buckets: further ones would be looked for and made in the same way.
+ */
 const few = {
   ...configuration,
   queues: configuration.queues.slice(0, 2),
   buckets: configuration.buckets.slice(0, 1),
 };
 
-/** The others, which the Worker is bound to, too. */
+/** Creates the remaining queues and buckets, which the Worker is bound to, too. */
 function makeOthers({ account }: Cloudflare): void {
   const made = { jurisdiction: undefined, consumer: undefined };
   account.queues.push(...QUEUES.slice(2).map((name) => ({ name, ...made })));
   account.buckets.push(...configuration.buckets.slice(1));
 }
 
-test("each step that fails is done when it is run again", async () => {
+test("a step that fails is done when the deploy runs again", async () => {
   makeOthers(cloudflare);
   for (const [step, call] of steps()) {
     cloudflare.failing = call;
@@ -145,7 +147,7 @@ test("each step that fails is done when it is run again", async () => {
   expect(cloudflare.changes.slice(-UPLOAD.length - 2)).toEqual(FRESH.slice(-UPLOAD.length - 2));
 });
 
-test("with a jurisdiction, all is created there", async () => {
+test("a deploy with a jurisdiction creates everything there", async () => {
   const toml = await readFile(join(ROOT, "wrangler.toml"), "utf8");
   const file = join(terminal.folder, "wrangler.toml");
   const eu = toml.replace('JURISDICTION = ""', 'JURISDICTION = "eu"');
@@ -180,7 +182,7 @@ test("secrets that were given are set, and not shown", async () => {
   expect(said).not.toContain("given");
 });
 
-test("in CI, whose log is kept, none is generated", async () => {
+test("a deploy in CI, whose log is kept, generates no secrets", async () => {
   await expect(terminal.run(secrets({ CI: "true" }))).rejects.toThrow(/in the log of your CI/);
   expect(cloudflare.changes).toEqual([]);
 });
@@ -193,7 +195,7 @@ test.each([
     "Check your network connection",
     ["--dry-run"],
   ],
-])("%s is told what to do", async (_, environment, advice, args) => {
+])("a deploy by a user %s ends with advice", async (_, environment, advice, args) => {
   const own = new Terminal(environment);
   const { code: exit, output } = await own.deploy(...args);
   own.close();
@@ -207,7 +209,7 @@ test.each([
   [["auspex.team.workers.dev", "auspex.example.com (custom domain)"], "https://auspex.example.com"],
   [["files.example.com (custom domain)", "auspex.example.com/*"], "https://auspex.example.com"],
   [["Producer for auspex-dispatch"], undefined],
-])("of %j the address is %s", (targets, address) => {
+])("the address of the deployment with targets %j is %s", (targets, address) => {
   const report = `${JSON.stringify({ type: "wrangler-session" })}\n${JSON.stringify({ type: "deploy", targets })}\n`;
   expect(addressIn(report, "https://files.example.com")).toBe(address);
 });

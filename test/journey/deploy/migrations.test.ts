@@ -1,4 +1,4 @@
-/** Every migration in the folder, through wrangler: to a remote database and to a local one. */
+/** Every migration in the folder, applied by wrangler to a remote database and to a local one. */
 import { globSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -25,7 +25,7 @@ afterEach(async () => {
   await cloudflare.close();
 });
 
-/** What wrangler and D1 add for themselves is left out. */
+/** Returns the schema without the tables that wrangler and D1 add for themselves. */
 const schemaOf = (sqlite: DatabaseSync) =>
   sqlite
     .prepare(
@@ -35,7 +35,7 @@ const schemaOf = (sqlite: DatabaseSync) =>
 const appliedIn = (sqlite: DatabaseSync) =>
   sqlite.prepare("SELECT name FROM d1_migrations ORDER BY id").all();
 
-test("a remote database gets all that a local one gets, and wrangler knows it", async () => {
+test("a remote database gets the schema of a local one, and wrangler knows its migrations", async () => {
   await terminal.run(migrations());
   const local = join(terminal.folder, "local");
   const apply = ["d1", "migrations", "apply", "auspex", "--local", "--persist-to", local];
@@ -58,7 +58,7 @@ test("a remote database gets all that a local one gets, and wrangler knows it", 
   );
 });
 
-/** A folder of these. */
+/** Makes a folder of migrations with these files. */
 function folderWith(files: Record<string, string>): string {
   const folder = mkdtempSync(join(terminal.folder, "migrations-"));
   for (const [name, sql] of Object.entries(files)) writeFileSync(join(folder, name), sql);
@@ -66,7 +66,7 @@ function folderWith(files: Record<string, string>): string {
 }
 
 const FIRST = "CREATE TABLE first (id);";
-/** What naive ways of cutting fail at. */
+/** A migration on which a naive split into statements fails. */
 const SECOND = `CREATE TABLE second (id, said TEXT DEFAULT 'BEGIN; END;');
 --> statement-breakpoint
 CREATE TRIGGER seconds AFTER INSERT ON second BEGIN
@@ -74,7 +74,7 @@ CREATE TRIGGER seconds AFTER INSERT ON second BEGIN
 \tDELETE FROM second WHERE id = 2;
 END;`;
 
-test("an update applies what is new, and an older version leaves the database alone", async () => {
+test("an update applies new migrations only, and an older version leaves the database unchanged", async () => {
   const old = folderWith({ "0000_first.sql": FIRST });
   const later = folderWith({ "0000_first.sql": FIRST, "0001_second.sql": SECOND });
   await terminal.run(migrations(old));
@@ -89,7 +89,7 @@ test("a migration that fails leaves nothing, and is not recorded", async () => {
   const broken = "CREATE TABLE second (id);\nINSERT INTO missing VALUES (1);";
   const first = folderWith({ "0000_first.sql": FIRST });
   const both = folderWith({ "0000_first.sql": FIRST, "0001_second.sql": broken });
-  // Those of an empty database go together, and fail together.
+  // The migrations of an empty database go in one file, and fail together.
   await expect(terminal.run(migrations(both))).rejects.toThrow(/no such table: missing/);
   expect(schemaOf(remote)).toEqual([]);
   await terminal.run(migrations(first));

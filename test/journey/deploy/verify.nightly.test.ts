@@ -14,7 +14,8 @@ import { runScript } from "./support/script.ts";
 let world: World;
 
 beforeAll(async () => {
-  // A runner that is away for the 2 s of other journeys is lost, and what it had with it: a restart may take as long.
+  // A restart of the deployment may take longer than the 2 s lease of other journeys, and the runner would be
+  // lost.
   const variables = { WEBHOOK_ALLOW_INSECURE: "true", LEASE_SECONDS: "20" };
   world = await World.open({ variables });
 });
@@ -23,7 +24,7 @@ afterAll(() => world.close());
 const verify = (environment: Record<string, string>, ...args: string[]) =>
   runScript("src/dev/verify/main.ts", args, environment);
 
-/** What a visit makes and has to remove. */
+/** Returns the resources that a visit creates and has to remove. */
 async function left() {
   const { operator } = world;
   const [tokens, runnerTokens, classes, runners] = await Promise.all([
@@ -51,7 +52,7 @@ test("npm run verify runs every check but the deploy, and removes what it create
   expect(await left()).toEqual(NOTHING);
 });
 
-test("without a tunnel a webhook goes to the deployment; a stream goes on across a restart", async () => {
+test("a webhook without a tunnel goes to the deployment, and a stream goes on across a restart", async () => {
   const visit = await Visit.begin(world.access.url, OPERATOR_TOKEN);
   const rows: string[] = [];
   const across = streamAcrossDeploy(async () => world.killControlPlane(), 3_000);
@@ -63,7 +64,7 @@ test("without a tunnel a webhook goes to the deployment; a stream goes on across
   expect(await left()).toEqual(NOTHING);
 });
 
-test("a check that fails is told, and the exit code with it", async () => {
+test("a check that fails is reported, and sets the exit code", async () => {
   const visit = await Visit.begin(world.access.url, OPERATOR_TOKEN);
   await visit.end();
   const rows: string[] = [];
@@ -72,7 +73,7 @@ test("a check that fails is told, and the exit code with it", async () => {
   expect(rows.join()).toMatch(/failed .*401/);
 });
 
-test("who has no token is told how to call it", async () => {
+test("`npm run verify` without a token says how to call it", async () => {
   const { code, output } = await verify({}, world.access.url);
   expect(code).toBe(1);
   expect(output).toContain("OPERATOR_TOKEN=… npm run verify");

@@ -1,7 +1,7 @@
-/** Who may do what in the deployments of the journeys, and under which keys: the same in all of them. */
+/** The tokens and keys of the journeys' deployments: the same in all of them. */
 export const OPERATOR_TOKEN = "an-operator-token-for-journeys";
 
-/** Who has the models and the token, unless a world says otherwise. */
+/** The owner of the models and the token, unless a world names another. */
 export const USERNAME = "ada";
 
 export const LOCAL = {

@@ -1,4 +1,4 @@
-/** The deployments of the journeys: all of one bundle, which is built once. */
+/** The deployments of the journeys, all of one bundle, which is built once. */
 import { readFile } from "node:fs/promises";
 import { inject } from "vitest";
 import { type Deployment, startDeployment } from "../../../src/dev/deployment.ts";
@@ -6,9 +6,9 @@ import { LOCAL } from "./access.ts";
 
 interface Options {
   stateFolder: string;
-  /** What differs from wrangler.toml; rate limits are off. */
+  /** Variables that differ from wrangler.toml; rate limits are off. */
   variables?: Record<string, string> | undefined;
-  /** Any free port otherwise. */
+  /** Any free port by default. */
   port?: number;
 }
 

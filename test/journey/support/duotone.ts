@@ -1,4 +1,4 @@
-/** What the example `duotone` is to make, computed here. */
+/** The expected picture of the example `duotone`, computed here. */
 import { join } from "node:path";
 import sharp from "sharp";
 import { ROOT } from "../../../src/dev/bundle.ts";
@@ -17,7 +17,7 @@ export async function pixelsOf(png: Buffer): Promise<Pixels> {
   return { width: info.width, height: info.height, data };
 }
 
-/** The colours as #rrggbb; the width in pixels. */
+/** Computes the picture. The colours are in the form #rrggbb; the width is in pixels. */
 export async function duotone(
   image: Buffer,
   { dark, light, width }: { dark: string; light: string; width: number },

@@ -1,4 +1,4 @@
-/** What must be true of every prediction at its end, whatever it went through. */
+/** Checks of a prediction's end that hold after any failure. */
 import { expect } from "vitest";
 import {
   type PredictionWithIO,
@@ -11,7 +11,7 @@ import type { World } from "./world.ts";
 
 const TERMINAL: unknown[] = ["succeeded", "failed", "canceled"];
 
-/** Waits for the end of a prediction and checks all that can be seen of it. */
+/** Waits for the end of a prediction and checks all of its public state. */
 export async function endOf(
   world: World,
   watch: Watch,
@@ -27,12 +27,12 @@ export async function endOf(
   return full;
 }
 
-/** One log: ids from 1, one terminal status, `done` last. */
+/** Checks the log: IDs from 1, one terminal status, `done` last. */
 function checkLog(events: Event[], full: PredictionWithIO, kills: number): void {
   expect(events[0]?.id).toBe(1);
   const steps = events.slice(1).map(({ id }, n) => id - (events[n]?.id ?? 0));
   expect(steps.filter((step) => step < 1)).toEqual([]);
-  // An object that was restarted takes an id beyond all that it may have shown, for its next own event.
+  // An object that was restarted gives its next own event an ID beyond all that it may have shown.
   expect(steps.filter((step) => step > 1).length).toBeLessThanOrEqual(kills);
   const of = (name: string) => events.filter(({ event }) => event === name);
   const statuses = of("status").map(({ data }) => statusIn(data));
@@ -44,7 +44,7 @@ function checkLog(events: Event[], full: PredictionWithIO, kills: number): void 
   expect(of("error").map(({ data }) => data)).toEqual(full.error ? [full.error] : []);
 }
 
-/** Whoever reads it again sees the same; whoever has seen all is told to stop. */
+/** Checks that a second reader gets the same events, and that a reader that has all gets a 204. */
 async function checkReplays(world: World, watch: Watch): Promise<void> {
   const replay = world.watch(watch.id);
   await replay.ended;

@@ -1,4 +1,4 @@
-/** A world whose runners have pretend GPUs, and whose models tell which of them they see. */
+/** A world whose runners have pretend GPUs, and whose models output which of them they see. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
@@ -17,14 +17,14 @@ import { World } from "./world.ts";
 
 export const POOL = "l40s";
 
-/** The classes of the pool, and how many GPUs a container of each has. */
+/** The classes of the pool, with the number of GPUs that a container of each has. */
 export const CLASSES = { l40s: 1, "l40s-x4": 4, "l40s-cpu": 0 };
 export type Class = keyof typeof CLASSES;
 
-/** What a run tells of its container. */
+/** The output of a run, which describes its container. */
 const told = z.object({
   pid: z.int(),
-  /** Of its model, on its box. */
+  /** The folder of the model on its box. */
   directory: z.string(),
   gpus: z.array(z.string()),
   cuda: z.string(),
@@ -64,7 +64,7 @@ export class GpuWorld {
     models: Record<string, Model>,
     variables: Record<string, string> = {},
   ): Promise<GpuWorld> {
-    // On a busy machine a runner is busy with the processes of its models, too.
+    // A busy machine delays a runner, which also waits for the processes of its models.
     const world = await World.open({ variables: { CONNECT_SECONDS: "10", ...variables } });
     const { operator } = world;
     for (const [identifier, gpus] of Object.entries(CLASSES)) {
@@ -83,7 +83,7 @@ export class GpuWorld {
     return new GpuWorld(world, folder, token);
   }
 
-  /** A runner of all classes, with so many GPUs. */
+  /** Starts a runner of all classes with this many GPUs. */
   async box(name: string, { gpus, slots = gpus, environment }: BoxOptions): Promise<Runner> {
     const folder = mkdtempSync(join(this.world.folder, `${name}-models-`));
     cpSync(this.#models, folder, { recursive: true });
@@ -103,7 +103,10 @@ export class GpuWorld {
     return new Watch(client, id, AbortSignal.timeout(SUCCEEDS_MS));
   }
 
-  /** Its only attempt succeeds, with exactly so many GPUs, which CUDA sees, too. */
+  /**
+   * Waits for the end, and checks that the only attempt succeeded with exactly this many GPUs, also in CUDA's
+   * variable.
+   */
   async succeeds(watch: Watch, gpus: number): Promise<Told> {
     const { data } = await watch.first("done");
     const end = prediction.parse(data);
@@ -127,7 +130,7 @@ function copyModel(folder: string, name: string, configuration: Configuration = 
   writeFileSync(path, JSON.stringify({ ...manifest, name, configuration }));
 }
 
-/** No GPU is in two runs at a time. That it is in one container at a time its process looks itself. */
+/** Checks that no GPU is in two runs at a time. Each model process checks for two containers itself. */
 export function expectNoneTwice(runs: readonly Told[]): void {
   for (const [n, one] of runs.entries())
     for (const other of runs.slice(n + 1)) {

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What may stand behind the language of a block. */
+/** The marks that may follow the language of a block. */
 const MARKS = { left_out: "no-run", refused: "refused" };
 
-/** Each with the command that runs a file of it. */
+/** The languages of blocks, each with the command that runs a file of it. */
 const RUN: Record<string, string> = {
   sh: "source",
   js: "node --import ./strict-fetch.mjs",
@@ -20,7 +20,7 @@ interface Block {
   /** The line of the guide where its code begins, from 1. */
   line: number;
   code: string;
-  /** The example shows how something is refused: it has to fail. */
+  /** True if the example shows a refusal, and so has to fail. */
   refused: boolean;
 }
 
@@ -41,7 +41,7 @@ export function blocksIn(markdown: string): Block[] {
   );
 }
 
-/** As for a person who looks at what comes back: a response of 400 or above is a failure. */
+/** Settings that make curl fail on a response of 400 or above, which a reader of its output would notice. */
 const CURL_SETTINGS = "fail-with-body\nsilent\nshow-error\nmax-time = 60\n";
 const STRICT_FETCH = `
 const { fetch } = globalThis;
@@ -52,7 +52,7 @@ globalThis.fetch = async (...call) => {
 };
 `;
 
-/** @throws with the guide, the line and the output of the first block that goes wrong */
+/** Runs the blocks in order. @throws with the guide, the line and the output of the first block that fails */
 export async function runBlocks(
   guide: string,
   blocks: Block[],
@@ -62,11 +62,11 @@ export async function runBlocks(
   const files = {
     ".curlrc": CURL_SETTINGS,
     "strict-fetch.mjs": STRICT_FETCH,
-    // The folder is a project of its own to npm, whatever is above it.
+    // A package.json makes the folder a project of its own to npm.
     "package.json": "{}",
     "session.sh": session(guide, blocks),
     ...Object.fromEntries(
-      // Errors then name the lines of the guide.
+      // The blank lines make errors name the lines of the guide.
       blocks.map((block) => [fileOf(block), "\n".repeat(block.line - 1) + block.code]),
     ),
   };
@@ -93,7 +93,7 @@ const EXTENSIONS: Record<string, string> = { js: "mjs", python: "py" };
 
 const fileOf = ({ language, line }: Block) => `line-${line}.${EXTENSIONS[language] ?? language}`;
 
-/** One shell for all blocks: what one exports is there for the next. */
+/** Returns one shell script for all blocks: a variable that one block exports is there for the next. */
 function session(guide: string, blocks: Block[]): string {
   const steps = blocks.map((block) => {
     const run = `${RUN[block.language]} ./${fileOf(block)}`;

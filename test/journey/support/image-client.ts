@@ -8,24 +8,24 @@ export const CLIENTS = ["docker", "podman", "skopeo", "buildah", "ctr"] as const
 export type ClientName = (typeof CLIENTS)[number];
 
 export interface ImageClient {
-  /** The output of a failure is its error. */
+  /** Logs in. The output of a failure is the message of its error. */
   login(password: string): Promise<string>;
   logout(): Promise<unknown>;
   /** Pushes the image of the test by a name: `host/owner/name:tag`. */
   push(name: string): Promise<unknown>;
-  /** Fetches it again, having forgotten all of it. @param name by tag or digest */
+  /** Pulls an image again, after the client has forgotten all of it. @param name by tag or digest */
   pull(name: string): Promise<unknown>;
   close(): Promise<unknown>;
 }
 
-/** Without it they look for one at its usual place, or stop. */
+/** Writes an empty file of logins. Without one the clients use the user's own file, or stop. */
 function newAuthFile(folder: string): string {
   const file = join(folder, "auth.json");
   writeFileSync(file, "{}");
   return file;
 }
 
-/** @param input never an argument, which every process could read */
+/** Runs a command. @param input never an argument, which every process could read */
 export function running(
   command: string,
   args: string[],
@@ -46,11 +46,11 @@ export function running(
 }
 
 interface Source {
-  /** What docker calls it. */
+  /** The image's name in docker. */
   image: string;
-  /** The same, as `docker save` has written it. */
+  /** The image as `docker save` has written it. */
   archive: string;
-  /** For what clients keep; the test removes it. */
+  /** A folder for the clients' storage; the test removes it. */
   folder: string;
   host: string;
 }
@@ -108,7 +108,7 @@ export const OPENERS: Record<ClientName, (source: Source) => Promise<ImageClient
     };
   },
 
-  /** It keeps no logins: they come with each call. */
+  /** `ctr` keeps no logins: they come with each call. */
   async ctr({ archive, folder, host }) {
     const containerd = await Containerd.start(folder);
     const images = (...args: string[]) => containerd.ctr("images", ...args);
@@ -119,7 +119,7 @@ export const OPENERS: Record<ClientName, (source: Source) => Promise<ImageClient
     return {
       async login(password) {
         user = ["--user", `any:${password}`];
-        // It asks for nothing before it needs something.
+        // A pull is the only call of `ctr` that uses the login at once.
         return images("pull", "--plain-http", ...user, `${host}/ada/none:latest`);
       },
       async logout() {

@@ -1,7 +1,7 @@
-/** A prediction as it is in a list. */
+/** A prediction as lists have it. */
 import type { Prediction, PredictionWithIO } from "../../../src/protocol/prediction.ts";
 
-/** As lists and `done` have it. */
+/** Returns a prediction as lists and `done` have it. */
 export function listed({
   input: _,
   output: __,

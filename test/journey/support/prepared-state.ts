@@ -1,4 +1,6 @@
-/** The state that most worlds start with: each would apply the same migrations and publish the same models. */
+/**
+ * The state that most worlds start with, so that each need not apply the migrations and publish the models.
+ */
 import { cpSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../../src/dev/bundle.ts";
@@ -13,7 +15,7 @@ export interface PreparedState {
   state: string;
   /** The examples and the models of the journeys, as folders for the process engine. */
   models: string;
-  /** Whose models these are. */
+  /** The owner of the models. */
   user: Seed;
 }
 
@@ -43,7 +45,7 @@ export async function prepareState(
 
 async function assembleModels(folder: string): Promise<void> {
   await copyExamples(folder);
-  // For duotone's sharp.
+  // duotone needs sharp, which is in the repository's node_modules.
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const own = join(ROOT, "test/journey/models");
   for (const name of readdirSync(own)) {

@@ -48,7 +48,7 @@ export class ResponseWatch {
   #resume(): Promise<AsyncIterable<Event>> {
     const [first] = this.events;
     if (first?.type !== "response.created") throw new Error("it was never created");
-    // An error on the stream is none of the response's events, and takes no number of theirs.
+    // An error on the stream is not an event of the response, and has none of its sequence numbers.
     const last = this.events.findLast(({ type }) => type !== "error");
     const starting_after = last?.sequence_number ?? 0;
     return this.#openai.responses.retrieve(first.response.id, { stream: true, starting_after });

@@ -8,7 +8,7 @@ import { listed } from "./listed.ts";
 const page = pageOf(prediction);
 const PAGE_SIZE = 50;
 
-/** The rows of the index come to say the same, a moment later. */
+/** Waits until the rows of the index agree with the predictions. */
 export async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<void> {
   expect(ended.length).toBeLessThanOrEqual(PAGE_SIZE);
   const path = `/predictions?page_size=${PAGE_SIZE}`;

@@ -1,4 +1,4 @@
-/** A real runner of a world: its process, its own copy of the models, what it says. */
+/** A real runner of a world: its process, its own copy of the models, and its log. */
 import { EventEmitter, once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,16 +6,16 @@ import { expect, vi } from "vitest";
 import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
 import { processesIn } from "../../processes/processes-in.ts";
 
-/** A cancelled model has so long to stop before its container is killed. */
+/** Seconds that a cancelled model has to stop before its container is killed. */
 const CANCEL_SECONDS = 1;
 
-/** Set in test/projects/shared.ts. */
+/** The variable is set in test/projects/shared.ts. */
 const { NODE_COMPILE_CACHE } = process.env;
 
-/** No journey makes a runner silent for so long. */
+/** No journey keeps a runner silent for so long, ms. */
 const SAYS_MS = 20_000;
 
-/** What is killed is gone by then. */
+/** Killed processes are gone after this time, ms. */
 const RESTS_MS = 5_000;
 
 export class Runner {
@@ -49,7 +49,7 @@ export class Runner {
     return new Runner({ ...this.#options, ...changes });
   }
 
-  /** Resolves when it has said so. */
+  /** Resolves when the runner has logged a line that matches. */
   async says(pattern: RegExp): Promise<void> {
     const signal = AbortSignal.timeout(SAYS_MS);
     while (!this.lines.some((line) => pattern.test(line))) {
@@ -63,7 +63,7 @@ export class Runner {
     this.#process.process.kill(name);
   }
 
-  /** Resolves when it has ended by itself. */
+  /** Resolves when the runner's process has ended by itself. */
   async ends(): Promise<void> {
     await vi.waitFor(() => expect(this.ended).toBe(true), { timeout: SAYS_MS });
   }
@@ -79,22 +79,22 @@ export class Runner {
     await exited;
   }
 
-  /** Opens a gate of a model (test/journey/models): hidden files are no part of its digest. */
+  /** Opens a gate of a model (test/journey/models) with a hidden file, which its digest leaves out. */
   open(model: string, gate: string): void {
     writeFileSync(join(this.#folder(), model, `.${gate}`), "");
   }
 
-  /** The processes of its models, or of one of them. */
+  /** Returns the processes of the runner's models, or of one of them. */
   processes(model = ""): number[] {
     return processesIn(join(this.#folder(), model));
   }
 
-  /** Resolves when no process of its models, or of one of them, is left. */
+  /** Resolves when no process of the runner's models, or of one of them, is left. */
   async rests(model = ""): Promise<void> {
     await vi.waitFor(() => expect(this.processes(model)).toEqual([]), { timeout: RESTS_MS });
   }
 
-  /** Ends it, and looks that it did so well and left nothing. */
+  /** Ends the runner, and checks that it ended well and left nothing. */
   async finish(): Promise<void> {
     const { process } = this.#process;
     if (!this.ended) {

@@ -1,6 +1,6 @@
 /**
- * Decides beside a pool what that decides: by the same function, from what can be seen from outside. One
- * job at a time is asked for, and what became of it is told before the next.
+ * A shadow of a pool, which decides by the same function from what is visible outside. One job at a time is
+ * asked for, and its result is passed to `ran` before the next.
  */
 import { decide } from "../../../src/domain/scheduling/decide/decide.ts";
 import { PoolState } from "../../../src/domain/scheduling/decide/pool-state.ts";
@@ -13,25 +13,25 @@ export interface Model {
   gpus: number;
 }
 
-/** Where a job ran. Containers are named by their processes. */
+/** The box and container that a job ran in. Containers are identified by their processes. */
 export interface Choice {
   box: string;
-  /** Undefined: it got a new container. */
+  /** The process that the job joined; undefined if the job got a new container. */
   joined: number | undefined;
-  /** Those that were stopped for it. */
+  /** The processes of containers that were stopped for the job. */
   stopped: number[];
 }
 
 interface Box {
   gpus: number;
-  /** The number of its last hand-out. */
+  /** The number of the box's last hand-out. */
   handed: number;
   containers: Map<number, Model>;
 }
 
 /**
- * What two containers are worth differs with how long their setups took, which is seen from here only
- * about: if one is worth so much of the other, each may be stopped rather than the other.
+ * The ratio of two containers' worths from which either may be stopped. The worth depends on how long setups
+ * took, which is only roughly known here.
  */
 const NEAR = 0.75;
 
@@ -41,7 +41,7 @@ export class ShadowPool {
   readonly #classes: readonly string[];
   #asks = 0;
 
-  /** @param boxes how many GPUs each has */
+  /** @param boxes the number of GPUs of each box */
   constructor(boxes: Record<string, number>, classes: readonly string[]) {
     this.#classes = classes;
     for (const [name, gpus] of Object.entries(boxes)) {
@@ -51,12 +51,12 @@ export class ShadowPool {
     }
   }
 
-  /** The processes of all containers that it knows. */
+  /** Returns the processes of all known containers. */
   get processes(): number[] {
     return [...this.#boxes.values()].flatMap(({ containers }) => [...containers.keys()]);
   }
 
-  /** What it would do with a job. @param real what was done with it, which is so from then on */
+  /** Decides about a job, and then takes over the real choice. @param real the choice of the real pool */
   decide(model: Model, real: Choice): { wanted: Choice; isNear: boolean } {
     const now = Date.now();
     const ask = this.#ask(model, now);
@@ -75,7 +75,7 @@ export class ShadowPool {
     return { wanted: choiceOf(decision), isNear };
   }
 
-  /** A job has run, and its container is idle. @param setupMs of a new one */
+  /** Records that a job has run and its container is idle. @param setupMs of a new container */
   ran(model: Model, pid: number, { box, stopped }: Choice, setupMs: number | undefined): void {
     const known = this.#boxes.get(box);
     for (const one of stopped) known?.containers.delete(one);
@@ -90,7 +90,7 @@ export class ShadowPool {
     return { ...what, hardware, gpus, key: name, image: name, run_limit_ms: 1_800_000, at };
   }
 
-  /** Both stop containers, and those that really were are hardly worth more. */
+  /** Whether both choices stop containers, and those that were really stopped are worth hardly more. */
   #isNear(decision: Decision, { joined, stopped }: Choice, now: number): boolean {
     if (decision.do !== "start" || joined !== undefined) return false;
     const [wanted, real] = [decision.stop, stopped.map(String)].map((names) =>

@@ -1,10 +1,10 @@
-/** A file on its way into a prediction, over the API. */
+/** Uploads of files over the API, as inputs of predictions. */
 import { stat } from "node:fs/promises";
 import { sendParts } from "../../../runner/src/files/send-parts.ts";
 import type { Client } from "../../../src/dev/client.ts";
 import { upload } from "../../../src/protocol/upload.ts";
 
-/** @returns the address of the upload. */
+/** Uploads a file. @returns the address of the upload */
 export async function uploadFile(client: Client, file: string): Promise<string> {
   const { size } = await stat(file);
   const body = { size, mime_type: "image/jpeg", name: "landscape.jpg" };

@@ -1,4 +1,4 @@
-/** What every answer of the vendora endpoints must be, by what it answers. */
+/** Checks of every answer of the vendora endpoints, by its kind. */
 import { expect } from "vitest";
 import { z } from "zod";
 import {
@@ -22,7 +22,7 @@ const expectSchema = (schema: string, value: unknown) =>
 const expectConversation = (body: unknown) => expectSchema("ConversationResource", body);
 const expectItems = (body: unknown) => expectSchema("ConversationItemList", body);
 
-/** By method and path: the description of what a success is. */
+/** Checks of a success, by method and path. */
 const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => void][] = [
   [/^POST \/chat\/completions$/, (body) => expectChatCompletion(body)],
   [/^POST \/completions$/, (body) => expectCompletion(body)],
@@ -46,7 +46,7 @@ const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => v
   [/^GET \/models\/.+/, (body) => expectSchema("Model", body)],
 ];
 
-/** One body. */
+/** Checks an answer that is not a stream. */
 function checkAnswer(exchange: Exchange): void {
   const { method, path, status, headers, text } = exchange;
   expect(headers.get("content-type")).toMatch(/^application\/json\b/);
@@ -55,7 +55,7 @@ function checkAnswer(exchange: Exchange): void {
   if (status >= 400) {
     expectErrorBody(body);
     expect("detail" in body).toBe(status === 422);
-    // A failure that will be the same again must not be tried again: these clients try three times.
+    // A failure that would repeat must not be tried again: these clients try three times.
     if (status >= 500 && status !== 503) expect(headers.get("x-should-retry")).toBe("false");
     return;
   }
@@ -71,7 +71,7 @@ export const VENDORA_CHECKS: Checks = {
   stream: checkStream,
 };
 
-/** Every call that begins a prediction says which. */
+/** Checks that every call that begins a prediction names it. */
 function expectPrediction({ method, path, headers }: Exchange): void {
   const runs = method === "POST" && !/\/cancel$|\/input_tokens$|^\/conversations/.test(path);
   if (!runs) return;
@@ -82,7 +82,9 @@ const vectors = z.object({
   data: z.array(z.looseObject({ embedding: z.union([z.base64(), z.array(z.number())]) })),
 });
 
-/** The description knows numbers only; whoever asked for base64 is sent that. */
+/**
+ * Checks vectors. The published description has only numbers, but a caller that asks for base64 gets base64.
+ */
 function expectVectors(body: Record<string, unknown>, { sent }: Exchange): void {
   const data = vectors.parse(body).data.map(({ embedding, ...rest }) => {
     expect(typeof embedding).toBe(sent.encoding_format === "base64" ? "string" : "object");
@@ -115,12 +117,12 @@ function checkStream(exchange: Exchange, complete: boolean): void {
   else checkResponse(exchange, events, complete);
 }
 
-/** LF only, one line for each field: what the strictest of the readers takes. */
+/** Parses events as strictly as any of the clients: LF only, one line for each field. */
 export function eventsIn(text: string, complete: boolean): StreamEvent[] {
   expect(text).not.toContain("\r");
   const blocks = text.split("\n\n");
   const rest = blocks.pop();
-  // A heartbeat may be the last that was sent.
+  // A heartbeat may be the last line that was sent.
   if (complete) expect(rest).toMatch(/^(?::.*\n)*$/);
   return blocks.flatMap((block) => {
     const lines = block.split("\n").filter((line) => !line.startsWith(":"));
@@ -152,7 +154,7 @@ function checkChat({ sent }: Exchange, events: StreamEvent[], ended: boolean): v
     expect(event).toBeUndefined();
     return data;
   });
-  // The official client reads no further than the mark, or an error, and leaves.
+  // The official client reads up to the mark or an error, and leaves.
   const complete = datas.at(-1) === "[DONE]";
   const broken = datas.at(-1)?.startsWith('{"error":') === true;
   if (ended) expect(complete || broken).toBe(true);
@@ -177,7 +179,7 @@ function checkChat({ sent }: Exchange, events: StreamEvent[], ended: boolean): v
       "assistant",
       ...all.slice(1).map(() => undefined),
     ]);
-    // A reason to end comes last, and when all has come it has come.
+    // The reason to end is in the last chunk, and a complete stream has one.
     const last = all.at(-1);
     for (const one of all) if (one !== last) expect(one.finish_reason).toBeNull();
     if (complete) expect(last?.finish_reason).toEqual(expect.any(String));
@@ -185,7 +187,7 @@ function checkChat({ sent }: Exchange, events: StreamEvent[], ended: boolean): v
   if (complete) expect(choices.size).toBe(Number(sent.n ?? 1));
 }
 
-/** The event of an error is no event of the convention, and the last. */
+/** Checks a stream of images. The event of an error is not of the convention, and is the last. */
 function checkImages(events: StreamEvent[], complete: boolean): void {
   const types = events.map(({ event, data }) => {
     const body: { type: string } = JSON.parse(data);
@@ -252,7 +254,7 @@ const piece = z.object({
   arguments: z.string().optional(),
 });
 
-/** What came in pieces is, joined, what is said to have come at the end of them. */
+/** Checks that pieces, joined, are the text that is in the event at their end. */
 function checkTexts(all: z.infer<typeof responseEvent>[]): void {
   const joined = new Map<string, string>();
   for (const event of all) {

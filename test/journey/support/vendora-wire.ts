@@ -1,4 +1,4 @@
-/** The wire between a client of a convention and the service: nothing comes over it unchecked. */
+/** The wire between a client of a convention and the service, which checks every answer. */
 import { expect } from "vitest";
 import { z } from "zod";
 
@@ -6,23 +6,23 @@ const object = z.record(z.string(), z.unknown());
 
 export interface Exchange {
   method: string;
-  /** Below the convention's own, decoded, without the query. */
+  /** The path below the convention's own, decoded, without the query. */
   path: string;
   query: URLSearchParams;
-  /** What was sent, {} when it was nothing. */
+  /** The body of the request; {} if there is none. */
   sent: Record<string, unknown>;
   status: number;
   headers: Headers;
-  /** What has come so far. */
+  /** The text that has come so far. */
   text: string;
 }
 
-/** What every answer of a convention must be. */
+/** Checks of every answer of a convention. */
 export interface Checks {
-  /** What its paths begin with. */
+  /** The beginning of the convention's paths. */
   below: RegExp;
   answer: (exchange: Exchange) => void;
-  /** A stream; one that was left is checked up to its last whole event. */
+  /** Checks a stream; one that was left is checked up to its last whole event. */
   stream: (exchange: Exchange, complete: boolean) => void;
 }
 
@@ -36,10 +36,13 @@ export class Wire {
     this.#checks = checks;
   }
 
-  /** As the client wants it. What it checks comes out in `settle`: a client would try again. */
+  /**
+   * The `fetch` for the client. Faults are thrown in `settle`, because the client would try again after an
+   * error.
+   */
   readonly fetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
-    // By an empty one the official client finds out what a fetch can.
+    // The official client fetches an empty `data:` URL to find out what a fetch can do.
     if (request.url.startsWith("data:")) return fetch(input, init);
     const sent = sentIn(init?.body);
     const response = await fetch(input, init);
@@ -63,20 +66,20 @@ export class Wire {
     return new Response(ReadableStream.from(this.#recorded(exchange, body)), { status, headers });
   };
 
-  /** The last one that went so far as to be answered. */
+  /** The last exchange that was answered. */
   get last(): Exchange {
     const last = this.exchanges.at(-1);
     if (!last) throw new Error("nothing was asked");
     return last;
   }
 
-  /** Waits for the streams that are still read, and says what was wrong with any answer. */
+  /** Waits for the streams that are still read, and fails with the faults of all answers. */
   async settle(): Promise<void> {
     await Promise.all(this.#reading);
     expect(this.#faults.splice(0)).toEqual([]);
   }
 
-  /** A stream as it passes by; one that its reader leaves is checked as far as it came. */
+  /** Passes a stream on and records it; one that its reader leaves is checked up to there. */
   async *#recorded(exchange: Exchange, body: AsyncIterable<Uint8Array>) {
     const decoder = new TextDecoder();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -104,7 +107,7 @@ export class Wire {
   }
 }
 
-/** Of a form its fields; a file stands for itself. */
+/** Parses the body of a request. A form becomes its fields, with its files as they are. */
 function sentIn(body: RequestInit["body"]): Record<string, unknown> {
   if (!body) return {};
   if (body instanceof FormData) return Object.fromEntries(body);

@@ -1,11 +1,14 @@
-/** The official client of a world, that of the AI SDK and of LangChain, and what the oracle (test/journey/models) can be asked by it. */
+/**
+ * The official client of a world, those of the AI SDK and LangChain, and scripts for the oracle
+ * (test/journey/models).
+ */
 import { createOpenAI } from "@ai-sdk/openai";
 import OpenAI from "openai";
 import { z } from "zod";
 import { VENDORA_CHECKS } from "./vendora-checks.ts";
 import { type Exchange, Wire } from "./vendora-wire.ts";
 
-/** What test/journey/models/oracle/script.mjs knows. */
+/** A script for the oracle: test/journey/models/oracle/script.mjs describes the fields. */
 export interface Script {
   say?: string[];
   think?: string[];
@@ -30,7 +33,7 @@ export interface Vendora {
 
 type Access = { url: string; token: string };
 
-/** @param options of the client, which is else as whoever installs it has it. */
+/** Returns the official client. @param options of the client, which otherwise has its defaults */
 export function vendoraOf(
   { url, token }: Access,
   options: ConstructorParameters<typeof OpenAI>[0] = {},
@@ -40,7 +43,7 @@ export function vendoraOf(
   return { wire, openai: new OpenAI({ apiKey: token, baseURL, fetch: wire.fetch, ...options }) };
 }
 
-/** Those that are built on the convention; LangChain takes the options of the official client. */
+/** Returns clients of libraries for the convention; LangChain takes the options of the official client. */
 export function buildersOf({ url, token: apiKey }: Access) {
   const wire = new Wire(VENDORA_CHECKS);
   const { fetch } = wire;
@@ -54,16 +57,16 @@ export function buildersOf({ url, token: apiKey }: Access) {
 
 export const told = (script: Script) => JSON.stringify(script);
 
-/** The one message that tells the oracle what to do. */
+/** Returns the one message that makes the oracle follow a script. */
 export const asks = (script: Script) => [{ role: "user" as const, content: told(script) }];
 
-/** The prediction that an answer names. */
+/** Returns the ID of the prediction that an answer names. */
 export const predictionIn = ({ headers }: Exchange): string =>
   z.uuid().parse(headers.get("auspex-prediction-id"));
 
 const count = z.object({ asked: z.int(), answered: z.int(), left: z.int() });
 
-/** What the container has seen of the requests with this mark. */
+/** Returns the count that the container has of the requests with this mark. */
 export async function tallyOf({ openai }: Vendora, model: string, mark: string) {
   const { choices } = await openai.chat.completions.create({
     model,

@@ -1,4 +1,4 @@
-/** What every answer of the vendorb endpoints must be, by what it answers. */
+/** Checks of every answer of the vendorb endpoints, by its kind. */
 import { expect } from "vitest";
 import {
   checkedError,
@@ -11,7 +11,7 @@ import {
 import { eventsIn } from "./vendora-checks.ts";
 import type { Checks, Exchange } from "./vendora-wire.ts";
 
-/** By method and path: the schema of a success. */
+/** Schemas of a success, by method and path. */
 const ANSWERS: [RegExp, (body: unknown) => unknown][] = [
   [/^POST \/messages$/, checkedMessage],
   [/^POST \/messages\/count_tokens$/, checkedTokens],
@@ -31,7 +31,7 @@ function checkAnswer(exchange: Exchange): void {
   const body: unknown = JSON.parse(text);
   if (status >= 400) {
     expect(checkedError(body).request_id).toBe(headers.get("request-id"));
-    // A failure that will be the same again must not be tried again: these clients try three times.
+    // A failure that would repeat must not be tried again: these clients try three times.
     if (status >= 500 && status !== 503) expect(headers.get("x-should-retry")).toBe("false");
     return;
   }
@@ -59,7 +59,7 @@ function checkStream(exchange: Exchange, complete: boolean): void {
     if (event.type === "message_start") expect(event.message.model).toBe(exchange.sent.model);
 }
 
-/** With the `/v1` that the official client adds, and without. */
+/** The paths are with the `/v1` that the official client adds, and without it. */
 export const VENDORB_CHECKS: Checks = {
   below: /^\/v1\/vendorb(?:\/v1)?/,
   answer: checkAnswer,

@@ -7,7 +7,7 @@ import { VENDORB_CHECKS } from "./vendorb-checks.ts";
 
 type Access = { url: string; token: string };
 
-/** It adds `/v1` to its base URL, and sends the token as a key. */
+/** Returns the official client, which adds `/v1` to its base URL, and sends the token as a key. */
 export function vendorbOf({ url, token }: Access) {
   const wire = new Wire(VENDORB_CHECKS);
   const baseURL = `${url}/v1/vendorb`;
@@ -15,27 +15,29 @@ export function vendorbOf({ url, token }: Access) {
 }
 export type Vendorb = ReturnType<typeof vendorbOf>;
 
-/** It adds nothing to its base URL, and sends the token as a bearer token. */
+/** Returns the AI SDK's client, which adds nothing to its base URL, and sends the token as a bearer token. */
 export function aiSdkOf({ url, token }: Access) {
   const wire = new Wire(VENDORB_CHECKS);
   const baseURL = `${url}/v1/vendorb`;
   return { wire, provider: createAnthropic({ authToken: token, baseURL, fetch: wire.fetch }) };
 }
 
-/** LangChain adds the same as the official client, which it is built on. */
+/**
+ * Returns LangChain's options. LangChain is built on the official client, and adds the same to its base URL.
+ */
 export function langChainOf({ url, token: apiKey }: Access) {
   const wire = new Wire(VENDORB_CHECKS);
   const clientOptions = { fetch: wire.fetch };
   return { wire, options: { apiKey, anthropicApiUrl: `${url}/v1/vendorb`, clientOptions } };
 }
 
-/** What tells the oracle (test/journey/models) what to do. */
+/** Returns a request whose message makes the oracle (test/journey/models) follow a script. */
 export const asks = (model: string, script: Script) => ({
   model,
   max_tokens: 1_000,
   messages: [{ role: "user" as const, content: told(script) }],
 });
 
-/** All text of a message. */
+/** Returns all text of a message. */
 export const textIn = ({ content }: { content: { type: string; text?: string }[] }) =>
   content.map(({ text = "" }) => text).join("");

@@ -1,4 +1,4 @@
-/** A reader of one prediction's events, from the first to the last, through whatever breaks. */
+/** A reader of one prediction's events, from the first to the last, through broken connections. */
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CallFailed, type Client } from "../../../src/dev/client.ts";
@@ -15,9 +15,9 @@ const RETRY_MS = 50;
 export class Watch {
   readonly id: string;
   readonly events: Event[] = [];
-  /** How often the stream broke, and was taken up again behind the last event. */
+  /** The number of times that the stream broke, and was resumed after the last event. */
   breaks = 0;
-  /** Resolved by the clean end of the stream; rejects when the control plane refuses it. */
+  /** Resolves at the clean end of the stream; rejects when the control plane refuses it. */
   readonly ended: Promise<void>;
   readonly #client: Client;
   readonly #isEventSource: boolean;
@@ -25,8 +25,8 @@ export class Watch {
   readonly #changes = new EventEmitter();
 
   /**
-   * @param signal ends it, whatever it is at.
-   * @param isEventSource whether it resumes as one does, by Last-Event-ID
+   * @param signal ends the reader at any moment
+   * @param isEventSource whether it resumes as an EventSource does, by Last-Event-ID
    */
   constructor(client: Client, id: string, signal: AbortSignal, isEventSource = false) {
     this.id = id;
@@ -37,7 +37,7 @@ export class Watch {
     this.ended.catch(() => {});
   }
 
-  /** The first event that is so: one of the past, or one to come. */
+  /** Returns the first event that matches: one that has come, or one to come. */
   async until(wanted: (event: Event) => boolean): Promise<Event> {
     for (;;) {
       const found = this.events.find(wanted);
@@ -54,7 +54,7 @@ export class Watch {
     return this.until(({ event }) => event === name);
   }
 
-  /** The numbers of the attempts that have begun, in their order. */
+  /** Returns the numbers of the attempts that have begun, in their order. */
   get attempts(): number[] {
     return this.dataOf("status")
       .filter(isStart)

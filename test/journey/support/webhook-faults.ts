@@ -5,34 +5,39 @@ import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import { newStandardSecret } from "./webhook-signatures.ts";
 
-/** Short, so that the twelfth try comes within the test's time, and what is slow is soon too slow. */
+/**
+ * Short times, so that the twelfth try comes within the test's time, and a slow receiver is soon too slow.
+ */
 export const FAULT_VARIABLES = {
   WEBHOOK_ALLOW_INSECURE: "true",
   WEBHOOK_TIMEOUT_SECONDS: "1",
   WEBHOOK_RETRY_SECONDS: "0.02",
-  /** The local queue is memory: an offer that waits there is lost with each kill. */
+  /** The local queue is in memory: an offer that waits there is lost with each kill. */
   REDISPATCH_SECONDS: "2",
   /** A busy machine takes up to 20 s to start workerd again, and no runner may be lost in that time. */
   LEASE_SECONDS: "60",
 };
 const TOO_SLOW_MS = 1_500;
 
-/** Where a redirect leads, which nobody must follow. */
+/** The target of a redirect, which nobody must follow. */
 export const ELSEWHERE = "/elsewhere";
 
-/** Of each receiver: four tries in a row that fail are two seconds apart in all, the fifth and sixth eleven more. */
+/**
+ * The most faults of each receiver in a row: four failed tries are two seconds apart in all, the fifth and
+ * sixth eleven more.
+ */
 const MOST_FAULTS = 3;
 
-/** Whom a prediction tells: its own webhook, the endpoints of its account, or both. */
+/** The receivers of a prediction: its own webhook, the endpoints of its account, or both. */
 export type Audience = "own" | "endpoints" | "both";
 
 export interface Ask {
   audience: Audience;
-  /** Puts out something for a second, or answers at once. */
+  /** True if the prediction outputs pieces for a second, false if it answers at once. */
   streams: boolean;
   secret: string | undefined;
   events: WebhookEventName[] | undefined;
-  /** What the requests to its own webhook meet before the first success. */
+  /** Faults of its own webhook before the first success. */
   faults: Behaviour[];
 }
 
@@ -51,7 +56,7 @@ const BEHAVIOURS: Behaviour[] = [
   "garbage",
   "half",
   "huge-headers",
-  // Successes, of an unusual kind.
+  // The following behaviours are unusual successes.
   "endless",
   "stalled",
   "short",
@@ -76,17 +81,20 @@ const ask: fc.Arbitrary<Ask> = fc.record({
   faults: fc.array(behaviour, { maxLength: MOST_FAULTS - 1 }),
 });
 
-/** A secret that is any text, and a key in an address. */
+/** Returns a random text, for a secret or a key in an address. */
 export const newText = () => randomBytes(16).toString("hex");
 
-/** Each way to fail is the first of some. */
+/** Returns `count` predictions to create. Each kind of fault is the first one of some of them. */
 export const asksOf = (seed: number, count: number): Ask[] =>
   fc.sample(ask, { seed, numRuns: count }).map((one, n) => ({
     ...one,
     faults: [...BEHAVIOURS.slice(n % BEHAVIOURS.length).slice(0, 1), ...one.faults],
   }));
 
-/** Of an endpoint, which has one try in three fail: of each prediction's events soon one arrives. */
+/**
+ * Returns the faults of an endpoint, which fails one try in three, so an event of each prediction soon
+ * arrives.
+ */
 export const faultsOf = (seed: number, count: number): Behaviour[] =>
   fc.sample(fc.oneof({ weight: 1, arbitrary: behaviour }, { weight: 2, arbitrary: OK }), {
     seed,
@@ -96,8 +104,8 @@ export const faultsOf = (seed: number, count: number): Behaviour[] =>
 const OK = fc.constant<Behaviour>({ status: 200 });
 
 /**
- * When the control plane is killed: after so many requests to a receiver, and so long, ms. Once in
- * each of as many equal stretches, so that between two kills something can be done.
+ * Returns the kills of the control plane: after how many requests to a receiver, and how many ms later. Each
+ * is in one of `count` equal stretches, so that something can be done between two kills.
  */
 export const killsOf = (seed: number, count: number, last: number) =>
   fc

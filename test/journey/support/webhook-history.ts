@@ -1,4 +1,4 @@
-/** What a receiver makes of the requests it got: repeats dropped by id, the rest in order. */
+/** The requests of a receiver as a history: repeats dropped by ID, the rest in order. */
 import { expect } from "vitest";
 import type { TaskStatus } from "../../../src/protocol/prediction.ts";
 import {
@@ -18,7 +18,9 @@ const RANK: Record<TaskStatus, number> = {
 
 export const eventIdOf = ({ headers }: Received) => headers[WEBHOOK_HEADERS.id] ?? "";
 
-/** The events of one prediction, each once, as their sequence orders them. Checks what must be true of that. */
+/**
+ * Returns the events of one prediction, each once, in the order of their sequence numbers. Checks that order.
+ */
 export function historyOf(received: Received[]): WebhookPayload[] {
   const byId = Map.groupBy(received.filter(isRead), eventIdOf);
   const events = [...byId].map(([id, repeats]) => {
@@ -37,10 +39,10 @@ export function historyOf(received: Received[]): WebhookPayload[] {
   return events;
 }
 
-/** Of a request whose connection was reset at its headers nobody has read the body. */
+/** Whether the body was read: it is empty if the connection was reset after its headers. */
 export const isRead = ({ body }: Received) => body !== "";
 
-/** No status goes back, and no output is taken back. */
+/** Checks that no status goes back, and that no output is taken back. */
 function expectFollows(before: WebhookPayload, next: WebhookPayload): void {
   expect(next.webhook.sequence).toBeGreaterThan(before.webhook.sequence);
   expect(RANK[next.status]).toBeGreaterThanOrEqual(RANK[before.status]);

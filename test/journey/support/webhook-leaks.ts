@@ -1,4 +1,4 @@
-/** Everything that is said where a secret must not be: answers of the API, lines of the processes. */
+/** Texts in which a secret must not be: answers of the API, and lines of the processes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
 import { type Call, Client } from "../../../src/dev/client.ts";
@@ -8,8 +8,8 @@ const RETRY_MS = 50;
 const MOST_TRIES = 400;
 
 /**
- * A client that keeps every answer. What breaks off, as when the control plane is killed, it calls
- * again: what must not happen twice has an Idempotency-Key.
+ * A client that keeps every answer. It repeats a call that breaks off, such as when the control plane is
+ * killed; a call that must not happen twice has an Idempotency-Key.
  */
 export class Witness extends Client {
   readonly answers: string[] = [];
@@ -34,13 +34,13 @@ export class Witness extends Client {
   }
 }
 
-/** From now on: what workerd logs, and Miniflare about it. Both come by way of this console. */
+/** Records from now on the log of workerd, and what Miniflare logs of it: both use this console. */
 export function listen(): () => string[] {
   const spies = (["log", "info", "warn", "error"] as const).map((name) => vi.spyOn(console, name));
   return () => spies.flatMap(({ mock }) => mock.calls.map((words) => words.join(" ")));
 }
 
-/** Which of the secrets stand in any of the texts, with what is round about them. */
+/** Returns the secrets that are in any of the texts, with the text around them. */
 export function leaksIn(texts: string[], secrets: string[]): string[] {
   const keys = secrets.map((secret) => secret.replace(/^whsec_/, ""));
   return texts.flatMap((text) => {

@@ -1,4 +1,4 @@
-/** The ledger of a prediction's webhooks, read by whoever owns it. */
+/** The ledger of a prediction's webhooks, read by the prediction's owner. */
 import { vi } from "vitest";
 import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
@@ -15,10 +15,10 @@ export async function ledgerOf(client: Client, id: string): Promise<WebhookEvent
   return (await client.call(page, "GET", `/predictions/${id}/webhooks`)).items;
 }
 
-/** Only what never comes takes so long. */
+/** Longer than any ledger takes, ms. */
 const LEDGER_MS = 60_000;
 
-/** Waits for a ledger in which something is so. */
+/** Waits for a ledger that passes `check`. */
 export function ledgerWith(
   client: Client,
   id: string,
@@ -33,7 +33,9 @@ export function ledgerWith(
   return vi.waitFor(read, { timeout, interval: 100 });
 }
 
-/** An event of the ledger, as it went at one receiver: of the prediction's own webhook by default. */
+/**
+ * Returns an event of the ledger with its delivery to one receiver: the prediction's own webhook by default.
+ */
 export function deliveryIn(
   events: WebhookEvent[],
   name: WebhookEventName,

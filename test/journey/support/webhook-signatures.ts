@@ -5,13 +5,13 @@ import { expect } from "vitest";
 import { WEBHOOK_HEADERS } from "../../../src/protocol/webhook-payload.ts";
 import type { Received } from "../../receiver/exchange.ts";
 
-/** A key of Standard Webhooks, as a user makes one. */
+/** Returns a new key of Standard Webhooks. */
 export const newStandardSecret = () => `whsec_${randomBytes(24).toString("base64")}`;
 
-/** What nobody signs with: whoever accepts it would accept anything. */
+/** A secret that no delivery is signed with: a check that accepts it would accept anything. */
 const STRANGER = newStandardSecret();
 
-/** Each of the secrets, by itself, is enough for either header; without any there is none. */
+/** Checks that each of the secrets alone verifies either header; without secrets there is no header. */
 export function expectSigned({ headers, body }: Received, secrets: string[]): void {
   const { signature, plainSignature } = WEBHOOK_HEADERS;
   expect(headers).toHaveProperty(WEBHOOK_HEADERS.id);
@@ -30,7 +30,9 @@ export function expectSigned({ headers, body }: Received, secrets: string[]): vo
 const libraryOf = (secret: string) =>
   secret.startsWith("whsec_") ? new Webhook(secret) : new Webhook(secret, { format: "raw" });
 
-/** `t=<unix seconds>,v1=<hex of the HMAC-SHA256 of "t.body">,v1=…`: the key is the text of a secret. */
+/**
+ * Checks `t=<unix seconds>,v1=<hex of the HMAC-SHA256 of "t.body">,v1=…`: the key is the text of a secret.
+ */
 function expectPlainSignature(header: string, body: string, secrets: string[]): void {
   const [time, ...signatures] = header.split(",");
   const seconds = time?.replace(/^t=/, "");

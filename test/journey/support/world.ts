@@ -21,7 +21,7 @@ import { checkRows } from "./rows.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
 
-/** Short enough not to sleep half a minute, long enough for a machine with two busy cores, s. */
+/** Timeouts short enough for a test, and long enough for a machine with two busy cores, s. */
 const PATIENCE = {
   LEASE_SECONDS: "2",
   CONNECT_SECONDS: "1",
@@ -30,21 +30,21 @@ const PATIENCE = {
 };
 
 export interface WorldOptions {
-  /** Who has the models and the token; USERNAME otherwise. */
+  /** The owner of the models and the token; USERNAME by default. */
   username?: string;
   variables?: Record<string, string>;
-  /** Instead of the examples and the models of the journeys, as folders for the process engine. */
+  /** Publishes other models than the examples and those of the journeys. */
   publish?: (owner: Client) => Promise<void>;
 }
 
 export class World {
   readonly client: Client;
   readonly operator: Client;
-  /** Where it is, and its user's token. */
+  /** The address of the deployment, and its user's token. */
   readonly access: { url: string; token: string };
-  /** The predictions whose ends were looked at. */
+  /** The predictions whose ends were checked. */
   readonly ended: PredictionWithIO[] = [];
-  /** How often its control plane was killed. */
+  /** The number of times that the control plane was killed. */
   kills = 0;
   readonly #deployment: Deployment;
   readonly #user: Seed;
@@ -98,9 +98,9 @@ export class World {
     this.operator = new Client(deployment.url, OPERATOR_TOKEN);
   }
 
-  /** Starts a runner; its models are a copy of its own. Resolves when it has registered. */
+  /** Starts a runner with a copy of the models of its own. Resolves when it has registered. */
   async runner(name: string, options: Partial<RunnerOptions> = {}): Promise<Runner> {
-    // Names of containers and networks are the machine's, not the world's.
+    // Names of containers and networks are shared by all worlds of the machine.
     const unique = `${name}-${randomBytes(4).toString("hex")}`;
     const stateFolder = join(this.#folder, unique);
     const folder = join(stateFolder, "models");
@@ -129,26 +129,28 @@ export class World {
     return next;
   }
 
-  /** Where all is kept that it and its runners keep. */
+  /** The folder with all files of the deployment and its runners. */
   get folder(): string {
     return this.#folder;
   }
 
-  /** A cable to the Worker that can be pulled. */
+  /** Opens a cable to the Worker that can be pulled. */
   async cable(): Promise<Cable> {
     const cable = await Cable.open(this.#deployment.url);
     this.#cables.push(cable);
     return cable;
   }
 
-  /** What stands before the Worker under `npm start`: who leaves through it is noticed at once. */
+  /**
+   * Opens the relay that `npm start` puts before the Worker, where a client that leaves is noticed at once.
+   */
   async relay(): Promise<Relay> {
     const relay = await startRelay(this.#deployment.url, 0);
     this.#relays.push(relay);
     return relay;
   }
 
-  /** The user behind such a cable. */
+  /** Returns the user's client on such a cable. */
   clientOver(cable: Cable): Client {
     return new Client(cable.url, this.#user.token);
   }
@@ -171,7 +173,7 @@ export class World {
     return new Watch(this.client, id, this.#over.signal, isEventSource);
   }
 
-  /** @returns the status of the answer. */
+  /** Cancels a prediction. @returns the status of the answer */
   async cancel(id: string): Promise<number> {
     return (await this.client.fetch("POST", `/predictions/${id}/cancel`)).status;
   }
@@ -193,7 +195,7 @@ export class World {
     this.kills += 1;
   }
 
-  /** Ends these runners, and looks that they ended well and left nothing. */
+  /** Ends these runners, and checks that they ended well and left nothing. */
   async retire(...runners: Runner[]): Promise<void> {
     await Promise.all(runners.map((runner) => runner.finish()));
     for (const runner of runners) this.#runners.splice(this.#runners.indexOf(runner), 1);
@@ -204,7 +206,7 @@ export class World {
     return this.retire(...this.#runners);
   }
 
-  /** Looks that nothing is left, that all ended well, and that the index knows all ends. */
+  /** Stops the world. Checks that nothing is left, that all ended well, and that the index has all ends. */
   async close(): Promise<void> {
     try {
       await this.retireAll();

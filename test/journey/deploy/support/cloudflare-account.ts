@@ -1,4 +1,4 @@
-/** One account of Cloudflare, and what its API does with it: as much as a deploy asks for. */
+/** One Cloudflare account and the part of its API that a deploy uses. */
 import { CloudflareDatabase } from "./cloudflare-database.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -8,13 +8,13 @@ export interface ApiCall {
   query: URLSearchParams;
   headers: Record<string, unknown>;
   body: Buffer;
-  /** Where the API is. */
+  /** The address of the API. */
   origin: string;
 }
 
 interface Worker {
   secrets: Map<string, string>;
-  /** What was uploaded as code: first perhaps a draft, which only carries secrets. */
+  /** Code that was uploaded; the first may be a draft that only carries secrets. */
   uploads: string[];
 }
 
@@ -28,7 +28,7 @@ export class CloudflareAccount {
   readonly workers = new Map<string, Worker>();
   crons: unknown = [];
 
-  /** Each call that it knows, with what it does. */
+  /** Each known call, with the function that answers it. */
   readonly #calls: [RegExp, (call: ApiCall, ...parts: string[]) => unknown][] = [
     [/^GET \/user\/tokens\/verify$/, () => ({ id: "token", status: "active" })],
     [/^GET \/user$/, () => ({ email: "ada@example.com" })],
@@ -127,7 +127,7 @@ export class CloudflareAccount {
     ],
     [/^GET \/workers\/scripts\/[^/]+\/deployments$/, () => ({ deployments: [] })],
     [/^GET \/workers\/scripts\/[^/]+\/settings$/, () => ({ bindings: [] })],
-    // All assets are there already.
+    // Cloudflare already has all assets.
     [
       /^POST \/workers\/scripts\/[^/]+\/assets-upload-session$/,
       () => ({ jwt: "jwt", buckets: [] }),

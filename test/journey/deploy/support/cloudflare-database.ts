@@ -1,9 +1,9 @@
 /**
  * One D1 database behind its HTTP API, as real SQLite.
  *
- * The query endpoint cuts what it is sent into statements by rules of its own, under which files with
- * triggers fail: reports differ in which ones, so here all do. The import hands the file to SQLite,
- * which takes it statement by statement, in one transaction.
+ * The query endpoint splits its SQL into statements by rules of its own, under which files with triggers
+ * fail. Reports differ in which files, so all do here. The import passes the file to SQLite, which runs it
+ * statement by statement, in one transaction.
  */
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
@@ -33,7 +33,7 @@ export class CloudflareDatabase {
     return [{ results, success: true, meta: META }];
   }
 
-  /** Says where to put the file, or imports one that is there. */
+  /** Says where to put the file, or imports a file that is there. */
   import(request: { action: string; etag?: string; filename?: string }, origin: string): unknown {
     if (request.action === "init") {
       const filename = `${request.etag}.sql`;
@@ -56,7 +56,7 @@ export class CloudflareDatabase {
     return { success: true, status: "complete", messages: [], type: "import", result };
   }
 
-  /** @returns the ETag, as of R2 */
+  /** @returns the ETag, as R2 computes it */
   upload(filename: string, body: Buffer): string {
     this.#uploads.set(filename, body);
     return createHash("md5").update(body).digest("hex");

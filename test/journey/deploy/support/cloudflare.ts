@@ -1,4 +1,4 @@
-/** Stands for Cloudflare: its API over HTTP, and the address of the Worker. */
+/** A stand-in for Cloudflare: its API over HTTP, and the address of the Worker. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,9 +14,9 @@ export class Cloudflare {
   readonly account = new CloudflareAccount();
   /** The calls that change something, in order: `METHOD path`, the path below the account. */
   readonly changes: string[] = [];
-  /** What was asked in vain. */
+  /** Calls that were refused. */
   readonly refused: string[] = [];
-  /** The next call that matches fails, before it does anything: `METHOD path body`. */
+  /** The next call that matches fails before it does anything: `METHOD path body`. */
   failing: RegExp | undefined;
   readonly #server = createServer(async (request, response) => {
     const [status, body, headers] = await this.#answer(request);
@@ -35,7 +35,10 @@ export class Cloudflare {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** How wrangler finds it. The account is named, or wrangler would remember it for the repository. */
+  /**
+   * The environment that leads wrangler here. It names the account, which wrangler would otherwise remember
+   * for the repository.
+   */
   get environment(): Record<string, string> {
     return {
       CLOUDFLARE_API_BASE_URL: this.origin + BASE,
@@ -81,7 +84,7 @@ export class Cloudflare {
     }
   }
 
-  /** The Worker's own address: it answers once there is code, and not just the draft for its secrets. */
+  /** Answers at the Worker's own address once there is code, and not only the draft for its secrets. */
   #deployed(): Answer {
     const uploads = [...this.account.workers.values()].flatMap((worker) => worker.uploads);
     return uploads.some((upload) => upload.includes("PredictionObject")) ? [200, []] : [404, {}];

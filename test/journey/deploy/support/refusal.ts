@@ -1,4 +1,4 @@
-/** What the API of Cloudflare answers with a status of 400 or above. */
+/** An answer of Cloudflare's API with a status of 400 or above. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: number;

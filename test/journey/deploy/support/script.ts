@@ -1,4 +1,4 @@
-/** A command of package.json, as whoever types it sees it. */
+/** A command of package.json, run as in a terminal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -7,8 +7,8 @@ import { ROOT } from "../../../../src/dev/bundle.ts";
 /**
  * Runs a script to its end.
  * @param file from the project's root
- * @param environment all that it has of one, but the PATH and the compiled modules
- * @returns its exit code, and what it printed: first all of stdout, then all of stderr
+ * @param environment all of its environment, but the PATH and the compiled modules
+ * @returns its exit code, and its output: first all of stdout, then all of stderr
  */
 export async function runScript(
   file: string,

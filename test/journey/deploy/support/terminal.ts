@@ -1,4 +1,7 @@
-/** Whoever deploys, at a machine of their own: nothing of this one's login or settings is seen. */
+/**
+ * The terminal of a person who deploys, on a machine of their own: this machine's login and settings are not
+ * seen.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,16 +26,16 @@ export class Terminal {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** `npm run deploy` with these arguments. */
+  /** Runs `npm run deploy` with these arguments. */
   deploy(...args: string[]): Promise<{ code: number; output: string }> {
     return runScript("src/dev/deploy/main.ts", args, this.#environment);
   }
 
-  /** The real one, here. */
+  /** The real wrangler, in the environment of this terminal. */
   readonly wrangler: Wrangler = (args, { input, environment } = {}) =>
     wrangler(args, { input, environment: { ...this.#environment, ...environment } });
 
-  /** One step of a deploy. @returns what it says @throws StepFailed */
+  /** Runs one step of a deploy. @returns the lines that it says @throws StepFailed */
   async run(step: Step, settings = configuration): Promise<string> {
     const lines: string[] = [];
     const say = (line: string) => lines.push(line);

@@ -1,4 +1,4 @@
-// Puts out `size` letters: an output that is large, of an input that is not.
+// A model that outputs `size` letters: a large output of a small input.
 
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";

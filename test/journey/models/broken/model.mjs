@@ -1,4 +1,4 @@
-// Its setup fails, and says why.
+// A model whose setup fails, and says why.
 
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";

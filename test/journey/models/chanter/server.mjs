@@ -1,4 +1,4 @@
-// A server of speech in both directions. What it is to say has a script: how many pieces, and then what.
+// A server of speech in both directions. The input of speech is a script: pieces, and how it ends.
 
 import { createHash } from "node:crypto";
 import http from "node:http";
@@ -39,7 +39,7 @@ async function speak(req, res) {
   res.end(isEvents ? "" : tail);
 }
 
-/** What it hears is what it was sent: its fields, and the file's name, size and hash. */
+/** Answers a transcription with the request itself: its fields, and the file's name, size and hash. */
 async function hear(req, res, task) {
   const request = new Response(await req.toArray().then(Buffer.concat), { headers: req.headers });
   const form = await request.formData();

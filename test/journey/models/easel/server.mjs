@@ -1,4 +1,4 @@
-// A stand-in for a server of images: its picture has one pixel, and what it was asked is its revised prompt.
+// A stand-in for a server of images. Its picture has one pixel, and `revised_prompt` is the request itself.
 // The prompt `fail` is refused.
 
 import http from "node:http";
@@ -45,7 +45,7 @@ function stream(response, event, { partial_images: partial = 0 }) {
   response.end();
 }
 
-/** Of a file its name, type and size. */
+/** Parses the body of a request. A file becomes its name, type and size. */
 async function bodyOf(request) {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);

@@ -1,4 +1,4 @@
-// Answers its process id, and of each name the SHA-256 of what the environment has, or null.
+// A model that outputs its process ID and, for each name, the SHA-256 of that environment variable, or null.
 
 import { createHash } from "node:crypto";
 import manifest from "./auspex.json" with { type: "json" };

@@ -1,12 +1,12 @@
-// Takes its GPUs as a driver in exclusive mode gives them: while one process has them no other starts.
-// A run lasts `ms`, or until the file `.<gate>` is beside it.
+// A model that takes its GPUs as a driver in exclusive mode gives them: no other process with one of them
+// starts. A run lasts `ms`, or until the file `.<gate>` is in the model's folder.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";
 
-// Of all models of this runner.
+// The folder of taken GPUs, which all models of this runner share.
 const TAKEN = "../.gpus";
 const { CUDA_VISIBLE_DEVICES: cuda, NVIDIA_VISIBLE_DEVICES: visible = "void" } = process.env;
 const gpus = visible === "void" ? [] : visible.split(",");
@@ -17,7 +17,7 @@ function take(gpu) {
     writeFileSync(file, String(process.pid), { flag: "wx" });
   } catch {
     const holder = readFileSync(file, "utf8");
-    // One that was killed has left its file.
+    // A process that was killed has left its file.
     if (existsSync(`/proc/${holder}`)) throw new Error(`${gpu} is in use by process ${holder}`);
     writeFileSync(file, String(process.pid));
   }

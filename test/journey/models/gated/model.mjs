@@ -1,4 +1,4 @@
-// Yields `before`, waits for the file `.<gate>` beside it, yields `after`.
+// A model that yields `before`, waits for the file `.<gate>` in its folder, and yields `after`.
 
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

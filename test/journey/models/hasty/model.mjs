@@ -1,4 +1,4 @@
-// Never ends, whatever it is told.
+// A model that never ends, even when it is canceled.
 
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";

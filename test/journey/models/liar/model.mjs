@@ -1,4 +1,4 @@
-// Speaks just enough Cog to lie: `lie` says how.
+// A server that speaks just enough of Cog's interface to lie, in the way that `lie` names.
 
 import http from "node:http";
 
@@ -7,7 +7,7 @@ const { PORT, HOST, WEBHOOK_AUTH_TOKEN: token } = process.env;
 const lies = {
   "wrong id": () => JSON.stringify({ id: "another", status: "succeeded", output: "stolen" }),
   garbage: () => "<html>",
-  // Over the 16 MiB that the output of a prediction may have.
+  // The output is over the limit of 16 MiB.
   huge: (id) => JSON.stringify({ id, status: "succeeded", output: "x".repeat(17 * 1024 ** 2) }),
 };
 

@@ -25,7 +25,7 @@ export function answerChat(body, script, model) {
   return { ...HEAD, object: "chat.completion", model, choices, ...usage };
 }
 
-/** The same in pieces: the data of each event, the `last` of which say how it has ended. */
+/** Yields the answer in pieces: the data of each event. Those with `last` say how the answer has ended. */
 export function* chunksOf(body, script, model) {
   const chunk = (choices, rest) => ({
     data: { ...HEAD, object: "chat.completion.chunk", model, choices, ...rest },
@@ -35,7 +35,7 @@ export function* chunksOf(body, script, model) {
   for (const piece of script.think ?? []) yield all({ reasoning_content: piece });
   for (const piece of script.refuse ?? []) yield all({ refusal: piece });
   for (const [n] of (script.say ?? []).entries()) {
-    // Each choice by itself, as servers send them that run several at once.
+    // Each choice has a chunk of its own, as with servers that run several at once.
     for (const index of indices(body)) {
       const content = piecesFor(script, index)[n];
       const logprobs = body.logprobs ? { content: [logprob(content)] } : null;
@@ -43,7 +43,7 @@ export function* chunksOf(body, script, model) {
     }
   }
   yield* callDeltas(callsOf(script)).map((tool_calls) => all({ tool_calls }));
-  // As vLLM: told by the script, it stops at the first of the sequences that it was given.
+  // As vLLM does: `stop` in the script ends the answer at the first stop sequence of the request.
   const stop_reason = script.finish === "stop" ? [body.stop ?? null].flat()[0] : null;
   yield { ...all({}, { finish_reason: finishOf(script), stop_reason }), last: true };
   if (body.stream_options?.include_usage && script.usage !== false) {
@@ -51,7 +51,10 @@ export function* chunksOf(body, script, model) {
   }
 }
 
-/** Names first, then the arguments of all calls in turns, a few characters at a time. */
+/**
+ * Returns the deltas of calls: names first, then the arguments of all calls in turns, a few characters at a
+ * time.
+ */
 function callDeltas(calls) {
   const begun = calls.map(({ function: { name }, ...call }, index) => [
     { index, ...call, function: { name, arguments: "" } },
@@ -68,7 +71,7 @@ function callDeltas(calls) {
 
 const indices = ({ n = 1 }) => Array.from({ length: n }, (_, index) => index);
 
-/** The first choice is the script's; the others differ from it. */
+/** Returns the pieces of one choice: the first has the script's, the others have the index added. */
 const piecesFor = ({ say = [] }, index) =>
   say.map((piece) => (index === 0 ? piece : `${piece}${index}`));
 
@@ -88,7 +91,7 @@ const logprob = (token) => ({
   top_logprobs: [{ token, logprob: -0.5, bytes: [...Buffer.from(token)] }],
 });
 
-/** A message is a token to the oracle, and so is a piece. */
+/** Returns the usage: each message and each piece counts as a token. */
 export function usageOf({ messages, input, n = 1 }, { say = [], think = [], refuse = [] }) {
   const prompt_tokens = messages?.length ?? (Array.isArray(input) ? input.length : 1);
   const completion_tokens = n * say.length + think.length + refuse.length;

@@ -1,4 +1,4 @@
-// Completions, as vLLM writes them: a prompt is a token to the oracle, and so is a piece.
+// Completions, as vLLM writes them: each prompt and each piece counts as a token.
 
 const HEAD = { id: "cmpl-oracle", object: "text_completion", created: 1 };
 

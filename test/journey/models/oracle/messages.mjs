@@ -1,4 +1,4 @@
-// Messages from a server that has the endpoint itself, as vLLM and llama.cpp do: no thought is signed.
+// Messages from a server that has the endpoint itself, as vLLM and llama.cpp do: its thoughts are not signed.
 
 import { usageOf } from "./chat.mjs";
 
@@ -66,7 +66,9 @@ function deltasOf({ type, input }, { think, say, refuse }) {
   return pieces.map((partial_json) => ({ type: "input_json_delta", partial_json }));
 }
 
-/** Told by the script, it stops at the first of the sequences that it was given. */
+/**
+ * Returns the stop reason: `stop` in the script ends the message at the first stop sequence of the request.
+ */
 function endingOf({ stop_sequences = [] }, { finish, calls }) {
   if (finish === "stop" && stop_sequences.length > 0)
     return { stop_reason: "stop_sequence", stop_sequence: stop_sequences[0] };

@@ -1,4 +1,4 @@
-// Responses from a server that has the endpoint itself: its own ids, and only what such servers say.
+// Responses from a server that has the endpoint itself: its own IDs, and only the fields of such servers.
 
 import { usageOf } from "./chat.mjs";
 

@@ -1,16 +1,16 @@
-// What a request wants done: the last thing that its user says, when that is JSON.
+// The script of a request: the last text of its user, when that is JSON.
 //
-//   say       the pieces of the answer; without it the oracle repeats what it was asked
-//   think     the pieces of its reasoning; refuse: those of a refusal
+//   say       the pieces of the answer; without it the oracle repeats the user's text
+//   think     the pieces of the reasoning; refuse: those of a refusal
 //   calls     tools to call: name and arguments
-//   every     ms after each piece; wait: ms before all
-//   finish    why it stops
-//   fail      status and error that it answers instead
-//   end       after its pieces: error (inside the stream), cut, hang, crash
-//   usage     false: it does not count
-//   echo      it says the body of the request
-//   mark      a name to be counted by; tally: it says the count of that name
-//   floats    for embeddings: it ignores the format that it was asked for
+//   every     ms after each piece; wait: ms before all pieces
+//   finish    the reason to stop
+//   fail      status and error of an answer that is refused
+//   end       after the pieces: error (inside the stream), cut, hang, crash
+//   usage     false: the oracle does not count tokens
+//   echo      the answer is the body of the request
+//   mark      a name to be counted by; tally: the answer is the count of that name
+//   floats    for embeddings: the oracle ignores the format that was asked for
 
 export class Refusal extends Error {
   constructor(status, body) {
@@ -34,7 +34,7 @@ function lastSaid({ messages, input, prompt, query }) {
   if (prompt) return "";
   const items = messages ?? input;
   const last = items.at(-1);
-  // A tool has answered: that is what the oracle goes on with.
+  // The oracle continues with the answer of a tool.
   if (last.role === "tool") return `the tool says ${textOf(last.content)}`;
   const result = Array.isArray(last.content) && last.content.find(isResult);
   if (result) return `the tool says ${textOf(result.content)}`;

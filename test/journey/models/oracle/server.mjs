@@ -1,4 +1,4 @@
-// An OpenAI-compatible server as vLLM and llama.cpp are, of which one can ask for any misfortune.
+// The oracle: an OpenAI-compatible server like vLLM and llama.cpp, whose script can ask for any failure.
 
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { objectionTo } from "./strict.mjs";
 import { Tally } from "./tally.mjs";
 import { answerModeration, answerRerank } from "./verdicts.mjs";
 
-/** The only name that it goes by: whoever is not told that it has another is refused. */
+/** The only model name that the server accepts: a request with any other name is refused. */
 const SERVED = "oracle-7b-instruct";
 const NATIVE = process.argv.includes("--native");
 
@@ -63,7 +63,7 @@ async function post(call, req, res) {
 
 async function stream({ pieces, end }, body, script, res, signal) {
   res.writeHead(200, { "content-type": "text/event-stream" });
-  // What falls between the last piece of content and the end, which says how it has ended.
+  // A misfortune comes between the last piece of content and the chunk with the reason to stop.
   for (const { event, data, last } of pieces(body, script, SERVED)) {
     if (last) await misfortune(script, res, signal);
     if (res.writableEnded) return;
@@ -99,7 +99,7 @@ const server = http.createServer((req, res) => {
   const call = req.method === "POST" && CALLS[path];
   if (call) {
     post(call, req, res).catch((error) => {
-      // Whoever was answered for has gone.
+      // The caller of a destroyed response has left.
       if (res.destroyed) return;
       const status = error instanceof Refusal ? error.status : 500;
       reply(res, status, { error: error.body ?? { message: String(error), type: "bug" } });

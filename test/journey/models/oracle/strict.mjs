@@ -1,8 +1,8 @@
-// What vLLM and the chat templates of Qwen, Gemma, Mistral and gpt-oss refuse of a chat.
+// Chats that vLLM and the chat templates of Qwen, Gemma, Mistral and gpt-oss refuse.
 
 const EFFORTS = ["low", "medium", "high"];
 
-/** Undefined for a chat that all of them accept. */
+/** Returns the objection to a chat, or undefined if all of them accept it. */
 export function objectionTo(chat) {
   const {
     messages = [],

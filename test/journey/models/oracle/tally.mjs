@@ -1,11 +1,14 @@
-// Who has asked, and who has left before the answer: what a test asks the oracle at the end.
+// The numbers of requests that were asked, answered and left, which a test asks the oracle for at its end.
 
 export class Tally {
   running = 0;
-  /** By what the script of a request calls itself. */
+  /** Counts by the `mark` in the script of a request. */
   #marks = new Map();
 
-  /** A request has come. What it returns is told at its end whether it was answered to the last byte. */
+  /**
+   * Counts a request as asked. @returns a function to call at its end with whether all bytes of the answer
+   * were sent
+   */
   begin(mark) {
     const count = this.of(mark);
     this.#marks.set(mark, count);

@@ -1,4 +1,4 @@
-// Moderations with the categories of OpenAI's, and ranks by the words that a document shares with the query.
+// Moderations with OpenAI's categories, and ranks by the words that a document shares with the query.
 
 const CATEGORIES = [
   ...["harassment", "harassment/threatening", "hate", "hate/threatening"],

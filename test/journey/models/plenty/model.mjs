@@ -1,4 +1,4 @@
-// Yields a large output in pieces, of which none is too large for the log.
+// A model that yields a large output in pieces, none of which is too large for the log.
 
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";

@@ -1,5 +1,5 @@
-// Puts out the JSON list that the last message of the user is: text, or objects of the convention.
-// `null` in it waits until it is cancelled, `false` fails; anything else is put out as it is.
+// A model that outputs the JSON list in the last message of the user: text, or objects of the convention.
+// `null` in the list waits for a cancel, `false` fails; anything else is output unchanged.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import manifest from "./auspex.json" with { type: "json" };

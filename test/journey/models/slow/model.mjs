@@ -1,4 +1,4 @@
-// Its setup waits for the file `.setup` beside it.
+// A model whose setup waits for the file `.setup` in its folder.
 
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
