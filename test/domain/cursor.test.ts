@@ -1,4 +1,4 @@
-/** Cursors: opaque, sealed, good for one list alone. */
+/** Cursors: opaque, sealed, valid for one list only. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -31,7 +31,7 @@ const positions = fc.record<Position>({
   inclusive: fc.boolean(),
 });
 
-test("what is encoded is decoded, whatever list it is of", () =>
+test("an encoded cursor decodes to the same position in every list", () =>
   fc.assert(
     fc.asyncProperty(positions, fc.string({ unit: "grapheme" }), async (given, list) => {
       const text = await encodeCursor(key, list, given);
@@ -39,14 +39,14 @@ test("what is encoded is decoded, whatever list it is of", () =>
     }),
   ));
 
-test("the same place has the same cursor, and none shows what is in it", async () => {
+test("a cursor is the same for the same position, and does not show its content", async () => {
   expect(await encodeCursor(key, LIST, position)).toBe(cursor);
   expect(await encodeCursor(key, LIST, { ...position, go: "previous" })).not.toBe(cursor);
   expect(await encodeCursor(key, "users?asc", position)).not.toBe(cursor);
   expect(atob(cursor.replaceAll("-", "+").replaceAll("_", "/"))).not.toContain("019a0000");
 });
 
-test("it needs no escaping in an address", () =>
+test("a cursor needs no escaping in a URL", () =>
   fc.assert(
     fc.asyncProperty(positions, async (given) => {
       const text = await encodeCursor(key, LIST, given);
@@ -55,19 +55,19 @@ test("it needs no escaping in an address", () =>
   ));
 
 describe("refused is", () => {
-  test("one of another list or other filters", async () => {
+  test("a cursor of another list or with other filters is refused", async () => {
     for (const list of ["", "models/?created_at&desc&", `${LIST}chat`, `${LIST}\n`, "users?asc"])
       await expectRefused(cursor, list);
   });
 
-  test("one whose list ends where its own content begins", async () => {
+  test("a cursor whose list name ends with the start of its content is refused", async () => {
     await expectRefused(await encodeCursor(key, "a\n", position), "a");
     await expectRefused(await encodeCursor(key, "a", position), "a\n");
   });
 
-  test("one of another deployment", () => expectRefused(cursor, LIST, otherKey));
+  test("a cursor of another deployment is refused", () => expectRefused(cursor, LIST, otherKey));
 
-  test("one with any one character changed, left out or doubled", async () => {
+  test("a cursor with any one character changed, left out or doubled is refused", async () => {
     for (let at = 0; at < cursor.length; at++) {
       const [before, char, after] = [cursor.slice(0, at), cursor[at] ?? "", cursor.slice(at + 1)];
       for (const other of "A-_.=0z%".replace(char, "")) await expectRefused(before + other + after);
@@ -76,19 +76,19 @@ describe("refused is", () => {
     }
   });
 
-  test("one in another spelling of its base64", async () => {
+  test("a cursor in another spelling of its base64 is refused", async () => {
     await expectRefused(`${cursor}=`);
     const last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const spelt = cursor.slice(0, -1) + last[last.indexOf(cursor.at(-1) ?? "") ^ 1];
     await expectRefused(spelt);
   });
 
-  test("one that was put together from two", async () => {
+  test("a cursor that was put together from two is refused", async () => {
     const other = await encodeCursor(key, LIST, { ...position, go: "previous" });
     for (const at of [8, 16, 20, 40]) await expectRefused(other.slice(0, at) + cursor.slice(at));
   });
 
-  test("any other text", () =>
+  test("any other text is refused as a cursor", () =>
     fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.string(), fc.base64String(), fc.stringMatching(/^[\w-]{0,120}$/)),

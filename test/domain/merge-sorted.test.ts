@@ -1,4 +1,4 @@
-/** One page out of several sorted lists. */
+/** Merging of several sorted lists into one page. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Key } from "../../src/domain/cursor.ts";
@@ -13,13 +13,13 @@ const keyOf = ({ count, id }: Row): Key => [count, id];
 const inOrder = (ascending: boolean) => (a: Row, b: Row) =>
   (ascending ? 1 : -1) * compare(keyOf(a), keyOf(b));
 
-/** A row has one id, and so one count, in whichever lists it is. */
+/** Rows with unique IDs: a row has the same count in every list. */
 const rows = fc.uniqueArray(
   fc.record<Row>({ count: fc.nat(3), id: fc.string({ minLength: 1, maxLength: 3 }) }),
   { selector: ({ id }) => id },
 );
 
-test("is what sorting all of them at once would give, each row once", () =>
+test("a merged page equals sorting all lists at once, with each row once", () =>
   fc.assert(
     fc.property(
       rows,
@@ -34,18 +34,18 @@ test("is what sorting all of them at once would give, each row once", () =>
           .filter((row) => lists.some((list) => list.includes(row)))
           .sort(inOrder(ascending))
           .slice(0, limit);
-        // As the database does: no list is longer than the page.
+        // The database also limits each list to the size of the page.
         const given = lists.map((list) => list.slice(0, limit));
         expect(mergeSorted(given, { keyOf, ascending }, limit)).toEqual(wanted);
       },
     ),
   ));
 
-test("of no lists is nothing", () => {
+test("a merge of no lists is empty", () => {
   expect(mergeSorted<Row>([], { keyOf, ascending: true }, 5)).toEqual([]);
 });
 
-test("keys are compared by the first pair that differs", () => {
+test("sort keys are compared by the first pair that differs", () => {
   expect(compare([1, "b"], [2, "a"])).toBeLessThan(0);
   expect(compare([2, "b"], [2, "a"])).toBeGreaterThan(0);
   expect(compare([2, "a"], [2, "a"])).toBe(0);

@@ -1,4 +1,4 @@
-/** What a caller may touch. */
+/** Access of callers to models, predictions, uploads and accounts. */
 import { describe, expect, test } from "vitest";
 import {
   type Access,
@@ -43,7 +43,7 @@ describe("a model", () => {
     expect(found).toEqual(expected);
   });
 
-  test("of somebody else's, that its token is for, is run and not changed", () => {
+  test("a model token can run another account's model that it is for, and cannot change it", () => {
     const hers = { id: "hers", owner_id: "eve", visibility: "public" } as const;
     expect(accessToModel(forOne, hers, "run")).toBe(yes);
     expect(accessToModel(forOne, hers, "change")).toBe(owner);
@@ -51,7 +51,7 @@ describe("a model", () => {
   });
 });
 
-test("a run is its account's, and its model's tokens'", () => {
+test("a prediction is accessible to its account and to tokens of its model", () => {
   const of = (holder: Principal) =>
     ["m1", "m2"].map((model_id) => accessToPrediction(holder, { user_id: "ada", model_id }));
   expect(of(whole)).toEqual([yes, yes]);
@@ -60,7 +60,7 @@ test("a run is its account's, and its model's tokens'", () => {
   expect(of(stranger)).toEqual([no, no]);
 });
 
-test("an upload is its account's, and of the token that began it", () => {
+test("an upload is accessible to its account, except to other tokens for one model", () => {
   const of = (holder: Principal) =>
     ["t1", "t2", null].map((token_id) => accessToUpload(holder, { user_id: "ada", token_id }));
   expect(of(whole)).toEqual([yes, yes, yes]);
@@ -68,6 +68,6 @@ test("an upload is its account's, and of the token that began it", () => {
   expect(of(stranger)).toEqual([no, no, no]);
 });
 
-test("the account as a whole is for tokens that are for all models", () => {
+test("only tokens for all models can access the account as a whole", () => {
   expect([whole, forOne, forNone].map(accessToAccount)).toEqual([yes, other, other]);
 });

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const enter = () => OpenRequest.enter("ada", 2);
 
-test("an account may have so many, and one that leaves makes room once", () => {
+test("an account can hold a limited number of open requests, and ending one frees one place", () => {
   const [first, second] = [enter(), enter()];
   expect(enter()).toBeUndefined();
   expect(OpenRequest.enter("bob", 2)).toBeDefined();
@@ -19,7 +19,7 @@ test("an account may have so many, and one that leaves makes room once", () => {
   expect(hasRoom("ada", 1)).toBe(true);
 });
 
-test("one that is not renewed counts no longer", () => {
+test("an open request that is not renewed no longer counts", () => {
   const [renewed, other] = [enter(), enter()];
   vi.advanceTimersByTime(14_000);
   renewed?.renew();

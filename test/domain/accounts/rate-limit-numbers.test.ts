@@ -1,11 +1,14 @@
-/** A binding does not tell its numbers: a variable does, and has to be as true. */
+/**
+ * The variables with the rate limits: a rate limit binding does not expose its numbers, so they must match
+ * it.
+ */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 
 const NUMBERS = /^RATE_LIMIT_NUMBERS = \{ (.+) \}$/m;
 const LIMIT = /^name = "RATE_LIMIT_(\w+)"\nnamespace_id = "\d+"\nsimple = \{ limit = (\d+),/gm;
 
-test("the numbers that answers tell are those of the limits", async () => {
+test("the rate limits that answers state equal those of the bindings", async () => {
   const config = await readFile(new URL("../../../wrangler.toml", import.meta.url), "utf8");
   const limits = [...config.matchAll(LIMIT)].map(([, name = "", limit]) => [
     name.toLowerCase(),

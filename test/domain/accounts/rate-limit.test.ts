@@ -7,7 +7,7 @@ import {
 
 const TEN = { limit: 3, seconds: 10 };
 
-test("what is left falls to nothing, and is whole again in the next period", () => {
+test("the remaining requests fall to 0 and are full again in the next period", () => {
   const counts = new RequestCounter();
   const at = [1_000_000, 1_004_000, 1_009_999, 1_009_999, 1_010_000];
   expect(at.map((now) => counts.count("a", TEN, now))).toEqual([
@@ -19,13 +19,13 @@ test("what is left falls to nothing, and is whole again in the next period", () 
   ]);
 });
 
-test("each key has a count of its own", () => {
+test("each rate limit key has its own count", () => {
   const counts = new RequestCounter();
   counts.count("a", TEN, 0);
   expect(counts.count("b", TEN, 0).remaining).toBe(2);
 });
 
-test("of two limits the one that is reached first is told", () => {
+test("an answer states the one of two rate limits that is reached first", () => {
   const token = { limit: 10, remaining: 5, reset: 3 };
   const account = { limit: 20, remaining: 4, reset: 3 };
   expect(nearerLimit(undefined, token)).toBe(token);
@@ -33,7 +33,7 @@ test("of two limits the one that is reached first is told", () => {
   expect(nearerLimit(account, token)).toBe(account);
 });
 
-test("clients of the vendora convention find it by their own names, too", () => {
+test("rate limit headers also have the names that OpenAI's clients read", () => {
   const rate = { limit: 10, remaining: 5, reset: 3 };
   const plain = {
     "x-ratelimit-limit": "10",

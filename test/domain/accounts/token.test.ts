@@ -22,7 +22,7 @@ describe("tokens", () => {
     },
   );
 
-  test("with one wrong character anywhere are caught", () => {
+  test("a token with one wrong character anywhere is refused", () => {
     const token = newToken("aus");
     const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
     for (let at = 0; at < token.length; at++) {
@@ -33,7 +33,7 @@ describe("tokens", () => {
     }
   });
 
-  test("with two characters swapped, one missing or one too many are caught", () => {
+  test("a token with two characters swapped, one missing or one too many is refused", () => {
     const token = newToken("aus");
     for (let at = 4; at < token.length - 1; at++) {
       const [a = "", b = ""] = [token[at], token[at + 1]];
@@ -46,12 +46,12 @@ describe("tokens", () => {
       expect(isToken(text, "aus")).toBe(false);
   });
 
-  test("show only their kind and six characters", () => {
+  test("the shown part of a token is its kind and six characters", () => {
     const token = newToken("ausr");
     expect(tokenPrefix(token)).toBe(token.slice(0, 11));
   });
 
-  test("are stored as SHA-256", async () => {
+  test("a token is stored as its SHA-256", async () => {
     expect(await sha256("abc")).toBe(
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     );
@@ -71,7 +71,7 @@ test("a lease proves one attempt to one runner under one token, and nothing of i
   expect(new Set(proofs).size).toBe(4);
   expect(await leaseProof(secret, "token", "runner")).toBe(proofs[0]);
   expect(receiptOf(secret)).not.toBe(receiptOf(other));
-  // Whoever has the receipt has not what proofs are made of.
+  // A receipt does not contain the part of the secret that proofs are made of.
   expect(secret.replace(receiptOf(secret), "")).toHaveLength(36);
 });
 
@@ -83,7 +83,7 @@ describe("leases", () => {
     proof: "ab".repeat(32),
   };
 
-  test("are read as they were written", () => {
+  test("a formatted lease parses back to the same lease", () => {
     expect(parseLease(formatLease(lease))).toEqual(lease);
   });
 
@@ -99,7 +99,7 @@ describe("leases", () => {
     formatLease({ ...lease, proof: `${"ab".repeat(31)} b` }),
     `${formatLease(lease)}.`,
     `x${formatLease(lease)}`,
-  ])("%j is none", (text) => {
+  ])("%j is not a lease", (text) => {
     expect(parseLease(text)).toBeUndefined();
   });
 });

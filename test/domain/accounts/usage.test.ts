@@ -1,4 +1,4 @@
-/** The report of what an account has run. */
+/** The usage report of an account. */
 import { expect, test } from "vitest";
 import { lastDays, tokenName, usageReport } from "../../../src/domain/accounts/usage.ts";
 
@@ -19,7 +19,7 @@ const counted = (predictions: number, failed: number) => ({
 const nothing = counted(0, 0);
 const NOTHING = { models: [], rows: [], tokens: [], trimmed_to: null };
 
-test("the last days are those of UTC, also where a month, a year or February ends", () => {
+test("the last days of a usage report are days of UTC, also across the end of a month, a year or February", () => {
   const midnight = Date.UTC(2026, 0, 1);
   expect(lastDays(2, midnight)).toEqual(["2025-12-31", "2026-01-01"]);
   expect(lastDays(2, midnight - 1)).toEqual(["2025-12-30", "2025-12-31"]);
@@ -27,7 +27,7 @@ test("the last days are those of UTC, also where a month, a year or February end
   expect(new Set(lastDays(90, midnight)).size).toBe(90);
 });
 
-test("of an account that has run nothing all days are empty", () => {
+test("the usage report of an account without predictions has only empty days", () => {
   expect(usageReport(["2026-11-20", "2026-11-21"], NOTHING)).toEqual({
     days: [
       { day: "2026-11-20", ...nothing, models: [] },
@@ -40,7 +40,7 @@ test("of an account that has run nothing all days are empty", () => {
   });
 });
 
-test("models stand in their order on every day, and the others last", () => {
+test("models have the same order on every day of a usage report, with the other models last", () => {
   const tokens = [
     { token_id: "t", ...counted(11, 8) },
     { token_id: "", ...counted(1, 0) },
@@ -72,7 +72,7 @@ test("models stand in their order on every day, and the others last", () => {
   expect(report.total).toEqual(counted(12, 8));
 });
 
-test("a token has its name as long as it is there", () => {
+test("a token of a usage report has a name while it exists", () => {
   const names = new Map([["t", "CI"]]);
   expect(["t", "u", ""].map((id) => tokenName(names, id))).toEqual([
     "CI",

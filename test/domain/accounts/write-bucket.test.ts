@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { WriteBucket } from "../../../src/domain/accounts/write-bucket.ts";
 
 const RATES = { rows: 10, bytes: 100 };
-/** A full bucket of these rates. */
+/** A full bucket with these rates. */
 const FULL = { rows: 600, bytes: 40_000 };
 const rows = (count: number) => ({ rows: count, bytes: 0 });
 
@@ -14,7 +14,7 @@ test("a new bucket is full, and fills no further", () => {
   expect(bucket.take(rows(1), 1_000_000)).toBe(100);
 });
 
-test("a cost is refused for as long as its slower kind takes to flow in, and nothing is taken", () => {
+test("a refused cost states the time until its slower kind has flowed in, and takes nothing", () => {
   const bucket = new WriteBucket(RATES, undefined);
   bucket.take(FULL, 0);
   expect(bucket.take({ rows: 20, bytes: 1_000 }, 0)).toBe(10_000);
@@ -28,7 +28,7 @@ test("a cost beyond the capacity is taken from a full bucket, which owes the res
   expect(bucket.take(rows(1), 0)).toBe(40_100);
 });
 
-test("a difference is given back up to the capacity, or owed", () => {
+test("a difference is given back to the bucket up to its capacity, or owed", () => {
   const bucket = new WriteBucket(RATES, undefined);
   bucket.take(rows(100), 0);
   bucket.settle(rows(-200), 0);
@@ -37,7 +37,7 @@ test("a difference is given back up to the capacity, or owed", () => {
   expect(bucket.state.rows).toBe(-100);
 });
 
-test("what has changed since a state is told as a part of the capacity", () => {
+test("the change of a bucket since a state is a fraction of its capacity", () => {
   const bucket = new WriteBucket(RATES, undefined);
   const before = bucket.state;
   bucket.take({ rows: 60, bytes: 100 }, 0);
@@ -45,7 +45,7 @@ test("what has changed since a state is told as a part of the capacity", () => {
   expect(new WriteBucket(RATES, bucket.state).state).toEqual(bucket.state);
 });
 
-test("a clock that goes back takes nothing away", () => {
+test("a clock that goes back takes nothing from the bucket", () => {
   const bucket = new WriteBucket(RATES, { rows: 5, bytes: 5, at: 10_000 });
   bucket.settle(rows(0), 5_000);
   expect(bucket.state.rows).toBe(5);

@@ -32,11 +32,11 @@ const row: StoredPrediction = {
 
 const left = (change: Partial<StoredPrediction>) => asHistory({ ...row, ...change }, AT, DAY_MS);
 
-test("one that has ended keeps everything but its data, which is due when it was", () => {
+test("the history row of an ended prediction keeps everything but its data, and its due time", () => {
   expect(left({})).toEqual({ ...row, data_removed: 1 });
 });
 
-test("a short run, or one whose data is gone, has nothing in R2 to look for", () => {
+test("the history row of a short run, or of one without data, has nothing to delete in R2", () => {
   expect(left({ kept_seconds: 60, due_at: null })).toMatchObject({
     kept_seconds: null,
     due_at: null,
@@ -44,14 +44,17 @@ test("a short run, or one whose data is gone, has nothing in R2 to look for", ()
   expect(left({ data_removed: 1, due_at: null })).toMatchObject({ data_removed: 1, due_at: null });
 });
 
-test.each(["pending", "started"] as const)("one that is %s has failed", (status) => {
-  expect(left({ status })).toEqual({
-    ...row,
-    status: "failed",
-    error: LOST,
-    updated_at: AT,
-    data_removed: 1,
-    due_at: AT + DAY_MS + HOUR_MS,
-  });
-  expect(left({ status, updated_at: AT + 5 }).updated_at).toBe(AT + 5);
-});
+test.each(["pending", "started"] as const)(
+  "the history row of a prediction that is %s says that it has failed",
+  (status) => {
+    expect(left({ status })).toEqual({
+      ...row,
+      status: "failed",
+      error: LOST,
+      updated_at: AT,
+      data_removed: 1,
+      due_at: AT + DAY_MS + HOUR_MS,
+    });
+    expect(left({ status, updated_at: AT + 5 }).updated_at).toBe(AT + 5);
+  },
+);

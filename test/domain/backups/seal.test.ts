@@ -11,7 +11,7 @@ const KEY = "a-backup-key-for-tests-of-32-characters";
 const OTHER = "another-backup-key-for-tests-of-32-chars";
 const PLACE = { backup: "b", number: 1 };
 
-test("any text comes back, with any of the keys", async () => {
+test("any sealed text opens with any of the keys", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "grapheme" }), fc.nat(), async (text, number) => {
       const place = { backup: "b", number };
@@ -22,14 +22,14 @@ test("any text comes back, with any of the keys", async () => {
   );
 });
 
-test("it is compressed, and never the same twice", async () => {
+test("a sealed text is compressed, and differs each time", async () => {
   const text = "row ".repeat(10_000);
   const [one, two] = [await sealPart([KEY], PLACE, text), await sealPart([KEY], PLACE, text)];
   expect(one.length).toBeLessThan(1_000);
   expect(one).not.toEqual(two);
 });
 
-test("no changed byte, no other place and no other key opens it", async () => {
+test("a sealed text does not open with a changed byte, in another place or with another key", async () => {
   const part = await sealPart([KEY], PLACE, "text");
   for (let n = 0; n < part.length; n++) {
     const changed = part.slice();

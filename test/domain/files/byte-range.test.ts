@@ -1,4 +1,4 @@
-/** The header Range, as RFC 9110 has it. */
+/** The header `Range` (RFC 9110). */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseRange } from "../../../src/domain/files/byte-range.ts";
@@ -17,12 +17,12 @@ test.each([
   ["bytes=-999", 0, 99],
   [" bytes=5-6 ", 5, 6],
   ["bytes=007-008", 7, 8],
-])("%s of 100 bytes is %i to %i", (header, first, last) => {
+])("%s of 100 bytes is the range from %i to %i", (header, first, last) => {
   expect(parseRange(header, SIZE)).toEqual({ first, last });
 });
 
 test.each(["bytes=100-", "bytes=100-200", "bytes=999999999999999-", "bytes=-0"])(
-  "%s of 100 bytes is behind the end",
+  "%s of 100 bytes starts behind the end",
   (header) => {
     expect(parseRange(header, SIZE)).toBe("unsatisfiable");
   },
@@ -43,17 +43,17 @@ test.each([
   "items=0-1",
   "bytes=0x1-0x2",
   "bytes=0-9999999999999999",
-])("%s is no range: all is sent", (header) => {
+])("%s is not a range, so the whole file is sent", (header) => {
   expect(parseRange(header, SIZE)).toBeUndefined();
 });
 
-test("nothing is a range of an empty file", () => {
+test("an empty file has no range", () => {
   for (const header of ["bytes=0-", "bytes=0-0", "bytes=-5"]) {
     expect(parseRange(header, 0)).toBe("unsatisfiable");
   }
 });
 
-test("what is found lies within the file", () => {
+test("a parsed range lies within the file", () => {
   const end = fc.option(fc.nat(2_000), { nil: "" });
   fc.assert(
     fc.property(end, end, fc.nat(1_000), (from, to, size) => {

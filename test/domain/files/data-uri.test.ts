@@ -1,4 +1,4 @@
-/** One rule says what a data URI is, for requests, outputs, conventions and pages. */
+/** Data URIs: requests, outputs, conventions and pages recognize them by one rule. */
 import { describe, expect, test } from "vitest";
 import { outputOf } from "../../../src/dashboard/prediction-view/output-kind.ts";
 import { dataUriHead } from "../../../src/domain/files/data-uri.ts";
@@ -30,7 +30,7 @@ describe("a data URI", () => {
   });
 });
 
-test("a page shows a picture whatever the case and the parameters of its data URI", () => {
+test("a page shows a picture with any case and any parameters of its data URI", () => {
   const text = "data:image/PNG;q=1;BASE64,YQ==";
   expect(outputOf(text, "example.com")).toMatchObject({ kind: "image", address: text });
   expect(outputOf("data:image/svg+xml;base64,YQ==", "example.com").kind).toBe("text");

@@ -1,4 +1,4 @@
-/** Names of files: in keys and addresses, and in the header that a browser is told them by. */
+/** File names in keys, in addresses and in the header `Content-Disposition`. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { disposition, safeName, shownName } from "../../../src/domain/files/file-name.ts";
@@ -7,7 +7,7 @@ import { createUpload } from "../../../src/protocol/upload.ts";
 
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 
-/** As upload.ts allows them. */
+/** File names that `createUpload` accepts. */
 const names = fc
   .string({ unit: "binary", minLength: 1, maxLength: 255 })
   .filter((name) => /^[^\p{Cc}\p{Cs}/\\]+$/u.test(name));
@@ -30,11 +30,11 @@ describe("the name in an address", () => {
     ["", "file"],
     [`${"x".repeat(250)}.jpeg`, `${"x".repeat(95)}.jpeg`],
     ["x".repeat(250), "x".repeat(100)],
-  ])("of %j is %j", (name, safe) => {
+  ])("the name in an address of %j is %j", (name, safe) => {
     expect(safeName(name)).toBe(safe);
   });
 
-  test("is one that the address takes, whatever the file is called", () => {
+  test("the name in an address is valid there for any file name", () => {
     fc.assert(
       fc.property(names, (name) => {
         const safe = safeName(name);
@@ -58,11 +58,11 @@ describe("the name that people see", () => {
     ["\n", "file"],
     ["\ud83d.png", ".png"],
     [`${"👍".repeat(100)}a`, `${"👍".repeat(99)}a`],
-  ])("of %j is %j", (sent, shown) => {
+  ])("the shown name of %j is %j", (sent, shown) => {
     expect(shownName(sent)).toBe(shown);
   });
 
-  test("is one that an upload may have, whatever was sent", () => {
+  test("the shown name of any sent name is valid for an upload", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 400 }), (sent) => {
         expect(createUpload.shape.name.parse(shownName(sent))).toBeTruthy();
@@ -83,7 +83,7 @@ describe("Content-Disposition", () => {
     "Text/Plain; charset=utf-8",
     "text/plain ;charset=utf-8",
     "application/json",
-  ])("%s is shown", (type) => {
+  ])("a file of type %s is shown in the browser", (type) => {
     expect(disposition("a", type)).toMatch(/^inline;/);
   });
 
@@ -112,7 +112,7 @@ describe("Content-Disposition", () => {
     "xtext/plain",
     "text/plainx",
     "",
-  ])("%s is a download", (type) => {
+  ])("a file of type %s is a download", (type) => {
     expect(disposition("a", type)).toMatch(/^attachment;/);
   });
 
@@ -130,11 +130,11 @@ describe("Content-Disposition", () => {
     ],
     ["é.png", `filename="_.png"; filename*=UTF-8''%C3%A9.png`],
     ["a'(b)*.png", `filename="a'(b)*.png"; filename*=UTF-8''a%27%28b%29%2A.png`],
-  ])("of %j", (name, expected) => {
+  ])("Content-Disposition encodes the name %j", (name, expected) => {
     expect(disposition(name, "image/png")).toBe(`inline; ${expected}`);
   });
 
-  test("is one header of printable ASCII that says the name exactly, whatever it is", () => {
+  test("Content-Disposition is one header of printable ASCII that encodes any name exactly", () => {
     fc.assert(
       fc.property(names, (name) => {
         const header = disposition(name, "image/png");

@@ -1,9 +1,11 @@
-/** As what a file is served: nothing that a page of ours could be made to run. */
+/**
+ * The `Content-Type` that a file is served with: never a type that a browser would run or style a page with.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isInline, servedType } from "../../../src/domain/files/file-type.ts";
 
-/** What the MIME Sniffing Standard calls JavaScript, and what else makes or styles a page. */
+/** JavaScript MIME types of the MIME Sniffing Standard, and the types that make or style a page. */
 const RUN = [
   ..."javascript ecmascript x-javascript x-ecmascript".split(" ").map((of) => `application/${of}`),
   ..."javascript ecmascript x-javascript x-ecmascript jscript livescript".split(" ").map(textual),
@@ -18,12 +20,12 @@ function textual(of: string) {
 }
 
 describe("what a browser runs", () => {
-  test.each(RUN)("%s is served as bytes", (type) => {
+  test.each(RUN)("a file of type %s is served as bytes", (type) => {
     for (const form of [type, type.toUpperCase(), `${type}; charset=utf-8`, `${type} ;a="b"`])
       expect([servedType(form), isInline(form)]).toEqual(["application/octet-stream", false]);
   });
 
-  test("is not served behind another type, or in what is no type at all", () => {
+  test("a type that a browser runs is not served behind another type or inside an invalid one", () => {
     const around = fc.constantFrom("", " ", "text/plain,", "text/plain;,", '"', "\t", "a/b;x=,");
     fc.assert(
       fc.property(around, fc.constantFrom(...RUN), around, (before, type, after) => {
@@ -43,11 +45,11 @@ test.each([
   "text/csv; charset=utf-8",
   "model/gltf-binary",
   "text/plain; note=script",
-])("%s stays what it is", (type) => {
+])("a file of type %s is served with that type", (type) => {
   expect(servedType(type)).toBe(type);
 });
 
-test("one that is shown is never one that is changed", () => {
+test("a type that is shown in the browser is never changed", () => {
   const name = fc.stringMatching(/^[\w.+-]{1,10}$/);
   fc.assert(
     fc.property(fc.constantFrom("image", "video", "text", "application"), name, (kind, of) => {

@@ -1,4 +1,4 @@
-/** Pictures, told by their bytes. */
+/** Image types, recognized by the first bytes. */
 import { expect, test } from "vitest";
 import { imageTypeOf } from "../../../src/domain/files/image-type.ts";
 
@@ -11,7 +11,7 @@ test.each([
   ["image/gif", "GIF87a\x01\0"],
   ["image/gif", "GIF89a\x01\0"],
   ["image/webp", "RIFF\n\0\r\nWEBPVP8 "],
-])("%s", (type, text) => {
+])("a picture of type %s is recognized by its bytes", (type, text) => {
   expect(imageTypeOf(bytesOf(text))).toBe(type);
 });
 
@@ -28,6 +28,6 @@ test.each([
   '<svg xmlns="http://www.w3.org/2000/svg"/>',
   "<html>GIF89a",
   "BM\0\0\0\0\0\0",
-])("%j is none", (text) => {
+])("%j is not recognized as a picture", (text) => {
   expect(imageTypeOf(bytesOf(text))).toBeUndefined();
 });

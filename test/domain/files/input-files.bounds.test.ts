@@ -1,4 +1,4 @@
-/** What the schema calls a file, in inputs made to take long: they are given up early. */
+/** Searches for files in hostile inputs: `findStrings` and `findUriStrings` give up early. */
 import { describe, expect, test } from "vitest";
 import { findStrings, findUriStrings } from "../../../src/domain/files/input-files.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -47,14 +47,14 @@ describe("what is hostile", () => {
     expect(placesOf(findUriStrings(object({ b: URI }), input, ANY))).toEqual([["b"]]);
   });
 
-  test("a hundred thousand levels with an address at each", () => {
+  test("a search goes a hundred thousand levels deep with an address at each", () => {
     const path = "/v1/uploads/x";
     const input = nested(100_000, (inner) => [path, inner]);
     expect(findStrings({ ...LIKE, most: 90 }, [path, path])).toHaveLength(2);
     expect(() => findStrings({ ...LIKE, most: 90 }, input)).toThrow(RangeError);
   });
 
-  test("many more addresses than are allowed are not all looked for", () => {
+  test("a search stops after the allowed number of addresses", () => {
     const input = Array<string>(500_000).fill("/v1/files/a/b");
     expect(findStrings({ ...LIKE, most: 90 }, input)).toHaveLength(91);
   });

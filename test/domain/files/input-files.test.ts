@@ -1,4 +1,4 @@
-/** The places of files in an input: by the schema, and by the look of a string. */
+/** The places of files in an input: found by the schema, or by how a string looks. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -10,7 +10,7 @@ import {
 import type { Json } from "../../../src/protocol/common.ts";
 import { ANY, LIKE, nested, object, placesOf, URI, URL } from "./nested-inputs.ts";
 
-/** What stands at a place. */
+/** Returns the value at a place of the input. */
 function at(input: Json, place: JsonPath): Json | undefined {
   let value: Json | undefined = input;
   for (const name of place) {
@@ -122,7 +122,7 @@ describe("what the schema calls a uri", () => {
     expect(placesOf(findUriStrings(schema, input, ANY))).toEqual(places);
   });
 
-  test("only what is wanted", () => {
+  test("a search finds only the strings that are wanted", () => {
     const input = { a: URL, b: "data:text/plain,x" };
     const wanted = { like: (text: string) => text.startsWith("https:"), most: 10 };
     expect(findUriStrings({ additionalProperties: URI }, input, wanted)).toEqual([
@@ -130,17 +130,19 @@ describe("what the schema calls a uri", () => {
     ]);
   });
 
-  test("one more than are allowed, and no further", () => {
+  test("a search finds one address more than is allowed and stops there", () => {
     const schema = { additionalProperties: { items: URI } };
     const input = { a: Array<string>(1_000).fill(URL) };
     expect(findUriStrings(schema, input, { ...ANY, most: 90 })).toHaveLength(91);
   });
 });
 
-/** Quick, or refused: each within a second, where a walk without bounds takes minutes or the memory. */
+/**
+ * Each search is quick or refused within a second; an unbounded search takes minutes or all of the memory.
+ */
 
 describe("what a string looks like", () => {
-  test("wherever it stands", () => {
+  test("a string that looks like a file is found anywhere in the input", () => {
     const input = {
       a: "/v1/1",
       b: [{ c: "/v1/2" }, "no", 3, null, [["/v1/3"]]],
@@ -155,11 +157,11 @@ describe("what a string looks like", () => {
     ]);
   });
 
-  test("names of properties are no values, and digits are names where they are names", () => {
+  test("names of properties are not found as values, and digits are names where they are names", () => {
     expect(findStrings(LIKE, { "/v1/x": 1, "0": "/v1/y" })).toEqual([{ at: ["0"], text: "/v1/y" }]);
   });
 
-  test("as deep as it may lie", () => {
+  test("a string is found at the greatest depth that is allowed", () => {
     const input = nested(1_000, (inner) => [inner === URL ? "/v1/deep" : inner]);
     expect(findStrings(LIKE, input)).toEqual([{ at: Array(1_000).fill(0), text: "/v1/deep" }]);
   });
@@ -174,7 +176,7 @@ const { tree: inputs } = fc.letrec<{ tree: Json }>((tie) => ({
   ),
 }));
 
-test("every place leads to its text, and none is left out", () => {
+test("every found place leads to its text, and no place is left out", () => {
   const everywhere: Json = {
     anyOf: [{ format: "uri" }],
     items: { $ref: "#" },

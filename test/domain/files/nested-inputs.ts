@@ -1,4 +1,4 @@
-/** Schemas and inputs to search for files. */
+/** Schemas and inputs for tests that search inputs for files. */
 import type { FoundString, StringSearch } from "../../../src/domain/files/input-files.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
@@ -14,7 +14,9 @@ export const object = (properties: { [name: string]: Json }): Json => ({
 
 export const placesOf = (found: FoundString[]) => found.map((one) => one.at);
 
-/** Nested to a depth with loops only: recursion would not get there. */
+/**
+ * Returns a value that is nested to this depth; it uses a loop because recursion would overflow the stack.
+ */
 export function nested(depth: number, wrap: (inner: Json) => Json): Json {
   let value: Json = URL;
   for (let n = 0; n < depth; n++) value = wrap(value);

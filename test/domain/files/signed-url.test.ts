@@ -1,4 +1,4 @@
-/** Signed addresses: what was signed is allowed, and nothing beside it. */
+/** Signed addresses: a signature is valid only for the grant that was signed. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -36,12 +36,12 @@ test.each<[string, Grant, number]>([
   ],
   ["a file", ["file", ID], EXPIRES],
   ["a file whose name looks like a part", ["file", `${ID},3,16777216`], EXPIRES],
-])("is not good for %s", async (_, grant, expires) => {
+])("a signature is not valid for %s", async (_, grant, expires) => {
   const signature = signGrant(key, PART, EXPIRES);
   expect(verifyGrant([key], grant, expires, signature)).toBe(false);
 });
 
-test("a file's is not good for another, whatever the names hold", async () => {
+test("a signature of one file is not valid for another, whatever their names contain", async () => {
   const name = fc.string({ minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(name, name, fc.nat(), fc.nat(), async (one, two, first, second) => {
@@ -53,14 +53,14 @@ test("a file's is not good for another, whatever the names hold", async () => {
   );
 });
 
-test("another deployment's key does not do, and no wrong signature throws", async () => {
+test("a signature with another deployment's key is refused, and no wrong signature throws", async () => {
   const foreign = signGrant(signingKey(new Uint8Array(32).fill(240)), PART, EXPIRES);
   for (const signature of [foreign, "A".repeat(43), "-_".repeat(21), ""]) {
     expect(verifyGrant([key], PART, EXPIRES, signature)).toBe(false);
   }
 });
 
-test("one that an older key has signed is good while that is listed", async () => {
+test("a signature of an older key is valid while that key is listed", async () => {
   const older = signingKey(new Uint8Array(32).fill(240));
   const signature = signGrant(older, PART, EXPIRES);
   expect(verifyGrant([key, older], PART, EXPIRES, signature)).toBe(true);

@@ -1,4 +1,4 @@
-/** Parts of uploads: equal but the last, never too many, never too large. */
+/** The parts of uploads: equal except the last, at most 10,000, and limited in size. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { largestUpload, partCount, partSizeFor } from "../../../src/domain/files/upload-plan.ts";
@@ -15,23 +15,23 @@ test.each([
   [MAX_PARTS * 16 * MIB, 16 * MIB, MAX_PARTS],
   [MAX_PARTS * 16 * MIB + 1, 17 * MIB, Math.ceil((MAX_PARTS * 16 + 1) / 17)],
   [MAX_PARTS * 95 * MIB, 95 * MIB, MAX_PARTS],
-])("%i bytes go in parts of %i: %i of them", (size, partSize, count) => {
+])("an upload of %i bytes has parts of %i bytes, %i of them", (size, partSize, count) => {
   expect(partSizeFor(size, SIZES)).toBe(partSize);
   expect(partCount(size, partSize)).toBe(count);
 });
 
-test.each([MOST + 1, Number.MAX_SAFE_INTEGER])("%i bytes do not fit", (size) => {
+test.each([MOST + 1, Number.MAX_SAFE_INTEGER])("an upload of %i bytes is too large", (size) => {
   expect(partSizeFor(size, SIZES)).toBeUndefined();
 });
 
-test("one size of parts for all: what fits is what fits into 10,000 of them", () => {
+test("parts have one size, so an upload fits if it fits into 10,000 parts of it", () => {
   const fixed = { usual: 5 * MIB, largest: 5 * MIB };
   expect(largestUpload(fixed)).toBe(MAX_PARTS * 5 * MIB);
   expect(partSizeFor(MAX_PARTS * 5 * MIB, fixed)).toBe(5 * MIB);
   expect(partSizeFor(MAX_PARTS * 5 * MIB + 1, fixed)).toBeUndefined();
 });
 
-test("the parts make up the file, whatever its size", () => {
+test("the parts of an upload add up to its size", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: MOST }), (size) => {
       const partSize = partSizeFor(size, SIZES) ?? 0;

@@ -1,4 +1,6 @@
-/** What tells models that speak, or that write down speech, from others with text and files. */
+/**
+ * Cog models with audio compatibilities (speech and transcription), told from other models by their schemas.
+ */
 import { describe, expect, test } from "vitest";
 import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
 import type { Json } from "../../../src/protocol/common.ts";

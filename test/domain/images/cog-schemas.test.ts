@@ -1,4 +1,7 @@
-/** Cog's documents as JSON Schema 2020-12: what inputs they accept, and what the playground shows. */
+/**
+ * Cog's documents as JSON Schema 2020-12: the inputs that they accept, and the fields that the playground
+ * shows.
+ */
 import { describe, expect, test } from "vitest";
 import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
 import { cogSchemas } from "../../../src/domain/images/cog-schemas.ts";
@@ -16,7 +19,7 @@ function read(text: string) {
   return schemas;
 }
 
-/** Which of these inputs, or outputs, are valid. */
+/** Returns those of the values that are valid as an input, or output, of the document. */
 const valid = (text: string, side: "input" | "output", values: Json[]) => {
   const schema = versionSchema(read(text), side);
   return values.filter((value) => {
@@ -34,7 +37,7 @@ test.each([
   ["0.9", COG_0_9],
   ["0.16", COG_0_16],
   ["0.22", COG_0_22],
-])("the schemas of %s can be published, without what describes no model", (_, text) => {
+])("the schemas of %s can be published, without the parts that describe no model", (_, text) => {
   const schemas = read(text);
   for (const side of ["input", "output"] as const)
     checkSchema(versionSchema(schemas, side), ["body", "schemas"]);
@@ -42,7 +45,7 @@ test.each([
 });
 
 describe("inputs", () => {
-  test("0.3: enums that `allOf` names, and bounds", () => {
+  test("Cog 0.3 inputs can have enums that `allOf` names, and bounds", () => {
     const image = "https://example.com/a.png";
     const inputs: Json[] = [
       { image },
@@ -59,7 +62,7 @@ describe("inputs", () => {
     ]);
   });
 
-  test("0.16: null where it is allowed, also for an enum", () => {
+  test("Cog 0.16 inputs can be null where the schema allows it, also for an enum", () => {
     const inputs: Json[] = [
       {},
       { optional_str: null, choices: null },
@@ -70,7 +73,7 @@ describe("inputs", () => {
     expect(valid(COG_0_16, "input", inputs)).toEqual(inputs.slice(0, 3));
   });
 
-  test("0.22: unions with null, and secrets", () => {
+  test("Cog 0.22 inputs can have unions with null, and secrets", () => {
     const messages = [{ role: "user", content: "Hi" }];
     const inputs: Json[] = [
       { messages },
@@ -107,7 +110,7 @@ describe("inputs", () => {
     expect(valid(text, "input", inputs)).toEqual(inputs.slice(0, 2));
   });
 
-  test("bounds of OpenAPI 3.0 that are true or false", () => {
+  test("bounds of OpenAPI 3.0 that are true or false are converted", () => {
     const text = openapiOf({
       Input: {
         type: "object",
@@ -139,19 +142,19 @@ describe("inputs", () => {
     expect(read(openapiOf({ Input: input })).prediction.input).toEqual(input);
   });
 
-  test("a document of OpenAPI 3.1 is JSON Schema already", () => {
+  test("a document of OpenAPI 3.1 is already JSON Schema", () => {
     const input = { type: "object", properties: { a: { type: ["string", "null"] } } };
     expect(read(openapiOf({ Input: input }, "3.1.0")).prediction.input).toEqual(input);
   });
 });
 
 describe("outputs", () => {
-  test("an optional union of a schema and a text", () => {
+  test("an output can be an optional union of a schema and a text", () => {
     const outputs: Json[] = [null, "a", { foo_string: null }, 1, { foo_string: 2 }];
     expect(valid(COG_0_16, "output", outputs)).toEqual(outputs.slice(0, 3));
   });
 
-  test("one that only names another", () => {
+  test("an output schema that only names another schema is followed", () => {
     const text = openapiOf({
       Input: { type: "object" },
       Output: { $ref: "#/components/schemas/MyOutput", title: "Output" },
@@ -168,7 +171,7 @@ describe("outputs", () => {
     expect(read(list).prediction.stream_output).toBe(false);
   });
 
-  test("one that contains itself", () => {
+  test("an output schema can contain itself", () => {
     const tree = { type: "object", properties: { below: { $ref: "#/components/schemas/Output" } } };
     const text = openapiOf({ Input: { type: "object" }, Output: tree });
     expect(valid(text, "output", [{ below: { below: {} } }, { below: 1 }])).toHaveLength(1);
@@ -185,13 +188,13 @@ describe("what is no description of a model", () => {
     expect(condensedOpenapi(text)).toBeUndefined();
   });
 
-  test("a document without input and output", () => {
+  test("a document without input and output describes no model", () => {
     const document = readOpenapi(openapiOf({}));
     expect(document && cogSchemas(document)).toEqual({});
   });
 });
 
-test("condensed, a document says the same", () => {
+test("a condensed document has the same schemas", () => {
   for (const text of [COG_0_3, COG_0_16]) {
     const condensed = condensedOpenapi(text) ?? "";
     expect(readOpenapi(condensed)).toEqual(readOpenapi(text));
@@ -221,12 +224,12 @@ describe("calls that a Cog model answers", () => {
     expect(callsOf({ Input, Output })).toEqual(["chat_completions", "responses"]);
   });
 
-  test("completions: a prompt, text", () => {
+  test("a model with a prompt and text output answers completions", () => {
     const Input = inputOf({ prompt: text, seed: { type: "integer" } }, ["prompt"]);
     expect(callsOf({ Input, Output: texts })).toEqual(["completions"]);
   });
 
-  test("one with `input` beside `messages` gets the responses call as it is, which it may not take", () => {
+  test("a model with `input` beside `messages` gets the body of a responses call unchanged, and may refuse it", () => {
     expect(callsOf({ Input: inputOf({ messages, input: text }), Output: text })).toEqual([
       "chat_completions",
     ]);

@@ -1,4 +1,4 @@
-/** Documents that somebody wrote to keep others waiting: reading, checking and showing them has an end. */
+/** Hostile OpenAPI documents: reading, checking and showing them takes bounded time. */
 import { describe, expect, test } from "vitest";
 import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
 import { cogSchemas } from "../../../src/domain/images/cog-schemas.ts";
@@ -11,7 +11,7 @@ import { openapiOf } from "./samples.ts";
 
 type Fields = { [name: string]: Json };
 
-/** Each takes up to 150 ms on a machine that does nothing else; without bounds, seconds or minutes. */
+/** Each document takes up to 150 ms on an idle machine; without bounds, seconds or minutes. */
 const MAX_MS = 1_000;
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
@@ -24,7 +24,7 @@ const many = (count: number, part: Json): Json[] => Array<Json>(count).fill(part
 const nested = (depth: number, part: Json): Json =>
   depth === 0 ? part : { items: nested(depth - 1, part) };
 
-/** Each level refers to the next one twice. */
+/** Returns schemas in which each level refers to the next one twice. */
 const doubling = (levels: number, keyword: string): Fields => ({
   Input: { properties: { messages: refTo("S0") } },
   Output: refTo("S0"),
@@ -37,7 +37,10 @@ const LONG_REFERENCE = `#/components/schemas/Long/properties/${"~1".repeat(10_00
 
 const LONG_NAME = "x".repeat(60_000);
 
-/** What becomes of it: which calls it answers, how its form is made, and why it cannot be published. */
+/**
+ * Publishes the document: derives its compatibilities and its form. Returns why it cannot be published, if
+ * so.
+ */
 function publish(text: string): string | undefined {
   const document = readOpenapi(text);
   if (!document) throw new Error("not a document");
@@ -48,7 +51,10 @@ function publish(text: string): string | undefined {
   return faultOfSchemas(schemas);
 }
 
-/** The least of three, in ms of processor time: what else the machine does does not count. */
+/**
+ * Returns the least of three measures, in ms of processor time, which other work on the machine does not
+ * affect.
+ */
 function bestOfThree(run: () => void): number {
   const times = Array.from({ length: 3 }, () => {
     const before = process.threadCpuUsage();

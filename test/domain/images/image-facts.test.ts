@@ -14,7 +14,7 @@ import {
 
 const factsOf = (config: object) => imageFacts(manifestOf(), configOf(config));
 
-test("an image that says nothing: its size and platform", () => {
+test("an image without labels has only a size and a platform", () => {
   expect(factsOf({ Cmd: ["node", "server.js"] })).toEqual({
     platform: "linux/amd64",
     compressedSize: 3_500,
@@ -41,7 +41,7 @@ test("arm images are refused, with the command that builds the right one", () =>
   );
 });
 
-test("artifacts are no images", () => {
+test("an artifact is not accepted as an image", () => {
   expect(() => checkIsImage(manifestOf([], MEDIA_TYPES.cogWeightConfig))).toThrow(
     "It is no container image: its configuration is application/vnd.cog.weight.config.v1+json.",
   );
@@ -49,7 +49,7 @@ test("artifacts are no images", () => {
 });
 
 describe("labels of Cog", () => {
-  test("0.0: a version and nothing to make schemas from", () => {
+  test("labels of Cog 0.0 have a version and nothing to make schemas from", () => {
     const Labels = {
       "org.cogmodel.cog_version": "0.0.20",
       "org.cogmodel.config": '{"build":{"gpu":true}}',
@@ -60,7 +60,7 @@ describe("labels of Cog", () => {
     expect(facts.schemas).toBeUndefined();
   });
 
-  test("0.3: below both names", () => {
+  test("labels of Cog 0.3 have the document below both names", () => {
     const names = ["run.cog.", "org.cogmodel."];
     const whole = factsOf({ Labels: cogLabelsOf("0.3.0", COG_0_3, {}, names) });
     expect(whole).toMatchObject({ interface: "cog", cog: "0.3.0", gpu: false });
@@ -69,14 +69,14 @@ describe("labels of Cog", () => {
     expect(deprecated).toMatchObject({ cog: "0.3.0", schemas: whole.schemas });
   });
 
-  test("0.9: one that streams text", () => {
+  test("labels of Cog 0.9 describe a model that streams text", () => {
     const facts = factsOf({ Labels: cogLabelsOf("0.9.26", COG_0_9, { build: { gpu: true } }) });
     expect(facts).toMatchObject({ gpu: true, maxConcurrency: undefined });
     expect(facts.schemas?.prediction.stream_output).toBe(true);
     expect(facts.compatibilities?.vendora_chat_completions).toBe(false);
   });
 
-  test("0.22: concurrency, chats, and managed weights beside it", () => {
+  test("labels of Cog 0.22 describe concurrency, chats and managed weights", () => {
     const config = {
       build: { gpu: true, cuda: "12.4", run: [{ command: "make" }] },
       concurrency: { max: 8 },
@@ -105,7 +105,7 @@ describe("labels of Cog", () => {
     ["no JSON", "gpu: true"],
     ["other types", '{"build":[],"concurrency":{"max":"8"},"weights":{}}'],
     ["too many at a time", '{"concurrency":{"max":100000}}'],
-  ])("a config with %s says nothing", (_, text) => {
+  ])("a config with %s has no facts", (_, text) => {
     const Labels = { "run.cog.version": "0.16.0", "run.cog.config": text };
     expect(factsOf({ Labels })).toMatchObject({
       interface: "cog",
@@ -135,7 +135,7 @@ describe("servers of OpenAI's API, by what their images start", () => {
     { Entrypoint: ["./entrypoint.sh"] },
     { Entrypoint: ["python3", "-m", "vllm.benchmark"] },
     { Cmd: ["constructor"] },
-  ])("not %j", (config) => {
+  ])("a config with %j does not start a server of OpenAI's API", (config) => {
     expect(factsOf(config).interface).toBeUndefined();
   });
 
@@ -155,12 +155,12 @@ describe("servers of OpenAI's API, by what their images start", () => {
     expect(set).toEqual([flag]);
   });
 
-  test("a llama.cpp image without such settings says nothing of its APIs", () => {
+  test("a llama.cpp image without such settings has no known compatibilities", () => {
     const config = { ...llama, Env: ["LLAMA_ARG_EMBEDDINGS=0"] };
     expect(factsOf(config).compatibilities).toBeUndefined();
   });
 
-  test("labels of Cog count more than what it starts", () => {
+  test("labels of Cog take precedence over the command that an image starts", () => {
     const Labels = cogLabelsOf("0.22.0", undefined);
     expect(factsOf({ Labels, Entrypoint: ["vllm", "serve"] })).toMatchObject({ interface: "cog" });
   });

@@ -1,4 +1,6 @@
-/** Which Cog models make pictures: a schema says no more of a file than that it is one. */
+/**
+ * Cog models that make pictures: a schema only says that an output is a file, so the names of inputs decide.
+ */
 import { expect, test } from "vitest";
 import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -48,11 +50,11 @@ test.each<[string, Properties, Properties?]>([
   ["speech", { prompt: TEXT, voice: TEXT, output_format: { enum: ["mp3", "wav"] } }],
   ["sound", { prompt: TEXT, output_format: { enum: ["mp3", "png"] } }],
   ["pictures of no text", { image: FILE, ...SIDES }],
-])("a model that makes %s is none", (_, properties, output) => {
+])("a model that makes %s is not a picture model", (_, properties, output) => {
   expect(callsOf(properties, output)).toEqual(NONE);
 });
 
-test("one that takes an image edits, and makes none without it if it is required", () => {
+test("a model that takes an image edits pictures, and makes none without an image if that is required", () => {
   const properties = { prompt: TEXT, image: FILE, mask: FILE, ...SIDES };
   expect(callsOf(properties)).toEqual({ generates: true, edits: true });
   expect(callsOf(properties, FILES, ["prompt", "image"])).toEqual({

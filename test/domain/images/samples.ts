@@ -1,4 +1,4 @@
-/** Images as Cog and Docker make them: what their sources and tests write (tags v0.3.0 to v0.22.0). */
+/** Images as Cog (v0.3.0 to v0.22.0) and Docker make them, from their sources and tests. */
 import type { Json } from "../../../src/protocol/common.ts";
 import {
   type ImageConfig,
@@ -38,7 +38,7 @@ interface Entry {
   mediaType?: string;
 }
 
-/** An entry per digit. */
+/** Returns an index with an entry per digest. */
 export const indexOf = (entries: Record<string, Entry>): Index =>
   index.parse({
     schemaVersion: 2,
@@ -54,7 +54,7 @@ export const indexOf = (entries: Record<string, Entry>): Index =>
     }),
   });
 
-/** What FastAPI and Cog add to every document. */
+/** Schemas that FastAPI and Cog add to every document. */
 const NOISE = {
   HTTPValidationError: {
     title: "HTTPValidationError",
@@ -81,7 +81,7 @@ export const openapiOf = (schemas: { [name: string]: Json }, version = "3.0.2") 
     components: { schemas: { ...NOISE, ...schemas } },
   });
 
-/** 0.3: an optional input is only not required, and enums are schemas of their own. */
+/** Cog 0.3: an optional input is only missing from `required`, and enums are separate schemas. */
 export const COG_0_3 = openapiOf({
   Input: {
     title: "Input",
@@ -108,7 +108,7 @@ export const COG_0_3 = openapiOf({
   style: { title: "style", enum: ["oil", "ink"], description: "An enumeration.", type: "string" },
 });
 
-/** 0.9: iterators are marked, an output of several fields is a schema of its own. */
+/** Cog 0.9: iterators are marked, and an output of several fields is a separate schema. */
 export const COG_0_9 = openapiOf({
   Input: {
     title: "Input",
@@ -128,7 +128,7 @@ export const COG_0_9 = openapiOf({
   },
 });
 
-/** 0.16: pydantic 2's unions with null, written as `nullable`. */
+/** Cog 0.16: the unions with null of pydantic 2 are written as `nullable`. */
 export const COG_0_16 = openapiOf({
   Input: {
     title: "Input",
@@ -160,7 +160,9 @@ export const COG_0_16 = openapiOf({
   },
 });
 
-/** 0.22: made from the source; unions are nullable in each branch, and secrets are marked. */
+/**
+ * Cog 0.22: the document is made from the source; unions are nullable in each branch, and secrets are marked.
+ */
 export const COG_0_22 = openapiOf({
   Input: {
     title: "Input",
@@ -199,7 +201,10 @@ export const COG_0_22 = openapiOf({
   },
 });
 
-/** Below both names, as 0.3 to 0.9.8 write them; later ones below the first alone. */
+/**
+ * Returns labels below both names, as Cog 0.3 to 0.9.8 writes them, or below the first alone, as later ones
+ * do.
+ */
 export const cogLabelsOf = (
   version: string,
   openapi: string | undefined,

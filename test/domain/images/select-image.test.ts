@@ -33,7 +33,7 @@ describe("the image of an index", () => {
     expect(selectImage(indexOf(entries)).digest).toBe(sha(expected));
   });
 
-  test("for another platform is refused, with the command that builds the right one", () => {
+  test("an index for another platform is refused, with the command that builds the right one", () => {
     const select = () => selectImage(indexOf({ a: arm64, b: attestation }));
     expect(select).toThrow(UnfitImage);
     expect(select).toThrow("It is for linux/arm64/v8, and runners run linux/amd64.");
@@ -49,7 +49,7 @@ describe("the image of an index", () => {
   });
 });
 
-test("the weights of an index, as it tells of them", () => {
+test("the weights of an index are read as the index lists them", () => {
   const broken = { ...weight, annotations: { "run.cog.weight.size.uncompressed": "-1" } };
   expect(weightsOf(indexOf({ a: weight, b: broken, c: amd64, d: attestation }))).toEqual([
     { digest: sha("a"), name: "base", setDigest: sha("d"), size: 32_457_803_776 },

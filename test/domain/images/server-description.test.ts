@@ -1,4 +1,4 @@
-/** What a version becomes by what its server tells when it is first started. */
+/** Schemas and compatibilities of a version, derived from what its server describes at its first start. */
 import { describe, expect, test } from "vitest";
 import { NO_COMPATIBILITIES } from "../../../src/domain/images/cog-compatibilities.ts";
 import { ANY_SCHEMAS, derived, described } from "../../../src/domain/images/server-description.ts";
@@ -66,7 +66,7 @@ describe("servers of OpenAI's API", () => {
     checkSchema(schemas.prediction.input, ["body"]);
   });
 
-  test("a chat model takes messages, and the parameters that a server has beyond ours", () => {
+  test("a chat model takes messages, and the parameters that a server adds to ours", () => {
     const { schemas } = described("vendora", {}, { models });
     const { input } = schemas.prediction;
     const messages = [{ role: "user", content: "Hi" }];
@@ -75,13 +75,13 @@ describe("servers of OpenAI's API", () => {
     expect(schemas.prediction.stream_output).toBe(true);
   });
 
-  test("one that embeds and chats takes the body of either call", () => {
+  test("a server that embeds and chats takes the body of either call", () => {
     const { schemas } = described("vendora", {}, pathsOf("/v1/chat/completions", "/v1/embeddings"));
     validateInput(schemas.prediction.input, { input: ["a"] });
     validateInput(schemas.prediction.input, { messages: [{}] });
   });
 
-  test("one that speaks takes a text, and one that hears a file", () => {
+  test("a server that speaks takes a text, and one that transcribes takes a file", () => {
     const speaks = described("vendora", {}, pathsOf("/v1/audio/speech")).schemas.prediction;
     validateInput(speaks.input, { input: "Hi", voice: "alloy", speed: null });
     expect(() => validateInput(speaks.input, { voice: "alloy" })).toThrow("input");
@@ -95,7 +95,7 @@ describe("servers of OpenAI's API", () => {
     expect(both.schemas.prediction.input).not.toHaveProperty("required");
   });
 
-  test("one that draws takes a prompt, and a picture where it edits", () => {
+  test("a server that draws takes a prompt, and a picture where it edits", () => {
     const of = (...paths: string[]) =>
       described("vendora", {}, pathsOf(...paths)).schemas.prediction;
     const namesOf = ({ input: { properties } }: ReturnType<typeof of>) =>
@@ -119,14 +119,14 @@ describe("servers of OpenAI's API", () => {
     ["/v1/completions", { prompt: "Once" }, "prompt", true],
     ["/v1/moderations", { input: "a" }, "input", false],
     ["/v1/rerank", { query: "a", documents: ["b"] }, "query", false],
-  ])("one that has %s alone takes its body", (path, body, required, streams) => {
+  ])("a server that has %s alone takes the body of that call", (path, body, required, streams) => {
     const { prediction } = described("vendora", {}, pathsOf(path)).schemas;
     validateInput(prediction.input, body);
     expect(() => validateInput(prediction.input, {})).toThrow(required);
     expect(prediction.stream_output).toBe(streams);
   });
 
-  test("one that embeds answers as a whole", () => {
+  test("a server that embeds answers as a whole", () => {
     const { prediction } = described("vendora", {}, pathsOf("/v1/embeddings")).schemas;
     expect(prediction).toMatchObject({ output: { type: "object" }, stream_output: false });
     expect(() => validateInput(prediction.input, {})).toThrow("input");
@@ -134,13 +134,13 @@ describe("servers of OpenAI's API", () => {
 });
 
 describe("Cog servers without labels", () => {
-  test("tell their schemas, from which their calls follow", () => {
+  test("a Cog server without labels describes its schemas, from which its calls follow", () => {
     const { schemas, compatibilities } = described("cog", {}, { openapi: COG_0_22 });
     expect(schemas.prediction.input.required).toEqual(["messages"]);
     expect(callsOf(compatibilities)).toEqual(["vendora_chat_completions", "vendora_responses"]);
   });
 
-  test("whose schemas are too large take any object, and it is said why", () => {
+  test("a Cog server whose schemas are too large takes any object, and the fault says why", () => {
     const description = "x".repeat(100_000);
     const openapi = openapiOf({ Input: { type: "object", description }, Output: {} });
     expect(described("cog", {}, { openapi })).toEqual({
@@ -152,7 +152,7 @@ describe("Cog servers without labels", () => {
     expect(described("cog", { schemas }, { openapi })).not.toHaveProperty("fault");
   });
 
-  test("that tell nothing take any object", () => {
+  test("a Cog server that describes nothing takes any object", () => {
     const told = described("cog", {}, {});
     expect(told).toEqual({ schemas: ANY_SCHEMAS, compatibilities: NO_COMPATIBILITIES });
   });
@@ -162,11 +162,14 @@ describe("what is given stays", () => {
   const schemas = { prediction: { input: { type: "object" }, output: {}, stream_output: false } };
   const embeds = { ...NO_COMPATIBILITIES, vendora_embeddings: true };
 
-  test.each(["cog", "vendora"] as const)("schemas and compatibilities: %s", (spoken) => {
-    const known = { schemas, compatibilities: embeds };
-    expect(described(spoken, known, { openapi: COG_0_22, models })).toEqual(known);
-    expect(derived(spoken, known)).toEqual(known);
-  });
+  test.each(["cog", "vendora"] as const)(
+    "schemas and compatibilities that were given stay: %s",
+    (spoken) => {
+      const known = { schemas, compatibilities: embeds };
+      expect(described(spoken, known, { openapi: COG_0_22, models })).toEqual(known);
+      expect(derived(spoken, known)).toEqual(known);
+    },
+  );
 
   test("the schemas of a server follow from what it can do", () => {
     const { schemas: made } = derived("vendora", { compatibilities: embeds });

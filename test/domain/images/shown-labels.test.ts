@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { shownLabels } from "../../../src/domain/images/shown-labels.ts";
 
-test("labels by name, and Cog's OpenAPI documents without their text", () => {
+test("labels are shown by name, and Cog's OpenAPI documents without their text", () => {
   const { labels, more } = shownLabels({
     "run.cog.openapi_schema": "{}",
     "org.cogmodel.openapi_schema": "{}",
@@ -17,7 +17,7 @@ test("labels by name, and Cog's OpenAPI documents without their text", () => {
   ]);
 });
 
-test("100 labels, 200 characters of a name, and 65,536 of all values", () => {
+test("at most 100 labels are shown, 200 characters of a name and 65,536 of all values", () => {
   const many = Object.fromEntries(
     Array.from({ length: 250 }, (_, n) => [`${1000 + n}${"x".repeat(300)}`, "v".repeat(1_000)]),
   );

@@ -14,11 +14,11 @@ test.each([
   [`https://elsewhere.example/v1/files/${ID}/a`, undefined],
   [`https://here.example/v1/files/${ID}/a/b`, undefined],
   ["a text about /v1/files", undefined],
-])("%s names %j", (text, named) => {
+])("the text %s names the files %j", (text, named) => {
   expect(fileNamed(text, ORIGINS)).toEqual(named);
 });
 
-test("an example's own files are those below its id", () => {
+test("the files of an example are those below its ID", () => {
   expect(ownFileName("e1", "/v1/files/e1/0-out.png")).toBe("0-out.png");
   expect(ownFileName("e1", "/v1/files/e2/0-out.png")).toBeUndefined();
 });

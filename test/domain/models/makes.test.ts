@@ -29,16 +29,16 @@ test.each<[string | undefined, JsonSchema]>([
   ["data", { type: "boolean" }],
   ["data", { type: "array", items: { type: "object" } }],
   [undefined, {}],
-])("%s is made where the output is %j", (makes, output) => {
+])("a version makes %s where its output is %j", (makes, output) => {
   expect(makesOf(version(output), "thing")).toBe(makes);
 });
 
-test("the APIs that it answers come before its schemas", () => {
+test("the APIs that a version answers come before its schemas", () => {
   const can = { vendora_audio_speech: true };
   expect(makesOf(version({ type: "string" }, {}, can), "thing")).toBe("sound");
 });
 
-test("what a file is, its model's name says, and then what goes in", () => {
+test("the kind of an output file follows from the model's name, then from its inputs", () => {
   const input = { properties: { photo: file } };
   expect(makesOf(version(file, input), "thing")).toBe("pictures");
   expect(makesOf(version(file, input), "photo-to-video")).toBe("video");
@@ -47,7 +47,7 @@ test("what a file is, its model's name says, and then what goes in", () => {
   );
 });
 
-test("references are followed", () => {
+test("references in an output schema are followed", () => {
   const output = {
     $ref: "#/components/schemas/Output",
     components: { schemas: { Output: { type: "string" } } },

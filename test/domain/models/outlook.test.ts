@@ -3,7 +3,7 @@ import { outlookOf } from "../../../src/domain/models/outlook.ts";
 
 const told = { isWarm: true, isBusy: false, isServed: true, setup_ms: 42_000, run_ms: 1_800 };
 
-test("a run costs what its machine costs for as long as it takes", () => {
+test("the price of a run is that of its machine for the time it takes", () => {
   expect(outlookOf(told, "model", 2)).toEqual({
     state: "warm",
     setup_seconds: 42,
@@ -12,7 +12,7 @@ test("a run costs what its machine costs for as long as it takes", () => {
   });
 });
 
-test("hardware without a price, and a run that was never measured, have no price", () => {
+test("a run has no price where its hardware has none or its time was never measured", () => {
   expect(outlookOf(told, "model", null).run_price).toBeNull();
   expect(outlookOf({ ...told, run_ms: null }, "model", 2)).toMatchObject({
     run_seconds: null,
@@ -33,12 +33,12 @@ test("a pool that does not answer is taken for neither warm nor cold", () => {
   });
 });
 
-test("where each run has a container of its own, none is warm", () => {
+test("a model is never warm where each run has its own container", () => {
   expect(outlookOf(told, "prediction", 2).state).toBe("cold");
   expect(outlookOf({ ...told, isWarm: false }, "account", 2).state).toBe("cold");
 });
 
-test("while others run in it, a container is busy, unless another has room", () => {
+test("a container is busy while others run in it, unless another has room", () => {
   const busy = { ...told, isWarm: false, isBusy: true };
   expect(outlookOf(busy, "model", 2).state).toBe("busy");
   expect(outlookOf({ ...busy, isWarm: true }, "model", 2).state).toBe("warm");
@@ -46,7 +46,7 @@ test("while others run in it, a container is busy, unless another has room", () 
   expect(outlookOf(busy, "prediction", 2).state).toBe("cold");
 });
 
-test("where no runner takes work, nothing is promised of when a run starts", () => {
+test("no start is promised where no runner takes work", () => {
   expect(outlookOf({ ...told, isServed: false }, "model", 2).state).toBe("away");
   expect(outlookOf({ ...told, isServed: true }, "model", 2).state).toBe("warm");
 });

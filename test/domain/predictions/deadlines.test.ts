@@ -35,7 +35,7 @@ function running(changes?: Partial<PredictionSpec>) {
   return started;
 }
 
-test("of a restarted object the lease goes on from the last frame, or for 10 s", () => {
+test("the lease of a restarted object goes on from the last frame, or for 10 s", () => {
   const ends = (saidAt: number) =>
     (heardBeforeRestart(NOW + saidAt * 1_000, NOW, PATIENCE) - NOW) / 1_000 + 30;
   expect([0, -5, -19, -20, -21, -500].map(ends)).toEqual([30, 25, 11, 10, 10, 10]);
@@ -45,7 +45,7 @@ test("of a restarted object the lease goes on from the last frame, or for 10 s",
       return until >= NOW + 10_000 && until <= Math.max(NOW - ago + 30_000, NOW + 10_000);
     }),
   );
-  // A lease that is shorter than that is not made longer.
+  // A lease that is shorter than 10 s is not made longer.
   expect(heardBeforeRestart(0, NOW, { ...PATIENCE, lease_seconds: 2 })).toBe(NOW);
 });
 
@@ -53,7 +53,7 @@ test("a restarted object waits 10 s for the caller that its restart has cut off"
   const lost = running({ cancel_on_disconnect: true });
   expect(at(deadlines(lost, NOW))).not.toHaveProperty("caller");
   lost.loseCaller(NOW);
-  // Restarted once more before the caller was back.
+  // The object restarted once more before the caller was back.
   lost.loseCaller(NOW + 5_000);
   expect(at(deadlines(lost, NOW))).toMatchObject({ caller: 10 });
   lost.callerFollows();
@@ -64,7 +64,7 @@ test("a restarted object waits 10 s for the caller that its restart has cut off"
 });
 
 describe("while it waits", () => {
-  test("the queue time and the next dispatch", () => {
+  test("a waiting prediction has deadlines for its queue time and its next dispatch", () => {
     const waiting = life();
     waiting.recordDispatch(NOW);
     expect(at(deadlines(waiting, null))).toEqual({ queue: 3_600, redispatch: 30 });
@@ -79,7 +79,7 @@ describe("while it waits", () => {
     expect(delays).toEqual([30, 60, 120, 240, 480, 600, 600]);
   });
 
-  test("the wait that its creator allowed, until a cancel is recorded", () => {
+  test("a waiting prediction ends after the wait that its creator allowed, until a cancel is recorded", () => {
     const waiting = life({ cancel_at: NOW + 7_000 });
     expect(at(deadlines(waiting, null)).wait).toBe(7);
     const asked = running({ cancel_at: NOW + 7_000 });
@@ -90,7 +90,7 @@ describe("while it waits", () => {
 });
 
 describe("while a runner has it", () => {
-  test("5 s to connect, from being handed out; after 1 s a second runner is looked for, again each second until one has room", () => {
+  test("a runner has 5 s to connect; after 1 s a second runner is looked for, again each second until one has room", () => {
     const offered = life();
     offered.openAttempt(SECRET, NOW + 2_000);
     expect(at(deadlines(offered, null))).toEqual({ connect: 7, second: 3 });
@@ -100,13 +100,13 @@ describe("while a runner has it", () => {
     expect(at(deadlines(offered, null))).toEqual({ connect: 7, second: 4.5 });
   });
 
-  test("connected and not heard: lease and setup, no connect", () => {
+  test("an attempt that is connected and not heard has deadlines for its lease and setup, none to connect", () => {
     const offered = life();
     offered.openAttempt(SECRET, NOW);
     expect(at(deadlines(offered, NOW + 3_000))).toEqual({ lease: 33, token: 13, setup: 600 });
   });
 
-  test("the lease follows the last sign of life, on the channel or of the broken one", () => {
+  test("the lease follows the last sign of life on the channel, or on the broken one", () => {
     const started = running();
     expect(at(deadlines(started, null)).lease).toBe(31);
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(50);
@@ -114,14 +114,14 @@ describe("while a runner has it", () => {
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(70);
   });
 
-  test("an open channel is looked at 10 s after its token was found good, no other", () => {
+  test("an open channel is checked 10 s after its token was last found valid, a closed one is not", () => {
     const started = running();
     const channel = { heard_at: NOW + 9_000, token_known_at: NOW + 4_000 };
     expect(at(deadlinesOf(started, channel, PATIENCE)).token).toBe(14);
     expect(at(deadlinesOf(started, null, PATIENCE))).not.toHaveProperty("token");
   });
 
-  test("setup until the container is ready, the run from then", () => {
+  test("the setup deadline holds until the container is ready, the run deadline from then", () => {
     const started = running();
     expect(at(deadlines(started, NOW))).toMatchObject({ setup: 601 });
     started.markReady(NOW + 100_000);
@@ -137,7 +137,7 @@ describe("while a runner has it", () => {
   });
 });
 
-test("once it has ended only retention is left", () => {
+test("a prediction that has ended has only its retention as a deadline", () => {
   const ended = running();
   ended.finish({ status: "succeeded", output: "none" }, NOW + 5_000);
   expect(at(deadlines(ended, NOW))).toEqual({ retention: 86_405 });
@@ -152,7 +152,7 @@ describe("of an attempt that was dismissed", () => {
     return offered;
   }
 
-  test("its time to connect is what it was, also when the prediction has ended", () => {
+  test("a dismissed attempt keeps its time to connect, also when the prediction has ended", () => {
     const offered = outrun();
     expect(at(deadlines(offered, NOW + 2_000))).toMatchObject({ missed: 5 });
     offered.start(NOW + 2_000);
@@ -160,7 +160,7 @@ describe("of an attempt that was dismissed", () => {
     expect(at(deadlines(offered, null))).toEqual({ missed: 5, retention: 86_403 });
   });
 
-  test("nothing is forgotten before it has come, or was missed", () => {
+  test("no dismissed attempt is forgotten before it has come or was missed", () => {
     const [coming, missed] = [outrun(), outrun()];
     for (const one of [coming, missed]) {
       one.requestCancel(NOW + 2_000);
@@ -173,7 +173,7 @@ describe("of an attempt that was dismissed", () => {
   });
 });
 
-test("the earliest is the alarm", () => {
+test("the earliest deadline is the alarm", () => {
   expect(
     earliest([
       { kind: "queue", at: 9 },

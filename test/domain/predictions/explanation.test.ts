@@ -1,4 +1,4 @@
-/** Why a prediction does not run, in words, and who sees which names. */
+/** The explanation why a prediction does not run, and who sees which names in it. */
 import { describe, expect, test } from "vitest";
 import {
   explanationOf,
@@ -60,7 +60,7 @@ const ID = "019a0000-0000-7000-8000-000000000001";
 const box = { id: ID, name: "box-3", reason: null };
 
 describe("in line", () => {
-  test("it waits for its turn, with a range", () => {
+  test("a prediction in line waits for its turn, with a range", () => {
     const range = { p10_ms: 12_540, p50_ms: 20_000, p90_ms: 41_000 };
     const busy: Reason = { why: "busy", gpus: 1, position: 7, accounts: 3, reserved: [] };
     expect(explain(standing(), answer(busy, { range }))).toEqual({
@@ -127,23 +127,26 @@ describe("in line", () => {
       { why: "busy", gpus: 1, position: 2, accounts: 0, reserved: [] },
       "All runners of l40s are busy. 1 prediction of its own account is before it. Another runner would help.",
     ],
-  ])("%j", (reason, forCallers, forOperators = forCallers) => {
-    const runner = reason.why === "declined" ? { ...box, reason: "2 GPUs are lost" } : box;
-    const named = answer(reason, {
-      runners: "box" in reason || "boxes" in reason || "reserved" in reason ? [runner] : [],
-    });
-    expect(messageOf(named)).toBe(forCallers);
-    expect(explain(standing(), named).reason?.runners).toEqual([]);
-    expect(messageOf(named, operator)).toBe(forOperators);
-    expect(explain(standing(), named, operator).reason?.runners).toEqual(named.runners);
-  });
+  ])(
+    "the reason %j is explained to callers and to operators",
+    (reason, forCallers, forOperators = forCallers) => {
+      const runner = reason.why === "declined" ? { ...box, reason: "2 GPUs are lost" } : box;
+      const named = answer(reason, {
+        runners: "box" in reason || "boxes" in reason || "reserved" in reason ? [runner] : [],
+      });
+      expect(messageOf(named)).toBe(forCallers);
+      expect(explain(standing(), named).reason?.runners).toEqual([]);
+      expect(messageOf(named, operator)).toBe(forOperators);
+      expect(explain(standing(), named, operator).reason?.runners).toEqual(named.runners);
+    },
+  );
 
-  test("its pool does not know it, or does not answer", () => {
+  test("a prediction waits whose pool does not know it or does not answer", () => {
     expect(explain(standing(), null).reason).toMatchObject({ code: "queued" });
     expect(explain(standing(), undefined).reason).toMatchObject({ code: "unknown" });
   });
 
-  test("its runner was lost, and it waits again", () => {
+  test("a prediction whose runner was lost waits again", () => {
     const failed = [{ reason: "lost" as const, from: T + 1_000, to: T + 6_000 }];
     const shown = explain(
       standing({ moments: { ...NO_MOMENTS, failed }, waiting_since: T + 6_000 }),
@@ -188,7 +191,7 @@ describe("with a runner", () => {
     });
   });
 
-  test("it pulls, at a rate", () => {
+  test("a pull of the image has a rate", () => {
     const pulling = (progress: number, message: string, at: number) =>
       [{ event: "setup", data: { phase: "pulling", progress, message } }, at] as const;
     const events = [pulling(0.2, "200 of 1000 MB", T + 5_000), pulling(0.4, "400 of 1000 MB", NOW)];
@@ -210,7 +213,7 @@ describe("with a runner", () => {
     expect(shown.history).toEqual([{ event: "waited", attempt: 1, at: iso(T), seconds: 4 }]);
   });
 
-  test("a new phase has no rate yet, and a new attempt begins anew", () => {
+  test("a new phase has no rate yet, and a new attempt begins without one", () => {
     const pull = { event: "setup", data: { phase: "pulling", progress: 0.5 } } as const;
     const start = { event: "setup", data: { phase: "starting" } } as const;
     const pulled = withSetupEvent(null, pull, T);
@@ -223,7 +226,7 @@ describe("with a runner", () => {
     expect(withSetupEvent(pulled, lost, NOW)).toBeNull();
   });
 
-  test("a pool that still takes it for one that waits is behind", () => {
+  test("a pool that still lists a prediction as waiting is behind", () => {
     const moments = { ...NO_MOMENTS, started: T + 4_000 };
     const busy = answer({ why: "busy", gpus: 1, position: 3, accounts: 1, reserved: [] });
     expect(explain({ ...handed, moments }, busy)).toMatchObject({
@@ -234,7 +237,7 @@ describe("with a runner", () => {
   });
 });
 
-test("once it runs there is no reason, and after the end its times are left", () => {
+test("a running prediction has no reason, and an ended one has only its times", () => {
   const moments = {
     ...NO_MOMENTS,
     started: T + 2_000,
@@ -264,7 +267,7 @@ test("once it runs there is no reason, and after the end its times are left", ()
       { event: "ran", at: iso(T + 6_000), seconds: 4 },
     ],
   });
-  // Its log is removed.
+  // `explanationOfRow` has only the row, because the log is removed.
   expect(explanationOfRow(times).history).toEqual([
     { event: "waited", attempt: 1, at: iso(T), seconds: 2 },
     { event: "set_up", attempt: 1, at: iso(T + 2_000), seconds: 4 },

@@ -1,4 +1,4 @@
-/** Whether somebody has the beginning of an id, or its end. */
+/** Prediction IDs that are searched for by their beginning or end. */
 import { expect, test } from "vitest";
 import { readIdPart } from "../../../src/domain/predictions/id-part.ts";
 
@@ -7,7 +7,7 @@ const NOW = 0x01980c3e7b0a;
 
 const read = (text: string) => readIdPart(text, NOW);
 
-test("each beginning is one, up to the whole id", () => {
+test("each beginning of an ID is a part of it, up to the whole ID", () => {
   for (let length = 1; length <= ID.length; length++) {
     const beginning = ID.slice(0, length);
     expect(read(beginning)).toEqual({ beginning });
@@ -15,7 +15,7 @@ test("each beginning is one, up to the whole id", () => {
   }
 });
 
-test("each end of eight or more is one, with or without what lists have before it", () => {
+test("each end of eight or more characters is a part of an ID, with or without the prefix that lists show", () => {
   for (let length = 8; length < ID.length; length++) {
     const ending = ID.slice(-length);
     expect(read(ending)).toEqual({ ending });

@@ -1,4 +1,4 @@
-/** Which ids begin so, and were made at a time. */
+/** Ranges of prediction IDs: by their first characters and by the time they were made. */
 import { expect, test } from "vitest";
 import { idRange } from "../../../src/domain/predictions/id-range.ts";
 

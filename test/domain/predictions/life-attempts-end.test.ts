@@ -1,4 +1,4 @@
-/** Attempts that end without a result: taken from their runner, lost with its lease, handed back. */
+/** Attempts that end without a result: taken from their runner, lost with its lease, or handed back. */
 import { describe, expect, test } from "vitest";
 import {
   MAX_FAILED_STARTS,
@@ -21,7 +21,7 @@ describe("an attempt that is taken from its runner", () => {
   ];
 
   test.each(ways)(
-    "by %s is dismissed when it was not heard: both, when there are two",
+    "an attempt that is ended by %s is dismissed when it was not heard; both are, when there are two",
     (_, end) => {
       const life = offered();
       life.openSecond(SECRET, NOW + 3);
@@ -34,16 +34,19 @@ describe("an attempt that is taken from its runner", () => {
     },
   );
 
-  test.each(ways)("by %s is lost when it was heard, and had not begun", (_, end) => {
-    const life = offered();
-    expect(life.confirmAttempt(1)).toBe(false);
-    end(life);
-    expect(dismissed(life)).toEqual([]);
-    expect(lost(life)).toEqual([1]);
-    expect(lost(life)).toEqual([]);
-  });
+  test.each(ways)(
+    "an attempt that is ended by %s is lost when it was heard and had not begun",
+    (_, end) => {
+      const life = offered();
+      expect(life.confirmAttempt(1)).toBe(false);
+      end(life);
+      expect(dismissed(life)).toEqual([]);
+      expect(lost(life)).toEqual([1]);
+      expect(lost(life)).toEqual([]);
+    },
+  );
 
-  test("when a cancel is enforced, a deadline ends it or it is lost, is lost", () => {
+  test("an attempt is lost when a cancel is enforced, a deadline ends it or its runner is lost", () => {
     const begun: [string, (life: PredictionLife) => void][] = [
       ["enforced", (life) => life.enforceCancel(NOW + 9)],
       ["failed", (life) => life.fail("external", "too late", NOW + 9)],
@@ -57,7 +60,7 @@ describe("an attempt that is taken from its runner", () => {
     }
   });
 
-  test("not when its runner has had the last word", () => {
+  test("an attempt is not lost when its runner has reported its end", () => {
     const last: ((life: PredictionLife) => void)[] = [
       (life) => life.finish({ status: "succeeded", output: "none" }, NOW + 9),
       (life) => life.finish({ status: "failed", output: "none" }, NOW + 9),
@@ -71,7 +74,7 @@ describe("an attempt that is taken from its runner", () => {
     }
   });
 
-  test("not when nobody was handed it", () => {
+  test("an attempt that no runner was handed is neither lost nor dismissed", () => {
     const life = offered();
     life.openSecond(SECRET, NOW + 3);
     life.closeAttempt(2, NOW + 4);
@@ -79,7 +82,7 @@ describe("an attempt that is taken from its runner", () => {
     expect([lost(life), dismissed(life)]).toEqual([[], []]);
   });
 
-  test("is excused when it comes, and missed when it does not, the oldest first", () => {
+  test("a dismissed attempt is resolved when its runner comes, and expires otherwise, the oldest first", () => {
     const life = offered();
     life.openSecond(SECRET, NOW + 3);
     life.requestCancel(NOW + 4);
@@ -92,7 +95,7 @@ describe("an attempt that is taken from its runner", () => {
 });
 
 describe("a lost lease", () => {
-  test("before output leads to another attempt, at most three times", () => {
+  test("a lost lease before output leads to another attempt, at most three times", () => {
     const life = pending();
     for (let lost = 1; lost <= MAX_LOST_ATTEMPTS; lost++) {
       expect(life.terminal).toBe(false);
@@ -104,7 +107,7 @@ describe("a lost lease", () => {
     expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 
-  test("keeps the status: no status moves back", () => {
+  test("a lost lease keeps the status, because no status moves back", () => {
     const life = started();
     life.lose(false, NOW + 30);
     expect(life.state.status).toBe("started");
@@ -112,24 +115,24 @@ describe("a lost lease", () => {
     expect(life.state.waiting_since).toBe(NOW + 30);
   });
 
-  test("says in the log which attempt was lost", () => {
+  test("a lost lease is logged with its attempt", () => {
     const life = started();
     life.lose(false, NOW + 30);
     const data = { status: "started", lost: 1 };
     expect(life.takeEvents()).toEqual([{ event: "status", data }]);
-    // What had not begun is nothing to be told of.
+    // An attempt that has not begun is lost without a log event.
     life.openAttempt(SECRET, NOW + 31);
     life.lose(false, NOW + 60);
     expect(life.takeEvents()).toEqual([]);
   });
 
-  test("after output fails it", () => {
+  test("a lost lease after output fails the prediction", () => {
     const life = started();
     life.lose(true, NOW + 30);
     expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 
-  test("of a cancelled prediction ends it as canceled, never run again", () => {
+  test("a lost lease of a cancelled prediction ends it as canceled, and it never runs again", () => {
     for (const produced of [true, false]) {
       const life = started();
       life.requestCancel(NOW + 3);
@@ -138,7 +141,7 @@ describe("a lost lease", () => {
     }
   });
 
-  test("means nothing while nobody has it", () => {
+  test("a lost lease changes nothing while no runner has the prediction", () => {
     const life = pending();
     life.lose(false, NOW + 30);
     expect(life.state.lost_count).toBe(0);
@@ -146,7 +149,7 @@ describe("a lost lease", () => {
 });
 
 describe("a hand-back", () => {
-  test("waits again without counting", () => {
+  test("a handed-back prediction waits again without counting as lost", () => {
     const life = started();
     life.release(false, NOW + 4);
     expect(life.waiting).toBe(true);
@@ -155,13 +158,13 @@ describe("a hand-back", () => {
     expect(life.takeEvents()).toEqual([{ event: "status", data }]);
   });
 
-  test("after output fails it: another run would answer twice", () => {
+  test("a hand-back after output fails the prediction, because another run would answer twice", () => {
     const life = started();
     life.release(true, NOW + 4);
     expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 
-  test("again and again fails it", () => {
+  test("a prediction that is handed back again and again fails", () => {
     const life = pending();
     for (let times = 1; times <= MAX_RELEASES; times++) {
       expect(life.terminal).toBe(false);
@@ -172,7 +175,7 @@ describe("a hand-back", () => {
     expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 
-  test("of a cancelled prediction ends it", () => {
+  test("a hand-back of a cancelled prediction ends it", () => {
     const life = started();
     life.requestCancel(NOW + 3);
     life.release(false, NOW + 4);
@@ -183,7 +186,7 @@ describe("a hand-back", () => {
 describe("a start that the machine of a runner failed", () => {
   const FULL = "the disk of the runner's machine is full";
 
-  test("waits again, counts neither as lost nor as handed back, and keeps where it was", () => {
+  test("a failed start waits again, counts neither as lost nor as handed back, and keeps its place", () => {
     const life = started();
     life.setRunner(1, "a");
     life.failStart(false, FULL, NOW + 4);
@@ -193,7 +196,7 @@ describe("a start that the machine of a runner failed", () => {
     expect(life.takeEvents()).toEqual([{ event: "status", data }]);
   });
 
-  test("fails it in the end: what fails on every machine does not go round for ever", () => {
+  test("a prediction fails after ten failed starts, so that it does not go from machine to machine endlessly", () => {
     const life = pending();
     for (let times = 1; times <= MAX_FAILED_STARTS; times++) {
       expect(life.terminal).toBe(false);
@@ -207,7 +210,7 @@ describe("a start that the machine of a runner failed", () => {
     });
   });
 
-  test("fails it after output, and ends one that is canceled", () => {
+  test("a failed start after output fails the prediction, and one of a canceled prediction ends it", () => {
     const produced = started();
     produced.failStart(true, FULL, NOW + 4);
     expect(produced.state).toMatchObject({ status: "failed", error: { message: FULL } });

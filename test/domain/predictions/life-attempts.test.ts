@@ -4,7 +4,7 @@ import { dismissed, ended, offered, pending, started } from "./life-samples.ts";
 import { NOW, SECRET } from "./samples.ts";
 
 describe("attempts", () => {
-  test("count what they store each for itself, and keep the first and every hundredth", () => {
+  test("attempts count the rows that they store each, and the first and every hundredth is kept", () => {
     const life = started();
     const kept = Array.from({ length: 250 }, () => life.countStored(1));
     expect(kept.flatMap((one, n) => (one ? [n + 1] : []))).toEqual([1, 100, 200]);
@@ -13,7 +13,7 @@ describe("attempts", () => {
     expect(next?.stored).toBe(0);
   });
 
-  test("are numbered from 1, one at a time", () => {
+  test("attempts are numbered from 1, and one is open at a time", () => {
     const life = pending();
     expect(life.openAttempt(SECRET, NOW)?.number).toBe(1);
     expect(life.openAttempt(SECRET, NOW)).toBeNull();
@@ -22,7 +22,7 @@ describe("attempts", () => {
     expect(life.acceptsFrom(2)).toBe(false);
   });
 
-  test("that nobody took are closed without counting as lost", () => {
+  test("an attempt that no runner took is closed without counting as lost", () => {
     const life = offered();
     expect(life.closeAttempt(1, NOW + 5)).toBe(true);
     expect(life.waiting).toBe(true);
@@ -31,12 +31,12 @@ describe("attempts", () => {
     expect(life.acceptsFrom(1)).toBe(false);
   });
 
-  test("that have begun, or are others, are not closed", () => {
+  test("an attempt that has begun, or is another one, is not closed", () => {
     expect(started().closeAttempt(1, NOW + 5)).toBe(false);
     expect(offered().closeAttempt(2, NOW + 5)).toBe(false);
   });
 
-  test("that were offered when the prediction ended are not closed: terminal states never move", () => {
+  test("an attempt that was offered when the prediction ended is not closed, as terminal states never move", () => {
     const life = offered();
     life.requestCancel(NOW + 2);
     const before = structuredClone(life.state);
@@ -44,14 +44,14 @@ describe("attempts", () => {
     expect(life.state).toEqual(before);
   });
 
-  test("that nobody took do not put off the end of the queue time", () => {
+  test("an attempt that no runner took does not put off the end of the queue time", () => {
     const life = offered();
     const since = life.state.waiting_since;
     life.closeAttempt(1, NOW + 5_000);
     expect(life.state.waiting_since).toBe(since);
   });
 
-  test("are not opened any more once it has ended", () => {
+  test("no attempt is opened once the prediction has ended", () => {
     expect(ended().openAttempt(SECRET, NOW + 9)).toBeNull();
   });
 });
@@ -62,7 +62,7 @@ describe("a second attempt", () => {
     return { life, second: life.openSecond(SECRET, NOW + 1_000) };
   }
 
-  test("is opened once, beside one that was not heard", () => {
+  test("a second attempt is opened once, beside one that was not heard", () => {
     const { life, second } = seconded();
     expect(second?.number).toBe(2);
     expect([life.acceptsFrom(1), life.acceptsFrom(2)]).toEqual([true, true]);
@@ -72,7 +72,7 @@ describe("a second attempt", () => {
     expect(ended().openSecond(SECRET, NOW)).toBeNull();
   });
 
-  test("is the attempt when it is heard first, and the other is fenced", () => {
+  test("a second attempt is the current one when it is heard first, and the other is fenced", () => {
     const { life } = seconded();
     expect(life.confirmAttempt(2)).toBe(true);
     expect(dismissed(life)).toEqual([1]);
@@ -85,7 +85,7 @@ describe("a second attempt", () => {
     expect(life.outputAttempt).toBe(2);
   });
 
-  test("is fenced when the first is heard first, whose output is the one that counts", () => {
+  test("a second attempt is fenced when the first is heard first, whose output counts", () => {
     const { life } = seconded();
     expect(life.confirmAttempt(1)).toBe(true);
     expect(dismissed(life)).toEqual([2]);
@@ -96,7 +96,7 @@ describe("a second attempt", () => {
     expect(life.openAttempt(SECRET, NOW)?.number).toBe(3);
   });
 
-  test("stays when the other is taken back, and goes with the last", () => {
+  test("a second attempt stays when the other is taken back, and ends with the last", () => {
     for (const [one, other] of [
       [1, 2],
       [2, 1],
@@ -113,7 +113,7 @@ describe("a second attempt", () => {
     }
   });
 
-  test("goes with a cancel", () => {
+  test("a second attempt ends with a cancel", () => {
     const { life } = seconded();
     life.requestCancel(NOW + 2_000);
     expect(life.state).toMatchObject({ status: "canceled", second: null });

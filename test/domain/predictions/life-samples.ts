@@ -28,5 +28,5 @@ export function ended() {
   return life;
 }
 
-/** The numbers of the attempts that are not wanted any more, and were not heard. */
+/** Returns the numbers of the dismissed attempts, which were not heard. */
 export const dismissed = ({ state }: PredictionLife) => state.dismissed.map(({ number }) => number);

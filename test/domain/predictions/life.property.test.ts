@@ -1,4 +1,4 @@
-/** Whatever happens in whatever order: what must stay true of a prediction's life. */
+/** Invariants of a prediction's life under any calls in any order. */
 import fc from "fast-check";
 import { test } from "vitest";
 import { MAX_LOST_ATTEMPTS, PredictionLife } from "../../../src/domain/predictions/life.ts";
@@ -16,7 +16,7 @@ const RANK: Record<TaskStatus, number> = {
   canceled: 2,
 };
 
-/** What the prediction was seen to do so far. */
+/** The calls that the model of the test has seen so far. */
 interface Seen {
   now: number;
   status: TaskStatus;
@@ -28,7 +28,7 @@ interface Seen {
   attempts: number;
   /** The last attempt that was heard. */
   owner: number;
-  /** What became of attempts that nobody is waited for any more. */
+  /** The outcome of each dismissed attempt, by its number. */
   settled: Map<number, string>;
 }
 
@@ -69,7 +69,7 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (RANK[state.status] < RANK[seen.status]) throw new Error("the status moved back");
     seen.status = state.status;
     if (seen.terminalEvents !== (life.terminal ? 1 : 0)) throw new Error("not one terminal event");
-    // Who is waited for is no part of the end.
+    // `dismissed` still changes after the end.
     const kept = { ...state, dismissed: [] };
     if (seen.end && JSON.stringify(seen.end) !== JSON.stringify(kept))
       throw new Error("a terminal state moved");
@@ -82,7 +82,7 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (state.attempt_count < seen.attempts) throw new Error("the number of attempts fell");
     seen.attempts = state.attempt_count;
     const owners = range(0, state.attempt_count + 1).filter((number) => life.acceptsFrom(number));
-    // Two may have it in hand, as long as neither was heard.
+    // Two attempts may be open as long as neither was heard.
     const heard = state.attempt !== null && state.attempt.started_at !== null;
     if (owners.length > (heard ? 1 : 2)) throw new Error("too many attempts own it");
     if (owners.length === 2 && state.second === null)
@@ -91,7 +91,7 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (owners[0] !== undefined && owners[0] < seen.owner)
       throw new Error("an old attempt owns it");
     if (heard && owners[0] !== undefined) {
-      // Who was heard once keeps it until it is lost, hands it back or ends it.
+      // A runner that was heard once keeps the prediction until it is lost, hands it back or ends it.
       if (owners[0] !== life.outputAttempt) throw new Error("the output of another counts");
       seen.owner = owners[0];
     }
@@ -112,7 +112,7 @@ function taskStatusOf(text: string): TaskStatus {
   throw new Error(`no status: ${text}`);
 }
 
-/** Only the owner may speak: what the object asks before it lets a runner's word through. */
+/** Wraps a call that only the owner may make: the object checks this before it accepts a runner's message. */
 const spoken =
   (number: number, act: (life: PredictionLife, now: number) => void, last = false): Act =>
   (life, now, settle) => {
@@ -186,7 +186,7 @@ const steps = [
   fc.constant(new Step("fail", (life, now) => life.fail("internal", "deadline", now))),
 ];
 
-test("in every order: one owner, one end, no way back", () => {
+test("a prediction has one owner, one end and no way back under calls in any order", () => {
   fc.assert(
     fc.property(fc.commands(steps, { maxCommands: 40 }), (commands) => {
       fc.modelRun(() => {
@@ -209,7 +209,7 @@ test("in every order: one owner, one end, no way back", () => {
   );
 });
 
-test("in every order: whoever is waited for ends it", () => {
+test("a prediction ends with a call of its owner under calls in any order", () => {
   fc.assert(
     fc.property(fc.commands(steps, { maxCommands: 20 }), fc.boolean(), (commands, cancel) => {
       const life = PredictionLife.create(specWith());

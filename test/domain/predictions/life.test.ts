@@ -11,7 +11,7 @@ const names = (life: PredictionLife) =>
     return status ? `${event} ${status}` : event;
   });
 
-test("it begins pending, and its first event carries the resource", () => {
+test("a prediction begins as pending, and its first event carries the resource", () => {
   const life = PredictionLife.create(specWith());
   expect(life.state.status).toBe("pending");
   expect(life.waiting).toBe(true);
@@ -22,7 +22,7 @@ test("it begins pending, and its first event carries the resource", () => {
 });
 
 describe("start", () => {
-  test("happens once per attempt and says which", () => {
+  test("a start happens once per attempt and names the attempt", () => {
     const life = offered();
     life.start(NOW + 2);
     life.start(NOW + 3);
@@ -33,14 +33,14 @@ describe("start", () => {
     expect(life.state.attempt?.started_at).toBe(NOW + 2);
   });
 
-  test("needs an attempt", () => {
+  test("a start needs an attempt", () => {
     const life = pending();
     life.start(NOW + 2);
     expect(life.state.status).toBe("pending");
     expect(names(life)).toEqual([]);
   });
 
-  test("is followed by ready, which is new only once", () => {
+  test("a start is followed by ready, which counts only once", () => {
     const life = started();
     expect(life.markReady(NOW + 4)).toBe(true);
     expect(life.markReady(NOW + 5)).toBe(false);
@@ -50,7 +50,7 @@ describe("start", () => {
 });
 
 describe("finish", () => {
-  test("succeeds with its times and the kind of output", () => {
+  test("a finish with success has its times and the kind of output", () => {
     const life = started();
     life.finish(
       { status: "succeeded", output: "items", setup_seconds: 0.5, execution_seconds: 2 },
@@ -67,7 +67,7 @@ describe("finish", () => {
     expect(names(life)).toEqual(["status succeeded"]);
   });
 
-  test("fails with the runner's error, or says that there was none", () => {
+  test("a finish with failure has the runner's error, or says that there was none", () => {
     const life = started();
     const error = { source: "external", message: "boom", detail: { line: 3 } } as const;
     life.finish({ status: "failed", output: "none", error }, NOW + 9);
@@ -79,7 +79,7 @@ describe("finish", () => {
     expect(silent.state.error).toMatchObject({ source: "internal", detail: null });
   });
 
-  test("is canceled only when somebody had asked", () => {
+  test("a finish as canceled counts only if a cancel was requested", () => {
     const asked = started();
     asked.requestCancel(NOW + 3);
     asked.finish({ status: "canceled", output: "none" }, NOW + 4);
@@ -90,7 +90,7 @@ describe("finish", () => {
     expect(unasked.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 
-  test("of what was to be cancelled is canceled, whatever the model became; its output stays", () => {
+  test("a finish after a cancel is canceled with every result of the model, and its output stays", () => {
     const error = { source: "external", message: "boom" } as const;
     for (const result of [{ status: "succeeded" }, { status: "failed", error }] as const) {
       const life = started();
@@ -106,7 +106,7 @@ describe("finish", () => {
     }
   });
 
-  test("changes nothing a second time", () => {
+  test("a second finish changes nothing", () => {
     const life = ended();
     const before = structuredClone(life.state);
     life.finish({ status: "failed", output: "none" }, NOW + 9);
@@ -121,7 +121,7 @@ describe("finish", () => {
 });
 
 describe("cancel", () => {
-  test("of what no runner has begun is at once", () => {
+  test("a cancel before a runner has begun ends the prediction at once", () => {
     for (const life of [pending(), offered()]) {
       expect(life.requestCancel(NOW + 3)).toBe(true);
       expect(life.state).toMatchObject({ status: "canceled", completed_at: NOW + 3 });
@@ -129,7 +129,7 @@ describe("cancel", () => {
     }
   });
 
-  test("of what runs is recorded, once, and can be enforced", () => {
+  test("a cancel of a running prediction is recorded once, and can be enforced", () => {
     const life = started();
     expect(life.requestCancel(NOW + 3)).toBe(true);
     expect(life.requestCancel(NOW + 4)).toBe(true);
@@ -138,20 +138,20 @@ describe("cancel", () => {
     expect(life.state.status).toBe("canceled");
   });
 
-  test("that is recorded is kept to when a deadline ends what runs", () => {
+  test("a recorded cancel decides the status when a deadline ends the run", () => {
     const life = started();
     life.requestCancel(NOW + 3);
     life.fail("external", "The model did not finish in time.", NOW + 4);
     expect(life.state).toMatchObject({ status: "canceled", error: null });
   });
 
-  test("is not enforced on what nobody cancelled", () => {
+  test("a cancel that nobody requested is not enforced", () => {
     const life = started();
     life.enforceCancel(NOW + 3);
     expect(life.state.status).toBe("started");
   });
 
-  test("between two attempts is at once", () => {
+  test("a cancel between two attempts ends the prediction at once", () => {
     const life = started();
     life.lose(false, NOW + 30);
     life.requestCancel(NOW + 31);
@@ -159,14 +159,14 @@ describe("cancel", () => {
   });
 });
 
-test("metrics are merged, the later value of a name stands", () => {
+test("metrics are merged, and the later value of a name counts", () => {
   const life = started();
   life.mergeMetrics({ input_tokens: 3, output_tokens: 1 });
   life.mergeMetrics({ output_tokens: 9 });
   expect(life.state.metrics).toEqual({ input_tokens: 3, output_tokens: 9 });
 });
 
-test("what a runner says of an error and in metrics is bounded: it must fit a row and a message", () => {
+test("the error and the metrics of a runner are bounded, because they must fit a row and a message", () => {
   const life = started();
   for (let n = 0; n < 300; n++) life.mergeMetrics({ [`m${n}`]: n });
   life.mergeMetrics({ m0: 7 });

@@ -1,6 +1,6 @@
 /**
- * A prediction's object in memory, with a disk that is slow: what is written is durable only when the
- * test says so, and what the platform holds back until then (replies, acks, webhooks) is held back.
+ * A prediction's object in memory with a slow disk: writes are durable only when the test says so, and
+ * replies, acknowledgements and webhooks that the platform holds back until then are held back.
  */
 import { PredictionLife } from "../../../src/domain/predictions/life.ts";
 import { EventLog, NOTHING_BEFORE } from "../../../src/objects/prediction/log.ts";
@@ -44,7 +44,7 @@ export class Disk implements RowStore {
     return found[1];
   }
 
-  /** None of these states is so large. */
+  /** `putState` is for states that exceed a row, which no state of these tests does. */
   putState(): void {
     throw new Error("the state is not large");
   }
@@ -68,7 +68,7 @@ export class Disk implements RowStore {
     return id === undefined || body === undefined ? undefined : { id, body };
   }
 
-  /** Once all that is written now is durable; never if the object dies before. */
+  /** Calls `act` once all current writes are durable, and never if the object dies before. */
   afterDurable(act: () => void): void {
     if (this.#durableVersion === this.#version) act();
     else this.#held.push({ version: this.#version, act });
@@ -93,7 +93,7 @@ export function lastIdOf(rows: [number, string][]): number {
   return id + JSON.parse(body).events.length - 1;
 }
 
-/** As Effects and RunnerConnection have it. */
+/** A prediction's object, put together like `Effects` and `RunnerConnection` do it. */
 export class Machine {
   readonly disk: Disk;
   readonly life: PredictionLife;

@@ -1,4 +1,4 @@
-/** Which lines of a log are shown: by their level, and by what they say. */
+/** Search in a log: lines are shown by their level and by the text that they contain. */
 import { expect, test } from "vitest";
 import { levelOf } from "../../../src/domain/predictions/log-level.ts";
 import { isWanted, withHits } from "../../../src/domain/predictions/log-search.ts";
@@ -21,17 +21,17 @@ test.each([
   ["DEBUG_INFO=1 path/ERROR", undefined],
   ["Loading weights", undefined],
   ["", undefined],
-])("%s", (line, level) => {
+])("the level of %s is %s", (line, level) => {
   expect(levelOf(line)).toBe(level);
 });
 
-test("what is indented belongs to the line before", () => {
+test("an indented line has the level of the line before it", () => {
   expect(levelOf('  File "predict.py", line 3', "error")).toBe("error");
   expect(levelOf("\tat INFO", "error")).toBe("error");
   expect(levelOf("done", "error")).toBeUndefined();
 });
 
-test("lines of a level are those and more serious ones", () => {
+test("a filter for a level shows its lines and those of more serious levels", () => {
   const wanted = (level: "info" | "error") =>
     (["debug", "info", "warning", "error", undefined] as const).filter((of) =>
       isWanted("x", of, { find: "", level }),
@@ -42,7 +42,7 @@ test("lines of a level are those and more serious ones", () => {
   expect(isWanted("Loading", undefined, { find: "weights", level: undefined })).toBe(false);
 });
 
-test("hits are marked, across styles and whatever capitals they have", () => {
+test("hits are marked across styles and regardless of case", () => {
   const segments = [
     { text: "loading wei", style: "" },
     { text: "ghts, WEIGHTS", style: "bold" },
@@ -59,7 +59,7 @@ test("hits are marked, across styles and whatever capitals they have", () => {
   const many = withHits([{ text: "ab".repeat(10_000), style: "" }], "b");
   expect(many.filter(({ hit }) => hit)).toHaveLength(20);
   expect(many.map(({ text }) => text).join("")).toBe("ab".repeat(10_000));
-  // As a small letter this one has two units.
+  // This capital has two units as a small letter.
   expect(withHits([{ text: "\u0130\u0130a", style: "" }], "a").at(-1)).toMatchObject({
     text: "a",
     hit: true,

@@ -1,4 +1,4 @@
-/** The end of a log, as much of it as a page can hold. */
+/** The end of a log: as many lines as a page can hold. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_CHARS, MAX_LOG_LINES } from "../../../src/domain/predictions/display-limits.ts";
@@ -16,13 +16,13 @@ const tailOf = (...pieces: string[]) => {
 const lines = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `line ${from + n}\n`).join("");
 
-test("a short log is there in full", () => {
+test("the tail of a short log has the full log", () => {
   expect(tailOf("a\n", "b", "c\n")).toEqual({ text: "a\nbc\n", hidden: 0, torn: false });
   expect(tailOf("", "\n", "no end")).toEqual({ text: "\nno end", hidden: 0, torn: false });
   expect(tailOf()).toEqual({ text: "", hidden: 0, torn: false });
 });
 
-test("of a long one the last lines are, and it is known how many are not", () => {
+test("the tail of a long log has its last lines and the number of the hidden ones", () => {
   const { text, hidden, torn } = tailOf(lines(MAX_LOG_LINES + 7));
   expect(text).toBe(lines(MAX_LOG_LINES, 7));
   expect([hidden, torn]).toEqual([7, false]);
@@ -30,7 +30,7 @@ test("of a long one the last lines are, and it is known how many are not", () =>
   expect(tailOf(lines(MAX_LOG_LINES))).toEqual(whole);
 });
 
-test("a line that does not end is cut, and it is known that it was", () => {
+test("a line that does not end is cut, and marked as torn", () => {
   const { text, hidden, torn } = tailOf("a\n", "x".repeat(MAX_CHARS + 5));
   expect(text).toBe("x".repeat(MAX_CHARS));
   expect([hidden, torn]).toEqual([1, true]);
@@ -41,7 +41,7 @@ test("a line that does not end is cut, and it is known that it was", () => {
   });
 });
 
-test("however it comes, lines that are shown and lines that are not are all there are", () => {
+test("shown and hidden lines add up to all lines, in whatever pieces the log comes", () => {
   const piece = fc.oneof(
     fc.constant(lines(900)),
     fc.constant(`${"y".repeat(200_000)}\n`),
@@ -62,7 +62,7 @@ test("however it comes, lines that are shown and lines that are not are all ther
   );
 });
 
-test("a line has the time at which its text came, and one that is written over the time of that", () => {
+test("a line has the time at which its text came, and a line that is written over has the later time", () => {
   const tail = new LogTail();
   tail.add("a\n", 1);
   tail.add("b", 2);
@@ -98,26 +98,26 @@ test("escape sequences without text leave one empty line", () => {
 describe("a line that is written over", () => {
   const BAR = "steps:\n\r  0%\r 50%\r100%\r\ndone\n";
 
-  test("has what was written last, however it comes", () => {
+  test("a line that is written over has its last text, in whatever pieces it comes", () => {
     expect(tailOf(BAR).text).toBe("steps:\n100%\ndone\n");
     for (let at = 0; at <= BAR.length; at++)
       expect(tailOf(BAR.slice(0, at), BAR.slice(at)).text).toBe("steps:\n100%\ndone\n");
     expect(tailOf(...BAR).text).toBe("steps:\n100%\ndone\n");
   });
 
-  test("stays until then", () => {
+  test("a line that ends with \\r stays until it is written over", () => {
     expect(tailOf("a\n", " 10%\r").text).toBe("a\n 10%");
     expect(tailOf("a\n", " 10%\r", "\u001b[K").text).toBe("a\n 10%");
     expect(tailOf("a\n", " 10%\r", "b").text).toBe("a\nb");
   });
 
-  test("is not torn any more", () => {
+  test("a line that is written over is no longer torn", () => {
     const torn = "x".repeat(2 * MAX_CHARS + 1);
     expect(tailOf(torn).torn).toBe(true);
     expect(tailOf(torn, "\rb")).toEqual({ text: "b", hidden: 0, torn: false });
   });
 
-  test("costs no more than others", () => {
+  test("a line that is written over costs as much as others", () => {
     const tail = new LogTail();
     for (let n = 0; n < 50_000; n++) tail.add(`\rstep ${n} ${"#".repeat(40)}`);
     tail.cut();

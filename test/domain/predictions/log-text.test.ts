@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { logFile, segmentsOf } from "../../../src/domain/predictions/log-text.ts";
 
-/** The text with its styles, as `[style|text]`. */
+/** Returns the text with its styles, as `[style|text]`. */
 const readBy = (line: string) =>
   segmentsOf(line)
     .map(({ text, style }) => (style === "" ? text : `[${style}|${text}]`))
@@ -47,7 +47,7 @@ test("a line with thousands of styles is shown without them", () => {
   expect(performance.now() - started).toBeLessThan(2_000);
 });
 
-test("the log file has no escape sequences, and the last text of a line that was written over", () => {
+test("the log file has no escape sequences, and only the last text of a line that was written over", () => {
   const pieces = ["a\r", `\nsteps ${E}[31m`, "0%\rsteps 50%", `\rsteps 100%${E}[0m\n`, "end"];
   expect([...logFile(pieces)].join("")).toBe("a\nsteps 100%\nend");
   expect([...logFile([...pieces.join("")])].join("")).toBe("a\nsteps 100%\nend");

@@ -1,6 +1,6 @@
 /**
- * Shown, then stored: whatever dies when, readers see each event once and in order, no id twice for
- * different things, and no end that is not durable.
+ * Events that are shown before they are stored: whatever dies when, readers see each event once and in order,
+ * no ID twice for different events, and no end that is not durable.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -65,12 +65,12 @@ class Reader {
     return this.seen.at(-1)?.id ?? 0;
   }
 
-  /** Whether an output came a second time, under another id. */
+  /** Whether an output came a second time, under another ID. */
   get sawTwice(): boolean {
     return this.#outputs > this.#distinct.size - 1;
   }
 
-  /** The answer to a reader is held back like any other. */
+  /** Subscribes the reader once writes are durable: an answer to a reader is held back like any other. */
   join({ disk, subscribers }: Machine): void {
     if (this.#stream) return;
     const stream = subscribers.subscribe(this.last).getReader();
@@ -83,7 +83,7 @@ class Reader {
     this.drop();
   }
 
-  /** What it was sent and has not read is gone. */
+  /** Drops the connection and the text that was sent and not read. */
   drop(): void {
     this.#stream = undefined;
     this.#text = "";
@@ -143,7 +143,7 @@ class World {
   machine: Machine;
   runner = new Runner(1);
   finished = false;
-  /** Whether something ended that could not be sent again: then what was shown may be lost. */
+  /** Whether an event that cannot be sent again was lost: then events that were shown may be lost. */
   lossy = false;
   readonly readers: Reader[];
   readonly errors: string[] = [];
@@ -191,7 +191,7 @@ class World {
       case "lose":
         return this.#lose(now);
       case "webhook":
-        // As an `output` webhook is planned: with the log as of now.
+        // An `output` webhook is planned like this: with the log as of now.
         if (!machine.produced) return;
         machine.save();
         return this.#plan(`output ${runner.attempt}`, machine.log.last);
@@ -202,7 +202,7 @@ class World {
     }
   }
 
-  /** Brings it to its end, and every reader with it. */
+  /** Brings the prediction to its end, and every reader with it. */
   async finish(): Promise<void> {
     this.disk.settle();
     if (!this.runner.alive && !this.machine.life.terminal) this.run({ kind: "fail" });
@@ -273,7 +273,7 @@ class World {
       this.runner.alive = false;
       this.lossy = true;
     }
-    // A second attempt that was opened and never durable: its runner was never told.
+    // A second attempt that was opened and never durable is undone, because its runner was never told of it.
     const { attempt } = this.machine.life.state;
     if (attempt && attempt.number !== this.runner.attempt) {
       this.runner = new Runner(attempt.number);
@@ -288,7 +288,7 @@ class World {
     return new Machine(this.disk, onAck, isNew, this.#mostHidden);
   }
 
-  /** It is sent once it is durable. */
+  /** Records a webhook that is sent once it is durable. */
   #plan(what: string, id: number): void {
     this.disk.afterDurable(() => {
       if (id > this.disk.durableLast) this.errors.push(`webhook ${id} is of no stored event`);
@@ -311,12 +311,15 @@ class World {
   }
 }
 
-/** Lets streams deliver. */
+/** Waits until the streams have delivered. */
 async function turns(): Promise<void> {
   for (let n = 0; n < 40; n++) await Promise.resolve();
 }
 
-/** A first frame was shown and never durable; another attempt is opened, dies, and then begins. */
+/**
+ * Steps in which a first frame is shown and never durable, and another attempt is opened, dies and then
+ * begins.
+ */
 const UNSTARTED_AND_GONE: Step[] = [
   { kind: "join", reader: 0 },
   { kind: "report", outputs: 1 },
@@ -330,7 +333,7 @@ const UNSTARTED_AND_GONE: Step[] = [
   { kind: "report", outputs: 1 },
 ];
 
-/** As much was shown as may be, and nothing of it was durable. */
+/** Steps in which as many events are shown as allowed, and none of them becomes durable. */
 const ALL_LOST: Step[] = [
   { kind: "join", reader: 0 },
   { kind: "report", outputs: MAX_AHEAD - 1 },
@@ -338,7 +341,7 @@ const ALL_LOST: Step[] = [
   { kind: "fail" },
 ];
 
-/** Who was shown what is lost sees that the ids leave a gap after it: numbers made from them skip there. */
+/** Expects that readers of lost events see a gap in the IDs after them: numbers made from IDs skip there. */
 function expectGap(seen: Seen[], stored: Seen[]): void {
   const isLost = (id: number) => stored.every((one) => one.id !== id);
   const hidden = seen.filter(
@@ -351,7 +354,7 @@ test.each([
   ["as they come", Number.POSITIVE_INFINITY],
   ["from the log, when too many wait", 30],
 ])(
-  "each event once and in order, no id twice, no end before it is durable: %s",
+  "readers see each event once and in order, no ID twice and no end before it is durable: %s",
   async (_, most) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {

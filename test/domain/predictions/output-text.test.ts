@@ -13,7 +13,7 @@ function textOf(output: Json, { between = "", size = 3 } = {}): string {
   return told.join("") + text.end();
 }
 
-test("any text stays what it is, whatever pieces it comes in", () => {
+test("an output text stays the same in whatever pieces it comes", () => {
   const marks = ['"', "\\", "u", "\n", "é", "\ud83d", "\ude00", ",", "]", "["];
   const any = fc.array(fc.constantFrom(...marks), { maxLength: 8 }).map((all) => all.join(""));
   const strings = fc.array(any, { maxLength: 5 });
@@ -26,7 +26,7 @@ test("any text stays what it is, whatever pieces it comes in", () => {
   );
 });
 
-test("what is no string is its message, or readable JSON", () => {
+test("an output that is not a string becomes the text of its message, or readable JSON", () => {
   const delta = (content: string) => ({ choices: [{ delta: { content } }] });
   expect(textOf([delta("Off with "), delta('"her" head')])).toBe('Off with "her" head');
   expect(textOf({ a: 1 })).toBe('{\n  "a": 1\n}\n');

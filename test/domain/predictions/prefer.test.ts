@@ -34,30 +34,30 @@ describe("what is understood", () => {
     ["=", undefined, false],
     ['"', undefined, false],
     ["waiting=10, cancelled", undefined, false],
-  ])("%j", (header, waitSeconds, cancel) => {
+  ])("the header Prefer: %j is understood", (header, waitSeconds, cancel) => {
     expect(parse(header)).toEqual({ cancel, ...(waitSeconds !== undefined && { waitSeconds }) });
   });
 
-  test("without a default a bare wait asks for nothing", () => {
+  test("a bare wait asks for nothing without a default", () => {
     expect(parsePrefer("wait", { max: 3_600 }).waitSeconds).toBeUndefined();
     expect(parsePrefer("wait=9999", { max: 3_600 }).waitSeconds).toBe(3_600);
   });
 });
 
 test.each(["wait=", "wait=-1", "wait=1.5", "wait=soon", 'wait="x"', "wait=10s", "wait=1e3"])(
-  "%j asks for nothing",
+  "the header Prefer: %j asks for nothing",
   (header) => {
     expect(parse(`${header}, cancel`)).toEqual({ cancel: true });
   },
 );
 
-test("a header of a thousand quotes says nothing", () => {
+test("a Prefer header of a thousand quotes asks for nothing", () => {
   const nothing = parse(undefined);
   expect(parse('"'.repeat(1_000))).toEqual(nothing);
   expect(parse(`x=${'"\\'.repeat(500)}`)).toEqual(nothing);
 });
 
-test("what was honoured is said, and only that", () => {
+test("Preference-Applied names the preferences that were honoured, and no others", () => {
   expect(preferenceApplied({ waitSeconds: 5, cancel: false })).toBe("wait=5");
   expect(preferenceApplied({ waitSeconds: 5, cancel: true })).toBe("wait=5, cancel");
   expect(preferenceApplied({ cancel: true })).toBeUndefined();

@@ -1,8 +1,8 @@
-/** What runs cost. */
+/** Prices of runs. */
 import { expect, test } from "vitest";
 import { priceOf, priceText } from "../../../src/domain/predictions/price.ts";
 
-test("an hour costs the price of an hour", () => {
+test("the price of an hour is the hourly price", () => {
   expect(priceOf(3_600, 1.2)).toBe(1.2);
   expect(priceOf(90, 2.4)).toBeCloseTo(0.06, 12);
 });

@@ -1,4 +1,4 @@
-/** Which priority a prediction gets, by what it asks for and what its token is held to. */
+/** The priority of a prediction, from the requested one and the limit of its token. */
 import { expect, test } from "vitest";
 import { priorityOf } from "../../../src/domain/predictions/priority.ts";
 import type { Priority } from "../../../src/protocol/common.ts";
@@ -12,6 +12,6 @@ test.each<[Priority | undefined, Priority | null, Priority | undefined]>([
   ["normal", "normal", "normal"],
   ["high", "normal", undefined],
   ["normal", "low", undefined],
-])("%s of a token that is held to %s: %s", (asked, held, given) => {
+])("a request for priority %s with a token limited to %s gets %s", (asked, held, given) => {
   expect(priorityOf(asked, held)).toBe(given);
 });

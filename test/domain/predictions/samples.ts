@@ -1,4 +1,4 @@
-/** A prediction's specification, for tests of the rules. */
+/** A sample specification of a prediction, for tests of the rules. */
 import type { PredictionSpec } from "../../../src/domain/predictions/state.ts";
 
 export const NOW = Date.UTC(2026, 10, 20);

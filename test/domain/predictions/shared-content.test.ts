@@ -1,4 +1,4 @@
-/** What of a prediction a link shows. */
+/** The parts of a prediction that a shared link shows. */
 import { expect, test } from "vitest";
 import {
   namesFile,
@@ -10,7 +10,7 @@ const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const OTHER = "01980c3e-7b0a-7c5e-9d52-000000000000";
 const QUERY = "?expires=9999999999&signature=ab-c_d";
 
-test("addresses of files end with the link, and do not name the prediction", () => {
+test("addresses of files carry the link, and do not name the prediction", () => {
   const place = {
     predictionId: ID,
     origins: ["https://a.test", "https://files.test"],
@@ -30,13 +30,13 @@ test("addresses of files end with the link, and do not name the prediction", () 
   });
 });
 
-test("secret fields are left out, and an input without names altogether", () => {
+test("secret fields are left out, and an input without names is left out completely", () => {
   expect(sharedInput({ a: 1, key: 2 }, (name) => name === "key")).toEqual({ a: 1 });
   expect(sharedInput([1], () => false)).toBeUndefined();
   expect(sharedInput(undefined, () => false)).toBeUndefined();
 });
 
-test("a file is of an input that names it, or the upload that it is of, and no other of the same source is", () => {
+test("a shared file is one that the input names or that its upload has, and no other of the same source", () => {
   const input = (text: string) => JSON.stringify({ a: text });
   const address = `https://a.test/v1/files/${ID}/data-1.png`;
   for (const text of [address, `${address}${QUERY}`, `See ${address}, there.`])

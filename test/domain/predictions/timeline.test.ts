@@ -1,4 +1,4 @@
-/** When what happened: from the frames of a log and the runner's own measures. */
+/** The timeline of a prediction: from the frames of its log and the measures of its runner. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -15,7 +15,7 @@ import type { TaskStatus } from "../../../src/protocol/prediction.ts";
 const T = Date.parse("2026-11-21T12:00:00.000Z");
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** Frames of a log: how long after its creation each was written, s, and what is in it. */
+/** Frames of a log: the seconds after the creation at which each was written, and its events. */
 type Frames = [number, ...LogEvent[]][];
 
 const pending: LogEvent = { event: "status", data: { status: "pending" } };
@@ -57,14 +57,14 @@ const row = (
   execution_time: runTime?.toFixed(3) ?? null,
 });
 
-/** Each step as `what state begin+seconds`, in seconds since the beginning. */
+/** Returns each step as `step state begin+seconds`, in seconds since the beginning. */
 const told = (steps: Step[]) =>
   steps.map(({ kind, state, at, seconds }) =>
     [kind, state, at === null ? "-" : (at - T) / 1000, seconds ?? "-"].join(" "),
   );
 
 describe("under way", () => {
-  test("it waits", () => {
+  test("a prediction under way waits", () => {
     expect(told(timeline(momentsOf([[0, pending]]), row("pending", 0)))).toEqual([
       "created past 0 -",
       "queued current 0 -",
@@ -75,7 +75,7 @@ describe("under way", () => {
     ]);
   });
 
-  test("its container is pulled, and started", () => {
+  test("a prediction under way has its container pulled and started", () => {
     const frames: Frames = [
       [0, pending],
       [2, started(), setup("pulling")],
@@ -97,7 +97,7 @@ describe("under way", () => {
     ]);
   });
 
-  test("it runs, and has said something", () => {
+  test("a prediction under way runs and has output", () => {
     const frames: Frames = [
       [0, pending],
       [1, started(), setup("starting")],
@@ -121,7 +121,7 @@ describe("under way", () => {
     [31, lost(1)],
   ];
 
-  test("its runner was lost: it does not run, the next attempt waits", () => {
+  test("a prediction whose runner was lost does not run, and its next attempt waits", () => {
     const moments = momentsOf(LOST);
     expect(told(timeline(moments, row("started", 31)))).toEqual([
       "created past 0 -",
@@ -134,7 +134,7 @@ describe("under way", () => {
     ]);
   });
 
-  test("of several runners the last one counts, and the time of the others apart", () => {
+  test("the timeline of several runners has the last one, and the time of the others apart", () => {
     const moments = momentsOf([...LOST, [60, started(2), setup("starting")]]);
     const steps = timeline(moments, row("started", 60));
     expect(told(steps).slice(0, 4)).toEqual([
@@ -146,7 +146,7 @@ describe("under way", () => {
     expect(steps[3]?.phases).toEqual([{ phase: "starting", at: T + 60_000, seconds: null }]);
   });
 
-  test("what was handed back says so", () => {
+  test("the timeline of a prediction that was handed back says so", () => {
     const back: LogEvent = {
       event: "status",
       data: { status: "started", returned: 1 },
@@ -162,7 +162,7 @@ describe("under way", () => {
 });
 
 describe("ended", () => {
-  test("with all its steps, as they were told under way", () => {
+  test("an ended prediction has all the steps that it had under way", () => {
     const frames: Frames = [
       [0, pending],
       [1, started(), setup("starting")],
@@ -184,7 +184,7 @@ describe("ended", () => {
     expect(known.filter((step) => !steps.includes(step))).toEqual([]);
   });
 
-  test("what came at once was not known under way, and is told by what its runner has measured", () => {
+  test("steps that arrive in one frame are timed by the measures of the runner", () => {
     const frames: Frames = [
       [0, pending],
       [1, started(), setup("ready"), output],
@@ -209,7 +209,7 @@ describe("ended", () => {
     ]);
   });
 
-  test("with the time of a lost attempt apart", () => {
+  test("an ended prediction has the time of a lost attempt apart", () => {
     const frames: Frames = [
       [0, pending],
       [1, started(1), setup("starting")],
@@ -229,7 +229,7 @@ describe("ended", () => {
     ]);
   });
 
-  test("a short run is told by what its runner has measured: all of it came at once", () => {
+  test("a short run is timed by the measures of its runner, because all of it came at once", () => {
     const frames: Frames = [
       [0, pending],
       [1, started(), setup("ready"), output, ...end("succeeded")],
@@ -244,7 +244,7 @@ describe("ended", () => {
     ]);
   });
 
-  test("cancelled before a runner had it", () => {
+  test("a prediction that was cancelled before a runner had it has an end", () => {
     const frames: Frames = [
       [0, pending],
       [5, ...end("canceled")],
@@ -256,7 +256,7 @@ describe("ended", () => {
     ]);
   });
 
-  test("failed in its setup", () => {
+  test("a prediction that failed in its setup has an end", () => {
     const frames: Frames = [
       [0, pending],
       [1, started(), setup("pulling")],
@@ -272,7 +272,7 @@ describe("ended", () => {
     expect(steps[2]?.phases).toEqual([{ phase: "pulling", at: T + 1_000, seconds: 3 }]);
   });
 
-  test("when its log is gone its row tells what it can", () => {
+  test("a prediction whose log is gone has the steps of its row", () => {
     expect(told(timeline(NO_MOMENTS, row("succeeded", 9, 2, 6)))).toEqual([
       "created past 0 -",
       "queued past 0 1",
@@ -300,7 +300,7 @@ describe("whatever the clocks say", () => {
   const measured = fc.option(fc.double({ min: 0, max: 60, noNaN: true }), { nil: undefined });
   const status = fc.constantFrom<TaskStatus>("pending", "started", "succeeded", "failed");
 
-  test("nothing takes less than no time, nor was before it was created, and one order holds", () => {
+  test("no step takes less than no time or is before the creation, and the order stays", () => {
     const frames = fc.array(fc.tuple(seconds, event), { maxLength: 12 });
     fc.assert(
       fc.property(frames, status, measured, measured, (all, is, setupTime, runTime) => {

@@ -1,4 +1,4 @@
-/** What a hostile runner writes between the values of a frame. */
+/** Frames of a hostile runner with text between their values. */
 import { expect, test } from "vitest";
 import { parseFrame } from "../../../src/objects/prediction/up-frames.ts";
 
@@ -20,7 +20,7 @@ test.each([
       `,"finish":${finish},"\\u0065vents":[{"event":"output","data":"y"}]`,
     ),
   ],
-])("%s reaches no reader", (_, text) => {
+])("a frame with %s reaches no reader", (_, text) => {
   expect(parseFrame(text)).toMatchObject({
     events: [{ event: "output", data: "y" }],
     texts: ['"y"'],

@@ -8,7 +8,7 @@ describe("the next piece", () => {
     [10, PART_BYTES, { take: PART_BYTES - 10, fills: true }],
     [10, 5, { take: 5, fills: false }],
     [10, PART_BYTES - 10, { take: PART_BYTES - 10, fills: true }],
-  ])("after %d bytes, with %d to come", (rest, left, piece) => {
+  ])("the next piece after %d bytes, with %d to come, is %j", (rest, left, piece) => {
     expect(nextPiece(rest, left)).toEqual(piece);
   });
 });
@@ -22,6 +22,6 @@ test.each([
   ["-5", undefined],
   ["0-", undefined],
   ["", undefined],
-])("Content-Range %s", (text, range) => {
+])("Content-Range %s is read", (text, range) => {
   expect(parseContentRange(text)).toEqual(range);
 });

@@ -1,4 +1,4 @@
-/** What a grant opens, until when, and that nobody else can write one. */
+/** Grants of the registry: what they open, until when, and that only the deployment can sign them. */
 import { describe, expect, test } from "vitest";
 import {
   type Grant,
@@ -23,26 +23,26 @@ async function signedWith(secret: string): Promise<string> {
 }
 
 describe("a grant", () => {
-  test("says what was signed", async () => {
+  test("a verified grant has the content that was signed", async () => {
     expect(await verifyGrant([NEW], await signedWith(NEW), NOW)).toEqual(GRANT);
   });
 
-  test("ends", async () => {
+  test("a grant ends", async () => {
     const text = await signedWith(NEW);
     expect(await verifyGrant([NEW], text, NOW + 999)).toEqual(GRANT);
     expect(await verifyGrant([NEW], text, NOW + 1_000)).toBeUndefined();
   });
 
-  test("outlives a pull of 100 GB at 5 MB/s, however short the setup may be", () => {
+  test("a grant outlives a pull of 100 GB at 5 MB/s, however short the setup limit is", () => {
     expect(grantEnd(NOW, 60) - NOW).toBeGreaterThan((100_000 / 5) * 1_000);
   });
 
-  test("stays valid while the secret is replaced", async () => {
+  test("a grant stays valid while the secret is replaced", async () => {
     expect(await verifyGrant([NEW, OLD], await signedWith(OLD), NOW)).toEqual(GRANT);
     expect(await verifyGrant([NEW], await signedWith(OLD), NOW)).toBeUndefined();
   });
 
-  test("is worth nothing once any part of it is altered", async () => {
+  test("a grant with any character altered is invalid", async () => {
     const text = await signedWith(NEW);
     // The last character has two bits that base64url does not use.
     for (let at = 0; at < text.length - 1; at++) {
@@ -51,20 +51,20 @@ describe("a grant", () => {
     }
   });
 
-  test("is not what only looks like one", async () => {
+  test("a text that only looks like a grant is invalid", async () => {
     const text = await signedWith(NEW);
     for (const other of ["", ".", text.slice(1), `${text}A`, `${text}\n`, `aus_${text}`])
       expect(await verifyGrant([NEW], other, NOW)).toBeUndefined();
   });
 
-  test("is not given by a deployment without a secret", async () => {
+  test("a grant is neither signed nor verified by a deployment without a secret", async () => {
     expect(await signGrant([], GRANT)).toBeUndefined();
     expect(await verifyGrant([], await signedWith(NEW), NOW)).toBeUndefined();
   });
 });
 
 describe("a repository of the deployment", () => {
-  test("names its model", () => {
+  test("a repository of the deployment names its model", () => {
     expect(modelOfRepository(ownRepository(GRANT.model_id))).toBe(GRANT.model_id);
   });
 
@@ -74,7 +74,7 @@ describe("a repository of the deployment", () => {
     "auspex/models/story",
     `registry.test/auspex/models/${GRANT.model_id}`,
     `auspex/models/${GRANT.model_id}/x`,
-  ])("is not %s", (repository) => {
+  ])("a repository of the deployment is not named %s", (repository) => {
     expect(modelOfRepository(repository)).toBeUndefined();
   });
 });

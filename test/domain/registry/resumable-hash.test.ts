@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ResumableHash } from "../../../src/domain/registry/resumable-hash.ts";
 import { hex } from "../../../src/lib/hex.ts";
 
-test("put away between any two pieces, it is that of all bytes", async () => {
+test("a hash that is put away between any two pieces equals that of all bytes", async () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(pieces, async (pieces) => {
@@ -21,12 +21,12 @@ test("put away between any two pieces, it is that of all bytes", async () => {
   );
 });
 
-test("its count of bytes goes beyond 4 GiB", () => {
+test("a resumable hash counts bytes beyond 4 GiB", () => {
   const block = new Uint8Array(64);
   const words = new ResumableHash();
   words.update(block);
   const state = words.state();
-  // As if 78 GiB had come before: only the count differs, and so does the digest.
+  // A state after 78 GiB more differs only in its count, and so does its digest.
   const far = `${state.slice(0, 64)}${(78 * 1024 ** 3).toString(16).padStart(14, "0")}`;
   expect(new ResumableHash(far).state()).toBe(far);
   expect(new ResumableHash(far).digest()).not.toBe(words.digest());

@@ -1,4 +1,4 @@
-/** What an operator is told of a fleet without looking for it. */
+/** Alerts about the fleet that an operator sees. */
 import { expect, test } from "vitest";
 import { fleetAlerts } from "../../../src/domain/runners/alerts.ts";
 import type { QueueState, RunnerState } from "../../../src/protocol/fleet.ts";
@@ -50,7 +50,7 @@ const alerts = (runners: RunnerState[], queues: QueueState[], complete = true) =
 
 const of = (changes: Partial<RunnerState>) => alerts([runner(changes)], [queue()]);
 
-test("a fleet that is well says nothing", () => {
+test("a healthy fleet has no alerts", () => {
   expect(of({})).toEqual([]);
   expect(of({ state: "stopped", connected: false })).toEqual([]);
   expect(of({ state: "draining", connected: false })).toEqual([]);
@@ -87,21 +87,21 @@ test("a runner whose token was revoked is not missed", () => {
   expect(of({ state: "offline", revoked: true, running: ["a"] })).toEqual([]);
 });
 
-test("of more runners than are looked at, it is not said that there is none", () => {
+test("a class without runners causes no alert when not all runners were looked at", () => {
   const alone = queue({ hardware: "h100", waiting: 1 });
   expect(alerts([runner()], [alone], false)).toMatchObject([
     { level: "warning", text: expect.stringMatching(/^There are more runners than/) },
   ]);
 });
 
-test("GPUs that are lost, and runners that are set aside", () => {
+test("lost GPUs and runners that are set aside cause alerts", () => {
   expect(of({ lost_gpus: 1, set_aside_until: ago(-60) })).toMatchObject([
     { level: "bad", text: expect.stringMatching(/^Has lost 1 of its 2 GPUs: .* on it\./) },
     { level: "warning", text: expect.stringMatching(/^Set aside/) },
   ]);
 });
 
-test("a runner whose machine fails to start containers, set aside or not", () => {
+test("a runner whose machine fails to start containers causes an alert, set aside or not", () => {
   const reason = "the disk of the runner's machine is full";
   const failed_starts = { times: 3, reason, at: ago(5) };
   const broken = { failed_starts, set_aside_until: ago(-60), set_aside_reason: reason };
@@ -122,7 +122,7 @@ test("a runner whose machine fails to start containers, set aside or not", () =>
   expect(of({ failed_starts: { ...failed_starts, times: 2 } })).toEqual([]);
 });
 
-test("a class that nobody serves, and one whose predictions wait too long", () => {
+test("a class without runners causes an alert, and so does one whose predictions wait too long", () => {
   const reasons: QueueState["reasons"] = [
     { code: "busy", waiting: 3, accounts: 1, runners: [], message: "All 4 GPUs are busy." },
   ];
@@ -139,7 +139,7 @@ test("a class that nobody serves, and one whose predictions wait too long", () =
   expect(alerts([runner()], [short])).toEqual([]);
 });
 
-test("of many that are out of date the first are named", () => {
+test("an alert about many outdated runners names the first ones", () => {
   const runners = ["a", "b", "c", "d", "e", "f", "g"].map((name) =>
     runner({ name, outdated: true }),
   );
@@ -148,7 +148,7 @@ test("of many that are out of date the first are named", () => {
   ]);
 });
 
-test("that predictions wait for runners that take no work is the worst at once", () => {
+test("predictions that wait for runners that take no work are the worst alert at once", () => {
   const waits = queue({ waiting: 2, oldest_wait_ms: 1_000 });
   for (const changes of [{ state: "offline" }, { draining: true }, { state: "stopped" }] as const)
     expect(alerts([runner(changes)], [waits])[0]).toMatchObject({

@@ -13,7 +13,7 @@ test.each([
   ["ghcr.io", 8443, true],
   ["ghcr.io", 443, false],
   ["", 443, false],
-])("a list has %s:%i: %s", (host, port, listed) => {
+])("an egress list has the entry for %s:%i: %s", (host, port, listed) => {
   expect(listsHost(["huggingface.co", "*.hf.co", "ghcr.io:8443"], host, port)).toBe(listed);
 });
 
@@ -33,6 +33,6 @@ test.each([
   [["hf.co:0"], false],
   [["-a.co"], false],
   [Array.from({ length: 51 }, (_, n) => `h${n}.co`), false],
-])("%j may be said: %s", (said, valid) => {
+])("the egress entry %j is valid: %s", (said, valid) => {
   expect(egress.safeParse(said).success).toBe(valid);
 });

@@ -4,21 +4,21 @@ import { RUNNER_EVENT_KINDS } from "../../../src/protocol/runner-log.ts";
 
 const event = (at: number, detail = ""): RunnerEvent => ({ at, kind: "started", detail });
 
-test("events stay in the order of their times, whenever they are told", () => {
+test("runner events stay in the order of their times, whenever they arrive", () => {
   const all = withEvents([event(1), event(5)], [event(7), event(3)]);
   expect(all.map(({ at }) => at)).toEqual([1, 3, 5, 7]);
 });
 
-test("one that is told twice stays one", () => {
+test("a runner event that arrives twice is kept once", () => {
   expect(withEvents([event(1)], [event(1), event(1, "other"), event(1, "other")])).toHaveLength(2);
 });
 
-test("each kind is kept, with who did it", () => {
+test("each kind of runner event is kept, with its actor", () => {
   const all = RUNNER_EVENT_KINDS.map((kind, at) => ({ at, kind, detail: "", by: "somebody" }));
   expect(withEvents([], all)).toEqual(all);
 });
 
-test("those of each kind push only each other out, and each is no more than a line", () => {
+test("a runner event only replaces older ones of its kind, and takes at most one line", () => {
   const drained: RunnerEvent = { at: -1, kind: "drained", detail: "" };
   const many = Array.from({ length: 100 }, (_, at) => event(at, "x".repeat(10_000)));
   const containers = many.map((one) => ({ ...one, kind: "container_started" as const }));

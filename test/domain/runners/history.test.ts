@@ -9,7 +9,7 @@ import {
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** A full hour. */
+/** The time of a full hour. */
 const START = 480_000 * HOUR;
 
 const sample = (used: number, running = 0, memory_used_gb = 1): Sample => ({
@@ -17,7 +17,7 @@ const sample = (used: number, running = 0, memory_used_gb = 1): Sample => ({
   gpus: [{ used, memory_used_gb }],
 });
 
-/** What is known after these reports, by minutes since the start. */
+/** Returns the hours that result from these reports, given by minutes since the start. */
 function reported(...reports: [minute: number, sample: Sample][]) {
   let open: HistoryHour | null = null;
   const hours: HistoryHour[] = [];
@@ -32,7 +32,7 @@ function reported(...reports: [minute: number, sample: Sample][]) {
 const dayAt = (minute: number, hours: HistoryHour[]) => dayOf(hours, START + minute * MINUTE);
 
 describe("five minutes", () => {
-  test("have the mean use, and the most predictions and memory", () => {
+  test("a step of five minutes has the mean use, and the most predictions and memory", () => {
     const hours = reported(
       [0, sample(0.2, 3, 10)],
       [1, sample(0.4, 1, 12.34)],
@@ -45,13 +45,13 @@ describe("five minutes", () => {
     });
   });
 
-  test("begin anew where the machine has other GPUs", () => {
+  test("a step of five minutes restarts when the machine has other GPUs", () => {
     const two = { used: 1, memory_used_gb: 2 };
     const hours = reported([0, sample(0.2, 3)], [1, { running: 1, gpus: [two, two] }]);
     expect(dayAt(1, hours).at(-1)).toEqual({ reports: 1, running: 3, gpus: [two, two] });
   });
 
-  test("take nothing that cannot be", () => {
+  test("a step of five minutes ignores impossible values", () => {
     const hours = reported([0, { running: 1, gpus: [{ used: 1e300, memory_used_gb: 1e300 }] }]);
     expect(dayAt(0, hours).at(-1)?.gpus).toEqual([{ used: 1, memory_used_gb: 1_000_000 }]);
     const none = reported([0, { running: 1, gpus: [{ used: -1.7e308, memory_used_gb: 0 }] }]);
@@ -60,14 +60,14 @@ describe("five minutes", () => {
 });
 
 describe("a day", () => {
-  test("ends with the five minutes that go on, and has gaps where nothing was reported", () => {
+  test("a day ends with the current five minutes, and has gaps where nothing was reported", () => {
     const hours = reported([0, sample(0.1)], [5, sample(0.2)], [17, sample(0.3)]);
     const uses = dayAt(22, hours).map((step) => step?.gpus[0]?.used ?? null);
     expect(uses).toHaveLength(DAY_STEPS);
     expect(uses.slice(-6)).toEqual([null, 0.1, 0.2, null, 0.3, null]);
   });
 
-  test("goes over many hours, and forgets what is older", () => {
+  test("a day spans many hours, and forgets older ones", () => {
     const hours = reported(
       [0, sample(0.1)],
       [59, sample(0.2)],
@@ -81,13 +81,13 @@ describe("a day", () => {
     expect(known(72 * 60)).toEqual([]);
   });
 
-  test("has no other day's steps, where nothing was reported for long", () => {
+  test("a day after a long gap has no steps of another day", () => {
     const hours = reported([0, sample(0.1)], [25 * 60, sample(0.2)]);
     expect(hours.map(({ hour }) => hour - START / HOUR)).toEqual([0, 25]);
     expect(dayAt(25 * 60, hours).filter(Boolean)).toHaveLength(1);
   });
 
-  test("goes on where a clock was set back", () => {
+  test("a day continues after a clock was set back", () => {
     const hours = reported([60, sample(0.1)], [59, sample(0.2)], [60, sample(0.3)]);
     expect(dayAt(60, hours).filter(Boolean).length).toBeGreaterThan(0);
   });

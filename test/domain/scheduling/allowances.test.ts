@@ -1,4 +1,4 @@
-/** How much runners are handed before they have reported. */
+/** The number of jobs that runners are handed before they have reported. */
 import { expect, test } from "vitest";
 import { RunnerStanding } from "../../../src/domain/scheduling/runner-standing.ts";
 import { NOW } from "../predictions/samples.ts";
@@ -7,7 +7,10 @@ const held = (runnerId: string, token = "t") => ({ runnerId, token });
 
 let receipts = 0;
 
-/** Takes all that it may, up to so many. @returns their receipts */
+/**
+ * Takes all jobs that the runner may have, up to its slots.
+ * @returns their receipts
+ */
 function fill(standing: RunnerStanding, holder: ReturnType<typeof held>, slots: number): string[] {
   const taken: string[] = [];
   while (taken.length < slots && standing.allowance(holder, NOW) > 0) {
@@ -41,7 +44,7 @@ test("a runner that hoards gets four jobs, and one at a time from then on", () =
   expect(fill(standing, held("r"), 1_000)).toHaveLength(1);
 });
 
-test("a runner that reports just enough to look alive loses what it has earned when it is silent", () => {
+test("a runner that reports just enough to look alive loses its allowance when it is silent", () => {
   const standing = new RunnerStanding(5);
   const [one = "", ...rest] = fill(standing, held("r"), 1_000);
   standing.recordConnected("r", [one]);
@@ -50,7 +53,7 @@ test("a runner that reports just enough to look alive loses what it has earned w
   expect(standing.allowance(held("r"), NOW)).toBe(0);
 });
 
-test("new names of one token get eight jobs together, four after they were silent, and no other token less", () => {
+test("new runners of one token get eight jobs together, four after a silence, and other tokens get no less", () => {
   const standing = new RunnerStanding(5);
   const names = Array.from({ length: 40 }, (_, n) => `name ${n}`);
   const first = names.flatMap((name) => fill(standing, held(name), 1_000));

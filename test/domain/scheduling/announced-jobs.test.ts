@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { AnnouncedJobs } from "../../../src/domain/scheduling/announced-jobs.ts";
 
-test("counts those of an account until they arrive, each once", () => {
+test("an account's announced jobs are counted once each until they arrive", () => {
   const jobs = new AnnouncedJobs();
   jobs.announce("a", "ada", 0);
   jobs.announce("a", "ada", 1);
@@ -13,7 +13,7 @@ test("counts those of an account until they arrive, each once", () => {
   expect(jobs.count("ada", 2)).toBe(1);
 });
 
-test("what has not arrived within a minute is lost", () => {
+test("an announced job that has not arrived within a minute counts no longer", () => {
   const jobs = new AnnouncedJobs();
   jobs.announce("a", "ada", 0);
   jobs.announce("b", "ada", 30_000);

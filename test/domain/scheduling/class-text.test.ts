@@ -1,4 +1,4 @@
-/** Why the predictions of a class wait, in words. */
+/** The reasons why predictions of a class wait, in words. */
 import { expect, test } from "vitest";
 import { classReasonText } from "../../../src/domain/scheduling/class-text.ts";
 import type { ClassReason } from "../../../src/domain/scheduling/decide/explain-class.ts";
@@ -36,7 +36,7 @@ test.each<[string, Partial<typeof BOXES>]>([
     "no runner has a slot and 4 GPUs free, with 6 of 8 GPUs busy",
     { gpus: 4, box_gpus: 8, used_gpus: 6 },
   ],
-])("%s", (why, boxes) => {
+])("the text about boxes is right: %s", (why, boxes) => {
   expect(text({}, boxes)).toBe(`3 predictions wait: ${why}. Another runner would help.`);
 });
 
@@ -70,17 +70,17 @@ test.each<[Partial<ClassReason>, string]>([
     { why: "declined", boxes: ["b3", "b4"] },
     "3 predictions wait: declined by box-3, box-4 as they are now. Look at their logs; another runner would help.",
   ],
-])("%j", (reason, expected) => {
+])("the class reason %j has its text", (reason, expected) => {
   expect(text(reason)).toBe(expected);
 });
 
-test("a runner has free GPUs, and is kept for others", () => {
+test("the reason text says when a runner with free GPUs is kept for others", () => {
   expect(text({ jobs: 1, boxes: ["b3"] }, { used_gpus: 2 })).toBe(
     "1 prediction waits: box-3 is kept for other predictions, with 2 of 4 GPUs busy. Another runner would help.",
   );
 });
 
-test("a container has room, and its runner no slot", () => {
+test("the reason text says when a container has room and its runner no slot", () => {
   expect(text({}, { lacks_slots: true })).toBe(
     "3 predictions wait: all 4 GPUs are busy. There is a container with room on a runner without a free slot: more slots (--slots) or another runner would help.",
   );

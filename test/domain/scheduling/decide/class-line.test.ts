@@ -23,19 +23,19 @@ function orderOf(line: Line, now = NOW, standing = inTurn): string[] {
   return [...(found?.order(now, standing) ?? [])].map((job) => job.ask.id);
 }
 
-test("accounts have turns, within one it is first in first out", () => {
+test("accounts take turns, and jobs within one account are first in, first out", () => {
   const line = lineOf(["a1"], ["a2"], ["a3"], ["b1"], ["b2"], ["c1"]);
   expect(orderOf(line)).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
 });
 
-test("whoever had a turn comes last", () => {
+test("an account that had a turn comes last", () => {
   const line = lineOf(["a1"], ["a2"], ["b1"], ["b2"]);
   const gone = line.remove("a1");
   if (gone) line.passTurn(gone.ask);
   expect(orderOf(line)).toEqual(["b1", "a2", "b2"]);
 });
 
-test("a higher priority comes first, whoever asks", () => {
+test("a job with a higher priority comes first, whichever account asks", () => {
   const line = lineOf(
     ["a1", { priority: "low" }],
     ["a2"],
@@ -45,7 +45,7 @@ test("a higher priority comes first, whoever asks", () => {
   expect(orderOf(line)).toEqual(["b1", "a2", "a1", "b2"]);
 });
 
-test("low counts as normal after ten minutes, in its place among its account's jobs", () => {
+test("a low priority counts as normal after ten minutes, at its place among its account's jobs", () => {
   const early = { priority: "low", at: NOW - RISE_MS } as const;
   const line = lineOf(["a0"], ["a1", early], ["a2"], ["a3", { priority: "low" }], ["b1"]);
   expect(orderOf(line, NOW - 1)).toEqual(["a0", "b1", "a2", "a1", "a3"]);
@@ -53,7 +53,7 @@ test("low counts as normal after ten minutes, in its place among its account's j
   expect(levelOf(ask("x", early), NOW)).toBe("normal");
 });
 
-test("accounts that stand behind come last within their priority, others are left out", () => {
+test("accounts that stand behind come last within their priority, and others are left out", () => {
   const line = lineOf(["a1"], ["a2", { priority: "low" }], ["b1"], ["c1", { priority: "low" }]);
   const behind: Standing = (account) => (account === "a" ? "behind" : "in turn");
   expect(orderOf(line, NOW, behind)).toEqual(["b1", "a1", "c1", "a2"]);
@@ -61,7 +61,7 @@ test("accounts that stand behind come last within their priority, others are lef
   expect(orderOf(line, NOW, out)).toEqual(["a1", "a2", "c1"]);
 });
 
-test("whatever comes and goes, each job that is left has one place, and none overtakes its own", () => {
+test("each remaining job has one place and never overtakes its account's jobs, whatever comes and goes", () => {
   const step = fc.record({
     what: fc.constantFrom("add", "remove", "return"),
     account: fc.constantFrom("a", "b", "c"),

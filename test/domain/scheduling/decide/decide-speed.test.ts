@@ -3,7 +3,7 @@ import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { LARGE_POOLS, largePool, NOW } from "../../../simulate/large-pool.ts";
 
 test.each(Object.entries(LARGE_POOLS))(
-  "among 20,000 containers a decision that %s takes no milliseconds",
+  "a decision among 20,000 containers that %s takes less than 2 ms",
   (_name, pool) => {
     const state = largePool(pool);
     const taken = Array.from({ length: 20 }, () => {
@@ -13,7 +13,7 @@ test.each(Object.entries(LARGE_POOLS))(
       state.apply(decision, NOW);
       return took;
     });
-    // 0.2 ms are measured by `npm run simulate`; a machine may be ten times slower.
+    // `npm run simulate` measures 0.2 ms; a machine may be ten times slower.
     expect(Math.min(...taken)).toBeLessThan(2);
   },
 );

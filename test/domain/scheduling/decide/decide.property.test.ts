@@ -1,4 +1,4 @@
-/** Whatever comes, and however late boxes tell of it, no box is handed more than it has room for. */
+/** Limits of boxes under any asks and late reports: no box is handed more than it has room for. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
@@ -9,7 +9,7 @@ import { ask, box, NOW } from "./samples.ts";
 
 const GPUS: Record<string, number> = { cpu: 0, l40s: 1, "l40s-x2": 2 };
 
-/** What a box really has. */
+/** The true state of a box. */
 class TrueBox {
   readonly gpus = 3;
   readonly slots = 5;
@@ -42,7 +42,7 @@ class TrueBox {
     expect(all.reduce((sum, { users }) => sum + users, 0)).toBeLessThanOrEqual(this.slots);
   }
 
-  /** The first container that starts is ready, or the first run ends. */
+  /** Advances until the first starting container is ready or the first run ends. */
   advance(now: number): void {
     for (const one of this.containers.values()) {
       if (one.users === 0) continue;
@@ -78,7 +78,7 @@ const step = fc.record({
   ms: fc.integer({ min: 0, max: 90_000 }),
 });
 
-test("no box is handed more than it has room for, and in the end every job has run once", () => {
+test("no box is handed more than it has room for, and every job has run once in the end", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
       const state = new PoolState();

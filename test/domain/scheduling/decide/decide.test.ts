@@ -3,20 +3,20 @@ import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 
-test("without a box there is nothing to do", () => {
+test("a pool without a box decides nothing", () => {
   const state = poolOf([]);
   state.ask(ask("a"));
   expect(decide(state, NOW)).toMatchObject({ do: "nothing", until: null });
 });
 
-test("deciding changes nothing", () => {
+test("deciding does not change the state of the pool", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   expect(decide(state, NOW)).toEqual(decide(state, NOW));
   expect(state.waiting).toBe(1);
 });
 
-test("a container that is up comes before room", () => {
+test("a container that is up is chosen before free room", () => {
   const state = poolOf([box("one"), box("two", { containers: [container("c")] })]);
   state.ask(ask("a"));
   expect(decide(state, NOW)).toMatchObject({ do: "join", job: "a", box: "two", container: "c" });
@@ -32,14 +32,14 @@ test("a warm job comes before one that needs a start, whatever their order", () 
   ]);
 });
 
-test("among boxes with room, one that has the image comes first", () => {
+test("a box that has the image is chosen first among boxes with room", () => {
   const { image } = ask("a");
   const state = poolOf([box("one"), box("two", { images: new Set([image]) })]);
   state.ask(ask("a"));
   expect(decide(state, NOW)).toMatchObject({ do: "start", box: "two", stop: [] });
 });
 
-test("among equals the box with the fewest free GPUs, so that room stays together", () => {
+test("the box with the fewest free GPUs is chosen among equals, so that room stays together", () => {
   const state = poolOf([box("one"), box("two", { containers: [busy("c", "other")] })]);
   state.ask(ask("a"));
   expect(decide(state, NOW)).toMatchObject({ do: "start", box: "two" });
@@ -52,7 +52,7 @@ test("a full box makes room with an idle container, not with a busy one", () => 
   expect(decide(state, NOW)).toMatchObject({ do: "start", job: "a", box: "one", stop: ["d"] });
 });
 
-test("no more is stopped than the job needs", () => {
+test("no more containers are stopped than the job needs", () => {
   const containers = [
     container("c", { key: "x" }),
     container("d", { key: "y" }),
@@ -69,7 +69,7 @@ test("no more is stopped than the job needs", () => {
   expect(decide(state, NOW)).toMatchObject({ do: "start", stop: ["e"] });
 });
 
-test("a box serves its classes only", () => {
+test("a box gets jobs of its classes only", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a", { hardware: "a100" }));
   expect(decide(state, NOW)).toMatchObject({ do: "nothing" });
@@ -82,7 +82,7 @@ test("a box that takes no jobs gets none", () => {
   expect(decide(state, NOW)).toMatchObject({ do: "nothing" });
 });
 
-test("a class without GPUs takes none, but a place for a container and for a run", () => {
+test("a job of a class without GPUs takes no GPU, but a place for a container and for a run", () => {
   const cpu = { hardware: "cpu", gpus: 0 };
   const state = poolOf([box("one", { gpus: 0, classes: ["cpu"], containers_max: 2, slots: 9 })]);
   for (const id of ["a", "b", "c"]) state.ask(ask(id, { ...cpu, key: id, account: id }));
@@ -95,7 +95,7 @@ test("a box gets as many jobs as it has slots", () => {
   expect(handOut(state, NOW).handouts.map((one) => one.ask.id)).toEqual(["a", "b"]);
 });
 
-test("accounts have turns", () => {
+test("accounts take turns", () => {
   const state = poolOf([box("one", { containers: [container("c", { room: 4 })] })], {
     account_share: 1,
   });
@@ -104,7 +104,7 @@ test("accounts have turns", () => {
   expect(handOut(state, NOW).handouts.map((one) => one.ask.id)).toEqual(["a1", "b1", "a2", "a3"]);
 });
 
-test("a box that declined a job is offered it again only when it tells something else", () => {
+test("a box that declined a job is offered it again only when its report changes", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   const [first] = handOut(state, NOW).handouts;

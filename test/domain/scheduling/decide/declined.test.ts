@@ -1,18 +1,24 @@
-/** Jobs that a box has no place for: not offered there again before it changes, then ever more rarely. */
+/**
+ * Jobs that a box declined: the pool offers them there again only once the box has changed, and ever more
+ * rarely.
+ */
 import { expect, test } from "vitest";
 import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import { ask, box, busy, NOW, poolOf } from "./samples.ts";
 
-/** Hands out the only job that waits. @returns to which box, and the number */
+/**
+ * Hands out the only job that waits.
+ * @returns its box and its hand-out number
+ */
 function handedOut(state: PoolState, now = NOW): { box: string; number: number } | undefined {
   const { handouts } = handOut(state, now);
   expect(handouts.length).toBeLessThan(2);
   return handouts[0];
 }
 
-/** The box tells that it has no place for the last one, and waits again. */
+/** Makes the box decline its last job and wait again. */
 function decline(
   state: PoolState,
   name: string,
@@ -25,11 +31,11 @@ function decline(
 
 const other = { containers: [busy("c", "other")] };
 
-test("a job is offered elsewhere, and again where it was declined once that box has changed", () => {
+test("a declined job is offered elsewhere, and to the box that declined it once that box has changed", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   decline(state, "one");
-  // Its attempt is not closed yet.
+  // The attempt of job `a` is not closed yet.
   expect(state.has("a")).toBe(false);
   expect(decide(state, NOW).do).toBe("nothing");
   state.ask(ask("a"));
@@ -47,7 +53,7 @@ test("a box that has changed since it declined is asked again, however late the 
   expect(decide(state, NOW)).toMatchObject({ do: "start", job: "a" });
 });
 
-test("what one box has declined is still known when another one declines", () => {
+test("a decline of one box is still known when another box declines", () => {
   const state = poolOf([box("one"), box("two")]);
   state.ask(ask("a"));
   decline(state, "one");
@@ -70,7 +76,7 @@ test("a job that was declined keeps its place, and counts once", () => {
   expect(decide(state, NOW)).toMatchObject({ do: "start", job: "a" });
 });
 
-test("one that is over when its attempt is closed is forgotten", () => {
+test("a declined job that is over when its attempt is closed is forgotten", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   decline(state, "one");
@@ -79,7 +85,7 @@ test("one that is over when its attempt is closed is forgotten", () => {
   expect(decide(state, NOW)).toMatchObject({ do: "start", job: "a" });
 });
 
-test("a box that declines it again and again is asked ever more rarely, whatever it tells", () => {
+test("a box that declines a job again and again is asked ever more rarely, whatever it reports", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   const asked: number[] = [];

@@ -1,15 +1,15 @@
-/** Why the jobs of a class wait. */
+/** The reasons why jobs of a class wait. */
 import { expect, test } from "vitest";
 import { explain } from "../../../../src/domain/scheduling/decide/explain.ts";
 import { explainClass } from "../../../../src/domain/scheduling/decide/explain-class.ts";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 
-test("nobody waits", () => {
+test("a class without waiting jobs has no reasons", () => {
   expect(explainClass(poolOf([box("one")]), "l40s", NOW)).toBeUndefined();
 });
 
-test("some wait for their turn, an account has its share", () => {
+test("jobs wait for their turn, and an account has its share", () => {
   const state = poolOf([box("one", { gpus: 4 })]);
   for (const id of ["a1", "a2", "a3"]) state.ask(ask(id, { key: id }));
   for (const id of ["b1", "b2"]) state.ask(ask(id, { account: "bob", key: id }));
@@ -32,7 +32,7 @@ test("some wait for their turn, an account has its share", () => {
   });
 });
 
-test("of many accounts those are named that wait most, with the reason of their oldest job", () => {
+test("the reasons name the accounts that wait most, with the reason of their oldest job", () => {
   const state = poolOf([]);
   for (let n = 1; n <= 12; n++)
     for (let job = 0; job < n; job++)
@@ -48,7 +48,7 @@ test("of many accounts those are named that wait most, with the reason of their 
   expect(by_account.at(-1)).toMatchObject({ account: "account 3", jobs: 3 });
 });
 
-test("nobody serves it; what serves it is too small", () => {
+test("jobs wait because no box serves the class, or because its boxes are too small", () => {
   const state = poolOf([box("one", { gpus: 2, classes: ["l40s", "l40s-x4"] })]);
   state.ask(ask("a", { hardware: "a100" }));
   state.ask(ask("w", { hardware: "l40s-x4", gpus: 4 }));
@@ -64,7 +64,7 @@ test("nobody serves it; what serves it is too small", () => {
   });
 });
 
-test("one is reserved a box, another is declined by all", () => {
+test("jobs wait because one has a box reserved and another is declined by all boxes", () => {
   const containers = [busy("c", "story"), container("d", { key: "x", users: 1, runs: [NOW] })];
   const state = poolOf([box("one", { gpus: 2, classes: ["l40s-x2"], containers })], {
     reserve_ms: 0,
@@ -79,7 +79,7 @@ test("one is reserved a box, another is declined by all", () => {
   ]);
 });
 
-test("a box is kept for one job, and jobs of another class wait for that", () => {
+test("a box is kept for one job, and jobs of another class wait for it", () => {
   const containers = [busy("c", "story"), busy("d", "story")];
   const state = poolOf([box("one", { gpus: 3, classes: ["l40s", "l40s-x3"], containers })], {
     reserve_ms: 0,
@@ -87,7 +87,7 @@ test("a box is kept for one job, and jobs of another class wait for that", () =>
   });
   state.ask(ask("w", { hardware: "l40s-x3", gpus: 3, key: "wide", account: "w" }));
   handOut(state, NOW);
-  // It would run for longer than the box is kept.
+  // Job `a` would run for longer than the box is kept.
   state.ask(ask("a", { key: "new", account: "bob", run_limit_ms: 86_400_000 }));
   handOut(state, NOW);
   expect(explainClass(state, "l40s", NOW)).toMatchObject({
@@ -96,7 +96,7 @@ test("a box is kept for one job, and jobs of another class wait for that", () =>
   });
 });
 
-test("a container has room for more, and its box no slot", () => {
+test("jobs wait because a container has room for more and its box has no slot", () => {
   const roomy = container("c", { users: 1, room: 32, runs: [NOW] });
   const full = box("one", { gpus: 1, slots: 1, handed: 1, handouts: [1], containers: [roomy] });
   const state = poolOf([full]);

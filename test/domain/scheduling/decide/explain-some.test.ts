@@ -1,4 +1,4 @@
-/** Why the jobs of a model wait, over all classes. */
+/** The reasons why jobs of a model wait, over all classes. */
 import { expect, test } from "vitest";
 import { explainSome } from "../../../../src/domain/scheduling/decide/explain-some.ts";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
@@ -8,7 +8,7 @@ test("jobs that do not wait have no reason", () => {
   expect(explainSome(poolOf([box("one")]), ["unknown"], NOW)).toEqual([]);
 });
 
-test("each class and reason is counted, with its oldest job, and others’ jobs are not", () => {
+test("each class and reason is counted with its oldest job, and others’ jobs are not", () => {
   const state = poolOf([box("one", { gpus: 1 })]);
   for (const [n, id] of ["a", "b", "c", "d"].entries())
     state.ask(ask(id, { key: id, at: NOW - 1_000 + n }));

@@ -5,7 +5,7 @@ import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 
-/** Waits of each kind have taken from half to one and a half of what was expected. */
+/** Adds waits of each kind that took from half to one and a half times the expected time. */
 function learned(state: PoolState): PoolState {
   for (const kind of ["start", "container", "place"] as const)
     for (let n = 0; n <= 10; n += 1) {
@@ -21,13 +21,13 @@ const reasonOf = (state: PoolState, id: string, now = NOW) => {
   return explain(state, id, now)?.reason;
 };
 
-test("no box serves the class", () => {
+test("a job waits because no box serves its class", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a", { hardware: "a100" }));
   expect(reasonOf(state, "a")).toEqual({ why: "no-box", hardware: "a100" });
 });
 
-test("all are busy: its place, and how many accounts are before it", () => {
+test("a job waits for busy boxes, with its place and the number of accounts before it", () => {
   const state = poolOf([box("one", { gpus: 1, containers: [busy("c", "x")] })]);
   for (const [id, account] of [
     ["a1", "ada"],
@@ -45,7 +45,7 @@ test("all are busy: its place, and how many accounts are before it", () => {
   });
 });
 
-test("it is held for a container that is busy, or that starts", () => {
+test("a job is held for a container that is busy or starts", () => {
   const state = learned(poolOf([box("one", { containers: [busy("c", "story", NOW - 4_000)] })]));
   state.ask(ask("a"));
   expect(reasonOf(state, "a")).toEqual({
@@ -55,7 +55,7 @@ test("it is held for a container that is busy, or that starts", () => {
     phase: "ready",
     until: NOW + 9_000,
   });
-  // 6 s are expected.
+  // The run of 6 s is expected to end.
   expect(explain(state, "a", NOW)?.range).toEqual({
     p10_ms: 3_600,
     p50_ms: 6_000,
@@ -63,7 +63,7 @@ test("it is held for a container that is busy, or that starts", () => {
   });
 });
 
-test("a container for it starts in the place of another", () => {
+test("a job waits for its container that starts in the place of another", () => {
   const state = learned(
     poolOf([box("one", { gpus: 1, containers: [container("c", { key: "old" })] })]),
   );
@@ -76,14 +76,14 @@ test("a container for it starts in the place of another", () => {
   });
 });
 
-test("its account has its share", () => {
+test("a job waits because its account has its share", () => {
   const state = poolOf([box("one", { gpus: 4 })]);
   state.ask(ask("b", { account: "bob", key: "b" }));
   for (const id of ["a1", "a2", "a3"]) state.ask(ask(id, { key: id }));
   expect(reasonOf(state, "a3")).toEqual({ why: "share", held: 2, most: 2 });
 });
 
-test("a box is kept for it, and the others are told", () => {
+test("a job waits for the box that is kept for it, and other jobs are told so", () => {
   const classes = ["l40s", "l40s-x2"];
   const containers = [busy("c", "story"), busy("d", "story")];
   const state = learned(
@@ -95,7 +95,7 @@ test("a box is kept for it, and the others are told", () => {
   expect(explain(state, "a", NOW)?.reason).toMatchObject({ why: "busy", reserved: ["one"] });
 });
 
-test("every box has declined it", () => {
+test("a job waits because every box has declined it", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   const [handout] = handOut(state, NOW).handouts;
@@ -104,14 +104,14 @@ test("every box has declined it", () => {
   expect(reasonOf(state, "a")).toEqual({ why: "declined", boxes: ["one"] });
 });
 
-test("a job that runs, or is unknown, does not wait", () => {
+test("a job that runs or is unknown has no reason to wait", () => {
   const state = poolOf([box("one", { containers: [container("c")] })]);
   state.ask(ask("a"));
   expect(reasonOf(state, "a")).toBeUndefined();
   expect(explain(state, "unknown", NOW)).toBeUndefined();
 });
 
-test("a job whose container has become ready does not wait any more, and was a measure", () => {
+test("a job whose container has become ready waits no longer, and its wait was measured", () => {
   const state = poolOf([box("one")]);
   for (let n = 0; n < 5; n += 1) {
     state.ask(ask(`${n}`));
@@ -124,13 +124,13 @@ test("a job whose container has become ready does not wait any more, and was a m
     expect(explain(state, `${n}`, at)).toBeUndefined();
     state.report(box("one", { handed }), at);
   }
-  // 30 s had been expected, without any measure.
+  // The expected wait was 30 s, without any measure.
   expect(state.forecasts.range("start", 30_000)).toMatchObject({ p50_ms: 15_000 });
 });
 
-test("of two that start one after the other, the second goes on when the first is ready", () => {
+test("the second of two jobs with starting containers goes on when the first container is ready", () => {
   const state = poolOf([box("one")], { account_share: 1 });
-  // Nobody waits for a container that starts.
+  // `run_ms` is so long that no job waits for a container that starts.
   state.measured("story", { setup_ms: 1_000, run_ms: 60_000 });
   const numbers = ["a", "b"].map((id, n) => {
     const at = NOW + n * 10_000;
@@ -150,7 +150,7 @@ test("of two that start one after the other, the second goes on when the first i
   expect(explain(state, "b", at)).toBeUndefined();
 });
 
-test("with fewer than five measures nothing is said", () => {
+test("a wait with fewer than five measures has no range", () => {
   const forecasts = new Forecasts();
   for (let n = 0; n < 5; n += 1) {
     expect(forecasts.range("place", 1_000)).toBeUndefined();
@@ -161,13 +161,13 @@ test("with fewer than five measures nothing is said", () => {
   expect(forecasts.range("container", 3_000)).toBeUndefined();
 });
 
-test("a class without GPUs has places, too", () => {
+test("a class without GPUs has places in line, too", () => {
   const state = learned(poolOf([box("one", { gpus: 0, classes: ["cpu"], containers_max: 1 })]));
   const cpu = { hardware: "cpu", gpus: 0 };
   state.ask(ask("a", { ...cpu, key: "other" }));
   handOut(state, NOW);
   state.ask(ask("b", { ...cpu, account: "bob" }));
   handOut(state, NOW);
-  // A setup and a run of the other one, and a setup of its own.
+  // Job `b` waits for a setup and a run of the other key, and for its own setup.
   expect(explain(state, "b", NOW)?.range).toMatchObject({ p50_ms: 130_000 });
 });

@@ -15,25 +15,25 @@ function askMany(state: PoolState, account: string, count: number, at = NOW): vo
 const served = (state: PoolState, now = NOW) =>
   handOut(state, now).handouts.map((one) => one.ask.id);
 
-test("alone an account may have all of a class", () => {
+test("an account that asks alone can have all of a class", () => {
   const state = poolOf([box("one", { gpus: 4 })]);
   askMany(state, "a", 9);
   expect(served(state)).toEqual(["a0", "a1", "a2", "a3"]);
 });
 
-test("while others wait, or have asked within five minutes, it has half at most", () => {
+test("an account has at most half while others wait or have asked within five minutes", () => {
   const state = poolOf([box("one", { gpus: 8 })]);
   askMany(state, "b", 1);
   expect(served(state)).toEqual(["b0"]);
   askMany(state, "a", 9);
   const { handouts, until } = handOut(state, NOW);
   expect(handouts.map((one) => one.ask.id)).toEqual(["a0", "a1", "a2", "a3"]);
-  // Whenever that ends it is looked again, though nothing has changed.
+  // `until` is the end of the five minutes: the pool looks again then, though nothing has changed.
   expect(until).toBe(NOW + 5 * MINUTE);
   expect(served(state, NOW + 5 * MINUTE)).toEqual(["a4", "a5", "a6"]);
 });
 
-test("it has one slot at least", () => {
+test("an account has at least one slot", () => {
   const state = poolOf([box("one", { gpus: 1 })]);
   askMany(state, "a", 1);
   askMany(state, "b", 1);
@@ -46,13 +46,13 @@ test("a job in a container that takes four at a time counts a quarter", () => {
   ]);
   for (const account of ["a", "b"])
     for (let n = 0; n < 5; n += 1) state.ask(ask(`${account}${n}`, { account, room: 4 }));
-  // Half of two containers is one, which four jobs fill.
+  // Half of two containers is one container, which four jobs fill.
   expect(served(state).length).toBe(8);
   expect(state.waitingOf("a")).toBe(1);
   expect(state.shares.held("l40s", "a")).toBe(1);
 });
 
-test("the share is a setting", () => {
+test("the account share is a setting", () => {
   const state = poolOf([box("one", { gpus: 4 })], { account_share: 0.75 });
   askMany(state, "a", 9);
   state.ask(ask("b", { account: "b", gpus: 1, hardware: "l40s", key: "b", priority: "low" }));
@@ -63,22 +63,24 @@ test("an account with much of the line comes after the others once it has a cont
   const state = poolOf([box("one", { gpus: 12 })]);
   askMany(state, "a", 6);
   for (const account of ["b", "c"]) askMany(state, account, 2);
-  // Taking turns it would have had the third place after c0, too.
+  // Account a would have had the third place after c0, too, if accounts took turns.
   expect(served(state)).toEqual(["a0", "b0", "c0", "b1", "c1", "a1", "a2", "a3", "a4", "a5"]);
 });
 
-test("a flood has only what the others leave on average and beyond it", () => {
+test("a flooding account gets only what the average use of the others leaves", () => {
   const state = poolOf([box("one", { gpus: 8 })]);
-  // Four GPUs are used by others, for long.
+  // Other accounts use four GPUs for long.
   for (const account of ["b", "c", "d", "e"]) askMany(state, account, 1, NOW - 60 * MINUTE);
   expect(handOut(state, NOW - 60 * MINUTE).handouts.length).toBe(4);
   askMany(state, "a", 40);
   askMany(state, "f", 1);
-  // 8 - 4 - 2 × √4 = 0, and one at least.
+  // The share is 8 - 4 - 2 × √4 = 0, and at least one.
   expect(served(state)).toEqual(["a0", "f0"]);
 });
 
-/** One GPU, whose container serves one key again and again; somebody else waits for it. */
+/**
+ * Returns a pool of one GPU whose container serves one key again and again, while a job of another key waits.
+ */
 function overtaken(times: number, priority: Priority = "normal"): PoolState {
   const state = poolOf([box("one", { gpus: 1, containers: [container("c")] })]);
   state.setTakes("one", false);
@@ -97,17 +99,17 @@ function overtaken(times: number, priority: Priority = "normal"): PoolState {
   return state;
 }
 
-test("whoever was overtaken twenty times is served next", () => {
+test("a job that was overtaken twenty times is served next", () => {
   expect(decide(overtaken(MAX_OVERTAKEN - 1), NOW)).toMatchObject({ do: "join", job: "new" });
   expect(decide(overtaken(MAX_OVERTAKEN), NOW)).toMatchObject({ do: "start", job: "old" });
 });
 
-test("so is whoever waits with a lower priority: a higher one keeps nobody waiting for ever", () => {
+test("a job with a lower priority that was overtaken twenty times is served next, too", () => {
   expect(decide(overtaken(MAX_OVERTAKEN - 1, "high"), NOW)).toMatchObject({ job: "new" });
   expect(decide(overtaken(MAX_OVERTAKEN, "high"), NOW)).toMatchObject({ job: "old" });
 });
 
-test("only the first in turn of each priority is overtaken", () => {
+test("only the first job in turn of each priority counts as overtaken", () => {
   const state = poolOf([box("one", { gpus: 1, containers: [container("c", { room: 9 })] })]);
   const fields = { room: 9, key: "other" };
   state.ask(ask("first", { account: "a", ...fields }));
@@ -128,7 +130,7 @@ test("a job behind 10,000 of an account that has its share is served at once", (
   expect(served(state)).toEqual(["b0"]);
 });
 
-test("classes that share boxes have turns, too", () => {
+test("classes that share boxes take turns", () => {
   const state = poolOf([box("one", { gpus: 3, classes: ["l40s", "l40s-x2"] })], {
     account_share: 1,
   });
@@ -136,20 +138,20 @@ test("classes that share boxes have turns, too", () => {
   for (const id of ["w1", "w2"]) state.ask(ask(id, { key: id, ...wide }));
   for (const id of ["s1", "s2"]) state.ask(ask(id, { key: id }));
   expect(served(state)).toEqual(["w1", "s1"]);
-  // Both classes wait, and there is room for either: it is the turn of the one whose was longer ago.
+  // Both classes wait, and the box has room for either: the class whose turn was longer ago is next.
   const { number = 0 } = state.handoutOf("s1") ?? {};
   state.report(box("one", { gpus: 2, classes: ["l40s", "l40s-x2"], handed: number }), NOW);
   expect(served(state)).toEqual(["w2"]);
 });
 
-test("of several classes the higher priority comes first, whichever had no turn for longest", () => {
+test("the class with the job of the higher priority comes first, whichever had no turn for longest", () => {
   const state = poolOf([box("one", { gpus: 1, classes: ["l40s", "l40s-b"] })]);
   state.ask(ask("a", { key: "a" }));
   state.ask(ask("b", { key: "b", hardware: "l40s-b", priority: "high" }));
   expect(served(state)).toEqual(["b"]);
 });
 
-test("a container that is idle is joined by whoever waits for it, however far behind", () => {
+test("an idle container is joined by any job that waits for it, however far behind", () => {
   const state = poolOf([box("one", { gpus: 1, containers: [container("c")] })]);
   for (let n = 0; n < 300; n += 1) state.ask(ask(`${n}`, { account: `${n}`, key: `${n}` }));
   state.ask(ask("warm", { account: "warm" }));

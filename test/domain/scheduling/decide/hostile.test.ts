@@ -1,4 +1,4 @@
-/** What boxes tell that cannot be: it costs nobody else a place, and no time without end. */
+/** Impossible reports of boxes: they cost no other account a place, and the pool no unbounded time. */
 import { expect, test } from "vitest";
 import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
@@ -16,7 +16,7 @@ test("a container of a class that its box does not serve gets no jobs", () => {
   expect(placed(state)).toEqual([]);
 });
 
-test("nobody waits for one, either", () => {
+test("no job waits for a container of a class that its box does not serve", () => {
   const state = poolOf([
     box("a", { classes: ["h100"], containers: [container("c", { phase: "starting" })] }),
     box("b"),
@@ -25,7 +25,7 @@ test("nobody waits for one, either", () => {
   expect(placed(state)).toEqual(["one on b"]);
 });
 
-test("an account's hand-out counts no longer than it may take, though its box tells of it for ever", () => {
+test("a hand-out counts for its account no longer than it may take, even if its box reports it endlessly", () => {
   const state = poolOf([box("a", { gpus: 2 }), box("b", { gpus: 2 })]);
   for (const id of ["one", "two"]) state.ask(ask(id));
   state.ask(ask("other", { account: "bob" }));
@@ -38,7 +38,7 @@ test("an account's hand-out counts no longer than it may take, though its box te
   expect(state.shares.held("l40s", "ada")).toBe(0);
 });
 
-test("nor when its box never says that it has it", () => {
+test("a hand-out that its box never reports counts for its account no longer than it may take", () => {
   const state = poolOf([box("a", { gpus: 2 })]);
   state.ask(ask("one"));
   handOut(state, NOW);
@@ -59,7 +59,7 @@ test("boxes that take no jobs make no account's share larger", () => {
   expect(state.shares.held("l40s", "ada")).toBe(2);
 });
 
-test("a box that never becomes free is not kept for a wide job for ever", () => {
+test("a box that never becomes free is not kept for a wide job endlessly", () => {
   const stopping = container("s", { key: "other", gpus: 4, phase: "stopping" });
   const state = poolOf([
     box("stuck", { gpus: 4, containers: [stopping] }),
@@ -76,7 +76,7 @@ test("a box that never becomes free is not kept for a wide job for ever", () => 
   expect(state.reservations.get("l40s")?.box).toBe("well");
 });
 
-test("a long line for one key, and many of its containers, take no time", () => {
+test("a long line for one key with many containers takes little time", () => {
   const many = Array.from({ length: 250 }, (_, n) =>
     container(`c${n}`, { users: 4, room: 4, runs: [NOW, NOW, NOW, NOW] }),
   );
@@ -92,7 +92,7 @@ test("a long line for one key, and many of its containers, take no time", () => 
   expect((performance.now() - began) / 10).toBeLessThan(5);
 });
 
-test("a box is not kept for a wide job while it is not asked, because it declined it before", () => {
+test("a box is not kept for a wide job while it is not asked because it declined that job", () => {
   const state = poolOf([box("a", { gpus: 4, containers: [busy("x", "other")] })]);
   const wide = ask("wide", { gpus: 4, key: "wide", account: "bob" });
   const idleOn = (count: number) =>
@@ -117,7 +117,7 @@ test("a box is not kept for a wide job while it is not asked, because it decline
   expect(placed(state, now)).toEqual(["one on a"]);
 });
 
-test("a hand-out that its box never came for is forgotten, and not the one after it", () => {
+test("a hand-out that its box never came for is forgotten, and the one after it is not", () => {
   const state = poolOf([box("a", { gpus: 1 }), box("b", { gpus: 1 })]);
   state.ask(ask("one"));
   const [first] = handOut(state, NOW).handouts;
@@ -133,7 +133,7 @@ test("a hand-out that its box never came for is forgotten, and not the one after
   expect(state.shares.held("l40s", "ada")).toBe(0);
 });
 
-test("who is refused makes nothing more wanted", () => {
+test("a refused job adds nothing to the demand", () => {
   const state = poolOf([]);
   for (let n = 0; n < 100; n += 1) {
     state.ask(ask(`${n}`));

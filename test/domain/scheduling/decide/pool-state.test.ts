@@ -3,21 +3,21 @@ import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import { ask, box, container, NOW, poolOf } from "./samples.ts";
 
-test("what was handed out is assumed until the box tells of it", () => {
+test("a hand-out is assumed to be on its box until the box reports it", () => {
   const state = poolOf([box("one", { gpus: 1 })]);
   state.ask(ask("a"));
   state.ask(ask("b", { key: "other", account: "bob" }));
   const { handouts } = handOut(state, NOW);
   expect(handouts.map((one) => one.ask.id)).toEqual(["a"]);
   const number = handouts[0]?.number ?? 0;
-  // A snapshot from before the hand-out changes nothing; one from after it is the truth.
+  // A snapshot from before the hand-out changes nothing; one from after it replaces the assumption.
   state.report(box("one", { gpus: 1 }), NOW);
   expect(decide(state, NOW)).toMatchObject({ do: "nothing" });
   state.report(box("one", { gpus: 1, handed: number, containers: [container("c")] }), NOW);
   expect(decide(state, NOW)).toMatchObject({ do: "start", job: "b", stop: ["c"] });
 });
 
-test("jobs join a container that was only assumed, also when it has got its own name", () => {
+test("jobs join a container that was only assumed, also after it has its own name", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a", { room: 3 }));
   const first = handOut(state, NOW).handouts[0];
@@ -32,7 +32,7 @@ test("jobs join a container that was only assumed, also when it has got its own 
   ]);
 });
 
-test("numbers of hand-outs rise, also over a restart of the pool", () => {
+test("numbers of hand-outs rise, also across a restart of the pool", () => {
   const numbers = () => {
     const state = poolOf([box("one", { handed: 5 })]);
     for (const id of ["a", "b"]) state.ask(ask(id, { key: id }));
@@ -41,7 +41,7 @@ test("numbers of hand-outs rise, also over a restart of the pool", () => {
   expect(numbers()).toEqual([NOW, NOW + 1]);
 });
 
-test("a hand-out that was dropped waits again in its place", () => {
+test("a job whose hand-out was dropped waits again at its place", () => {
   const state = poolOf([box("one", { gpus: 1 })]);
   for (const id of ["a", "b", "c"]) state.ask(ask(id, { key: id }));
   const number = handOut(state, NOW).handouts[0]?.number ?? 0;
@@ -50,7 +50,7 @@ test("a hand-out that was dropped waits again in its place", () => {
   expect(state.shares.jobs("l40s", "ada")).toBe(0);
 });
 
-test("an account counts its jobs until their boxes tell that they have ended", () => {
+test("an account's jobs count until their boxes report that they have ended", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   const number = handOut(state, NOW).handouts[0]?.number ?? 0;
@@ -61,7 +61,7 @@ test("an account counts its jobs until their boxes tell that they have ended", (
   expect(state.shares.jobs("l40s", "ada")).toBe(0);
 });
 
-test("a box that leaves takes its containers and its jobs with it", () => {
+test("a box that leaves takes its containers and jobs with it", () => {
   const state = poolOf([box("one", { containers: [container("c")] })]);
   state.ask(ask("a"));
   handOut(state, NOW);
@@ -71,7 +71,7 @@ test("a box that leaves takes its containers and its jobs with it", () => {
   expect(state.shares.jobs("l40s", "ada")).toBe(0);
 });
 
-test("a job that was withdrawn is handed to nobody; a job asked for twice waits once", () => {
+test("a withdrawn job is handed to no box, and a job that is asked for twice waits once", () => {
   const state = poolOf([box("one")]);
   state.ask(ask("a"));
   state.ask(ask("a"));

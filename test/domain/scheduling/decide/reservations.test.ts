@@ -10,7 +10,7 @@ const CLASSES = ["l40s", "l40s-x2"];
 const wide = (id: string, at = NOW) =>
   ask(id, { hardware: "l40s-x2", gpus: 2, key: "wide", account: "wide", at });
 
-/** Setups take 10 s and runs 20 s. */
+/** Returns a pool in which setups take 10 s and runs 20 s. */
 function pool(boxes: BoxView[], settings: Partial<Settings> = {}): PoolState {
   const state = poolOf(boxes, { account_share: 1, ...settings });
   for (const key of ["wide", "story", "other"])
@@ -25,7 +25,7 @@ const two = (id: string, ages: [number, number], now = NOW): BoxView =>
     containers: ages.map((age, n) => busy(`c${n}`, "story", now - age * SECOND)),
   });
 
-test("after a minute as first in turn a wide job reserves the box that is free soonest", () => {
+test("a wide job reserves the box that is free soonest after a minute as first in turn", () => {
   const state = pool([two("one", [0, 15]), two("two", [5, 8])]);
   state.ask(wide("w"));
   expect(handOut(state, NOW).until).toBe(NOW + 60 * SECOND);
@@ -34,7 +34,7 @@ test("after a minute as first in turn a wide job reserves the box that is free s
   for (const one of [two("one", [0, 15], later), two("two", [5, 8], later)])
     state.report(one, later);
   handOut(state, later);
-  // On the one the longer run ends in 20 s, on the other in 15 s.
+  // The longer run ends in 20 s on box one, and in 15 s on box two.
   expect(state.reservations.get("l40s-x2")).toMatchObject({
     job: "w",
     box: "two",
@@ -42,7 +42,7 @@ test("after a minute as first in turn a wide job reserves the box that is free s
   });
 });
 
-/** The job has reserved the box, where one GPU is idle and the other is free in 40 s. */
+/** Returns a pool in which the job has reserved the box: one GPU is idle, the other is free in 40 s. */
 function reserved(): PoolState {
   const containers = [container("c"), busy("d", "long", NOW)];
   const view = box("one", { gpus: 2, classes: CLASSES, containers });
