@@ -1,4 +1,4 @@
-/** The playground as a chat, and as a place where pictures and sounds are made. */
+/** The playground as a chat, and its views of pictures and sounds. */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { ROOT } from "../../src/dev/bundle.ts";
@@ -29,7 +29,7 @@ async function say(visitor: Visitor, text: string): Promise<void> {
   await answers(visitor).nth(before).and(visitor.page.locator('[aria-busy="false"]')).waitFor();
 }
 
-/** The input of the prediction that wrote the last answer. */
+/** Returns the input of the prediction that wrote the last answer. */
 async function lastInput(visitor: Visitor): Promise<unknown> {
   const link = answers(visitor).last().getByRole("link", { name: "Prediction" });
   const path = await link.getAttribute("href");
@@ -68,7 +68,7 @@ it("two turns with a system prompt are written as they come, and are there after
   await recent.getByRole("link", { name: /And the Queen\?/ }).waitFor();
   expect(await recent.locator("li a").count()).toBe(2);
   await visitor.look();
-  // The code makes the call that is next.
+  // The code shows the call that comes next.
   await messageBox(visitor).fill("Why?");
   await page.getByRole("link", { name: "Code", exact: true }).click();
   await page.getByText('"content": "Why?"').first().waitFor();
@@ -97,7 +97,7 @@ it("an answer is stopped, goes on after a reload, and can be asked again with an
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(playground("reciter"));
-  // It waits until it is canceled.
+  // `null` makes the reciter wait until it is canceled.
   await messageBox(visitor).fill('["One", null]');
   await page.keyboard.press("Enter");
   await page.getByText("One", { exact: true }).waitFor();
@@ -111,7 +111,7 @@ it("an answer is stopped, goes on after a reload, and can be asked again with an
   await page.getByRole("button", { name: "Edit" }).click();
   expect(await messageBox(visitor).inputValue()).toBe('["One", null]');
   expect(await answers(visitor).count()).toBe(0);
-  // It fails.
+  // `false` makes the reciter fail.
   await say(visitor, '["Two ", false]');
   const failed = answers(visitor).locator(".problem:visible");
   expect(await failed.innerText()).toContain("the reciter has forgotten its lines");
@@ -122,7 +122,7 @@ it("an answer is stopped, goes on after a reload, and can be asked again with an
   await visitor.look();
 });
 
-it("what a model writes is text, whatever it looks like", async () => {
+it("a model's answer is shown as text, also when it looks like HTML", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(playground("reciter"));
@@ -264,7 +264,7 @@ it("a text is said aloud, and the sound is written down again with its times", a
   await visitor.look();
 });
 
-it("a run is opened as its conversation, goes on from there, and Back leads to the run before", async () => {
+it("a run opens as its conversation and goes on from there, and Back leads to the run before", async () => {
   const client = await site.clientOf("grace");
   const messages = [
     { role: "system", content: "Be brief." },
@@ -305,7 +305,7 @@ it("a run is opened as its conversation, goes on from there, and Back leads to t
   await page.goBack();
   await bubbles.getByText("Why?").waitFor();
   expect(page.url()).toContain(first);
-  // Opened again it is the run as it was.
+  // The run opens again as it was.
   await visitor.open(`${playground("scribe")}?prediction=${first}`);
   await bubbles.getByText("Alice?").waitFor();
   expect(await bubbles.count()).toBe(2);

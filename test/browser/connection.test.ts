@@ -1,4 +1,4 @@
-/** Pages that are open while the service cannot be reached: they say so, and come back by themselves. */
+/** Pages that are open while the service is unreachable: they say so, and come back by themselves. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { pageOf } from "../../src/protocol/common.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
@@ -17,7 +17,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
   afterEach(() => site.leave());
   afterAll(() => site.close());
 
-  it("of a model follows a run: once it has started there is a container", async () => {
+  it("a model's page follows a run: once it has started there is a container", async () => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/models/${OPERATOR}/gated`);
@@ -33,7 +33,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
     await page.locator(".prediction-head .status").getByText("canceled").waitFor();
   });
 
-  it("of the fleet says that it is old, until it is not", async () => {
+  it("the fleet's page says that it is old, until it is not", async () => {
     const visitor = await site.visitor({ as: OPERATOR });
     const { page } = visitor;
     await visitor.open("/fleet");
@@ -45,7 +45,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
     await notice.waitFor({ state: "detached" });
   });
 
-  it("of a prediction whose stream is refused comes back", async () => {
+  it("a prediction's page whose stream is refused comes back", async () => {
     const client = await site.clientOf(WHO);
     const body = { model: `${OPERATOR}/gated`, input: { before: ["a"], gate: "never" } };
     const { id } = await client.call(prediction, "POST", "/predictions", { body });
@@ -59,7 +59,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
     expect(await page.locator("[data-problem]").isHidden()).toBe(true);
   });
 
-  it("of somebody who has signed out says so, and asks less and less often", async () => {
+  it("the page of a user who has signed out says so, and asks less and less often", async () => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await page.clock.install();
@@ -69,7 +69,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
     page.on("request", (request) => {
       if (new URL(request.url()).pathname === "/predictions") asked += 1;
     });
-    // An answer takes no time of a clock that is moved.
+    // The answer gives the page's requests real time, which the browser's moved clock does not.
     for (let n = 0; n < 20; n++) {
       await page.clock.runFor(3_000);
       await page.request.get("/find", { maxRedirects: 0 });
@@ -81,7 +81,7 @@ describe.runIf(browserIsThere)("a page that is open", () => {
     expect(asked).toBeLessThan(7);
   });
 
-  it("runs nothing as whoever has signed in since", async () => {
+  it("a page runs nothing as a user who has signed in since", async () => {
     const [visitor, other] = [await site.visitor({ as: WHO }), await site.visitor({ as: "otto" })];
     const { page } = visitor;
     const path = `/models/${OPERATOR}/gated`;

@@ -1,4 +1,4 @@
-/** Texts that are long, without a space, or from right to left: at a desk, at 200 %, and on a phone. */
+/** Texts that are long, without a space, or from right to left: on a desktop, at 200 %, and on a phone. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeFleet, makeOwn, SLUG, tokenOf } from "./support/extremes.ts";
@@ -29,7 +29,7 @@ describe.each([
   });
   afterAll(() => site.leave());
 
-  it("every page fits its window, and such text runs in its own direction", async () => {
+  it("every page fits its window, and text from right to left runs in its own direction", async () => {
     const faults: string[] = [];
     for (const address of addresses()) {
       await visitor.open(address).catch((error: Error) => faults.push(error.message));
@@ -43,13 +43,13 @@ describe.each([
 });
 
 /**
- * What is from right to left in a line that is not, and would turn around what stands beside it. Code runs
- * from left to right.
+ * Returns texts from right to left in lines that are not, which would turn the texts next to them around.
+ * Code runs from left to right.
  */
 const misdirected = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const found = new Set<string>();
-    /** Up to the block that it stands in. */
+    /** Whether an element up to the block isolates its direction. */
     const isIsolated = (element: Element): boolean => {
       const { direction, unicodeBidi, display } = getComputedStyle(element);
       if (direction === "rtl" || unicodeBidi === "plaintext") return true;

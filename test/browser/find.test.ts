@@ -30,7 +30,7 @@ it("Ctrl-K opens a dialog that finds models and pages by keyboard alone", async 
   await page.keyboard.press("Enter");
   await visitor.arrives("/models/grace/compiler");
 
-  // Typed at once, and Enter before anything has come.
+  // The text is typed at once, and Enter pressed before any result has come.
   await page.keyboard.press("Control+k");
   await page.keyboard.type("billing");
   await page.keyboard.press("Enter");
@@ -51,7 +51,7 @@ it("Ctrl-K opens a dialog that finds models and pages by keyboard alone", async 
   await visitor.leave();
 });
 
-it("shows on a phone which place it is, also of those that lie beyond the edge", async () => {
+it("the navigation shows the current place on a phone, also one beyond the edge", async () => {
   const visitor = await site.visitor({ as: OPERATOR, phone: true });
   for (const [path, places, name] of [
     ["/users", "Main", "Users"],

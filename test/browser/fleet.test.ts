@@ -1,4 +1,4 @@
-/** A runner's life as its operator sees it: added, at work, drained, back, gone, removed. */
+/** A runner's life on its operator's pages: added, at work, drained, back, gone, removed. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { endOf } from "../journey/support/end.ts";
 import { OPERATOR, Site } from "./support/site.ts";
@@ -25,7 +25,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await visitor.open("/fleet");
   const runner = await site.world.runner("desk", { token });
   const card = page.getByRole("listitem", { name: runner.name });
-  // Without a reload: the page keeps itself up to date.
+  // The page updates itself without a reload.
   await card.getByText("ready", { exact: true }).waitFor();
   await card.getByText("0 of 4 busy").waitFor();
   const running = await site.world.create("gated", { before: ["a"], gate: "open", after: ["b"] });
@@ -70,7 +70,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await visitor.open("/fleet");
 
   await site.world.retire(runner);
-  // Its goodbye is not waited for: where that did not arrive, it is offline soon.
+  // The runner does not wait for an answer to its goodbye: if that did not arrive, it is soon offline.
   await card.getByText(/^(stopped|offline)$/).waitFor();
   page.once("dialog", (dialog) => dialog.dismiss());
   await card.getByRole("button", { name: `Remove ${runner.name}` }).click();
@@ -81,7 +81,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await visitor.look();
 });
 
-/** @returns the token, from the command that starts a runner with it */
+/** Makes a runner token. @returns the token, from the command that starts a runner with it */
 async function makeToken(visitor: Visitor): Promise<string> {
   const { page } = visitor;
   await page.getByText("New runner token", { exact: true }).click();

@@ -1,4 +1,4 @@
-/** A runner that is killed while its operator looks at its log, and that comes back. */
+/** A runner that is killed while its operator reads its log, and that comes back. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { OPERATOR, Site } from "./support/site.ts";
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
-it("its log says that it cannot be asked, keeps its lines, and is asked for by itself once it is back", {
+it("a killed runner's log says that it is unreachable, keeps its lines, and goes on once the runner is back", {
   timeout: 120_000,
 }, async () => {
   const visitor = await site.visitor({ as: OPERATOR });

@@ -18,7 +18,7 @@ const INPUT = {
   properties: { prompt: { type: "string", maxLength: 300, description: "Text to continue" } },
 };
 
-it("is made with a page of its own, and its first version published", async () => {
+it("a model is made with a page of its own, and its first version is published", async () => {
   const visitor = await site.visitor({ as: "lewis" });
   const { page } = visitor;
   await visitor.open("/models/lewis");
@@ -63,7 +63,7 @@ it("is made with a page of its own, and its first version published", async () =
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(DIGEST);
 });
 
-it("is found by everybody, who is told how to call it from where they are", async () => {
+it("a model is found by everybody, with calls for the language of the reader's choice", async () => {
   const visitor = await site.visitor({ phone: true });
   const { page } = visitor;
   await visitor.open("/models");
@@ -84,12 +84,12 @@ it("is found by everybody, who is told how to call it from where they are", asyn
   expect(code.at(-1)).toContain(`curl -N '${site.url}/v1/predictions'`);
   for (const path of ["", "/versions", "/versions/1", "/api"])
     await visitor.open(`/models/lewis/rabbit${path}`);
-  // The language is remembered.
+  // The page remembers the language.
   expect(await page.getByRole("radio", { name: "curl" }).isChecked()).toBe(true);
   await visitor.open("/models?q=nothing+like+that");
 });
 
-it("is renamed and made private, and is not there for others any more", async () => {
+it("a model is renamed and made private, and others no longer find it", async () => {
   const visitor = await site.visitor({ as: "lewis" });
   const { page } = visitor;
   await visitor.open("/models/lewis/rabbit/settings");
@@ -106,7 +106,7 @@ it("is renamed and made private, and is not there for others any more", async ()
   await other.open("/models/lewis/hare/settings", { status: 404 });
 });
 
-it("is deleted once its owner means it: a version after a question, the model by its name", async () => {
+it("a version is deleted after a question, and a model after its name is typed", async () => {
   const visitor = await site.visitor({ as: "lewis" });
   const { page } = visitor;
   await visitor.open("/models/lewis/hare/versions/1");
@@ -137,7 +137,7 @@ it("is deleted once its owner means it: a version after a question, the model by
   await page.getByText("You have no models yet").waitFor();
 });
 
-it("models are found while one types, and Back leaves the search", async () => {
+it("models are found while the reader types, and Back leaves the search", async () => {
   const visitor = await site.visitor();
   const { page } = visitor;
   await page.goto("/sign-in");
@@ -177,7 +177,7 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   expect(await page.getByLabel(/^prompt/).inputValue()).toBe("Alice was");
   await page.getByText("An example from").waitFor();
   await visitor.look();
-  // A run of one's own takes its place, and the way back leads to it.
+  // The reader's own run takes the place of the example, and the way back leads to the example.
   await page.getByRole("button", { name: /^Run/ }).first().click();
   await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
   expect(await page.getByText("An example from").count()).toBe(0);
@@ -186,7 +186,7 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   await page.getByText("An example from").waitFor();
 });
 
-it("the tabs of a model stand where they stood, whichever is chosen", async () => {
+it("the tabs of a model keep their places, whichever is chosen", async () => {
   const visitor = await site.visitor({ as: OPERATOR });
   const { page } = visitor;
   await visitor.open(`/models/${OPERATOR}/story`);

@@ -1,4 +1,4 @@
-/** Every page there is, as different people see it: at a desk and on a phone, in light and dark. */
+/** Every page, as different people see it: on a desktop and on a phone, in light and dark. */
 import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -20,10 +20,10 @@ import { prefer } from "./support/scheme.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
-/** The folder for pictures of all pages, when somebody wants to look at them. */
+/** The folder for pictures of all pages, if set. */
 const { AUSPEX_PICTURES: PICTURES } = process.env;
 
-/** Nobody listens there. */
+/** No receiver listens on port 1. */
 const NO_RECEIVER = "http://127.0.0.1:1/hooks";
 
 const MODEL = `${OPERATOR}/story`;
@@ -33,7 +33,7 @@ let owner: Client;
 let things: PageContent;
 
 beforeAll(async () => {
-  // One try of each webhook, and no other while somebody looks.
+  // Each webhook is tried once: the retry comes an hour later.
   site = await Site.open({ WEBHOOK_ALLOW_INSECURE: "true", WEBHOOK_RETRY_SECONDS: "3600" });
   await site.world.runner("one");
   owner = await site.clientOf(OPERATOR);
@@ -59,13 +59,13 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Before the runs, of which it is to be told. */
+/** Creates the endpoint before the runs whose events it gets. */
 async function makeEndpoint(): Promise<string> {
   const body = { url: NO_RECEIVER, description: "Production" };
   return (await owner.call(webhookEndpoint, "POST", "/webhook-endpoints", { body })).id;
 }
 
-/** One of each kind: what ends has ended. */
+/** Makes one run of each kind. A run with `ends` has ended. */
 async function makeRuns() {
   const create = async (model: string, input: object, ends = true) => {
     const webhook = { url: NO_RECEIVER };
@@ -75,7 +75,7 @@ async function makeRuns() {
     });
     return id;
   };
-  // Enough for a row of recent runs that is longer than a page is wide.
+  // Seven runs make a row of recent runs that is wider than a page.
   const prompts = ["One", "Two", "Three", "Four", "Five", "Six", "Seven"];
   await Promise.all(prompts.map((prompt) => create("story", { prompt, max_tokens: 1 })));
   const [text, picture, failed, running] = await Promise.all([
@@ -87,7 +87,9 @@ async function makeRuns() {
   return { text, picture, failed, running, event: await failedEvent(failed) };
 }
 
-/** The last event of a run, once nobody was there to take it: from then on its list says the same. */
+/**
+ * Returns the last event of a run once its delivery has failed: the list of events no longer changes then.
+ */
 async function failedEvent(id: string): Promise<string> {
   const last = async () => {
     const list = await owner.call(pageOf(webhookEvent), "GET", `/predictions/${id}/webhooks`);
@@ -102,7 +104,7 @@ async function failedEvent(id: string): Promise<string> {
   return (await last())?.id ?? "";
 }
 
-/** Of those who may see a page, one looks at it for every change, and all do at night. */
+/** Returns the visitors who look at a page: one of those who may see it, and at night all. */
 const looksOf = (to: readonly PageVisitor[]) => to.slice(-sized(1, to.length));
 
 const NAMES = { nobody: undefined, newcomer: "newcomer", operator: OPERATOR };
@@ -119,10 +121,10 @@ describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) 
     return ours.length === 0 ? [] : [[route, ours] as const];
   });
 
-  it.each(theirs)("%s", async (_, places) => {
+  it.each(theirs)("the page %s has no faults", async (_, places) => {
     for (const { at, live } of places) {
       for (const address of at(things)) {
-        // Where something is going on, two looks need not see the same.
+        // A live page may differ between two looks, so its first view is not compared.
         await visitor.open(address, { withoutCode: !live });
         await shoot(visitor, `${somebody}${address}-desk`);
         await visitor.narrow();
@@ -140,15 +142,18 @@ describe("the documentation", () => {
   });
   afterAll(() => site.leave());
 
-  it.each([REFERENCE, `${SEARCH}?q=access+token`, ...GUIDES.keys()])("%s", async (address) => {
-    await visitor.open(address);
-    await shoot(visitor, `${address}-desk`);
-    await visitor.narrow();
-    await shoot(visitor, `${address}-phone`);
-    await visitor.widen();
-  });
+  it.each([REFERENCE, `${SEARCH}?q=access+token`, ...GUIDES.keys()])(
+    "the documentation's page %s has no faults",
+    async (address) => {
+      await visitor.open(address);
+      await shoot(visitor, `${address}-desk`);
+      await visitor.narrow();
+      await shoot(visitor, `${address}-phone`);
+      await visitor.widen();
+    },
+  );
 
-  it("of which axe sees one part of each kind, and gets to see what is like no other", async () => {
+  it("axe sees one part of each kind on the reference, and each part that is like no other", async () => {
     const { page } = visitor;
     await page.goto(REFERENCE);
     await page
@@ -165,7 +170,7 @@ describe("the documentation", () => {
     expect(await elements()).toBe(all);
   });
 
-  it("leads from page to page, copies code, and leads back", async () => {
+  it("the documentation leads from page to page, copies code, and leads back", async () => {
     const { page } = visitor;
     await visitor.open("/");
     await page.getByRole("link", { name: "Docs", exact: true }).click();
@@ -184,7 +189,7 @@ describe("the documentation", () => {
     await visitor.arrives("/");
   });
 
-  it("unfolds on a phone", async () => {
+  it("the documentation's navigation unfolds on a phone", async () => {
     const { page } = visitor;
     await visitor.open("/docs/files");
     const link = page.getByRole("link", { name: "Webhooks", exact: true });
@@ -201,7 +206,7 @@ describe("the documentation", () => {
 describe("with a keyboard alone", () => {
   afterEach(() => site.leave());
 
-  it("Tab comes to all that can be used, in its order, and shows where it is", async () => {
+  it("Tab reaches all usable elements in their order, and each shows its focus", async () => {
     const places: [string | undefined, string[]][] = [
       [undefined, ["/", "/sign-up", "/models"]],
       [
@@ -228,7 +233,7 @@ describe("with a keyboard alone", () => {
     }
   });
 
-  it("the first stop leads past the navigation", async () => {
+  it("the first stop of Tab leads past the navigation", async () => {
     const { page } = await site.visitor({ as: OPERATOR });
     await page.goto("/tokens");
     await page.keyboard.press("Tab");

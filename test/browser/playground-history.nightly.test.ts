@@ -1,4 +1,4 @@
-/** Back and Forward in the views of the playground that are not the form: each step is as it was left. */
+/** Back and Forward in the playground's views other than the form: each step is as it was left. */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { ROOT } from "../../src/dev/bundle.ts";
@@ -21,7 +21,7 @@ afterAll(() => site.close());
 const recentRuns = ({ page }: Visitor) =>
   page.getByRole("navigation", { name: "Your recent runs", includeHidden: true });
 
-/** The run that the list has as the current one is this. */
+/** Waits until the list has this run as the current one. */
 const isCurrent = (visitor: Visitor, id: string) =>
   recentRuns(visitor)
     .locator(`a[href$="prediction=${id}"][aria-current="page"]`)
@@ -46,7 +46,7 @@ it("each run of pictures is a step, with its input, and its address shows it aga
     await firstCard.and(page.locator('[aria-busy="false"]')).locator(".media-item img").waitFor();
     return runInAddress(visitor) ?? "";
   };
-  /** All on the page is of this run. */
+  /** Waits until everything on the page is of this run. */
   const isShown = async (id: string, pixels: string) => {
     await page.waitForURL(new RegExp(`prediction=${id}$`));
     await firstCard.locator(`a[href="/predictions/${id}"]`).waitFor();
@@ -76,7 +76,7 @@ it("each run of pictures is a step, with its input, and its address shows it aga
 const bubbles = ({ page }: Visitor) => page.locator(".turn.user .bubble");
 const answers = ({ page }: Visitor) => page.locator(".turn.assistant");
 
-/** @returns the run that answers */
+/** Sends a message. @returns the ID of the run that answers */
 async function say(visitor: Visitor, text: string): Promise<string> {
   const before = await answers(visitor).count();
   await visitor.page.getByRole("textbox", { name: "Message" }).fill(JSON.stringify([text]));
@@ -90,7 +90,7 @@ async function answerOf(visitor: Visitor, n: number): Promise<string> {
   return path?.split("/").at(-1) ?? "";
 }
 
-/** The conversation has said just this, and all on the page is of its last run. */
+/** Waits until the conversation has just these texts, and everything on the page is of its last run. */
 async function isSaid(visitor: Visitor, ...texts: string[]): Promise<void> {
   await bubbles(visitor)
     .nth(texts.length - 1)
@@ -146,11 +146,11 @@ it("each conversation is a step: a run that is opened, opened again, and a new c
   expect(runInAddress(visitor)).toBeNull();
 });
 
-it("a conversation that is left while it is answered is found as it ended", async () => {
+it("a conversation that is left during an answer is found as it ended", async () => {
   const visitor = await site.visitor({ as: WHO });
   const { page } = visitor;
   await visitor.open(playground("reciter"));
-  // It waits until it is canceled.
+  // `null` makes the reciter wait until it is canceled.
   await page.getByRole("textbox", { name: "Message" }).fill('["One", null]');
   await page.keyboard.press("Enter");
   await page.getByText("One", { exact: true }).waitFor();

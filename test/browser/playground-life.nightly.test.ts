@@ -1,4 +1,7 @@
-/** Whatever the playground shows of a run at a moment fits together, in each of its views, far from the server. */
+/**
+ * The playground's display of a run at every moment, in each of its views, far from the server: its parts
+ * agree.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -10,7 +13,7 @@ import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const WHO = "lena";
-/** Until the runner has told that it does. */
+/** Patience until the runner has reported that it is drained or resumed. */
 const PATIENCE = { timeout: 20_000, interval: 100 };
 
 let site: Site;
@@ -39,7 +42,7 @@ async function turn(action: "drain" | "resume"): Promise<void> {
 const OVER = ["succeeded", "failed", "canceled"];
 const newest = z.object({ items: z.array(prediction) });
 
-/** Until their last run is over, whatever their page knows of it. */
+/** Waits until the user's last run is over, whether or not the page knows it. */
 async function over(): Promise<void> {
   const client = await site.clientOf(WHO);
   await vi.waitFor(async () => {
@@ -51,7 +54,7 @@ async function over(): Promise<void> {
 const AWAY = ["is in the background", "has lost its connection"] as const;
 const INTERRUPTED = ["is reloaded", ...AWAY] as const;
 
-/** Has something happen while the page does not hear of it. */
+/** Runs `act` while the page gets no news. */
 async function unheard(
   moments: Moments<string>,
   why: (typeof AWAY)[number],
@@ -90,7 +93,7 @@ describe("the form", () => {
   it.each([
     ["succeeds", { gate: "form", before: "a" }, "succeeded"],
     ["is cancelled", { gate: "never", before: "a" }, "canceled"],
-  ])("makes sense at every moment of a run that %s", async (_, { gate, before }, end) => {
+  ])("the form makes sense at every moment of a run that %s", async (_, { gate, before }, end) => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     const moments = await Moments.of(visitor, PLACES);
@@ -107,7 +110,7 @@ describe("the form", () => {
   });
 
   it.each(INTERRUPTED)(
-    "makes sense at every moment of a run that ends while the page %s",
+    "the form makes sense at every moment of a run that ends while the page %s",
     async (why) => {
       const visitor = await site.visitor({ as: WHO });
       const { page } = visitor;
@@ -143,7 +146,7 @@ describe("a chat", () => {
     foot: ".turn.assistant .turn-foot small",
     stop: "[data-stop]",
     send: "[data-send]",
-    // Of the newest run.
+    // The status of the newest run.
     recent: "[data-recent] li:first-child .status .visually-hidden",
   };
 
@@ -173,7 +176,7 @@ describe("a chat", () => {
     ["is answered", ["One", " two"], "in all"],
     ["fails", ["One", false], "in all"],
     ["is stopped after a reload", ["One", null], "stopped"],
-  ])("makes sense at every moment of a message that %s", async (_, outputs, end) => {
+  ])("the chat makes sense at every moment of a message that %s", async (_, outputs, end) => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     const moments = await Moments.of(visitor, PLACES);
@@ -190,7 +193,7 @@ describe("a chat", () => {
   });
 
   it.each(AWAY)(
-    "makes sense at every moment of a message that is answered while the page %s",
+    "the chat makes sense at every moment of a message that is answered while the page %s",
     async (why) => {
       await turn("drain");
       const visitor = await site.visitor({ as: WHO });
@@ -218,7 +221,7 @@ describe("the view of pictures", () => {
     problem: ".media-run .problem",
     cancel: ".media-run .media-head button",
     items: ".media-item a",
-    // Of the newest run.
+    // The status of the newest run.
     recent: "[data-recent] li:first-child .status .visually-hidden",
   };
 
@@ -243,7 +246,7 @@ describe("the view of pictures", () => {
     await visitor.page.getByRole("button", { name: "Run", exact: true }).click();
   }
 
-  it("makes sense at every moment of a run that waits, and is not running before it is", async () => {
+  it("the view makes sense at every moment of a run that waits, and shows it as running only when it runs", async () => {
     await turn("drain");
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -262,9 +265,9 @@ describe("the view of pictures", () => {
     expect(notes.indexOf("Running…")).toBe(notes.length - 1);
   });
 
-  // A tab in the background is the same to a chat, whose streams these are.
+  // A tab in the background uses the streams in the same way as a chat, whose test covers it.
   it.each(["is reloaded", "has lost its connection"] as const)(
-    "makes sense at every moment of a run that ends while the page %s",
+    "the view makes sense at every moment of a run that ends while the page %s",
     async (why) => {
       await turn("drain");
       const visitor = await site.visitor({ as: WHO });
@@ -285,7 +288,7 @@ describe("the view of pictures", () => {
     },
   );
 
-  it("offers to cancel again if that was refused", async () => {
+  it("the view offers to cancel again after a refused cancel", async () => {
     await turn("drain");
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;

@@ -1,4 +1,4 @@
-/** The playground: typed into, given files, run, left and come back to. */
+/** The playground: inputs, files, runs, and the way back to them. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -17,7 +17,7 @@ const formOf = (model: string) => `${playground(model)}?view=form`;
 let site: Site;
 
 beforeAll(async () => {
-  // Small parts, so that a picture has several.
+  // Parts are small, so that a picture has several.
   site = await Site.open({ UPLOAD_PART_MIB: "5" });
   await site.world.runner("one");
 });
@@ -27,13 +27,13 @@ afterAll(() => site.close());
 const runButton = ({ page }: Visitor) =>
   page.getByRole("button", { name: "Run", exact: false }).first();
 
-/** The id of the run that the page's address leads back to. */
+/** Returns the ID of the run in the page's address. */
 async function runOf({ page }: Visitor): Promise<string> {
   await page.waitForURL(/\?prediction=/);
   return new URL(page.url()).searchParams.get("prediction") ?? "";
 }
 
-it("a picture of one's own is sent and comes back as the model has made it", async () => {
+it("a reader's own picture is sent, and the model's picture comes back", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
@@ -62,7 +62,7 @@ it("a picture of one's own is sent and comes back as the model has made it", asy
   await visitor.look();
   await page.keyboard.press("Escape");
   await large.waitFor({ state: "detached" });
-  // The address of what was sent stands in the field, for the next run, and for the code.
+  // The address of the upload is in the field, for the next run and for the code.
   const address = await page.getByLabel("image", { exact: true }).inputValue();
   expect(address).toMatch(/\/v1\/uploads\/[\w-]+$/);
   await page.getByRole("link", { name: "Code", exact: true }).click();
@@ -93,11 +93,11 @@ it("Back leads to the run before, with its input, and a run to its own page", as
   expect(await page.getByRole("link", { name: "Open its page" }).isVisible()).toBe(false);
 });
 
-it("a large file goes in parts, shows how far it is, and can be stopped", async () => {
+it("a large file goes in parts, shows its progress, and can be stopped", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
-  // Noise is as large as it looks: some 12 MB, three parts.
+  // Noise is hardly compressed: the file has about 12 MB, three parts.
   const raw = { width: 2_000, height: 2_000, channels: 3 } as const;
   const buffer = await sharp(randomBytes(12_000_000), { raw })
     .png({ compressionLevel: 0 })
@@ -129,7 +129,7 @@ it("a large file goes in parts, shows how far it is, and can be stopped", async 
   await page.getByText("The upload of noise.png was canceled. Nothing was run.").waitFor();
   expect(page.url()).not.toContain("prediction=");
   await limit(-1);
-  // A part whose address has expired meanwhile, and one that the service has no time for.
+  // One part's address has expired meanwhile, and one part is refused because the service is busy.
   for (const [part, status] of [
     [1, 403],
     [2, 503],
@@ -155,7 +155,7 @@ it("a large file goes in parts, shows how far it is, and can be stopped", async 
   expect([sent.size, sent.part_size]).toEqual([buffer.length, 5 * 1024 * 1024]);
 });
 
-it("while files are sent nothing else begins, and nothing changes: what is shown is what is sent", async () => {
+it("a page that sends files starts nothing else, and keeps the displayed input that it sends", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
@@ -197,7 +197,7 @@ it("while files are sent nothing else begins, and nothing changes: what is shown
   await page.getByRole("link", { name: "Edit as form" }).click();
   expect(await width.isEnabled()).toBe(true);
   expect(begun).toBe(1);
-  // Its path alone names it, too.
+  // The path of the upload without its host is accepted, too.
   await image.fill(new URL(address).pathname);
   await runButton(visitor).click();
   await page.locator("[data-output] img").waitFor();
@@ -213,7 +213,7 @@ it("while files are sent nothing else begins, and nothing changes: what is shown
   expect(input).toMatchObject({ image: new URL(address).pathname, width: 64 });
 });
 
-it("another version has what was typed", async () => {
+it("another version keeps the input that was typed", async () => {
   const client = await site.clientOf("grace");
   await client.call(z.unknown(), "POST", "/models", {
     body: { name: "twice", visibility: "public" },
@@ -238,7 +238,7 @@ it("another version has what was typed", async () => {
   await visitor.look();
 });
 
-it("text grows as it is written, and goes on where it was when the page is loaded again", async () => {
+it("text grows as it is written, and goes on where it was after a reload", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(playground("story"));
@@ -274,7 +274,7 @@ it("text grows as it is written, and goes on where it was when the page is loade
   await visitor.look();
 });
 
-it("what is typed is checked at once, and said below its field and to whoever does not see it", async () => {
+it("an input is checked as it is typed, and its error is below its field and announced", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
@@ -285,7 +285,7 @@ it("what is typed is checked at once, and said below its field and to whoever do
   const described = (await width.getAttribute("aria-describedby"))?.split(" ").at(-1);
   expect(await page.locator(`[id="${described}"]`).textContent()).toMatch(/4096/);
   await page.getByRole("status").filter({ hasText: "4096" }).waitFor({ state: "attached" });
-  // What was not come to yet is not complained about.
+  // Fields that the reader has not reached yet have no errors.
   expect(await page.getByText("Field required").count()).toBe(0);
   await visitor.look();
   await runButton(visitor).click();
@@ -302,7 +302,7 @@ it("what is typed is checked at once, and said below its field and to whoever do
   await slider.fill("1000");
   expect(await width.inputValue()).toBe("1000");
   expect(await slider.getAttribute("data-unset")).toBeNull();
-  // Patterns are tried by the service alone.
+  // Only the service checks patterns.
   visitor.expects(422, playground("duotone"));
   await page.getByLabel("dark").fill("#12345");
   await runButton(visitor).click();
@@ -312,7 +312,7 @@ it("what is typed is checked at once, and said below its field and to whoever do
   expect(page.url()).not.toContain("prediction=");
 });
 
-it("fields turn into JSON and back with what stands in them", async () => {
+it("fields turn into JSON and back with their values", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
   await visitor.open(playground("sums"));
@@ -335,7 +335,7 @@ it("fields turn into JSON and back with what stands in them", async () => {
   expect(await page.locator("[data-output]").innerText()).toContain("median");
 });
 
-it("recent runs are reached one after the other with Tab, and keep the focus while the list is replaced", async () => {
+it("recent runs are reached one by one with Tab, and keep the focus while the list is replaced", async () => {
   const client = await site.clientOf("grace");
   const create = async (name: string) => {
     const body = { model: `${OPERATOR}/hello`, input: { name } };
@@ -349,7 +349,7 @@ it("recent runs are reached one after the other with Tab, and keep the focus whi
   const list = page.getByRole("navigation", { name: "Your recent runs" });
   const links = list.locator("li a");
   await page.locator(`[data-recent]:not([data-live]) a[href$="${ids[8]}"]`).waitFor();
-  /** The run that has the focus, and where it stands in the row. */
+  /** Returns the run that has the focus, and its position in the row. */
   const focused = () =>
     page.evaluate(() => {
       const link = document.activeElement;
@@ -366,7 +366,7 @@ it("recent runs are reached one after the other with Tab, and keep the focus whi
     if (n !== 5) continue;
     await page.locator("[data-recent] ol").evaluate((row) => row.scrollTo({ left: 300 }));
     const before = await focused();
-    // Somebody's program runs the model meanwhile: the list is another, with one more before it.
+    // Another program runs the model meanwhile: the new list has one more run before this one.
     const more = await create("one more");
     await page.evaluate(() => document.dispatchEvent(new Event("prediction-ended")));
     await links.locator(`xpath=self::*[contains(@href, "${more}")]`).waitFor();

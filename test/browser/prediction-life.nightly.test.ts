@@ -1,4 +1,4 @@
-/** Whatever a run's page shows at a moment fits together: status, buttons and output, far from the server. */
+/** The page of a run at every moment, far from the server: its status, buttons and output agree. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -10,10 +10,10 @@ import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const WHO = "lena";
-/** Each way, for all that the page asks. */
+/** The latency of each direction, for all requests of the page, ms. */
 const LATENCY_MS = 300;
 
-/** What a reader sees at one moment. */
+/** The page as a reader sees it at one moment. */
 interface Moment {
   status: string;
   buttons: string[];
@@ -103,7 +103,7 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     expect(moments.length).toBeGreaterThan(3);
   }
 
-  it("a run that puts out something and succeeds makes sense at every moment", async () => {
+  it("the page of a run that outputs pieces and succeeds makes sense at every moment", async () => {
     const id = await create("gated", { before: [], gate: "first", after: ["a", "b"] });
     const visitor = await watching();
     await visitor.open(`/predictions/${id}`);
@@ -116,7 +116,7 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     expect(moments.some(({ output, status }) => output !== "" && status === "started")).toBe(true);
   });
 
-  it("no end is displayed before what its stream has yet to bring", async () => {
+  it("the page shows no end before the rest of the output has come", async () => {
     const id = await create("gated", { before: [], gate: "ahead", after: ["a"] });
     const visitor = await watching();
     const { page } = visitor;
@@ -130,7 +130,8 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
       open("ahead");
       const ends = () => client.call(prediction, "GET", `/predictions/${id}`);
       await expect.poll(async () => (await ends()).status).toBe("succeeded");
-      // A step for which the page asks the server, which knows the end by now; and then nothing more.
+      // The step makes the page ask the server, which knows the end by now; the stream then brings nothing
+      // more.
       const after = new URL(route.request().url()).searchParams.get("after_id");
       const step = `id: ${after}\nevent: setup\ndata: {"phase":"starting"}\n\n`;
       await route.fulfill({ contentType: "text/event-stream", body: `retry: 50\n\n${step}` });
@@ -145,13 +146,13 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     await page.unroute("**/events?*");
   });
 
-  it("and so does one that is cancelled in the middle", async () => {
+  it("the page of a run that is canceled in the middle makes sense at every moment", async () => {
     await turn("drain");
     const id = await create("gated", { before: ["a"], gate: "never" });
     const visitor = await watching();
     await visitor.open(`/predictions/${id}`);
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    // An answer from before it was asked for comes after that.
+    // The answer to an earlier request arrives after the cancel.
     await visitor.page.route(
       "**/view",
       async (route) => {
@@ -167,7 +168,7 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     await visitor.page.getByRole("button", { name: "Canceling…" }).waitFor();
     ask();
     await visitor.page.getByRole("button", { name: "Run again" }).waitFor();
-    // By the end of the stream, which may come after the answer that the page asked for.
+    // The end of the stream announces the status, maybe after the answer that the page asked for.
     await visitor.page
       .locator("[data-announce]", { hasText: /^Status: canceled$/ })
       .waitFor({ state: "attached" });
@@ -178,8 +179,8 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
     expect(moments.slice(since).flatMap(({ buttons }) => buttons)).not.toContain("Cancel");
   });
 
-  it("the first steps tell how the newest run goes on, without a reload", async () => {
-    // By a call they would be done.
+  it("the first steps follow the newest run without a reload", async () => {
+    // A run by a call would already have completed the steps.
     const visitor = await site.visitor({ as: "stella" });
     await visitor.open(`/models/${OPERATOR}/gated`);
     await visitor.page.getByLabel("gate optional").fill("steps");

@@ -1,4 +1,4 @@
-/** Predictions, live: a run as it goes on, a reload in the middle, cancelling, the list. */
+/** The live page of a prediction: a run as it goes on, a reload in the middle, cancelling, the list. */
 
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ const WHO = "rosa";
 describe.runIf(browserIsThere)("in a browser", () => {
   let site: Site;
   let client: Client;
-  /** Where the models are that wait for a gate. */
+  /** The folder of the models that wait for a gate. */
   let models: string;
 
   beforeAll(async () => {
@@ -44,14 +44,14 @@ describe.runIf(browserIsThere)("in a browser", () => {
 
   const outputIn = ({ page }: Visitor) => page.locator("[data-output]").innerText();
 
-  it("grows word by word, and goes on after a reload without losing or repeating one", async () => {
-    // Longer than any machine takes for this: it is cancelled at the end.
+  it("a story grows word by word, and goes on after a reload without losing or repeating a word", async () => {
+    // The story lasts longer than the test on any machine: it is cancelled at the end.
     const id = await create("story", { prompt: "The Queen", max_tokens: 2_000, delay_ms: 50 });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);
     const seen: string[] = [];
-    /** Waits until there are so many characters more. */
+    /** Waits until there are this many characters more. */
     const grown = async (more: number) => {
       const least = (seen.at(-1)?.length ?? 0) + more;
       await page.waitForFunction(
@@ -75,7 +75,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.open(`/predictions/${id}`);
   });
 
-  it("says why it waits, and keeps that up to date until it runs", async () => {
+  it("a waiting prediction says why it waits, and keeps that up to date until it runs", async () => {
     const [state] = await site.world.runnerStates();
     const turn = (action: "drain" | "resume") =>
       site.world.operator.call(runnerState, "POST", `/operator/runners/${state?.id}/${action}`);
@@ -92,7 +92,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
       place.textContent = "What it was before.";
     });
     await reason.waitFor();
-    // There are none yet.
+    // There are no logs yet.
     const logs = page.locator("summary", { hasText: "Logs" });
     expect(await logs.isHidden()).toBe(true);
     await turn("resume");
@@ -103,7 +103,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await why.waitFor({ state: "detached" });
   });
 
-  it("is cancelled, says so to those who do not see it, and is in the list", async () => {
+  it("a canceled prediction announces it to screen readers, and is in the list", async () => {
     const id = await create("gated", { before: ["a", "b"], gate: "never" });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -120,7 +120,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.locator(`[data-row="${id}"]`).getByText("canceled").waitFor();
   });
 
-  it("has a log in color, of which what is looked for stays, and what comes is looked at, too", async () => {
+  it("a log is in color and can be filtered, and new lines are filtered, too", async () => {
     const id = await create("gated", { before: ["a"], gate: "log", after: ["b"] });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -147,14 +147,14 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(file.suggestedFilename()).toBe(`${id}.log.txt`);
   });
 
-  it("under way is opened at the end of its log", async () => {
+  it("a running prediction opens at the end of its log", async () => {
     const gate = `end${"\n.".repeat(60)}`;
     const id = await create("gated", { before: ["a"], gate });
     const visitor = await site.visitor({ as: WHO });
     await visitor.open(`/predictions/${id}`);
     const log = visitor.page.locator("[data-logs]");
     await log.getByText("closed").waitFor();
-    // Nothing is logged from now on that would scroll it.
+    // The log gets no lines from now on that would scroll it.
     await visitor.page.reload();
     const below = (box: Element) => box.scrollHeight - box.clientHeight - box.scrollTop;
     expect(await log.evaluate((box) => box.scrollTop)).toBeGreaterThan(0);
@@ -163,7 +163,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await badge(visitor, "canceled");
   });
 
-  it("that fails says why, in words, and runs again at a click", async () => {
+  it("a failed prediction says why in words, and runs again at a click", async () => {
     const id = await create("sums", { numbers: [1, 2], mode: "fail" });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -179,7 +179,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await badge(visitor, "failed");
   });
 
-  it("shows what is kept when a restart has lost what it showed", async () => {
+  it("a page shows the stored output when a restart has lost what it showed", async () => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     const id = await create("gated", { before: ["a"], gate: "lossy" });
@@ -206,14 +206,14 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.unroute("**/events?*");
   });
 
-  it("asks for its end again when that does not come, and says when it cannot be had", async () => {
+  it("a page asks again for an end that does not come, and says when it cannot get it", async () => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     const started = async (gate: string) => {
       const id = await create("gated", { before: ["a"], gate });
       await visitor.open(`/predictions/${id}`);
       await page.locator("[data-output]").getByText("a", { exact: true }).waitFor();
-      // Then nothing more is asked for before its end.
+      // The page asks for nothing more after this until the end.
       await page.locator(".timeline .past", { hasText: "First output" }).waitFor();
     };
     await started("again");
@@ -231,16 +231,16 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.context().clearCookies();
     open("out");
     await page.getByText("You are signed out. Sign in, then reload the page.").waitFor();
-    // What it cannot know does not count on, and cannot be pressed.
+    // The time of a run whose state is unknown does not count on, and its cancel cannot be pressed.
     expect(await page.locator("[data-since]").count()).toBe(0);
     expect(await page.locator("[data-cancel]").isDisabled()).toBe(true);
   });
 
-  it("goes on when its stream ends, without a word of a lost connection", async () => {
+  it("a page goes on when its stream ends, without the message of a lost connection", async () => {
     const id = await create("gated", { before: ["a"], gate: "later", after: ["b"] });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
-    // As after five minutes.
+    // The server ends a stream in this way after five minutes.
     const ended = { contentType: "text/event-stream", body: "retry: 50\n\n" };
     await page.route("**/events?*", (route) => route.fulfill(ended), { times: 1 });
     const again = page.waitForRequest((request) => request.url().includes("/events?"));
@@ -259,7 +259,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(await page.title()).toMatch(/^Prediction …\w+ of ada\/gated/);
   });
 
-  it("follows the webhooks of it after its end", async () => {
+  it("a page follows the prediction's webhooks after its end", async () => {
     const receiver = await Receiver.open();
     receiver.script("/hook", [{ status: 500 }, { status: 200 }]);
     const webhook = { url: `${receiver.url}/hook`, events: ["completed"] };
@@ -273,17 +273,17 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.locator(".deliveries").getByText("retrying").waitFor();
     await page.locator(".deliveries").getByText("delivered").waitFor();
     expect(await tries.textContent()).toBe("2 attempts, last: 200");
-    // What was unfolded stays so.
+    // The unfolded delivery stays unfolded.
     await page.locator(".deliveries").getByText("200 after").waitFor();
     await visitor.open("/account/webhooks/deliveries");
     const chosen = page.getByRole("checkbox", { name: "Choose completed of" });
     const checked = chosen.and(page.locator(":checked"));
     await chosen.check();
-    // The next one comes by itself, and what is chosen stays so.
+    // The next delivery appears without a reload, and the chosen one stays chosen.
     await client.call(prediction, "POST", "/predictions", { body });
     await chosen.nth(1).waitFor();
     expect(await checked.count()).toBe(1);
-    // All that are on a page are chosen by one box, which follows the others.
+    // One box chooses all deliveries on a page, and follows the others.
     const some = page.locator("[data-choose-all] :indeterminate");
     await some.waitFor();
     const all = page.getByRole("checkbox", { name: "Choose all on this page" });
@@ -292,7 +292,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await chosen.first().uncheck();
     await some.waitFor();
     await visitor.look();
-    // Also on a phone, where the table has no head.
+    // The box works on a phone, too, where the table has no head.
     const size = page.viewportSize() ?? expect.fail("a window");
     await page.setViewportSize({ width: 390, height: 800 });
     await all.press("Space");
@@ -302,7 +302,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await receiver.close();
   });
 
-  it("compares embeddings, whose values are a tree that unfolds", async () => {
+  it("a page compares embeddings, whose values are a tree that unfolds", async () => {
     const id = await create("meaning", { input: ["cat", "kitten"] });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -323,13 +323,13 @@ describe.runIf(browserIsThere)("in a browser", () => {
       await page.locator(".key", { hasText: /^100: $/ }).waitFor();
     };
     await unfold();
-    // The same on what the server has made.
+    // The tree that the server has rendered unfolds, too.
     await visitor.open(`/predictions/${id}`);
     await unfold();
     await visitor.look();
   });
 
-  it("shows the first of many embeddings, at their end as when it is opened, and has all as a file", async () => {
+  it("a page shows the first of many embeddings, at their end and when it opens, and has all as a file", async () => {
     const input = Array.from({ length: 1_500 }, (_, n) => `cat ${n}`);
     const id = await create("meaning", { input });
     const visitor = await site.visitor({ as: WHO });
@@ -357,7 +357,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.look();
   });
 
-  it("writes Markdown as text or as what it means, as one has chosen, also while it comes", async () => {
+  it("a page shows Markdown as text or formatted, as the reader has chosen, also while it comes", async () => {
     const before = ["# Alice\n\nShe was **very** [late](https://a.example/)."];
     const id = await create("gated", { before, gate: "prose", after: ["- <b>end</b>"] });
     const visitor = await site.visitor({ as: WHO });
@@ -372,7 +372,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(await texts.first().isVisible()).toBe(false);
     open("prose");
     await badge(visitor, "succeeded");
-    // What is no Markdown is text.
+    // HTML that is no Markdown is shown as text.
     expect(await prose.locator("li").textContent()).toBe("<b>end</b>");
     await visitor.look();
     await page.reload();
@@ -382,7 +382,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(await prose.first().isVisible()).toBe(false);
   });
 
-  it("that puts out too much for a page shows its beginning, and leads to all of it", async () => {
+  it("an output that is too large for a page shows its beginning, and leads to all of it", async () => {
     const id = await create("ample", { size: 300_000 });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -390,7 +390,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await badge(visitor, "succeeded");
     const link = page.getByRole("link", { name: "Read all of it as text" });
     await link.waitFor();
-    // The same as it comes, and as the server makes it.
+    // The live page and the one that the server renders show the same.
     expect(await outputIn(visitor)).toBe("x".repeat(BEGINNING));
     await visitor.open(`/predictions/${id}`);
     expect(await outputIn(visitor)).toBe("x".repeat(BEGINNING));
@@ -399,7 +399,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     expect(await all.text()).toBe("x".repeat(300_000));
   });
 
-  it("is followed in the list, where new ones appear", async () => {
+  it("a prediction is followed in the list, where new ones appear", async () => {
     const id = await create("gated", { before: ["x"], gate: "list" });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -418,7 +418,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
       selected: getSelection()?.toString(),
       top: document.activeElement?.getBoundingClientRect().top ?? 0,
     }));
-    // The focus and what is selected stay, and nobody is taken there.
+    // The focus and the selection stay, and the page does not scroll.
     expect([title, selected]).toEqual([id, `…${id.slice(-12)}`]);
     expect(top).toBeLessThan(0);
     await visitor.widen();
@@ -427,7 +427,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.look();
   });
 
-  it("is in the list while it runs, also where nothing ran before", async () => {
+  it("a running prediction is in the list, also where nothing ran before", async () => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open("/predictions");
@@ -438,7 +438,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.locator(`[data-row="${id}"]`).getByText("succeeded").waitFor();
   });
 
-  it("shows a picture of this deployment, and asks no other host for one", async () => {
+  it("a page shows a picture of this deployment, and asks no other host for one", async () => {
     const client = await site.clientOf(WHO);
     const dot =
       "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";

@@ -1,4 +1,4 @@
-/** Coming in and going out: accounts, passwords, passkeys, sessions. */
+/** Signing in and out: accounts, passwords, passkeys, sessions. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { OPERATOR_TOKEN } from "../journey/support/access.ts";
 import { addAuthenticator } from "./support/authenticator.ts";
@@ -13,7 +13,10 @@ import {
 } from "./support/people.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 
-/** The first page asks for news, and leads to the sign-in by itself: in the middle of another navigation. */
+/**
+ * A page outside the site. The site's first page asks for news and leads to the sign-in by itself, in the
+ * middle of another navigation.
+ */
 const AWAY = "about:blank";
 
 let site: Site;
@@ -26,7 +29,7 @@ describe("where sign-up is open", () => {
   });
   afterAll(() => site.close());
 
-  it("whoever holds the operator token sets the deployment up, with the user of the models", async () => {
+  it("an operator with the operator token sets the deployment up, with the user of the models", async () => {
     const visitor = await site.visitor();
     const { page } = visitor;
     await visitor.open("/");
@@ -45,7 +48,7 @@ describe("where sign-up is open", () => {
     await visitor.arrives("/fleet");
   });
 
-  it("there are no models yet, and the page leads to the first one", async () => {
+  it("an empty list of models leads to the first model", async () => {
     const stranger = await site.visitor();
     await stranger.open("/models");
     await stranger.page.getByText("No models yet").waitFor();
@@ -55,7 +58,7 @@ describe("where sign-up is open", () => {
     await visitor.arrives("/models/publish");
   });
 
-  it("anybody signs up, is in, goes out, and comes in again with the password", async () => {
+  it("a new user signs up, signs out, and signs in again with the password", async () => {
     const visitor = await site.visitor();
     const { page } = visitor;
     await visitor.open("/");
@@ -70,12 +73,12 @@ describe("where sign-up is open", () => {
     await signIn(visitor, "grace");
     await visitor.arrives("/");
     await page.getByText("grace", { exact: true }).first().waitFor();
-    // No page for operators is there for her, nor named.
+    // A user sees no link to a page for operators, and the page is a 404.
     expect(await page.getByRole("link", { name: "Fleet" }).count()).toBe(0);
     await visitor.open("/users", { status: 404 });
   });
 
-  it("what is wrong with an account is said at its field, and what was typed is kept", async () => {
+  it("an error in an account is shown at its field, and the typed values are kept", async () => {
     await site.clientOf("alan");
     const visitor = await site.visitor();
     const { page } = visitor;
@@ -93,7 +96,7 @@ describe("where sign-up is open", () => {
     expect(await page.getByLabel("Password").inputValue()).toBe("");
   });
 
-  it("a wrong password is said to be one, and so is an address that nobody has", async () => {
+  it("a wrong password and an unknown address are refused", async () => {
     await site.clientOf("alan");
     const visitor = await site.visitor();
     const said: (string | null)[] = [];
@@ -108,12 +111,12 @@ describe("where sign-up is open", () => {
       await visitor.look();
       expect(await visitor.page.getByLabel("Email").inputValue()).toBe(emailOf(who));
     }
-    // The same words: they do not tell who has an account.
+    // The two messages are the same, so they do not reveal who has an account.
     expect(said[0]).toMatch(/password/i);
     expect(said[1]).toBe(said[0]);
   });
 
-  it("a page that was asked for before signing in comes after it", async () => {
+  it("a sign-in leads to the page that was asked for before", async () => {
     await site.clientOf("alan");
     const visitor = await site.visitor();
     const asked = "/predictions?status=failed";
@@ -191,7 +194,7 @@ describe("where sign-up is by invitation", () => {
   });
   afterAll(() => site.close());
 
-  it("a link that an operator has made lets one in, once", async () => {
+  it("an operator's invitation lets one user in, once", async () => {
     const operator = await site.visitor({ as: OPERATOR });
     await operator.open("/users");
     await operator.page.getByText("Invite a user").click();
@@ -215,7 +218,8 @@ describe("where sign-up is by invitation", () => {
     await guest.arrives("/");
     await guest.page.getByText("grace", { exact: true }).first().waitFor();
 
-    // The page is open already: it is not loaded for the link, and opens it all the same.
+    // The link adds only a fragment to the open page, which does not load again but still uses the
+    // invitation.
     const answered = uninvited.page.waitForResponse((one) => one.url() === `${site.url}/sign-up`);
     await uninvited.page.goto(link);
     expect((await answered).status()).toBe(200);
@@ -231,7 +235,7 @@ describe("where sign-up is closed", () => {
   });
   afterAll(() => site.close());
 
-  it("nobody signs up, and the page says so", async () => {
+  it("nobody can sign up, and the page says so", async () => {
     const visitor = await site.visitor();
     await visitor.open("/sign-up");
     await visitor.page.getByText("Sign-up is closed on this deployment").waitFor();

@@ -6,7 +6,7 @@ import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
-/** Everywhere, once it is revoked, ms. */
+/** The time after which a revoked token is refused everywhere, ms. */
 const REVOKED_WITHIN = 10_000;
 
 let site: Site;
@@ -27,7 +27,7 @@ it("a token is made, shown once and copied, calls the API, and is refused once i
   await page.getByRole("button", { name: "Copy" }).first().click();
   await page.getByRole("button", { name: "Copied" }).waitFor();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(token);
-  // No other page has it, nor this one again.
+  // The token is on no other page, and not on this one again.
   await visitor.open("/tokens");
   expect(await page.content()).not.toContain(token);
 
@@ -74,7 +74,7 @@ it("a token for some models runs those, and says which when it is asked for anot
   expect(await other.text()).toContain(`${OPERATOR}/hello`);
 });
 
-it("what is wrong with a token is said at its field, and what was typed is kept", async () => {
+it("an error in a token is shown at its field, and the typed values are kept", async () => {
   const visitor = await site.visitor({ as: "alan" });
   const { page } = visitor;
   await visitor.open("/tokens");
@@ -93,13 +93,13 @@ it("what is wrong with a token is said at its field, and what was typed is kept"
   );
 });
 
-/** The form is folded where there are tokens already. */
+/** Opens the form, which is folded if there are tokens already. */
 async function openForm({ page }: Visitor): Promise<void> {
   if (!(await page.getByLabel("Name", { exact: true }).isVisible()))
     await page.getByText("New token").click();
 }
 
-/** @returns the token, as the page that follows shows it. */
+/** Makes a token. @returns the token, as the page that follows shows it */
 async function makeToken(visitor: Visitor, name: string): Promise<string> {
   const { page } = visitor;
   await openForm(visitor);

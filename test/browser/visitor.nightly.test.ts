@@ -1,4 +1,4 @@
-/** What is looked at on every page is seen when it is wrong. */
+/** Faults that a visitor's check of a page must find. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Site } from "./support/site.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** Done to a page that was well. */
+/** Deeds that break a good page, each with the fault that the check reports. */
 const DEEDS: [string, () => unknown, RegExp][] = [
   ["an error in the console", () => console.error("broken"), /console: broken/],
   ["an exception", () => setTimeout(() => Promise.reject(new Error("broken"))), /Error: broken/],
@@ -57,13 +57,13 @@ const DEEDS: [string, () => unknown, RegExp][] = [
   ],
 ];
 
-it.each(DEEDS)("%s", async (_, deed, words) => {
+it.each(DEEDS)("a check of a page reports %s", async (_, deed, words) => {
   await visitor.open("/");
   await visitor.page.evaluate(deed);
   await expect(visitor.look()).rejects.toThrow(words);
 });
 
-it("a page that is heavy", async () => {
+it("a check of a page reports a heavy page", async () => {
   await visitor.page.route(`${site.url}/`, async (route) => {
     const response = await route.fetch();
     const more = `<!-- ${randomBytes(150_000).toString("base64")} -->`;
@@ -73,7 +73,7 @@ it("a page that is heavy", async () => {
   await visitor.page.unrouteAll();
 });
 
-it("a page that says more with client code", async () => {
+it("a check of a page reports text that only client code adds", async () => {
   const reader = await site.visitor();
   await reader.page.addInitScript(() => {
     addEventListener("load", () => document.querySelector("main")?.append("More"));
@@ -83,7 +83,7 @@ it("a page that says more with client code", async () => {
   );
 });
 
-it("an answer that was meant to come and has not", async () => {
+it("a check of a visitor reports an expected refusal that has not come", async () => {
   const late = await site.visitor();
   await late.page.goto("/");
   late.expects(404, "/nowhere");

@@ -1,4 +1,4 @@
-/** Journeys of who builds on models: calls from code, webhooks, the bill. */
+/** Journeys of application developers: calls from code, webhooks, the bill. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
@@ -12,7 +12,7 @@ import { OPERATOR, Site } from "../support/site.ts";
 
 const WHO = "margaret";
 const HOOK = "/hooks/auspex";
-/** Until what has happened is in a list. */
+/** Patience for lists, which have an event a moment later. */
 const PATIENCE = { timeout: 20_000, interval: 200 };
 
 let site: Site;
@@ -69,7 +69,7 @@ it("an app developer makes a token, pastes the sample, and finds the calls of th
   expect((await reader.all()).match(/by My app/g)).toHaveLength(3);
 });
 
-it("an endpoint that refuses is found by its code and words, mended, and sent what it has missed", async () => {
+it("a failing endpoint is found by its code and words, mended, and gets the missed deliveries", async () => {
   receiver.script(HOOK, [{ status: 500, body: "the disk is full" }]);
   const reader = await home();
   await openMenu(reader);
@@ -87,7 +87,7 @@ it("an endpoint that refuses is found by its code and words, mended, and sent wh
     await reader.press("Run");
     await reader.reads(`Hello, ${name}!`);
   }
-  // The test, and that each of the two has started and is over.
+  // The five requests are the test, and the start and end of each of the two runs.
   await receiver.waitFor(HOOK, 5);
 
   await openMenu(reader);
@@ -114,7 +114,7 @@ it("an endpoint that refuses is found by its code and words, mended, and sent wh
   await receiver.waitFor(HOOK, (all) => new Set(idsOf(all.slice(before))).size === 4);
 });
 
-it("the bill says what each model and token has cost, and the file adds up to the page", async () => {
+it("the bill shows the cost of each model and token, and the file adds up to the page", async () => {
   const reader = await home();
   await openMenu(reader);
   await reader.follow("Usage");

@@ -1,4 +1,6 @@
-/** The journey of whoever has just deployed: from nothing to an answer, along the list of first steps. */
+/**
+ * The journey of a new operator: from an empty deployment to a first answer, along the list of first steps.
+ */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, inject, it } from "vitest";
@@ -46,7 +48,7 @@ it("an operator sets up, adds a machine, publishes a model and runs it: the step
   const [token = ""] = /aus_\w+/.exec(commands) ?? [];
   await reader.follow("Auspex");
   await reader.reads("Once there is a model");
-  // As `auspex publish` does, with an image.
+  // The model is published with an image, as `auspex publish` does.
   const [hello] = await listModels(folder);
   if (!hello) throw expect.fail("no model");
   await publishModel(new Client(site.url, token), WHO, hello);
@@ -59,7 +61,7 @@ it("an operator sets up, adds a machine, publishes a model and runs it: the step
   await reader.follow("Auspex");
   await reader.sees("heading", "Run it (done)");
   await reader.sees("row", new RegExp(`succeeded ${WHO}/hello`));
-  // As a shell does.
+  // The body is extracted from the sample's single quotes, as a shell does.
   const call = await reader.copy();
   const [, body = ""] = /-d '(.*)'$/s.exec(call) ?? expect.fail(call);
   await new Client(site.url, token).fetch("POST", "/predictions", { body: JSON.parse(body) });

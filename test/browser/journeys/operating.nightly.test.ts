@@ -1,4 +1,4 @@
-/** Journeys of an operator of a deployment that is in use: what waits and why, and who is there. */
+/** Journeys of an operator of a deployment in use: waiting predictions and their reasons, and users. */
 import { afterAll, afterEach, beforeAll, it } from "vitest";
 import { PASSWORD } from "../support/people.ts";
 import { Reader } from "../support/reader.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
-it("what nobody runs is found waiting, and why; a runner is drained, and resumed when its work is wanted", async () => {
+it("a waiting prediction is found with its reason; a runner is drained, and resumed for the work", async () => {
   const waiting = await site.world.create("hello", { name: "Ada" });
   const reader = await Reader.at(await site.visitor({ as: OPERATOR }));
   await reader.follow("Fleet");
@@ -35,7 +35,7 @@ it("what nobody runs is found waiting, and why; a runner is drained, and resumed
   await reader.reads("Hello, Alan!");
 });
 
-it("somebody is invited, comes in, runs a model, is seen, suspended, and told so", async () => {
+it("an invited user comes in, runs a model, is seen, is suspended, and sees why", async () => {
   const operator = await Reader.at(await site.visitor({ as: OPERATOR }));
   await operator.follow("Users");
   await operator.unfold("Invite a user");

@@ -1,4 +1,7 @@
-/** The journey of a model's owner: a new version, what it changes, a run of it shown to everybody. */
+/**
+ * The journey of a model's owner: a new version, its changes for callers, and a run that is pinned as an
+ * example.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
@@ -52,7 +55,7 @@ it("an owner publishes a version, sees what it changes for callers, tries it, an
   await stranger.reads("Greets in your words");
 });
 
-/** Has the model greet in other words, as its author would. @returns the digest of what is there now */
+/** Changes the greeting of the model, as its author would. @returns the digest of the changed folder */
 async function rewrite(folder: string): Promise<string> {
   const edit = (file: string, from: RegExp, to: string) => {
     const path = join(folder, file);

@@ -1,4 +1,4 @@
-/** Journeys of who uses models of others: found, tried, mended, compared and shown around. */
+/** Journeys of users of others' models: found, tried, mended, compared and shared. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { prediction } from "../../../src/protocol/prediction.ts";
 import { Reader } from "../support/reader.ts";
@@ -34,7 +34,7 @@ it("a data scientist finds a model, reads an example, runs it on values of her o
   expect(JSON.parse(text)).toEqual({ operation: "mean", count: 3, result: 5 });
 });
 
-it("a run that fails says why in its log, and does what was meant once its input is mended", async () => {
+it("a run that fails says why in its log, and succeeds once its input is mended", async () => {
   const client = await site.clientOf(WHO);
   const body = { model: `${OPERATOR}/sums`, input: { numbers: [3, 4], mode: "fail" } };
   await client.call(prediction, "POST", "/predictions", { body, headers: { prefer: "wait" } });
@@ -55,7 +55,7 @@ it("a run that fails says why in its log, and does what was meant once its input
   expect(JSON.parse((await reader.download("JSON")).text)).toMatchObject({ result: 7 });
 });
 
-it("of two runs beside each other the better one is shown around by a link, until that is revoked", async () => {
+it("the better of two compared runs is shared by a link, until that is revoked", async () => {
   const visitor = await site.visitor({ as: WHO });
   const reader = await Reader.at(visitor);
   await reader.follow("Models");
@@ -87,7 +87,7 @@ it("of two runs beside each other the better one is shown around by a link, unti
   expect(await other.all()).not.toContain("Hello");
 });
 
-/** The owner's part: it was done before anybody came. */
+/** Pins a run as an example, which the owner did before the reader came. */
 async function pinAnExample(): Promise<void> {
   const run = await site.world.create("sums", { numbers: [1, 2, 3] }, { prefer: "wait" });
   const visitor = await site.visitor({ as: OPERATOR });

@@ -1,4 +1,4 @@
-/** What axe finds on a page, in light and in dark. */
+/** Faults that axe finds on a page, in light and in dark. */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type axe from "axe-core";
@@ -12,16 +12,16 @@ declare global {
   }
 }
 
-/** Half a megabyte less than what the package gives as its source. */
+/** The minified source is half a megabyte smaller than the package's `source`. */
 const source = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** By the width of the window, the shapes that were looked at in this run: once is enough. */
+/** Shapes that were checked in this run, by the width of the window: one check is enough. */
 const seen = new Map<number | undefined, Set<number>>();
 
-/** Others are advice. */
+/** The impacts that are faults; others are advice. */
 const GRAVE: unknown[] = ["serious", "critical"];
 
-/** One line for each serious or critical fault. */
+/** Returns one line for each serious or critical fault. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   const width = page.viewportSize()?.width;
   const known = seen.get(width) ?? new Set();
@@ -30,7 +30,7 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   const shapes = await repetition.evaluate((one) => one.shapes);
   if (shapes.every((shape) => known.has(shape))) return [];
   for (const shape of shapes) known.add(shape);
-  // Evaluated over the debugger, where the page's content security policy does not reach.
+  // The debugger evaluates it, because the page's content security policy forbids a script element.
   await page.evaluate(await source);
   await repetition.evaluate((one) => one.takeOut());
   await prefer(page, "dark");
@@ -44,7 +44,7 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   ];
 }
 
-/** @param runOnly these rules: the others do not depend on colours. */
+/** Runs axe. @param runOnly only these rules: others do not depend on colours */
 async function run(page: Page, runOnly?: string[]): Promise<string[]> {
   const violations = await page.evaluate(async (rules) => {
     const options = rules === undefined ? {} : { runOnly: rules };

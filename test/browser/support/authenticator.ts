@@ -1,4 +1,4 @@
-/** A device that keeps passkeys, and whose owner always agrees. */
+/** A device that keeps passkeys, and confirms each use. */
 import type { Visitor } from "./visitor.ts";
 
 export async function addAuthenticator(visitor: Visitor): Promise<void> {

@@ -1,4 +1,4 @@
-/** Somebody whose every text is as long as it may be, in a script that runs from right to left, or one long word. */
+/** A user whose every text is as long as it may be, in a script from right to left or as one long word. */
 import type { Client } from "../../../src/dev/client.ts";
 import { model, version } from "../../../src/protocol/model.ts";
 import { newToken } from "../../../src/protocol/operator.ts";
@@ -8,17 +8,17 @@ import { user } from "../../../src/protocol/user.ts";
 import { variable } from "../../../src/protocol/variable.ts";
 import { webhookEndpoint } from "../../../src/protocol/webhook.ts";
 
-/** A name in paths and addresses, of 63 characters. */
+/** A name of 63 characters in paths and addresses. */
 export const SLUG = `${"nomen-est-".repeat(6)}omn`;
 const WORD = "Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaft";
 const HEBREW = "נקודת קצה, שהשם שלה ארוך במיוחד: ";
 
-/** Text of both kinds. */
+/** Returns a text of both kinds. */
 const text = (length: number) => `${HEBREW}${WORD.repeat(length)}`.slice(0, length);
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
-/** All that somebody can name. @returns the addresses of its pages */
+/** Creates all that a user can name. @returns the addresses of its pages */
 export async function makeOwn(client: Client, gated: string): Promise<string[]> {
   const path = `/models/${SLUG}/${SLUG}`;
   await client.call(user, "PATCH", "/user", {
@@ -98,7 +98,9 @@ export async function makeOwn(client: Client, gated: string): Promise<string[]> 
   ];
 }
 
-/** A token of theirs, made by an operator, and a class and a runner with such names. @returns their pages */
+/**
+ * Makes a token of the user by an operator, and a class and a runner with such names. @returns their pages
+ */
 export async function makeFleet(operator: Client, url: string): Promise<string[]> {
   await operator.call({ parse: () => {} }, "PUT", `/operator/hardware/${SLUG}`, {
     body: { name: text(100), gpus: 8 },

@@ -1,16 +1,16 @@
-/** What must not happen while somebody looks at pages: noted as it happens, told at the next check. */
+/** Faults of pages that a visitor opens: noted as they happen, reported at the next check. */
 import type { BrowserContext, Page, Response } from "playwright-core";
 
-/** An answer of 400 or above that a test means to get. */
+/** An answer of 400 or above that a test expects. */
 interface Refusal {
   status: number;
   path: string | RegExp;
 }
 
-/** Of each request while a test has unplugged the browser: whatever else is wrong has another name. */
+/** The error of each request while a test has unplugged the browser: any other fault has another name. */
 const UNPLUGGED = "net::ERR_INTERNET_DISCONNECTED";
 
-/** Said beside each answer that is refused, which is itself noted, and beside each that cannot come. */
+/** Chromium logs this for each refused answer, which is noted itself, and for each request that fails. */
 const BESIDE_REFUSAL = new RegExp(
   `^Failed to load resource: (?:the server responded with a status of|${UNPLUGGED})`,
 );
@@ -34,24 +34,24 @@ export class Faults {
     });
     context.on("requestfailed", (request) => {
       const why = request.failure()?.errorText ?? "";
-      // Whoever leaves a page leaves its event stream, and a download leaves its navigation.
+      // A reader who leaves a page aborts its event stream, and a download aborts its navigation.
       if (why !== "net::ERR_ABORTED" && why !== UNPLUGGED)
         this.#noted.push(`${why}: ${request.url()}`);
     });
     context.on("response", (response) => this.#answered(response));
   }
 
-  /** The next such answer is no fault; that it does not come is one. */
+  /** Expects one such answer: it is no fault, and its absence is one. */
   expect(status: number, path: string | RegExp): void {
     this.#expected.push({ status, path });
   }
 
-  /** What was noted since it was last asked. */
+  /** Returns the faults since the last call. */
   take(): string[] {
     return this.#noted.splice(0);
   }
 
-  /** The same, and which of the expected refusals did not come. */
+  /** Returns the faults since the last call, and the expected refusals that did not come. */
   takeAll(): string[] {
     const missing = this.#expected.splice(0);
     return [...this.take(), ...missing.map(({ status, path }) => `no ${status} of ${path}`)];

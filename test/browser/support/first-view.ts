@@ -1,9 +1,9 @@
-/** What a page shows, with client code and without. */
+/** The text of a page, with client code and without. */
 import type { Page } from "playwright-core";
 
 /**
- * The lines of its main part. Without buttons and times: client code adds the ones and puts the
- * others in the reader's own zone; and without what is said only where there is none.
+ * Returns the lines of a page's main part. Buttons are left out because client code adds them, times because
+ * it puts them in the reader's zone, and `noscript` because only pages without client code show it.
  */
 export function linesOf(page: Page): Promise<string[]> {
   return page.evaluate(() => {

@@ -1,19 +1,19 @@
-/** What somebody without a mouse comes to. */
+/** Elements of a page that a reader without a mouse reaches. */
 import type { Page } from "playwright-core";
 
-/** More than any page has. */
+/** More stops than any page has. */
 const MAX_STOPS = 200;
 
 interface Walk {
-  /** All that can be used, in the order of the page. */
+  /** All usable elements, in the order of the page. */
   controls: string[];
-  /** Those that Tab comes to, in its order. */
+  /** Elements that Tab reaches, in its order. */
   stops: string[];
-  /** Those of them that do not show that they have the focus. */
+  /** Stops that do not show that they have the focus. */
   unmarked: string[];
 }
 
-/** From the top of the page with Tab, until it comes round. */
+/** Walks from the top of the page with Tab until the first stop comes again. */
 export async function walk(page: Page): Promise<Walk> {
   const controls = await page.evaluate(() => {
     const all = document.querySelectorAll<HTMLElement>(
@@ -22,12 +22,13 @@ export async function walk(page: Page): Promise<Walk> {
     const usable = [...all].filter(
       (element) => element.checkVisibility() && !element.matches(":disabled"),
     );
-    // Of a group of radio buttons the chosen one is the stop; arrows lead to the others.
+    // The chosen radio button of a group is its stop; arrows lead to the others.
     const stops = usable.filter((element) => {
       if (!(element instanceof HTMLInputElement) || element.type !== "radio") return true;
       return element.checked;
     });
-    // Not as attributes: client code would replace the elements of a part that it refreshes.
+    // Names are in a map, because attributes would make client code replace the elements of a part that it
+    // refreshes.
     const names = new Map<Element, string>();
     Object.assign(window, { stopNames: names });
     return stops.map((element, n) => {
@@ -51,7 +52,7 @@ export async function walk(page: Page): Promise<Walk> {
       return { stop: stop === undefined ? undefined : String(stop), marked };
     });
     if (at === undefined || (stops.length > 1 && at.stop === stops[0])) break;
-    // Of several stops within one control, as in a date, the first counts; a box that scrolls is no control.
+    // The first of several stops within one control counts, as in a date; a box that scrolls is no control.
     if (at.stop === undefined || at.stop === stops.at(-1)) continue;
     stops.push(at.stop);
     if (!at.marked) unmarked.push(at.stop);

@@ -1,16 +1,16 @@
-/** What somebody far from the server sees of a page at each moment: after every change of it. */
+/** The moments of a page far from the server: its visible texts after every change. */
 import type { Visitor } from "./visitor.ts";
 
-/** Each way, for all that a page asks, ms. */
+/** The latency of each direction, for all requests of a page, ms. */
 const LATENCY_MS = 300;
 
-/** The texts of what can be seen, by what they are called. */
+/** Visible texts by name. */
 export type Moment<Name extends string> = Record<Name, string[]>;
 
 export class Moments<Name extends string> {
   readonly #visitor: Visitor;
 
-  /** @param places where each is, as a selector. From the next page on. */
+  /** Records moments from the next page on. @param places a selector for each name */
   static async of<Name extends string>(
     visitor: Visitor,
     places: Record<Name, string>,
@@ -45,7 +45,7 @@ export class Moments<Name extends string> {
     this.#visitor = visitor;
   }
 
-  /** Breaks all connections, and lets none through until it is plugged in again. */
+  /** Breaks all connections, and lets none through until `plugIn`. */
   unplug(): Promise<void> {
     return connect(this.#visitor, false);
   }
@@ -54,7 +54,7 @@ export class Moments<Name extends string> {
     return connect(this.#visitor, true);
   }
 
-  /** Puts another tab in front: nothing of the page runs until somebody comes back to it. */
+  /** Puts another tab in front: nothing of the page runs until the reader comes back to it. */
   async leaveTab(): Promise<void> {
     await this.#show(false);
     await this.#visitor.protocol().send("Page.setWebLifecycleState", { state: "frozen" });
@@ -65,7 +65,7 @@ export class Moments<Name extends string> {
     await this.#show(true);
   }
 
-  /** A browser without a window takes each of its tabs for the one in front. */
+  /** Sets `document.hidden`: a browser without a window takes each of its tabs for the one in front. */
   #show(isInFront: boolean): Promise<void> {
     return this.#visitor.page.evaluate((hidden) => {
       Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
@@ -73,7 +73,7 @@ export class Moments<Name extends string> {
     }, !isInFront);
   }
 
-  /** All since the page was loaded. */
+  /** Returns all moments since the page was loaded. */
   read(): Promise<Moment<Name>[]> {
     return this.#visitor.page.evaluate(
       () => Object.getOwnPropertyDescriptor(window, "moments")?.value ?? [],
@@ -90,6 +90,6 @@ async function connect(visitor: Visitor, isPluggedIn: boolean): Promise<void> {
   });
 }
 
-/** In which order something was said, each once as long as it stays. */
+/** Returns texts in their order, each once as long as it stays. */
 export const inTurn = (said: string[]): string[] =>
   said.filter((one, n) => one !== said[n - 1] && one !== "");

@@ -1,32 +1,32 @@
-/** Every page of the dashboard by its route: who visits it, and at which URLs. */
+/** Every page of the dashboard by its route: its visitors, and its URLs. */
 
-/** What the deployment has for its pages to show. */
+/** Resources of the deployment that the pages show. */
 export interface PageContent {
   /** A model with versions, variables and runs, of the operator. */
   model: string;
-  /** One without a version, of the newcomer. */
+  /** A model without a version, of the newcomer. */
   bare: string;
   text: string;
   picture: string;
   failed: string;
-  /** What the model's owner shows of it. */
+  /** A run that the model's owner shows as an example. */
   example: string;
   /** A webhook endpoint that fails. */
   endpoint: string;
-  /** An event that it was to be told of the failed one. */
+  /** The event of the failed run for the endpoint. */
   event: string;
   running: string;
-  /** The id of the runner that it runs on. */
+  /** The ID of the runner of the running prediction. */
   runner: string;
 }
 
-/** The operator owns everything but the bare model, which is the only thing of a newcomer. */
+/** The operator owns everything but the bare model, which is all that the newcomer has. */
 export type PageVisitor = "nobody" | "newcomer" | "operator";
 
 interface PageVisit {
   to: PageVisitor[];
   at: (things: PageContent) => string[];
-  /** The page updates while it is open. */
+  /** True if the page updates while it is open. */
   live?: true;
 }
 
@@ -42,7 +42,7 @@ const page = (to: PageVisitor[], ...addresses: string[]): PageVisit => ({
 const MODEL = "/models/:owner/:name";
 const RUN = "/predictions/:prediction_id";
 
-/** A page of a model with everything, and of one without a version, each for its owner. */
+/** Returns visits to a page of a model with everything, and of one without a version, each by its owner. */
 const ofModel = (suffix: string, ...others: PageVisit[]): PageVisit[] => [
   { to: ["operator"], at: ({ model }) => [`/models/${model}${suffix}`] },
   { to: ["newcomer"], at: ({ bare }) => [`/models/${bare}${suffix}`] },
@@ -163,9 +163,9 @@ export const NOT_PAGES = [
   `${RUN}/output.txt`,
   `${RUN}/output.json`,
   "/uploads/:id",
-  // A page of its own, which test/worker/dashboard/shares.test.ts reads.
+  // test/worker/dashboard/shares.test.ts reads this page.
   "/shared/:token",
   "/shared/:token/files/:source/:name",
-  // Only after a sign-in with GitHub.
+  // The page appears only after a sign-in with GitHub.
   "/welcome",
 ];

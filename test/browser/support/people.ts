@@ -1,4 +1,4 @@
-/** How somebody comes in, through the pages that are there for it. */
+/** Signing up, in and out through the pages for it. */
 import type { Visitor } from "./visitor.ts";
 
 export const PASSWORD = "a wise old owl";
@@ -13,7 +13,7 @@ export async function signUp(visitor: Visitor, username: string): Promise<void> 
   await visitor.arrives("/");
 }
 
-/** Makes the account of an operator; one that the API has made is taken over. */
+/** Makes the account of an operator, or takes over one that the API has made. */
 export async function setUp(
   visitor: Visitor,
   username: string,
@@ -27,7 +27,7 @@ export async function setUp(
   await visitor.look();
 }
 
-/** Signs in; ends wherever that leads. */
+/** Signs in; ends at the page that this leads to. */
 export async function signIn(
   visitor: Visitor,
   username: string,
@@ -40,14 +40,14 @@ export async function signIn(
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
-/** By the menu, which is on every page. */
+/** Signs out by the menu, which is on every page. */
 export async function signOut(visitor: Visitor): Promise<void> {
   await visitor.page.locator("header summary").click();
   await visitor.page.getByRole("button", { name: "Sign out", exact: true }).first().click();
   await visitor.arrives("/sign-in");
 }
 
-/** The fields of a new account, whichever form they stand in. */
+/** Fills in the fields of a new account, in any of the forms with them. */
 export async function fillAccount({ page }: Visitor, username: string): Promise<void> {
   await page.getByLabel("Username").fill(username);
   await page.getByLabel(/^Name/).fill(`${username} of the tests`);

@@ -1,8 +1,8 @@
-/** An image in the deployment's registry, pushed as oras does. Nothing can run it. */
+/** An image in the deployment's registry, pushed as oras does. No engine can run it. */
 import { createHash } from "node:crypto";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 
-/** @param model `owner/name` */
+/** Pushes the image. @param model `owner/name` */
 export async function pushImage(
   url: string,
   token: string,

@@ -1,10 +1,10 @@
-/** Somebody who knows nothing of a page but the words on it: no address, no selector. */
+/** A reader who knows only the words on a page: no address, no selector. */
 import type { Locator, Page } from "playwright-core";
 import type { Visitor } from "./visitor.ts";
 
 type Role = Parameters<Page["getByRole"]>[0];
 
-/** Exactly these, or what matches. */
+/** Exactly this text, or a text that matches. */
 type Words = string | RegExp;
 
 interface Download {
@@ -16,10 +16,10 @@ export class Reader {
   readonly #page: Page;
   readonly #place: Page | Locator;
 
-  /** @param address of the home page, or what somebody has given them. */
+  /** @param address the home page, or an address that the reader was given */
   static async at(visitor: Visitor, address = "/"): Promise<Reader> {
     const { page } = visitor;
-    // Whoever is asked whether they mean it does.
+    // The reader confirms every question.
     page.on("dialog", (dialog) => dialog.accept());
     await page.goto(address);
     return new Reader(page, page);
@@ -30,12 +30,12 @@ export class Reader {
     this.#place = place;
   }
 
-  /** A part of the page, such as a region, a row or a dialog. */
+  /** Returns a reader of a part of the page, such as a region, a row or a dialog. */
   in(role: Role, words: Words): Reader {
     return new Reader(this.#page, this.#place.getByRole(role, named(words)).filter(SHOWN));
   }
 
-  /** The row or item of a list that says this. */
+  /** Returns a reader of the row or list item that has these words. */
   where(role: "row" | "listitem", words: Words): Reader {
     const items = this.#place.getByRole(role).filter({ hasText: words });
     return new Reader(this.#page, items.filter(SHOWN).first());
@@ -49,7 +49,7 @@ export class Reader {
     await (await this.#only("button", words)).click();
   }
 
-  /** Opens what is folded. */
+  /** Opens the folded part with these words. */
   async unfold(words: Words): Promise<void> {
     await (await one(this.#place.getByText(words, { exact: true }), words)).click();
   }
@@ -69,24 +69,24 @@ export class Reader {
     await (await one(box, label)).check();
   }
 
-  /** Waits until the page says this. */
+  /** Waits until the page has these words. @returns the whole text of their element */
   async reads(words: Words): Promise<string> {
     return (await shown(this.#place.getByText(words), words)).first().innerText();
   }
 
-  /** Waits until there is such a thing, and reads it. */
+  /** Waits until there is an element with this role and name. @returns its text */
   async sees(role: Role, words: Words): Promise<string> {
     return (await shown(this.#place.getByRole(role, named(words)), words)).first().innerText();
   }
 
-  /** All that is said here. */
+  /** Returns all text in this reader's place. */
   async all(): Promise<string> {
     return this.#place === this.#page
       ? this.#page.getByRole("main").innerText()
       : this.#place.locator("xpath=.").innerText();
   }
 
-  /** What the button beside it copies. */
+  /** Clicks the button with these words. @returns the text that it copies */
   async copy(words: Words = "Copy"): Promise<string> {
     const button = await this.#only("button", words);
     const element = await button.elementHandle();
@@ -122,12 +122,12 @@ export class Reader {
 
 const SHOWN = { visible: true };
 
-/** After its words a label may say that it is optional, or what it means. */
+/** Returns a pattern of a label that begins with the words: hints may follow, such as "optional". */
 const beginning = (words: string) => new RegExp(`^${RegExp.escape(words)}(?!\\S)`);
 
 const named = (name: Words) => ({ name, exact: true });
 
-/** @throws when the words are said of several things: nobody could tell which is meant */
+/** @throws when several elements have the words, because a reader could not tell which is meant */
 async function one(found: Locator, words: Words): Promise<Locator> {
   const all = await shown(found, words);
   const places = await all.evaluateAll((elements) =>
@@ -138,7 +138,7 @@ async function one(found: Locator, words: Words): Promise<Locator> {
   return all.first();
 }
 
-/** @throws an Error with what the page says instead */
+/** @throws an Error with the text of the page instead */
 async function shown(found: Locator, words: Words): Promise<Locator> {
   const all = found.filter(SHOWN);
   await all

@@ -1,20 +1,23 @@
-/** What pages have again and again in the same shape: to look at one of each is enough. */
+/** Parts of pages that repeat in the same shape: a check of one of each is enough. */
 import type { JSHandle, Page } from "playwright-core";
 
 /**
- * The shape of an element is what there is to find fault with, whatever its words: its tag, its classes and
- * attributes and those above it, whether it is empty, is filled in, has an id that another has, or is too large
- * for its place.
+ * The shape of an element is all of it that can have faults, without its words: its tag, its classes and
+ * attributes and those above it, and whether it is empty, is filled in, has an ID that another has, or is too
+ * large for its place.
  */
 interface Repetition {
-  /** Of all elements, as hashes. */
+  /** The shapes of all elements, as hashes. */
   shapes: number[];
-  /** Takes out, until it is given back, each part that has only shapes that were before it. */
+  /** Takes out, until `giveBack`, each part that has only shapes that were before it. */
   takeOut(): void;
   giveBack(): void;
 }
 
-/** A page with fewer elements takes no longer than to look for what repeats, and may be in use meanwhile. */
+/**
+ * A check of a page with fewer elements is as quick as the search for repetition, and the page may be in use
+ * meanwhile.
+ */
 const MANY = 1_000;
 
 export const repetitionOn = (page: Page): Promise<JSHandle<Repetition>> =>
@@ -30,7 +33,7 @@ export const repetitionOn = (page: Page): Promise<JSHandle<Repetition>> =>
 
     const shapeOf = (element: Element): string => {
       const attributes = [...element.attributes].map(({ name, value }) =>
-        // Words may mean something; lengths, names, addresses and texts do not.
+        // A value of words may have a meaning; lengths, names, addresses and texts do not.
         /^[a-z -]{0,40}$/.test(value) || ["class", "style"].includes(name)
           ? `${name}=${value.replace(/[\d.]+/g, "")}`
           : name,

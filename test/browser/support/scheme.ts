@@ -1,11 +1,11 @@
-/** The colours that a reader prefers. */
+/** The colour scheme that a reader prefers. */
 import type { Page } from "playwright-core";
 
-/** Shows the page in them; resolves when they are there. */
+/** Shows the page in a colour scheme; resolves when the transition is over. */
 export async function prefer(page: Page, colorScheme: "light" | "dark"): Promise<void> {
   await page.emulateMedia({ colorScheme });
   await page.evaluate(async () => {
-    // A colour on its way is none yet, and what inherits it sets out only when it has arrived.
+    // A colour in transition is not final, and an element that inherits it starts only when it has arrived.
     const moving = () =>
       document
         .getAnimations()

@@ -1,4 +1,4 @@
-/** A deployment as one file of browser tests has it: models, a relay before it, Chromium, people. */
+/** The deployment of one file of browser tests: models, a relay before it, Chromium, users. */
 import { type Browser, chromium } from "playwright-core";
 import { Client } from "../../../src/dev/client.ts";
 import { newToken } from "../../../src/protocol/operator.ts";
@@ -8,14 +8,14 @@ import { findChromium } from "./chromium.ts";
 import { setUp, signUp } from "./people.ts";
 import { type Session, Visitor, type VisitorOptions } from "./visitor.ts";
 
-/** The operator, whose are the models of the world; everybody else is who signs up. */
+/** The operator, who owns the models of the world; all other users sign up. */
 export const OPERATOR = USERNAME;
 
-/** A container has no user namespaces to sandbox with, and 64 MB of shared memory. */
+/** Flags for a container, which has no user namespaces for a sandbox, and 64 MB of shared memory. */
 const FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
 
 interface Options extends Omit<VisitorOptions, "session"> {
-  /** Who it is, by username; nobody otherwise. */
+  /** The username of the visitor; not signed in by default. */
   as?: string;
 }
 
@@ -27,8 +27,8 @@ export class Site {
   readonly #visitors = new Set<Visitor>();
 
   /**
-   * @param variables that differ from wrangler.toml; sign-up is open.
-   * @param models whether there are any; without, there is nothing but the operator.
+   * @param variables that differ from wrangler.toml; sign-up is open
+   * @param models whether there are any models; without them, there is only the operator
    */
   static async open(
     variables: Record<string, string> = {},
@@ -41,7 +41,7 @@ export class Site {
         ...(!models && { publish: async () => {} }),
       });
       const { url } = await world.relay();
-      // By name, not by number: passkeys are bound to a name.
+      // The address has a name instead of a number, because passkeys are bound to a name.
       return new Site(url.replace("127.0.0.1", "localhost"), world, browser);
     } catch (error) {
       await browser.close();
@@ -55,7 +55,7 @@ export class Site {
     this.#browser = browser;
   }
 
-  /** A browser of its own, in which somebody is signed in, or nobody. */
+  /** Opens a browser of its own, in which a user is signed in, or nobody. */
   async visitor({ as, ...options }: Options = {}): Promise<Visitor> {
     const session = as === undefined ? undefined : await this.#sessionOf(as);
     const visitor = await Visitor.arrive(this.#browser, this.url, {
@@ -66,7 +66,7 @@ export class Site {
     return visitor;
   }
 
-  /** A client of the API with a token of somebody who has signed up. */
+  /** Returns a client of the API with a token of a user who has signed up. */
   async clientOf(username: string): Promise<Client> {
     return new Client(this.url, await this.tokenOf(username));
   }
@@ -79,7 +79,7 @@ export class Site {
     return token;
   }
 
-  /** Closes the browsers that are open, and looks that nothing went wrong in them: after each test. */
+  /** Closes the open browsers, and checks that they had no faults: after each test. */
   async leave(): Promise<void> {
     const visitors = [...this.#visitors];
     this.#visitors.clear();
@@ -96,7 +96,7 @@ export class Site {
     }
   }
 
-  /** Everybody comes in once, by the real pages; who is them later has the same session. */
+  /** Returns the session of a user, who signs in once by the real pages; later visitors share the session. */
   #sessionOf(username: string): Promise<Session> {
     const known = this.#sessions.get(username) ?? this.#comeIn(username);
     this.#sessions.set(username, known);

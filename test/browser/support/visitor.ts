@@ -1,4 +1,4 @@
-/** Somebody at a browser of their own, whose every page is looked over. */
+/** A visitor with a browser of their own, whose every page is checked. */
 import { isDeepStrictEqual } from "node:util";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { expect } from "vitest";
@@ -7,19 +7,19 @@ import { Faults } from "./faults.ts";
 import { linesOf } from "./first-view.ts";
 import { Weight } from "./weight.ts";
 
-/** HTML, CSS and JavaScript of a page together, compressed. */
+/** The most bytes of a page's HTML, CSS and JavaScript together, compressed. */
 const MAX_WEIGHT = 100_000;
 
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
-/** A desk at 200 %. */
+/** A desktop window at 200 %. */
 const ZOOMED = { width: DESK.width / 2, height: DESK.height / 2 };
 
-/** What does not come within that time does not come, ms. */
+/** The most time that a page or element may take, ms. */
 const PATIENCE = 30_000;
 
 export interface VisitorOptions {
-  /** Whose cookies: what `session()` of another visitor gave. */
+  /** The cookies of another visitor's `session()`. */
   session?: Session;
   phone?: boolean;
 }
@@ -27,9 +27,9 @@ export interface VisitorOptions {
 export type Session = Awaited<ReturnType<BrowserContext["storageState"]>>;
 
 interface Opening {
-  /** What the answer is; 200 otherwise. */
+  /** The expected status of the answer; 200 by default. */
   status?: number;
-  /** Whether to look, too, that its first view needs no client code. */
+  /** Whether to check, too, that the first view needs no client code. */
   withoutCode?: boolean;
 }
 
@@ -66,19 +66,19 @@ export class Visitor {
     this.#weight = new Weight(page);
   }
 
-  /** Opens a page, and looks it over. */
+  /** Opens a page, and checks it. */
   async open(path: string, { status = 200, withoutCode = false }: Opening = {}): Promise<void> {
     const plain = withoutCode ? await this.#linesWithoutCode(path, status) : undefined;
     await this.#go(path, status);
     await this.look();
     if (plain === undefined || isDeepStrictEqual(await linesOf(this.page), plain)) return;
-    // Something may have been written between the two: a difference that stays is one.
+    // The page may have changed between the two views, so only a difference that stays is a fault.
     const again = await this.#linesWithoutCode(path, status);
     await this.#go(path, status);
     expect(await linesOf(this.page), `${path} with client code and without`).toEqual(again);
   }
 
-  /** Waits for the page that a link or a form leads to, by its path and query, and looks it over. */
+  /** Waits for the page that a link or a form leads to, by its path and query, and checks it. */
   async arrives(at: string | RegExp): Promise<void> {
     await this.page.waitForURL(({ pathname, search }) =>
       typeof at === "string" ? pathname + search === at : at.test(pathname + search),
@@ -86,7 +86,7 @@ export class Visitor {
     await this.look();
   }
 
-  /** Looks over what is there now. @throws an Error that names all that is wrong */
+  /** Checks the present page. @throws an Error that names all faults */
   async look(): Promise<void> {
     const { page } = this;
     await page.waitForLoadState("load");
@@ -98,12 +98,12 @@ export class Visitor {
     none(page.url(), [...faults, ...this.#faults.take()]);
   }
 
-  /** Makes the window as wide as a phone's; the page has to fit in there, too. */
+  /** Makes the window as wide as a phone's, and checks that the page fits. */
   async narrow(): Promise<void> {
     await this.#fits(PHONE, "on a phone");
   }
 
-  /** Shows all twice as large. */
+  /** Shows everything twice as large, and checks that the page fits. */
   async zoom(): Promise<void> {
     await this.#fits(ZOOMED, "at 200 %");
   }
@@ -118,28 +118,31 @@ export class Visitor {
     await this.page.setViewportSize(DESK);
   }
 
-  /** An answer of 400 or above is meant to come, once. */
+  /** Expects one answer of 400 or above. */
   expects(status: number, path: string | RegExp): void {
     this.#faults.expect(status, path);
   }
 
-  /** What makes another visitor the same person. */
+  /** Returns the cookies that sign another visitor in as the same user. */
   session(): Promise<Session> {
     return this.page.context().storageState();
   }
 
-  /** The browser's own protocol, for what playwright has no call for. */
+  /** Returns Chromium's own protocol, for what playwright has no call for. */
   protocol(): CDPSession {
     return this.#protocol;
   }
 
-  /** Closes the browser, and looks that nothing went wrong in it. */
+  /** Closes the browser, and checks that it had no faults. */
   async leave(): Promise<void> {
     await this.page.context().close();
     none("when they left", this.#faults.takeAll());
   }
 
-  /** In this same window: another one would be another process for each of its pages. */
+  /**
+   * Opens the page without client code in the same window: another window would be another process for each
+   * page.
+   */
   async #linesWithoutCode(path: string, status: number): Promise<string[]> {
     await this.#protocol.send("Emulation.setScriptExecutionDisabled", { value: true });
     try {
@@ -161,6 +164,6 @@ function none(place: string, faults: string[]): void {
   if (faults.length > 0) throw new Error([place, ...faults].join("\n- "));
 }
 
-/** By how much a page is wider than its window, in pixels. */
+/** Returns by how much a page is wider than its window, in pixels. */
 const overhang = (page: Page) =>
   page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));

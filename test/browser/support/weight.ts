@@ -1,11 +1,11 @@
-/** What a page weighs on its way: HTML, CSS and JavaScript, each compressed as gzip does by default. */
+/** The weight of a page in transit: HTML, CSS and JavaScript, each compressed as gzip does by default. */
 import { gzipSync } from "node:zlib";
 import type { Page, Response } from "playwright-core";
 
-/** By address; what has a hash in its name never changes. */
+/** Weights by address; a file with a hash in its name never changes. */
 const assets = new Map<string, Promise<number>>();
 
-/** Follows a page, to know what its document was made of. */
+/** Follows a page, to know the parts of its document. */
 export class Weight {
   #document: Response | undefined;
   readonly #parts = new Set<string>();
@@ -25,7 +25,7 @@ export class Weight {
     });
   }
 
-  /** In bytes. */
+  /** Returns the weight of the page, bytes. */
   async total(): Promise<number> {
     if (this.#document === undefined) throw new Error("No page was opened yet.");
     const parts = [...this.#parts].map((url) => {
