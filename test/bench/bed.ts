@@ -1,4 +1,4 @@
-/** What is measured on: a deployment of a script, and on ours a user, the models and a runner. */
+/** The bed of a measurement: a deployment of a script and, for Auspex, a user, the models and a runner. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,11 +15,11 @@ import type { Webhook } from "../../src/protocol/webhook.ts";
 export const OPERATOR_TOKEN = "the-operator-token-of-the-bench";
 export const USERNAME = "bench";
 const MODELS = join(ROOT, "test/bench/models");
-/** Room for the 400 predictions of the memory part, and for 32 at a time elsewhere. */
+/** Slots for the 400 predictions of the memory part, and for 32 at a time elsewhere. */
 const SLOTS = 512;
 const RUNNER_STOP_MS = 2_000;
 
-/** Only on loopback, only for minutes: fewer things to wait for at the end. */
+/** Starts a deployment that is only used on loopback, for a few minutes. */
 export const startBare = (script: string, variables: Record<string, string> = {}) =>
   startDeployment({
     script,
@@ -30,14 +30,14 @@ export const startBare = (script: string, variables: Record<string, string> = {}
       RATE_LIMITS: "off",
       MAX_READERS: "10000",
       MAX_STREAMS: "10000",
-      // The tables are what one reads here.
+      // The bench prints tables, so log lines are off.
       LOG_SAMPLE_RATE: "0",
       ...variables,
     },
   });
 
 export interface Bed {
-  /** The bundle that it runs. */
+  /** The bundle of the deployment. */
   script: string;
   deployment: Deployment;
   operator: Client;
@@ -47,7 +47,7 @@ export interface Bed {
   stop(): Promise<void>;
 }
 
-/** @param variables what differs from wrangler.toml */
+/** @param variables that differ from wrangler.toml */
 export async function startBed(script: string, variables?: Record<string, string>): Promise<Bed> {
   const deployment = await startBare(script, variables);
   const operator = new Client(deployment.url, OPERATOR_TOKEN);
@@ -81,7 +81,7 @@ export async function startBed(script: string, variables?: Record<string, string
   };
 }
 
-/** A no-op prediction, from the call to the answer that carries its output. */
+/** Runs a no-op prediction, from the call to the answer with its output. */
 export async function noop(client: Client, webhook?: Webhook): Promise<void> {
   const body = { model: `${USERNAME}/noop`, input: {}, ...(webhook && { webhook }) };
   const headers = { prefer: "wait" };
@@ -89,7 +89,7 @@ export async function noop(client: Client, webhook?: Webhook): Promise<void> {
   if (status !== "succeeded") throw new Error(`a no-op prediction is ${status}`);
 }
 
-/** A Worker of the bench, bundled as wrangler does it. */
+/** Bundles a Worker of the bench as wrangler does. */
 export async function bundleWorker(
   name: "floor" | "counting" | "filling" | "far",
 ): Promise<string> {

@@ -9,9 +9,9 @@ import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 import { inTurn } from "./vendora.ts";
 
 const STREAMS = [1, 32] as const;
-/** Of each stream, as fast as it can: what each token costs on the way. */
+/** Tokens of each stream, which come as fast as the container can: the test measures the cost of a token. */
 const TOKENS = 2_000;
-/** No more than chats cost, give or take what differs from round to round. */
+/** Messages and completions may cost as much as chats, within the differences between rounds. */
 const LEAST_AT_32 = 0.9;
 const CALLS = { messages: messagesOf, completions: completionsOf };
 

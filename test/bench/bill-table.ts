@@ -1,4 +1,4 @@
-/** The bill as a table, and what no prediction may exceed. */
+/** The bill as a table, and the limits of each prediction. */
 import {
   aMillion,
   dollars,
@@ -9,17 +9,17 @@ import {
 } from "./prices.ts";
 import type { Table, Verdict } from "./table.ts";
 
-/** What a prediction costs: a no-op, a stream that is read, and one that nobody reads. */
+/** The cost of a prediction: of a no-op, of a stream with a reader, and of one without. */
 export type Bill = Record<"noop" | "read" | "unread", Operations>;
 
 interface Conditions {
   noops: number;
-  /** Of each stream. */
+  /** Tokens of each stream. */
   tokens: number;
   perSecond: number;
 }
 
-/** Of 500 tokens at 50 a second. */
+/** The limits of a stream of 500 tokens at 50 a second. */
 const MOST_READ_ROWS = 60;
 const MOST_READ_REQUESTS = 60;
 const MOST_READ_DOLLARS = 90;

@@ -9,15 +9,15 @@ import type { Effort } from "./effort.ts";
 import { type Look, look, type Operations, perPrediction } from "./prices.ts";
 import type { Table } from "./table.ts";
 
-/** One after the other, so that a slow machine adds nothing to what the objects are awake. */
+/** Predictions run one after the other, so that a slow machine adds no time to the objects' waking hours. */
 const NOOPS = 20;
 const PER_SECOND = 50;
 /**
- * 12 s: the end of what is kept is part of a prediction's life, and of its price. Later than the alarm
- * that would send the row of a short run again, as in production: each is a row.
+ * 12 s, so that the deletion of a prediction's data is in its price. The alarm that sends the row of a short
+ * run again comes earlier, as in production: each row is counted.
  */
 const RETENTION_DAYS = "0.00014";
-/** Every line that a prediction may write is counted: usually it is one in a hundred. */
+/** Every line of a prediction is counted; by default, one prediction in a hundred is logged. */
 const LOG_SAMPLE_RATE = "1";
 const LOOK_MS = 100;
 const PATIENCE_MS = 30_000;
@@ -34,8 +34,8 @@ export async function countOperations({ tokens }: Effort): Promise<Table> {
 }
 
 /**
- * On a deployment of its own, half a minute old: an account that is active tells D1 once a minute how
- * often its models were run, which would be in the bill of whatever is counted then.
+ * Counts on a deployment of its own, half a minute old. An active account writes its models' run counts to D1
+ * once a minute, which would be in the bill of the predictions of that moment.
  */
 async function warmed(
   script: string,
@@ -43,7 +43,7 @@ async function warmed(
 ): Promise<Operations> {
   const bed = await startBed(script, { RETENTION_DAYS, LOG_SAMPLE_RATE });
   try {
-    // The first of each model finds caches and container cold.
+    // The first prediction of each model runs with cold caches and containers.
     await counted(bed, 1, () => noop(bed.client));
     await counted(bed, 1, () => readStream(bed.client, 1));
     return await count(bed);
@@ -52,7 +52,7 @@ async function warmed(
   }
 }
 
-/** What each of `count` predictions costs, until nothing is left of it but its row. */
+/** Returns the cost of each of `count` predictions, until only its row is left. */
 async function counted(bed: Bed, count: number, predict: () => Promise<void>): Promise<Operations> {
   const before = await lookAt(bed);
   for (let n = 0; n < count; n++) await predict();
@@ -66,7 +66,7 @@ async function counted(bed: Bed, count: number, predict: () => Promise<void>): P
   return perPrediction(before.counts, after.counts, count);
 }
 
-/** Nobody asks for it while it runs, nor waits: that it succeeded is looked up when it is counted. */
+/** Counts streams that nobody reads or waits for: their success is checked after the count. */
 async function countUnread(bed: Bed, tokens: number): Promise<Operations> {
   const { client } = bed;
   const body = { model: `${USERNAME}/tokens`, input: streamInput(tokens) };

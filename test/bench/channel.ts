@@ -1,4 +1,4 @@
-/** The runner's side of a prediction without a runner: a bare channel, to say whatever one likes. */
+/** The runner's side of a prediction without a runner: a bare channel, which can send any frame. */
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { ControlPlane } from "../../runner/src/control-plane/client.ts";
@@ -11,17 +11,17 @@ import { RUNNER_PROTOCOL } from "../../src/protocol/runner.ts";
 import { runnerSnapshot } from "../protocol/runner-snapshot.ts";
 import { type Bed, USERNAME } from "./bed.ts";
 
-/** A hardware class of its own: the real runner has none of its work. */
+/** A hardware class of its own, so the real runner gets none of its work. */
 const HARDWARE = "channel";
 const NEVER = new AbortController().signal;
 
 export interface OpenPrediction {
   id: string;
-  /** Welcomed: frame 1 comes next. */
+  /** The welcome has come: frame 1 comes next. */
   socket: WebSocket;
 }
 
-/** Makes what it needs; gives a function that makes a prediction and opens its channel. */
+/** Creates the model and the token. @returns a function that makes a prediction and opens its channel */
 export async function prepareChannel({ deployment, operator, client }: Bed) {
   const body = { name: "None at all" };
   await operator.call(hardware, "PUT", `/operator/hardware/${HARDWARE}`, { body });

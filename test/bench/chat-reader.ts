@@ -1,12 +1,15 @@
-/** Reads a chat completion, a message or a completion as it streams, as cheaply as can be: what is measured is who writes. */
+/**
+ * A reader of streamed chat completions, messages and completions. It costs as little as possible, because
+ * the writer is measured.
+ */
 import { type Bed, USERNAME } from "./bed.ts";
 
-/** What a convention's streams have. */
+/** The format of a convention's streams. */
 interface Format {
   path: string;
-  /** In the event of a token. */
+  /** A text in the event of a token. */
   token: string;
-  /** In the last event. */
+  /** A text in the last event. */
   end: string;
 }
 
@@ -18,7 +21,7 @@ const CHAT: Format = {
 const COMPLETION: Format = { ...CHAT, path: "/completions", token: '"text":" token"' };
 const MESSAGE: Format = { path: "/messages", token: '"text":" token"', end: "event: message_stop" };
 
-/** Whoever answers below `url`. */
+/** The service or container that answers below `url`. */
 export interface Source {
   format: Format;
   url: string;
@@ -26,26 +29,26 @@ export interface Source {
   token?: string;
 }
 
-/** As the model `pace` takes it. */
+/** The input of the model `pace`. */
 export interface Asked {
   max_tokens: number;
   per_second: number;
 }
 
 export interface Read {
-  /** From the request to the first token, ms. */
+  /** Time from the request to the first token, ms. */
   first: number;
   /** The system_fingerprint of the answer. */
   fingerprint: string | undefined;
 }
 
-/** The service itself. */
+/** Returns the service as a source of chat completions. */
 export const chatOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendora"), format: CHAT });
 
-/** The same container, asked for messages. */
+/** Returns the service as a source of messages of the same container. */
 export const messagesOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendorb"), format: MESSAGE });
 
-/** The same container, asked for completions. */
+/** Returns the service as a source of completions of the same container. */
 export const completionsOf = (bed: Bed): Source => ({
   ...serviceOf(bed, "vendora"),
   format: COMPLETION,
@@ -57,14 +60,14 @@ const serviceOf = ({ deployment, seed }: Bed, convention: string) => ({
   token: seed.token,
 });
 
-/** The container that answers there, to be asked without anything in between. */
+/** Returns the container behind a service, which can then be asked directly. */
 export async function containerOf(service: Source): Promise<Source> {
   const { fingerprint } = await readChat(service, { max_tokens: 1, per_second: 0 });
   if (!fingerprint) throw new Error("the container has not said where it is");
   return { format: CHAT, url: `${fingerprint}/v1`, model: "pace" };
 }
 
-/** @throws when it is not all that was asked for. */
+/** Reads a stream to its end. @throws when it has fewer tokens than were asked for */
 export async function readChat(source: Source, asked: Asked): Promise<Read> {
   const { format, url, model, token } = source;
   const began = performance.now();

@@ -76,7 +76,7 @@ const dockerAnswers = () =>
     () => false,
   );
 
-/** From the call to the first output, ms, with no container of the runner to begin with. */
+/** Returns the time from the call to the first output, ms, after all containers of the runner are gone. */
 async function firstOutput(client: Client, name: string): Promise<number> {
   const label = `label=auspex.runner=${RUNNER}`;
   while ((await docker("ps", "--all", "--quiet", "--filter", label)) !== "") await sleep(100);

@@ -1,16 +1,16 @@
-/** How much is done for the numbers: enough to trust them, or just enough to see that it works. */
+/** The effort of the measurements: enough to trust the numbers, or just enough to see that they work. */
 export interface Effort {
-  /** Times that two things are measured in turn. */
+  /** Times that two sides are measured in turn. */
   rounds: number;
   /** The share of a round's requests that is made. */
   requests: number;
-  /** How long tokens are timed, s. */
+  /** Time that tokens are measured, s. */
   seconds: number;
   /** Predictions that run while memory is read. */
   running: number;
-  /** Predictions whose webhooks nobody answers. */
+  /** Predictions whose webhooks have a silent receiver. */
   silent: number;
-  /** Whether a ratio of times is trusted: only then can one that is too high fail the bench. */
+  /** Whether a ratio of times is trusted: only then can a ratio that is too high fail the bench. */
   timed: boolean;
   /** MiB of a layer that is pushed and pulled. */
   pushed: number;

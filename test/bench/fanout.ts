@@ -1,6 +1,6 @@
 /**
- * Events per second to the subscribers of one prediction, next to bare objects that write the same
- * bytes to as many readers. This end speaks the channel itself: no model is that fast.
+ * Events per second to the subscribers of one prediction, next to bare objects that write the same bytes to
+ * as many readers. The bench speaks the channel itself, because no model is that fast.
  */
 import { once } from "node:events";
 import { WebSocket } from "ws";
@@ -15,8 +15,8 @@ import { median } from "./statistics.ts";
 import { perSecond, type Table, times, type Verdict } from "./table.ts";
 
 /**
- * Of a run, by subscribers: about a second each. A frame holds what a runner gathers in its 30 ms
- * at the rate that so many subscribers turn out to be served with: 4 events/ms to 100.
+ * Sizes of a run by number of subscribers: about a second each. A frame has the events that a runner gathers
+ * in its 30 ms at the rate that so many subscribers are served with: 4 events/ms to 100.
  */
 const SIZES = {
   1: { frames: 100, events: 512 },
@@ -24,7 +24,7 @@ const SIZES = {
   1000: { frames: 16, events: 32 },
 };
 type Size = (typeof SIZES)[keyof typeof SIZES];
-/** Of the object that gets one frame at a time, and of the one that gets many. */
+/** The least ratios to an object that gets one frame at a time, and to one that gets many. */
 const LEAST = 0.85;
 const LEAST_OF_WINDOW = 0.7;
 /** Bytes that a runner sends ahead of their acknowledgement; 0: a frame at a time. */
@@ -103,7 +103,7 @@ async function rateOfFloor(
   return rate(socket, readers, [...texts, "end"], size, window);
 }
 
-/** Events per second, from the first frame to the end of the last reader's stream. */
+/** Returns events per second, from the first frame to the end of the last reader's stream. */
 async function rate(
   socket: WebSocket,
   readers: Reader[],
@@ -127,7 +127,7 @@ function framesOf(size: Size): string[] {
   return [...frames, last].map((frame) => JSON.stringify(frame));
 }
 
-/** The events of each frame. */
+/** Returns the events of each frame. */
 const outputs = ({ frames, events }: Size): ReportedEvent[][] =>
   Array.from({ length: frames }, (_, frame) =>
     Array.from({ length: events }, (_, n) => ({

@@ -1,7 +1,7 @@
 /**
- * What a caller waits for who is far from what everybody shares: D1, the pool and the account are 80 ms
- * away, one round trip. The same Worker answers with no distance and with it; what is added, in round trips,
- * is how often one has to be waited for after the other.
+ * The latency for a caller far from the shared objects: D1, the pool and the account are 80 ms away, one
+ * round trip. The same Worker answers with that distance and without. The added time in round trips is the
+ * number of sequential waits.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,11 +20,11 @@ const COLD_ROUNDS = 3;
 
 interface Measured {
   what: string;
-  /** From the call to what is waited for, ms. */
+  /** Measures the time from the call to the awaited answer, ms. */
   took: (bed: Bed) => Promise<number>;
-  /** Round trips that it may take, with caches that are warm. */
+  /** The most round trips with warm caches. */
   most?: number;
-  /** Whether it is measured with caches that are cold, too. */
+  /** Whether the call is measured with cold caches, too. */
   cold?: true;
 }
 
@@ -40,7 +40,7 @@ const create = (headers: Record<string, string> = {}) =>
     return client.call(predictionWithIO, "POST", "/predictions", { body, headers });
   });
 
-/** As a caller of the API, or as a visitor of the pages. */
+/** Reads a path of the API with a token, or a page with a visitor's session. */
 const read = (path: string) =>
   timed(async ({ client, deployment }) => {
     const [, rest] = path.split("/v1");
@@ -94,7 +94,7 @@ export async function measureFar({ rounds }: Effort): Promise<Table> {
   }
 }
 
-/** In turn, on both; the first ones are slower than all that follow. */
+/** Measures both beds in turn. The first calls are left out because they are slower. */
 async function measured(
   took: Measured["took"],
   near: Bed,

@@ -9,13 +9,13 @@ import { type Table, times, type Verdict } from "./table.ts";
 const MIB = 1024 ** 2;
 const PART = 16 * MIB;
 const PARTS = 4;
-/** A second each way, and there are eight. */
+/** A round takes a second for each upload or download, of which there are eight. */
 const MOST_ROUNDS = 7;
 const LEAST = 0.8;
 
 const bytes = randomBytes(PART);
 
-/** One way to store a file of PARTS parts, to read it and to be rid of it. */
+/** A store that writes a file of PARTS parts, reads it and deletes it. */
 interface Store {
   write(atATime: number): Promise<Stored>;
 }
@@ -63,7 +63,10 @@ const megabytes = (rate: number) => `${(rate / 1e6).toFixed(0)} MB/s`;
 /** Bytes per second. */
 type Rates = Record<"upload" | "download", number>;
 
-/** Rounds A B A B …, so that what else the machine does hits both; medians over the rounds. */
+/**
+ * Measures in rounds A B A B …, so that other work of the machine affects both. Returns medians over the
+ * rounds.
+ */
 async function inTurn(stores: readonly [Store, Store], atATime: number, rounds: number) {
   const found: [Rates[], Rates[]] = [[], []];
   for (let n = 0; n < rounds; n++) {
@@ -92,7 +95,7 @@ async function round(store: Store, atATime: number): Promise<Rates> {
   return { upload: rate(written - began), download: rate(read - written) };
 }
 
-/** Does it for each part, so many at a time. */
+/** Calls `act` for each part, `atATime` at a time. */
 async function each<T>(atATime: number, act: (n: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

@@ -1,7 +1,7 @@
 /**
- * The first token of a stream: a chat completion next to the very container that answers it, asked
- * directly, and a native stream; next to what an object costs at the least, a bare Worker that calls
- * one and answers. In turn, on the same machine.
+ * The first token of a stream: of a chat completion next to the same container, asked directly, and of a
+ * native stream. The measure is a round trip to an object: a bare Worker that calls one and answers. In turn,
+ * on the same machine.
  */
 import { type Bed, bundleWorker, startBare, USERNAME } from "./bed.ts";
 import { chatOf, containerOf, readChat } from "./chat-reader.ts";
@@ -22,7 +22,7 @@ export async function measureFirstToken(bed: Bed, { rounds, timed }: Effort): Pr
     const direct = await containerOf(service);
     const asked = { max_tokens: 2, per_second: PER_SECOND };
     const took: Record<"chat" | "direct" | "added" | "native" | "floor", number>[] = [];
-    // The first ones are slower than all that follow.
+    // The first streams are slower than all that follow.
     for (let n = -FIRSTS; n < rounds * FIRSTS; n++) {
       const { first: chat } = await readChat(service, asked);
       const { first: least } = await readChat(direct, asked);
@@ -62,7 +62,7 @@ export async function measureFirstToken(bed: Bed, { rounds, timed }: Effort): Pr
   }
 }
 
-/** From the request to the first output, ms. */
+/** Returns the time from the request to the first output of a native stream, ms. */
 export async function firstOfNative({ client }: Bed): Promise<number> {
   const input = { count: 2, per_second: PER_SECOND };
   const body = { model: `${USERNAME}/tokens`, stream: true, input };
@@ -75,11 +75,11 @@ export async function firstOfNative({ client }: Bed): Promise<number> {
   return first;
 }
 
-/** The same of a chat completion. */
+/** Returns the time from the request to the first token of a chat completion, ms. */
 export const firstOfChat = async (bed: Bed): Promise<number> =>
   (await readChat(chatOf(bed), { max_tokens: 2, per_second: PER_SECOND })).first;
 
-/** A call of one object through a bare Worker, and nothing else. */
+/** Returns a call of one object through a bare Worker. */
 async function touchOf(url: string): Promise<() => Promise<void>> {
   const id = await (await fetch(`${url}/object`, { method: "POST" })).text();
   return async () => {

@@ -1,4 +1,4 @@
-/** The other end of the floor's long poll, as a process of its own like the runner. */
+/** The other end of the floor's long poll, in a process of its own like the runner. */
 const [, , url = ""] = process.argv;
 const post = (path: string, body = "") => fetch(`${url}${path}`, { method: "POST", body });
 

@@ -1,4 +1,4 @@
-/** What was made to take long, each beside something ordinary that passes through the same code. */
+/** Hostile inputs that would take long without bounds, each next to an ordinary one for the same code. */
 import { Markdown } from "../../src/dashboard/ui/markdown.tsx";
 import { findStrings, findUriStrings } from "../../src/domain/files/input-files.ts";
 import { parsePrefer } from "../../src/domain/predictions/prefer.ts";

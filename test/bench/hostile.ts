@@ -1,6 +1,6 @@
 /**
- * What was made to take long, next to something ordinary of the same size: without bounds most of it
- * would take seconds to hours. That it is refused or read as it should is held by the tests.
+ * Hostile inputs next to ordinary ones of the same size: without bounds, most would take seconds to hours.
+ * The tests check that each is refused or read correctly.
  */
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -10,7 +10,7 @@ import type { Case } from "./hostile-cases.ts";
 import { median } from "./statistics.ts";
 import { ms, type Table, times } from "./table.ts";
 
-/** Of an isolate, which answers nobody else meanwhile, ms. */
+/** The most time of an isolate, which answers no other request meanwhile, ms. */
 const MOST_MS = 500;
 
 export async function measureHostile({ rounds }: Effort): Promise<Table> {
@@ -33,7 +33,7 @@ export async function measureHostile({ rounds }: Effort): Promise<Table> {
   };
 }
 
-/** Bundled, for Node does not read the JSX of the pages. */
+/** Bundles the cases, because Node cannot read the JSX of the pages. */
 async function cases(): Promise<Case[]> {
   const { outputFiles } = await build({
     entryPoints: [join(ROOT, "test/bench/hostile-cases.ts")],
@@ -50,13 +50,16 @@ async function cases(): Promise<Case[]> {
   return CASES;
 }
 
-/** Of this process's own time, ms: others have the processors, too. It may end in a refusal. */
+/**
+ * Returns the processor time of this process in `act`, ms, which other processes do not affect. `act` may
+ * throw a refusal.
+ */
 function timeOf(act: () => unknown): number {
   const before = process.cpuUsage();
   try {
     act();
   } catch {
-    // How it ends is for the tests.
+    // The tests check the refusal.
   }
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;

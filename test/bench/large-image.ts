@@ -1,4 +1,4 @@
-/** Two images that differ in their top layer alone, published with `auspex`. */
+/** Two images that differ only in their top layer, published with `auspex`. */
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,16 +7,16 @@ import type { Home } from "../cli/support/command.ts";
 import { buildExample, docker } from "../docker/registry.ts";
 
 const MIB = 1024 ** 2;
-/** As in images of language models: large layers, of which Docker pulls three at a time. */
+/** Images of language models have large layers, too, and Docker pulls three at a time. */
 const LAYERS = 4;
 
-/** Of the models that they become. */
+/** The names of the models. */
 export const NAMES = ["first", "second"] as const;
 const tagOf = (name: string) => `auspex-bench/${name}`;
 
 /**
- * The base is copied, not built upon: it is an image on this machine, whose layer would be there. The top
- * layer is the model's code.
+ * The base is copied into an empty image: as a parent it would be an image on this machine, whose layer is
+ * already there. The top layer is the model's code.
  */
 const DOCKERFILE = `FROM node:24-slim AS base
 FROM scratch
@@ -28,16 +28,19 @@ COPY model /src
 CMD ["node", "model.mjs"]
 `;
 
-/** Leaves nothing of them with Docker. @param size MiB of weights, which no compression makes smaller */
+/**
+ * Publishes the images and removes them from Docker. @param size MiB of weights, which no compression makes
+ * smaller
+ */
 export async function publishImages(home: Home, size: number): Promise<void> {
-  // Makes node:24-slim, where it cannot be pulled.
+  // `buildExample` builds node:24-slim if it cannot be pulled.
   await docker("image", "rm", await buildExample("hello", tagOf("base")));
   const context = join(home.folder, "context");
   await copyExample("hello", join(context, "model"));
   await writeFile(join(context, "Dockerfile"), DOCKERFILE);
   for (let n = 0; n < LAYERS; n++) await writeWeights(join(context, `weights-${n}`), size / LAYERS);
   const manifest = JSON.parse(await readFile(join(context, "model/auspex.json"), "utf8"));
-  // Its container ends with its prediction.
+  // A container of the model ends with its prediction.
   const configuration = { ...manifest.configuration, idle_seconds: 0 };
   const project = join(home.folder, "project");
   await mkdir(project);
@@ -61,7 +64,7 @@ async function writeWeights(path: string, size: number): Promise<void> {
   await file.close();
 }
 
-/** @param pattern of their names */
+/** Removes images from Docker. @param pattern of their names */
 export async function removeImages(pattern: string): Promise<void> {
   const listed = await docker("images", "--quiet", pattern);
   for (const id of new Set(listed.split("\n").filter(Boolean)))

@@ -8,7 +8,7 @@ import { type Round, round } from "./round.ts";
 import { median } from "./statistics.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 
-/** Requests of a round: about half a second each way. */
+/** Requests of a round by concurrency: about half a second each. */
 const REQUESTS = { 1: 40, 8: 120, 32: 192 };
 const MOST_AT_1 = 1.4;
 const LEAST_AT_32 = 0.75;
@@ -19,7 +19,7 @@ export async function measureLatency({ client }: Bed, effort: Effort): Promise<T
     const rows: string[][] = [];
     const verdicts: Verdict[] = [];
     const calls = [() => noop(client), floor.call] as const;
-    // Code is compiled while it runs: the first requests are slower than all that follow.
+    // The first requests are slower than all that follow, because V8 compiles the code meanwhile.
     for (const call of calls) await round(call, 32, 2 * REQUESTS[32] * effort.requests);
     for (const concurrency of [1, 8, 32] as const) {
       const [ours, bare] = await inTurn(calls, concurrency, effort);
@@ -72,7 +72,10 @@ async function startFloor() {
   };
 }
 
-/** Rounds A B A B …, so that what else the machine does hits both; medians over the rounds. */
+/**
+ * Measures in rounds A B A B …, so that other work of the machine affects both. Returns medians over the
+ * rounds.
+ */
 async function inTurn(
   calls: readonly [() => Promise<void>, () => Promise<void>],
   concurrency: 1 | 8 | 32,

@@ -1,6 +1,6 @@
 /**
- * What a page of a list costs: the first one and the 200th, with many rows and with few. The rows
- * are written by SQL, and the triggers of the tables index them as they do those of the API.
+ * The time of a list's first and 200th page, with many rows and with few. SQL writes the rows, and the
+ * tables' triggers index them like those of the API.
  */
 import { z } from "zod";
 import { pageOf } from "../../src/protocol/common.ts";
@@ -14,16 +14,16 @@ const MANY = { models: 100_000, predictions: 1_000_000 };
 const FEW = { models: 1_000, predictions: 10_000 };
 /** Rows of one INSERT: D1 ends a statement after 30 s. */
 const CHUNK = 10_000;
-/** Noise between two requests for the same page is about a third here. */
+/** The ratio between two requests for the same page varies by about a third here. */
 const MOST = 1.5;
-/** Of predictions, which grow without end; medians of many. */
+/** The limit of predictions, which grow without end; the medians are of many requests. */
 const MOST_OF_PREDICTIONS = 1.2;
 
 const anyPage = pageOf(z.unknown());
 
 type Database = Awaited<ReturnType<Bed["deployment"]["database"]>>;
 
-/** Lists by what they are, and whether they are deep enough for a 200th page. */
+/** Lists by name, and whether they are long enough for a 200th page. */
 const LISTS: [what: string, path: string, deep: boolean][] = [
   ["predictions", "/predictions?page_size=25", true],
   ["predictions of two statuses", "/predictions?statuses=succeeded&statuses=failed", true],
@@ -80,7 +80,7 @@ export async function measureLists(_: Bed, effort: Effort): Promise<Table> {
   }
 }
 
-/** The time of one request, ms. */
+/** Returns the time of one request, ms. */
 async function timed({ client }: Bed, path: string): Promise<number> {
   const began = performance.now();
   const response = await client.fetch("GET", path);
@@ -89,7 +89,7 @@ async function timed({ client }: Bed, path: string): Promise<number> {
   return performance.now() - began;
 }
 
-/** The path of a page, found by walking there. */
+/** Returns the path of a page, found by following `next_url`. */
 async function pathOf({ client, deployment }: Bed, path: string, page: number): Promise<string> {
   let at = path;
   for (let n = 1; n < page; n++) {
@@ -105,7 +105,7 @@ async function fill(bed: Bed, { models, predictions }: typeof MANY): Promise<voi
   await inChunks(db, models, MODELS_SQL);
   await inChunks(db, models, CATEGORIES_SQL);
   await inChunks(db, models, COUNTS_SQL);
-  // The account's object is made with its first prediction.
+  // The first prediction of an account creates its account object.
   await noop(bed.client);
   for (let first = 1; first <= predictions; first += CHUNK) {
     const filling = fetch(`${bed.deployment.url}/fill?first=${first}&count=${CHUNK}`);
@@ -126,7 +126,7 @@ async function inChunks(db: Database, rows: number, sql: string): Promise<void> 
 const NUMBERS = `WITH RECURSIVE numbers(n) AS (
   SELECT ?1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1 + ?2 - 1)`;
 
-/** As UUIDv7 sort: by when they were made. */
+/** IDs that sort by their creation, as UUIDv7 do. */
 const ID = "printf('%08x-0000-7100-8000-%012x', n, n)";
 
 const MODELS_SQL = `INSERT INTO models (id, owner_id, name, visibility, description, overview, created_at, updated_at)

@@ -1,16 +1,16 @@
-/** Requests of accounts beside what is measured: at a pace, bounded, and with their answers counted. */
+/** Requests of other accounts during a measurement: at a pace, bounded, and with their answers counted. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "../../src/dev/client.ts";
 import { seed } from "../../src/dev/seed.ts";
 import { type Bed, noop } from "./bed.ts";
 
-/** A load ends by itself after so long, and leaves requests out while so many are unanswered. */
+/** A load ends by itself after 10 s, and skips requests while 32 are unanswered. */
 const MOST_S = 10;
 const MOST_OPEN = 32;
 
 export type Ask = (client: Client) => Promise<Response>;
 
-/** A user, and how the service has answered. */
+/** A user, and counts of the service's answers. */
 export interface Account {
   client: Client;
   asked: number;
@@ -19,12 +19,12 @@ export interface Account {
 
 export interface Load {
   perSecond: number;
-  /** In turn. */
+  /** The accounts, which call in turn. */
   from: Account[];
   call: Ask;
 }
 
-/** Each has an object, and a token that the service knows. */
+/** Makes accounts. Each has an account object, and a token in the service's cache. */
 export async function newAccounts(bed: Bed, count: number): Promise<Account[]> {
   const accounts: Account[] = [];
   for (let n = 0; n < count; n++) {
@@ -44,7 +44,7 @@ export async function ask(account: Account, call: Ask): Promise<void> {
   else if (response.status >= 500) throw new Error(`answered ${response.status}: ${text}`);
 }
 
-/** @returns ends it, and waits for its answers */
+/** Starts a load. @returns a function that ends it and waits for its answers */
 export function startLoad({ perSecond, from, call }: Load): () => Promise<void> {
   const answers: Promise<void>[] = [];
   let open = 0;
@@ -52,7 +52,7 @@ export function startLoad({ perSecond, from, call }: Load): () => Promise<void> 
   const send = (account: Account) => {
     open++;
     const answer = ask(account, call).finally(() => open--);
-    // It is thrown at the end.
+    // The error is thrown when the load ends.
     answer.catch(() => {});
     answers.push(answer);
   };

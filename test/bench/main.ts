@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: what Auspex costs in time, memory and money, as ratios to the least that would
- * do. Fails when a limit is broken; a target that is missed is marked. The state lies in TMPDIR:
- * TMPDIR=/dev/shm takes the disk out of both sides.
+ * `npm run bench`: the costs of Auspex in time, memory and money, as ratios to the least possible. Fails when
+ * a limit is exceeded; a missed target is marked. The state is in TMPDIR: TMPDIR=/dev/shm takes the disk out
+ * of both sides.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -31,7 +31,7 @@ import { measureWebhooks } from "./webhooks.ts";
 
 type Part = (bed: Bed, effort: Effort) => Promise<Table>;
 
-/** Memory first: what a runner needs is seen on one that has done nothing yet. */
+/** Memory comes first, because it is measured on a runner that has done nothing yet. */
 const PARTS: Record<string, Part | Part[]> = {
   memory: measureMemory,
   latency: measureLatency,
@@ -46,7 +46,7 @@ const PARTS: Record<string, Part | Part[]> = {
   neighbours: measureNeighbours,
   page: measurePages,
 };
-/** Of these none needs a deployment that is warm, or any. */
+/** Parts that need no warm deployment, or none at all. */
 const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
   hostile: measureHostile,
   bill: countOperations,
@@ -99,7 +99,7 @@ async function productionScript(): Promise<string> {
   }
 }
 
-/** On a machine that is busy with other things the ratios still mean something, the times do not. */
+/** Returns the load of the machine. A busy machine makes the times meaningless, but not the ratios. */
 const load = () => loadavg()[0]?.toFixed(1);
 
 console.log(`${availableParallelism()} cores, load ${load()} before`);
@@ -109,5 +109,5 @@ const seconds = Math.round((performance.now() - began) / 1000);
 console.log(`\n${seconds} s, load ${load()} after`);
 const verdicts = tables.flatMap(({ verdicts = [] }) => verdicts);
 const broken = verdicts.filter((verdict) => verdict.hard && !holds(verdict));
-// Not by itself: workerd with an open poll would hold the process.
+// workerd with an open poll would keep the process alive, so it exits explicitly.
 process.exit(broken.length > 0 ? 1 : 0);

@@ -7,7 +7,7 @@ import type { Effort } from "./effort.ts";
 import type { Table } from "./table.ts";
 
 const MIB = 1024 ** 2;
-/** Memory is read so often, so far apart; of garbage that comes and goes, the least counts. */
+/** Memory is read 10 times, 200 ms apart. The least counts, because garbage comes and goes. */
 const LOOKS = 10;
 const LOOK_MS = 200;
 
@@ -47,7 +47,7 @@ export async function measureMemory(
   }
 }
 
-/** What is its own: pages of files come and go as the system likes. */
+/** Returns the anonymous memory of a process: pages of files come and go at the system's will. */
 async function resident(pid: number | undefined): Promise<number> {
   const looks: number[] = [];
   for (let n = 0; n < LOOKS; n++) {

@@ -1,7 +1,7 @@
 /**
- * What an account feels of another that creates predictions, or is refused at its rate limit. All share
- * this machine's processors, so any load is felt. What counts is whose it is: if accounts share nothing
- * else, the same from one other account is felt as much as from ten.
+ * The effect on an account of other accounts that create predictions, or are refused at their rate limit. All
+ * share this machine's processors, so any load has an effect. The question is whose load it is: if accounts
+ * share nothing else, the same load has the same effect from one other account as from ten.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,24 +13,27 @@ import { median } from "./statistics.ts";
 import { ms, type Table, times, type Verdict } from "./table.ts";
 
 const SPREAD = 10;
-/** A fifth of what two cores run; with the probe's own, a half. */
+/** A fifth of the creates that two cores can run; with the probe's own, a half. */
 const CREATES_PER_S = 25;
-/** A third of what two cores refuse; twice what the limit lets through. */
+/** A third of the creates that two cores can refuse; twice the rate limit. */
 const REFUSED_PER_S = 200;
-/** Of each kind in a turn. Turns are short and many, so that what else the machine does hits all. */
+/** Calls of each kind in a turn. Turns are short and many, so that other work of the machine affects all. */
 const CALLS = 5;
 const TURNS_OF_A_ROUND = 3;
-/** A load is under way before its turn is measured. */
+/** A load has run for this long before its turn is measured. */
 const SETTLE_MS = 100;
 /** RATE_LIMIT_PREDICTIONS of wrangler.toml; its periods follow the clock. */
 const LIMIT = 1_000;
 const PERIOD_MS = 10_000;
-/** Of a period: 2 s to reach the limit, and half a second for the turn. */
+/** The least rest of a period: 2 s to reach the limit, and half a second for the turn. */
 const LEFT_MS = 4_000;
 const SPENT_AT_ONCE = 16;
-/** 0.96 to 1.04 here. */
+/** The ratio is 0.96 to 1.04 on the reference machine. */
 const MOST_TO_SPREAD = 1.25;
-/** 1.27 to 1.40 here. An object of all accounts would show here only: ten would wait for it, too. */
+/**
+ * The ratio is 1.27 to 1.40 on the reference machine. Only here would an object shared by all accounts show:
+ * ten accounts would wait for it, too.
+ */
 const MOST_TO_NOBODY = 1.6;
 
 const create =
@@ -39,7 +42,10 @@ const create =
     client.fetch("POST", "/predictions", { body, headers });
 const NOOP = { model: `${USERNAME}/noop`, input: {} };
 const run = create(NOOP, { prefer: "wait" });
-/** Counted and refused like any other create. Below the limit it is a 422, which runs nothing. */
+/**
+ * A create that counts against the limit and is refused like any other. Below the limit it is a 422, which
+ * runs nothing.
+ */
 const attempt = create({});
 const PROBES: Record<string, Ask> = {
   "no-op": run,
@@ -108,7 +114,7 @@ export async function measureNeighbours({ script }: Bed, effort: Effort): Promis
   }
 }
 
-/** Until it is refused, with enough of the period left. */
+/** Creates until the account is refused, with enough of the period left. */
 async function reachLimit(account: Account): Promise<void> {
   const left = PERIOD_MS - (Date.now() % PERIOD_MS);
   if (left < LEFT_MS) await sleep(left);
@@ -117,7 +123,7 @@ async function reachLimit(account: Account): Promise<void> {
     await round(() => ask(account, attempt), SPENT_AT_ONCE, SPENT_AT_ONCE);
 }
 
-/** Median time of each kind of call, ms. */
+/** Returns the median time of each kind of call, ms. */
 async function besideLoad(load: Load, probe: Account, calls: number): Promise<number[]> {
   const stop = startLoad(load);
   try {
@@ -131,7 +137,7 @@ async function besideLoad(load: Load, probe: Account, calls: number): Promise<nu
   }
 }
 
-/** The median over the turns of each kind of call, and what one of each takes, ms. */
+/** Returns the median over the turns of each kind of call, and their sum, ms. */
 function typical(turns: number[][]): number[] {
   const each = Object.keys(PROBES).map((_, k) => median(turns.map((found) => found[k] ?? 0)));
   return [...each, each.reduce((sum, time) => sum + time)];

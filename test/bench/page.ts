@@ -1,6 +1,6 @@
 /**
- * Pages in Chromium: their first paint beside that of a plain page, and the first token that a page shows
- * beside the same stream read by a program. In turn, on the same machine.
+ * Pages in Chromium: their first paint next to that of a plain page, and the first token that a page shows
+ * next to the same stream read by a program. In turn, on the same machine.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -13,11 +13,11 @@ import { firstOfNative } from "./first-token.ts";
 import { median } from "./statistics.ts";
 import { ms, type Table, times, type Verdict } from "./table.ts";
 
-/** A container has no user namespaces to sandbox with, and 64 MB of shared memory. */
+/** Flags for a container, which has no user namespaces for a sandbox, and 64 MB of shared memory. */
 const FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
 const PLAYGROUND = `/models/${USERNAME}/tokens`;
 const PAGES = ["/", "/models", "/predictions", PLAYGROUND, "/docs"];
-/** Of the slowest, which is that of the documentation. */
+/** The limit of the slowest page, which is that of the documentation. */
 const MOST_PAINT = 8;
 const MOST_TOKEN = 4;
 
@@ -37,7 +37,7 @@ export async function measurePages(bed: Bed, { rounds }: Effort): Promise<Table>
   const browser = await chromium.launch({ executablePath, args: FLAGS });
   try {
     const page = await browser.newPage();
-    // By name: the cookie of the session is for one.
+    // The address has a name instead of a number, because the session's cookie is for a name.
     const origin = bed.deployment.url.replace("127.0.0.1", "localhost");
     await signIn(page, origin);
     const bare = `http://127.0.0.1:${(plain.address() as AddressInfo).port}/`;
@@ -91,7 +91,7 @@ async function signIn(page: Page, origin: string): Promise<void> {
   await page.getByText("You are now an operator of this deployment").waitFor();
 }
 
-/** As Chromium tells it, ms from the start of the navigation. */
+/** Returns the first contentful paint, ms from the start of the navigation. */
 async function firstPaint(page: Page, address: string): Promise<number> {
   await page.goto(address);
   const paint = () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
@@ -104,7 +104,7 @@ async function openPlayground(page: Page, origin: string): Promise<void> {
   await page.getByLabel("per_second", { exact: true }).fill("50");
 }
 
-/** Run in the page: from the click to the frame that shows a token of the new prediction, ms. */
+/** Runs in the page: returns the time from the click to the frame with a token of the new prediction, ms. */
 const CLICK_TO_TOKEN = `new Promise((resolve) => {
   const shown = () => document.querySelector("[data-prediction]");
   const before = shown()?.dataset.prediction;
@@ -128,7 +128,7 @@ interface Pair {
   ratio: number;
 }
 
-/** Medians; the first ones are slower than all that follow. */
+/** Returns medians of both sides. The first calls are left out because they are slower. */
 async function inTurn(
   rounds: number,
   ours: () => Promise<number>,

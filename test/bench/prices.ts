@@ -1,6 +1,7 @@
 /**
- * What Cloudflare bills, and at which list prices (2026-11, beyond what the plan includes). Left out
- * is what no local count can tell: the Worker's CPU time, $0.02 for a million ms, and what is stored.
+ * The operations that Cloudflare bills, with their list prices (2026-11, beyond those that the plan
+ * includes). Left out are those that no local count has: the Worker's CPU time, $0.02 for a million ms, and
+ * storage.
  */
 import { z } from "zod";
 
@@ -13,7 +14,7 @@ export const operations = z.object({
   /** Time that prediction objects cannot sleep, ms (worker/awake.ts). */
   object_ms: z.number(),
   object_rows_read: z.number(),
-  /** Deletes, too; each alarm that is set is one. */
+  /** Deletes count, too; each alarm that is set is one. */
   object_rows_written: z.number(),
   d1_rows_read: z.number(),
   d1_rows_written: z.number(),
@@ -24,10 +25,10 @@ export const operations = z.object({
 });
 export type Operations = z.infer<typeof operations>;
 
-/** What the counting Worker tells. */
+/** The answer of the counting Worker. */
 export const look = z.object({
   counts: operations,
-  /** Objects that have deleted all they had: the end of a prediction's data. */
+  /** Objects that have deleted all their data: the end of a prediction's data. */
   emptied: z.number(),
   /** Messages that were sent and not yet consumed. */
   queued: z.number(),
@@ -38,7 +39,10 @@ const MILLION = 1e6;
 /** An object is billed as 128 MB, in decimal GB. */
 const OBJECT_GB = 0.128;
 
-/** Dollars for one. Log events: by size from 2026-12 on, which is less for all below 2.4 KB. */
+/**
+ * Dollars for one operation. Log events are billed by size from 2026-12 on, which is less for all below 2.4
+ * KB.
+ */
 const PRICES: Record<keyof Operations, number> = {
   worker_requests: 0.3 / MILLION,
   object_requests: 0.15 / MILLION,
@@ -57,18 +61,18 @@ export const KINDS = operations.keyof().options;
 export const dollars = (counted: Operations, kind: keyof Operations): number =>
   counted[kind] * PRICES[kind];
 
-/** Dollars for a million of such predictions. */
+/** Returns the dollars for a million of such predictions. */
 export const aMillion = (counted: Operations): number =>
   MILLION * KINDS.reduce((sum, kind) => sum + dollars(counted, kind), 0);
 
-/** What counts against the limit of object requests. */
+/** Returns the operations that count against the limit of object requests. */
 export const objectRequests = ({ object_requests, object_messages }: Operations): number =>
   object_requests + object_messages / 20;
 
 export const rowsWritten = ({ object_rows_written, d1_rows_written }: Operations): number =>
   object_rows_written + d1_rows_written;
 
-/** What was counted between two looks, for each of `count` predictions. */
+/** Returns the operations between two looks, for each of `count` predictions. */
 export function perPrediction(before: Operations, after: Operations, count: number): Operations {
   const share = (kind: keyof Operations) => (after[kind] - before[kind]) / count;
   return operations.parse(Object.fromEntries(KINDS.map((kind) => [kind, share(kind)])));

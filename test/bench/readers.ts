@@ -1,12 +1,12 @@
-/** Many readers of one stream, as cheap as they can be: what is measured is who writes. */
+/** Many readers of one stream. They cost as little as possible, because the writer is measured. */
 import { Agent, get } from "node:http";
 
 const agent = new Agent({ keepAlive: false });
 
 export interface Reader {
-  /** Its first byte has come: from now on it is read to live. */
+  /** Resolves with the reader's first byte: from now on it is read live. */
   begun: Promise<void>;
-  /** The stream has ended; how many bytes came. */
+  /** Resolves at the end of the stream with the number of its bytes. */
   ended: Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A layer pushed to the registry and pulled from it, in each way that clients have, next to R2 through its binding
- * with nothing in between; and the memory of the Worker while four come at once.
+ * A layer pushed to the registry and pulled from it, in each way that clients have, next to R2 through its
+ * binding with nothing in between; and the memory of the Worker during four at once.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -9,15 +9,15 @@ import type { Effort } from "./effort.ts";
 import { type Table, times } from "./table.ts";
 
 const MIB = 1024 ** 2;
-/** As cog and `auspex` send it. */
+/** The chunk size of cog and `auspex`. */
 const CHUNK = 80 * MIB;
-/** Pushed at once, for the memory: docker sends five layers. */
+/** Layers that are pushed at once, for the memory: docker sends five. */
 const AT_ONCE = 4;
-/** An isolate has 128 MB: what the four take beyond what is there anyway. */
+/** An isolate has 128 MB: the limit of the memory that the four layers add. */
 const MEMORY_MB = 128;
 const LEAST = 0.4;
 
-/** A layer is this block, over and over: local R2 has no use for what is in it. */
+/** A layer is this block repeated: local R2 does not compress it. */
 const BLOCK = randomBytes(16 * MIB);
 
 interface Layer {
@@ -40,7 +40,7 @@ function* blocks(first: number, last: number) {
   }
 }
 
-/** A body of so many bytes, whose length is told or not. */
+/** Returns a body of these blocks, whose length may be sent or not. */
 const body = (first: number, last: number) => ReadableStream.from(blocks(first, last));
 
 export async function measureRegistry(bed: Bed, { pushed }: Effort): Promise<Table> {
@@ -52,7 +52,7 @@ export async function measureRegistry(bed: Bed, { pushed }: Effort): Promise<Tab
     const rows: string[][] = [];
     const verdicts = [];
     for (const [name, push] of Object.entries(WAYS)) {
-      // Each in a repository of its own: what is stored already would still be sent.
+      // Each way has a repository of its own. A client sends a layer again even if it is stored.
       const repository = new Repository(bed, name);
       const rate = await timed(size, () => push(repository, layer));
       rows.push([`push: ${name}`, speed(rate), speed(least.push), times(rate / least.push)]);
@@ -82,7 +82,7 @@ export async function measureRegistry(bed: Bed, { pushed }: Effort): Promise<Tab
 
 const speed = (rate: number) => `${(rate / 1e6).toFixed(0)} MB/s`;
 
-/** @returns bytes per second */
+/** Returns bytes per second. */
 async function timed(size: number, act: () => Promise<void>): Promise<number> {
   const began = performance.now();
   await act();
@@ -176,7 +176,7 @@ async function read(response: Response, size: number): Promise<void> {
   if (length !== size) throw new Error(`a layer came with ${length} bytes`);
 }
 
-/** The same bytes, by nothing but the binding. */
+/** Pushes and pulls the same bytes through the binding alone. */
 async function bare(url: string, { size }: Layer): Promise<{ push: number; pull: number }> {
   const at = await (await fetch(`${url}/upload`, { method: "POST" })).text();
   const push = await timed(size, async () => {
@@ -194,7 +194,7 @@ async function bare(url: string, { size }: Layer): Promise<{ push: number; pull:
   return { push, pull };
 }
 
-/** @returns MB that workerd takes more, at most, while layers come side by side */
+/** Returns the most MB that workerd adds while layers are pushed at the same time. */
 async function memoryOf(bed: Bed, size: number): Promise<number> {
   const layer = newLayer(size);
   const pid = await workerdOf(process.pid);
@@ -214,7 +214,7 @@ async function memoryOf(bed: Bed, size: number): Promise<number> {
   return Math.round((most - before) / 1e6);
 }
 
-/** Of those that this process has started, the first: that of the bed. */
+/** Returns the first workerd process that this process has started: that of the bed. */
 async function workerdOf(parent: number): Promise<number> {
   for (const pid of (await readdir("/proc")).map(Number).filter(Number.isInteger)) {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");

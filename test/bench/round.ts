@@ -1,4 +1,4 @@
-/** One round of a measurement: so many calls, so many at a time. */
+/** One round of a measurement: a number of calls, with a number at a time. */
 import { median } from "./statistics.ts";
 
 export interface Round {

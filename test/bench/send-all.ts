@@ -1,10 +1,10 @@
-/** Sends frames as a runner does: on and on, with so many bytes unacknowledged at most. */
+/** Sends frames as a runner does: without a pause, with a limit of unacknowledged bytes. */
 import type { WebSocket } from "ws";
 import { downFrame } from "../../src/protocol/channel.ts";
 
 /**
- * Until the last one is acknowledged.
- * @param window 0: each frame waits for the acknowledgement of the last
+ * Sends frames until the last one is acknowledged.
+ * @param window bytes; 0: each frame waits for the acknowledgement of the last
  */
 export async function sendAll(socket: WebSocket, frames: string[], window: number): Promise<void> {
   let acknowledged = 0;

@@ -1,4 +1,4 @@
-/** The numbers of a sample. */
+/** Returns a quantile of a sample. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const value = sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];

@@ -1,10 +1,12 @@
-/** What a part of the bench has found, and how it is printed. */
+/** The results of a part of the bench, and their printed form. */
 export interface Verdict {
   what: string;
   value: number;
   /** The value should not be above `most`, or not below `least`. */
   bound: { most: number } | { least: number };
-  /** One that must hold: the bench fails without it. The others are aims on a noisy machine. */
+  /**
+   * True for a limit that must hold: the bench fails without it. The others are targets on a noisy machine.
+   */
   hard?: boolean;
 }
 

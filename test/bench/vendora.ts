@@ -1,6 +1,6 @@
 /**
- * Chat completions that stream through the service, next to the very container that answers them,
- * asked directly: in turn, on the same machine.
+ * Chat completions that stream through the service, next to the same container, asked directly: in turn, on
+ * the same machine.
  */
 import type { Bed } from "./bed.ts";
 import { type Asked, chatOf, containerOf, readChat, type Source } from "./chat-reader.ts";
@@ -8,12 +8,15 @@ import type { Effort } from "./effort.ts";
 import { median } from "./statistics.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 
-/** What each stream of a large server under load comes at, and what no server does. */
+/**
+ * Tokens per second of each stream: those of a large server under load, and 0 for no pause, which no server
+ * reaches.
+ */
 const PACES = [50, 0] as const;
 const STREAMS = [1, 32] as const;
-/** Of each stream without a pause: some hundred milliseconds from the container itself. */
+/** Tokens of each stream without a pause: a few hundred milliseconds from the container itself. */
 const UNPACED_TOKENS = 2_000;
-/** The longest of these rounds is a second each way. */
+/** The longest round is a second for each side. */
 const MOST_ROUNDS = 7;
 const LEAST_AT_32 = 0.7;
 
@@ -62,7 +65,10 @@ interface Round {
   rate: number;
 }
 
-/** Rounds A B A B …, so that what else the machine does hits both; medians over the rounds. */
+/**
+ * Measures in rounds A B A B …, so that other work of the machine affects both. Returns medians over the
+ * rounds.
+ */
 export async function inTurn(
   sources: readonly [Source, Source],
   streams: number,
@@ -70,7 +76,7 @@ export async function inTurn(
   { rounds }: Effort,
 ): Promise<[Round, Round]> {
   const found: [Round[], Round[]] = [[], []];
-  // What comes at a pace takes as long as it takes: once is enough of it.
+  // A paced stream takes a fixed time, so one round is enough.
   const times = asked.per_second > 0 ? 1 : Math.min(rounds, MOST_ROUNDS);
   for (let n = 0; n < times; n++) {
     for (const side of [0, 1] as const)

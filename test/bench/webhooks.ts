@@ -1,6 +1,6 @@
 /**
- * Webhooks: how fast they reach a receiver that is fast while predictions run, and what they cost
- * these; and what a thousand predictions whose receivers never answer do to the others.
+ * Webhooks: their rate to a fast receiver while predictions run, and their cost for these; and the effect on
+ * others of a thousand predictions whose receivers never answer.
  */
 import { Receiver } from "../receiver/receiver.ts";
 import { type Bed, noop, startBed } from "./bed.ts";
@@ -10,13 +10,13 @@ import { median } from "./statistics.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 
 const AT_ONCE = 32;
-/** Of a round: about half a second without webhooks. */
+/** Requests of a round: about half a second without webhooks. */
 const REQUESTS = 192;
-/** One at a time, of a round: about as long. */
+/** Requests of a round, one at a time: about half a second, too. */
 const SINGLE_REQUESTS = 40;
 /** `started` and `completed`. */
 const EVENTS = 2;
-/** Two posts and four rows more, on the same two cores as everything else. */
+/** A webhook adds two posts and four rows, on the same two cores as everything else. */
 const LEAST_SHARE = 0.5;
 const MOST_SLOWER = 1.1;
 const QUICK = "/quick";
@@ -25,7 +25,7 @@ const SILENT = "/silent";
 export async function measureWebhooks({ script }: Bed, effort: Effort): Promise<Table> {
   const receiver = await Receiver.open();
   receiver.script(SILENT, ["silent"]);
-  // Alike but for what waits in one of them.
+  // The two beds differ only in the silent webhooks of one of them.
   const variables = { WEBHOOK_ALLOW_INSECURE: "true" };
   const beds = [await startBed(script, variables), await startBed(script, variables)] as const;
   try {
@@ -81,13 +81,13 @@ interface Fast {
   predictions: number;
   without: number;
   deliveries: number;
-  /** From the end of the last prediction to the last webhook, ms. */
+  /** Time from the end of the last prediction to the last webhook, ms. */
   behind: number;
-  /** Webhooks that should have come and had not, or came twice. */
+  /** Webhooks that did not come, or came twice. */
   lost: number;
 }
 
-/** Rounds with and without in turn. */
+/** Measures rounds with and without webhooks in turn. */
 async function timeFast({ client }: Bed, receiver: Receiver, effort: Effort): Promise<Fast> {
   const requests = Math.round(REQUESTS * effort.requests);
   const webhook = { url: receiver.url + QUICK, secret: "a secret of the bench" };
@@ -128,7 +128,7 @@ interface Slow {
   open: number;
 }
 
-/** One at a time, a bed with predictions that cannot tell anybody and one without in turn. */
+/** Measures one request at a time, in turn on a bed with silent webhooks and on one without. */
 async function timeSlow(
   [alone, beside]: readonly [Bed, Bed],
   receiver: Receiver,

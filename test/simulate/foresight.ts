@@ -1,5 +1,5 @@
 /**
- * Perfect eviction (Belady): what an idle container is worth is how soon its key is asked for again. The
+ * Perfect eviction (Belady): an idle container is worth more the sooner its key is asked for again. The
  * second idle container of a key waits for the second ask.
  */
 import type { Container } from "../../src/domain/scheduling/decide/box.ts";
@@ -13,7 +13,7 @@ export function foresight(trace: readonly SimulatedJob[]): MakeWorth {
     if (times) times.push(ask.at);
     else asks.set(ask.key, [ask.at]);
   }
-  /** How many of each key's asks have passed. */
+  /** The number of past asks of each key. */
   const passed = new Map<string, number>();
   const nextAsk = (key: string, now: number, after: number): number => {
     const times = asks.get(key) ?? [];

@@ -1,4 +1,4 @@
-/** A large pool: 1,000 boxes with 20 containers each, and 1,000 jobs that wait. */
+/** A large pool: 1,000 boxes with 20 containers each, and 1,000 waiting jobs. */
 import { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
 import type { Ask, BoxView, ContainerView } from "../../src/domain/scheduling/decide/types.ts";
 
@@ -12,13 +12,13 @@ const HARDWARE = "l40s";
 interface LargePool {
   /** The share of the containers that are idle. */
   idle: number;
-  /** Whether boxes have GPUs to spare. */
+  /** Whether boxes have free GPUs. */
   free: boolean;
-  /** Whether jobs ask for what is there. */
+  /** Whether jobs ask for keys that have containers. */
   known: boolean;
 }
 
-/** What its decisions are. */
+/** Large pools by the decision that they lead to. */
 export const LARGE_POOLS: Record<string, LargePool> = {
   "joins a container": { idle: 0.5, free: false, known: true },
   "starts where there is room": { idle: 0, free: true, known: false },

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: the rules of the hand-out under a virtual clock, beside first in first out with
- * least recently used, warm first alone, and the same rules with an eviction that knows the future. Fails
+ * `npm run simulate`: the rules of the hand-out under a virtual clock, next to first in first out with least
+ * recently used, to warm first alone, and to the same rules with an eviction that knows the future. Fails
  * when a target is missed.
  */
 import { misused, readCommandLine, readNumber } from "../../src/dev/command-line.ts";

@@ -14,11 +14,11 @@ export type PolicyName = (typeof POLICY_NAMES)[number];
 
 export const POLICIES: Record<PolicyName, (trace: readonly SimulatedJob[]) => Rules> = {
   auspex: () => rulesOf(decide),
-  /** The same rules, but what is stopped is what is wanted again last. */
+  /** The rules of Auspex with an eviction that stops the container that is asked for again last. */
   perfect: (trace) => rulesOf(decide, new PoolState({}, foresight(trace))),
-  /** Whoever finds a container that is up goes first; else first in first out. */
+  /** A job with a ready container goes first; otherwise first in first out. */
   "warm-first": () => rulesOf(decideWarmFirst),
-  /** First in first out; the least recently used goes. */
+  /** First in first out; eviction stops the least recently used container. */
   fifo: () => rulesOf(decideFifo),
 };
 
@@ -33,7 +33,7 @@ const nothing: Decision = {
   notes: { firsts: [], holds: [], reservations: [] },
 };
 
-/** In the order of their arrival. */
+/** Yields the asks in the order of their arrival. */
 function* waiting(state: PoolState): Generator<Ask> {
   yield* state.line.asks();
 }

@@ -1,19 +1,19 @@
-/** Random numbers that depend on a seed alone. */
+/** Random numbers that depend only on a seed. */
 
 export interface Random {
-  /** Uniform, from 0 to just below 1. */
+  /** Returns a uniform number, from 0 to just below 1. */
   uniform(): number;
   exponential(mean: number): number;
-  /** @param sigma of its logarithm; the median is 1 */
+  /** @param sigma of the number's logarithm; the median is 1 */
   lognormal(sigma: number): number;
-  /** Of a geometric distribution from 1 on. */
+  /** Returns a number of a geometric distribution from 1 on. */
   geometric(mean: number): number;
-  /** An index, as often as its weight says. */
+  /** Returns an index, with a probability proportional to its weight. */
   weighted(weights: readonly number[]): number;
 }
 
 export function randomOf(seed: number): Random {
-  // Mulberry32, whose state is one number.
+  // The generator is Mulberry32, whose state is one number.
   let state = seed >>> 0;
   const uniform = () => {
     state = (state + 0x6d2b79f5) >>> 0;

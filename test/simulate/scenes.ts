@@ -1,4 +1,4 @@
-/** The scenes that are simulated, and what comes of each. */
+/** The simulated scenes, and the results of each. */
 import { explain } from "../../src/domain/scheduling/decide/explain.ts";
 import type { Range } from "../../src/domain/scheduling/decide/forecasts.ts";
 import { mean, quantile } from "../bench/statistics.ts";
@@ -13,23 +13,23 @@ export const SETUPS = [2, 6];
 export interface Outcome {
   cold: number;
   p95_ms: number;
-  /** 1 if the line grows, else 0. One that the GPUs could take at once does not. */
+  /** 1 if the line grows, else 0. A line that the GPUs could take at once does not grow. */
   grows: number;
 }
 
 export interface Study {
   outcomes: Record<PolicyName, Outcome>;
-  /** How many times as long the others' p95 is while an account floods. */
+  /** The ratio of the others' p95 during an account's flood to that without it. */
   flood: number;
-  /** Of those who waited: how many of a hundred did so as long as they had been told. */
+  /** The share of waiting jobs whose wait was within the forecast range, in percent. */
   within: number;
-  /** Neither less than half nor more than twice the middle of what they had been told. */
+  /** The share of waiting jobs whose wait was half to twice the middle of the forecast range, in percent. */
   withinTwice: number;
 }
 
-/** What is there at the beginning is no measure: everything is cold. */
+/** The first part of a scene is not measured: everything is cold. */
 const WARM_UP = 0.2;
-/** A line grows that is longer in this last part than it ever was in the first half. */
+/** A line grows if it is longer in this last part than ever in the first half. */
 const END = 0.2;
 
 export function study(scene: Scene): Study {
@@ -56,7 +56,7 @@ export function study(scene: Scene): Study {
   };
 }
 
-/** Each job that has to wait is told for how long when it comes. */
+/** Simulates a trace in which each waiting job gets a forecast when it comes. */
 function simulateTold(trace: readonly SimulatedJob[]) {
   const rules = POLICIES.auspex(trace);
   const told = new Map<SimulatedJob, Range>();
@@ -83,7 +83,7 @@ function afterWarmUp(trace: readonly SimulatedJob[], fates: readonly Fate[]): Fa
   return fates.filter(({ job }) => job.ask.at >= from);
 }
 
-/** Of those who come while the flood does. */
+/** Returns the ratio of the waits of jobs that come during the flood to those without it. */
 function floodRatio(scene: Scene, calm: Course): number {
   const trace = traceOf({ ...scene, flood: true });
   const flooded = simulate(trace, POLICIES.auspex(trace));

@@ -1,4 +1,4 @@
-/** A box of the simulation: it does what it is handed, and tells what it has. */
+/** A box of the simulation: it starts the jobs that it gets, and reports its containers. */
 import type { BoxView, Handout } from "../../src/domain/scheduling/decide/types.ts";
 import { HARDWARE, type SimulatedJob } from "./trace.ts";
 
@@ -8,7 +8,7 @@ interface SimContainer {
   id: string;
   key: string;
   hardware: string;
-  /** When it is ready, or its run ends; undefined while it is idle. */
+  /** The time at which the container is ready or its run ends; undefined while it is idle. */
   due: number | undefined;
   phase: "starting" | "ready";
   since: number;
@@ -16,7 +16,7 @@ interface SimContainer {
   run: { handout: number; job: SimulatedJob; began: number } | undefined;
 }
 
-/** What has happened in a box. */
+/** An event in a box. */
 export type Happening =
   | { what: "ready"; key: string; setup_ms: number }
   | { what: "began"; job: SimulatedJob }
@@ -34,7 +34,7 @@ export class SimBox {
     this.#gpus = gpus;
   }
 
-  /** When something happens next. */
+  /** Returns the time of the next event. */
   get due(): number {
     let due = Number.POSITIVE_INFINITY;
     for (const one of this.#containers.values())
@@ -72,7 +72,7 @@ export class SimBox {
     return [{ what: "began", job }];
   }
 
-  /** What is due by now. */
+  /** Returns the events that are due by now. */
   advance(now: number): Happening[] {
     return [...this.#containers.values()].flatMap((one) =>
       one.due !== undefined && one.due <= now ? this.#next(one, one.due) : [],

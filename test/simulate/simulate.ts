@@ -12,18 +12,18 @@ export interface Rules {
   handOut(now: number): HandedOut;
 }
 
-/** What became of a job. */
+/** The outcome of a job. */
 export interface Fate {
   job: SimulatedJob;
-  /** From its ask until its run began. */
+  /** The time from the job's ask to the start of its run. */
   wait_ms: number;
-  /** It needed a new container. */
+  /** True if the job needed a new container. */
   cold: boolean;
 }
 
 export interface Course {
   fates: Fate[];
-  /** How many jobs waited, whenever one came. */
+  /** The number of waiting jobs whenever a job came. */
   waiting: number[];
 }
 

@@ -1,4 +1,4 @@
-/** What a decision costs in a large pool. */
+/** The time of a decision in a large pool. */
 import { decide } from "../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
 import { quantile } from "../bench/statistics.ts";
@@ -9,7 +9,7 @@ const ROUNDS = 5;
 const DECISIONS = 200;
 const MOST_MS = 0.2;
 
-/** @param isLimited whether a decision that takes too long is a target missed */
+/** @param isLimited whether a decision that takes too long is a missed target */
 export function measureSpeed(isLimited: boolean): Table {
   const rows: string[][] = [];
   let worst = 0;
@@ -31,7 +31,7 @@ export function measureSpeed(isLimited: boolean): Table {
   return table;
 }
 
-/** What each decision took, in ms. */
+/** Returns the time of each decision, ms. */
 function decisionsOf(state: PoolState): number[] {
   return Array.from({ length: DECISIONS }, () => {
     const began = performance.now();

@@ -1,17 +1,17 @@
-/** What the rules must reach, on average over the scenes of a load. */
+/** The targets of the rules, on average over the scenes of a load. */
 import { mean } from "../bench/statistics.ts";
 import type { Verdict } from "../bench/table.ts";
 import type { PolicyName } from "./policies.ts";
 import type { Outcome, Study } from "./scenes.ts";
 
-/** From this load on whoever is first in first out starts too much. */
+/** The load from which on rules with first in first out start too many containers. */
 const BUSY_LOAD = 0.2;
 /** At this load the line must not grow. */
 const HIGH_LOAD = 0.4;
 
-/** @param scenes of a load: each the studies of its seeds */
+/** @param scenes of a load: each has the studies of its seeds */
 export function verdictsOf(load: number, scenes: readonly Study[][]): Verdict[] {
-  /** Of each scene the mean of its seeds, and then the mean of the scenes. */
+  /** Averages over the seeds of each scene, and then over the scenes. */
   const average = (of: (studies: readonly Study[]) => number) => mean(scenes.map(of));
   const sum = (studies: readonly Study[], policy: PolicyName, what: keyof Outcome) =>
     mean(studies.map(({ outcomes }) => outcomes[policy][what]));

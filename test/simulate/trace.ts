@@ -1,6 +1,6 @@
 /**
- * The jobs of a scene: 50 models, asked for as Zipf's law says, by 20 accounts. What a run and a setup
- * take is fixed beforehand, so that all rules are given the same work.
+ * The jobs of a scene: 50 models, asked for by Zipf's law, by 20 accounts. The times of a run and a setup are
+ * fixed beforehand, so that all rules get the same work.
  */
 import type { Ask } from "../../src/domain/scheduling/decide/types.ts";
 import { type Random, randomOf } from "./random.ts";
@@ -15,25 +15,25 @@ const RUN_MS = 10_000;
 const BURST = 4;
 const BURST_GAP_MS = 1_000;
 export const FLOODER = "account-0";
-/** What the flood alone would take of the GPUs, besides its setups. */
+/** The share of the GPUs that the flood alone would take, without its setups. */
 const FLOOD_LOAD = 1;
 const FLOOD_JOBS = 2_000;
 
 export interface Scene {
-  /** Of the GPUs' time, what the runs take. */
+  /** The share of the GPUs' time that the runs take. */
   load: number;
   arrivals: "poisson" | "bursts";
-  /** How many times the run the setup takes. */
+  /** The ratio of a setup's time to a run's. */
   setup: number;
   seed: number;
-  /** From a quarter of the time on an account asks for 2,000 jobs, faster than they can be run. */
+  /** Whether an account asks for 2,000 jobs from a quarter of the time on, faster than they can run. */
   flood: boolean;
 }
 
 export interface SimulatedJob {
   ask: Ask;
   run_ms: number;
-  /** What its container's setup takes if it needs one. */
+  /** The time of the container's setup if the job needs one. */
   setup_ms: number;
 }
 
@@ -72,7 +72,7 @@ export function traceOf({ load, arrivals, setup, seed, flood }: Scene): Simulate
       add(then, model, account);
   }
   if (flood) {
-    // Of its own, so that the others' jobs are the same without it.
+    // The flood comes after the other jobs, with a gap of its own, so that these are the same without it.
     const floodGap = meanRun / GPUS / FLOOD_LOAD;
     for (let n = 0, then = at / 4; n < FLOOD_JOBS; n += 1, then += random.exponential(floodGap))
       add(then, pick(), FLOODER);
@@ -80,7 +80,9 @@ export function traceOf({ load, arrivals, setup, seed, flood }: Scene): Simulate
   return jobs.toSorted((a, b) => a.ask.at - b.ask.at);
 }
 
-/** Runs differ by up to four times among models; so do their setups, which belong to their runs. */
+/**
+ * Models' runs differ by a factor of up to four; so do their setups, which are proportional to their runs.
+ */
 function modelsOf(random: Random, setup: number): Model[] {
   return Array.from({ length: MODELS }, (_, n) => {
     const run_ms = RUN_MS * 4 ** (random.uniform() - 0.5);

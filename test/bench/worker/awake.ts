@@ -1,6 +1,6 @@
 /**
- * The time that objects are billed for: while one runs or cannot hibernate, because a call, a
- * stream, a timer or a promise of it is open. With more than one of them it counts once.
+ * The time that objects are billed for: while one runs or cannot hibernate, because a call, a stream, a timer
+ * or a promise of it is open. Several at a time count once.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { counts } from "./counts.ts";
@@ -11,10 +11,10 @@ interface Awake {
 }
 
 const awake = new Map<string, Awake>();
-/** The id of the object whose code runs. */
+/** The ID of the object whose code runs. */
 const running = new AsyncLocalStorage<string>();
 
-/** An object has one more reason to stay awake; the returned function ends it. */
+/** Gives an object one more reason to stay awake; the returned function ends it. */
 export function opened(id: string): () => void {
   const own = awake.get(id) ?? { reasons: 0, since: Date.now() };
   own.reasons += 1;
@@ -27,10 +27,7 @@ export function opened(id: string): () => void {
   };
 }
 
-/**
- * From now on the methods of a class are reasons of the object that they are called of, and so is
- * whatever they start.
- */
+/** Makes calls of the methods of a class, and all that they start, reasons for their object to stay awake. */
 export function watchMethods(prototype: object, idOf: (object: object) => string): void {
   const all = Object.entries(Object.getOwnPropertyDescriptors(prototype));
   for (const [name, { value: method }] of all) {
@@ -51,7 +48,7 @@ function runAs(id: string, code: () => unknown): unknown {
   return result;
 }
 
-/** What the object that runs now waits for. */
+/** Makes a promise a reason for the running object to stay awake. */
 export function openedBy(promise: Promise<unknown>): void {
   const id = running.getStore();
   if (id === undefined) return;
@@ -59,7 +56,7 @@ export function openedBy(promise: Promise<unknown>): void {
   promise.then(end, end);
 }
 
-/** Timers are those of the object that sets them; the Worker's own and the pool's count nowhere. */
+/** Makes timers reasons for the object that sets them; those of the Worker and the pool are not counted. */
 export function countTimers(): void {
   const { setTimeout: set, clearTimeout: clear } = globalThis;
   const pending = new Map<unknown, () => void>();

@@ -1,6 +1,6 @@
 /**
- * Our Worker with a meter: the production code, whose bindings and storage count each call.
- * `GET /counts` tells the numbers and whether more will come. Not counted is what a runner does whether there is work or not.
+ * Our Worker with a meter: the production code, with bindings and storage that count each call. `GET /counts`
+ * answers the numbers and whether more will come. The calls that a runner makes without work are not counted.
  */
 import type { Bindings } from "../../../src/env.ts";
 import worker, {

@@ -1,4 +1,4 @@
-/** The meter. Worker and objects share one isolate here, and so these numbers. */
+/** The meter. The Worker and the objects share one isolate here, and so these numbers. */
 import type { Look, Operations } from "../prices.ts";
 
 export const counts: Operations = {
@@ -14,10 +14,10 @@ export const counts: Operations = {
   log_events: 0,
 };
 
-/** By which one sees from outside that nothing more comes. */
+/** Numbers that show from outside whether more operations will come. */
 export const progress: Omit<Look, "counts"> = { emptied: 0, queued: 0 };
 
-/** Every line is billed. Only what is wrong is shown, too. */
+/** Counts all lines, because every line is billed, and prints only warnings and errors. */
 export function countLines(): void {
   for (const level of ["debug", "log", "info", "warn", "error"] as const) {
     const write = console[level].bind(console);

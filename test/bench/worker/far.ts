@@ -1,4 +1,4 @@
-/** Our Worker far from what everybody shares: each call to D1, a pool or an account takes FAR_MS more. */
+/** Our Worker far from the shared objects: each call to D1, a pool or an account takes FAR_MS more. */
 import type { Bindings } from "../../../src/env.ts";
 import worker, {
   AccountObject as Account,
@@ -13,7 +13,7 @@ type FarBindings = Bindings & { FAR_MS: string };
 
 const made = new WeakMap<FarBindings, Bindings>();
 
-/** The same for the same environment: our code keeps what it makes of it. */
+/** Returns the same bindings for the same environment, because our code caches by them. */
 function farFrom(env: FarBindings): Bindings {
   const known = made.get(env);
   if (known) return known;
@@ -38,7 +38,7 @@ const later =
     return call(...args);
   };
 
-/** A batch takes native statements only. */
+/** The native statement of each wrapped one: a batch takes native statements only. */
 const natives = new WeakMap<object, unknown>();
 
 function farDatabase(database: D1Database, ms: number): D1Database {

@@ -4,7 +4,7 @@ import worker, { AccountObject as Account } from "../../../src/worker.ts";
 
 export { PoolObject, PredictionObject, RunnerObject } from "../../../src/worker.ts";
 
-/** Ids sort as UUIDv7: by when they were made, and before all that are made later. */
+/** IDs sort by their creation, as UUIDv7 do, and before all that are made later. */
 const FILL = `INSERT INTO predictions (id, object_id, model_id, model_owner, model_name, version_number, stream,
     status, created_at, updated_at, data_removed, revision)
   WITH RECURSIVE numbers(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1 + ?2 - 1)

@@ -1,18 +1,18 @@
 /**
- * The floor: the least that a service of this shape can do, on the very same configuration (the
- * classes have the names of ours, so that wrangler.toml fits). A request makes one SQLite-backed
- * object with one row, the object wakes one long poll, whoever polled answers with one POST.
+ * The floor: the least that a service of this shape can do, on the same configuration (the classes have the
+ * names of ours, so that wrangler.toml fits). A request makes one SQLite-backed object with one row, the
+ * object wakes one long poll, and the poller answers with one POST.
  *
- *   POST /run          makes an object; answers when it was answered
- *   POST /poll         long poll; answers with the ids of objects that wait
+ *   POST /run          makes an object; answers when the poller has answered
+ *   POST /poll         long poll; answers with the ids of waiting objects
  *   POST /answer/:id
- *   POST /object       the id of a new object, for those that follow
+ *   POST /object       the id of a new object, for the following calls
  *   POST /touch/:id    calls the object, which answers at once
- *   GET  /channel/:id  WebSocket: each message goes to all readers as it is, and is acknowledged;
- *                      with ?stored they are kept, in groups, and a group is acknowledged as a whole
+ *   GET  /channel/:id  WebSocket: each message goes unchanged to all readers, and is acknowledged;
+ *                      with ?stored messages are kept in groups, and a group is acknowledged as a whole
  *   GET  /stream/:id   a reader
  *
- * And of files, what there is without us: R2 through its binding, as long as it is not told more.
+ * The floor of files is R2 through its binding:
  *
  *   POST /upload               the key and the id of a new multipart upload
  *   PUT  /part/:key/:id/:n     the body, to R2; answers its ETag
@@ -31,14 +31,14 @@ interface Env {
 const encoder = new TextEncoder();
 const END = "end";
 const STORED = "stored";
-/** A group is what came in this time, or as much as this. */
+/** A group has the messages of this time, or of this size. */
 const GROUP_MS = 250;
 const GROUP_UNITS = 128 * 1024;
 
 export class PredictionObject extends DurableObject<Env> {
   readonly #answered = Promise.withResolvers<string>();
   readonly #readers = new Set<ReadableStreamDefaultController<Uint8Array>>();
-  /** Messages so far, and those of the group that is not stored yet. */
+  /** The number of messages so far, and those of the group that is not stored yet. */
   #seq = 0;
   #group = "";
   #timer: number | null = null;

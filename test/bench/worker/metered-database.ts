@@ -1,8 +1,8 @@
-/** D1, which says with each answer what it will bill. */
+/** D1, which counts the rows of each answer that it will bill. */
 import { counts } from "./counts.ts";
 import { override } from "./override.ts";
 
-/** A batch takes native statements only. */
+/** The native statement of each wrapped one: a batch takes native statements only. */
 const natives = new WeakMap<object, unknown>();
 
 export const meteredDatabase = (database: D1Database): D1Database =>
@@ -27,7 +27,7 @@ function statement(target: unknown): unknown {
         statement(bind(...values)),
     run: counted,
     all: counted,
-    // It gives rows and nothing else: what was read is at least what came.
+    // `raw` returns rows without a count: at least the returned rows were read.
     raw:
       (raw) =>
       async (...args) => {

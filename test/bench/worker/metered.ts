@@ -1,4 +1,4 @@
-/** The bindings of the Worker and the storage of its objects, each call of them counted. */
+/** The bindings of the Worker and the storage of its objects, with each call counted. */
 import type { Bindings } from "../../../src/env.ts";
 import { opened, openedBy } from "./awake.ts";
 import { counts, progress } from "./counts.ts";
@@ -7,7 +7,7 @@ import { override } from "./override.ts";
 
 const made = new WeakMap<Bindings, Bindings>();
 
-/** The same for the same environment: our code keeps what it makes of it. */
+/** Returns the same bindings for the same environment, because our code caches by them. */
 export function metered(env: Bindings): Bindings {
   let found = made.get(env);
   if (!found) {
@@ -18,7 +18,7 @@ export function metered(env: Bindings): Bindings {
       COUNTS: queue(env.COUNTS),
       PREDICTION: namespace(env.PREDICTION, opened),
       ACCOUNT: namespace(env.ACCOUNT, opened),
-      // Shared by all predictions and never idle: no prediction's time.
+      // The pool is shared by all predictions and never idle, so it adds no prediction's time.
       POOL: namespace(env.POOL, () => () => {}),
     };
     made.set(env, found);
@@ -48,7 +48,7 @@ function namespace<Target extends object>(target: Target, begin: Opened): Target
   return override(target, { get, getByName: get });
 }
 
-/** Every method of a stub is a call of its object, and so a request. */
+/** Counts every call of a stub's methods as a request of its object. */
 function stub(target: unknown, begin: Opened): unknown {
   if (typeof target !== "object" || target === null || !("id" in target)) return target;
   return override(target, (call) => async (...args) => {
@@ -59,13 +59,13 @@ function stub(target: unknown, begin: Opened): unknown {
   });
 }
 
-/** A stream is open until its last byte, or until its reader leaves. */
+/** Keeps a stream open until its last byte, or until its reader leaves. */
 function whileRead(response: Response, body: ReadableStream, end: () => void): Response {
   const pipe = new TransformStream({ flush: end, cancel: end });
   return new Response(body.pipeThrough(pipe), response);
 }
 
-/** Counts what an object does. Its storage is native and stays itself: a proxy would not do. */
+/** Counts the operations of an object. Its native storage is patched, because a proxy would not work. */
 export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
   const { storage } = ctx;
   const { sql, kv } = storage;
@@ -83,7 +83,7 @@ export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
     waitUntil(promise);
   };
   let last: SqlStorageCursor<never> | undefined;
-  // A cursor reads on after it was made: how much, the next one tells.
+  // A cursor reads on after `exec` returns, so the next call counts its rows.
   const countRead = () => {
     counts.object_rows_read += last?.rowsRead ?? 0;
     last = undefined;
@@ -108,13 +108,14 @@ export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
     counts.object_rows_written += 1;
     put(...args);
   };
-  // Each look at it makes a new one.
+  // The getter of `kv` makes a new object each time.
   Object.defineProperty(storage, "kv", { value: kv });
   storage.setAlarm = (...args) => {
     counts.object_rows_written += 1;
     return setAlarm(...args);
   };
-  // It drops the database whole; what that is billed as is written nowhere: a row, as for an alarm.
+  // `deleteAll` drops the database whole. Its price is not documented, so it counts as one row, like an
+  // alarm.
   storage.deleteAll = (...args) => {
     countRead();
     counts.object_rows_written += 1;

@@ -1,8 +1,8 @@
-/** Replaces methods of a native object, which stays what `this` is for all the others. */
+/** Replacement of a native object's methods, which keeps the object as `this` of the others. */
 type Call = (...args: unknown[]) => unknown;
 type Replace = (call: Call) => Call;
 
-/** @param methods by name, or one for all. */
+/** Replaces methods. @param methods by name, or one for all */
 export function override<Target extends object>(
   target: Target,
   methods: Record<string, Replace> | Replace,
@@ -10,7 +10,7 @@ export function override<Target extends object>(
   return new Proxy(target, {
     get(_, name) {
       const value: unknown = Reflect.get(target, name, target);
-      // A stub has a method of every name; nobody may take it for a promise.
+      // A stub has a method of every name; without this exception it would look like a promise.
       if (typeof value !== "function" || typeof name === "symbol" || name === "then") {
         return name === "then" ? undefined : value;
       }

@@ -1,12 +1,12 @@
-// Answers `max_tokens` tokens, `per_second` of them (0: without a pause), the first one at once.
-// Its system_fingerprint is its address, so that the bench finds the very container and asks it itself.
+// A server that answers `max_tokens` tokens, `per_second` of them (0: without a pause), the first one at
+// once. Its system_fingerprint is its address, so that the bench can ask the same container directly.
 
 import http from "node:http";
 import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 
 const { HOST, PORT } = process.env;
 const MODEL = "pace";
-/** Tokens without a pause are handed over so many at a time: others are to have a turn. */
+/** Tokens without a pause are written 16 at a time, so that other streams have a turn. */
 const BURST = 16;
 
 const chunk = (object, choice) =>
@@ -21,7 +21,7 @@ const chunk = (object, choice) =>
 const piece = (choice) => chunk("chat.completion.chunk", choice);
 const text = (choice) => chunk("text_completion", choice);
 
-/** The beginning, a token and the end of each call's stream. */
+/** The beginning, a token and the end of each endpoint's stream. */
 const STREAMS = {
   "/v1/chat/completions": {
     begin: piece({ delta: { role: "assistant", content: "" } }),
@@ -40,7 +40,7 @@ async function write(res, { begin, token, end }, { max_tokens, per_second }) {
   res.write(begin);
   const began = performance.now();
   for (let made = 0; made < max_tokens && !res.destroyed; made++) {
-    // Of an absolute timetable, so that late timers do not add up to a slower stream.
+    // The wait follows an absolute timetable, so that late timers do not add up to a slower stream.
     const wait = per_second > 0 ? began + (made * 1000) / per_second - performance.now() : 0;
     if (wait > 0) await sleep(wait);
     else if (per_second === 0 && made % BURST === 0) await breathe();
