@@ -27,7 +27,7 @@ export interface List<Row, Item> {
   present(row: Row): Item;
 }
 
-/** A page that may be short: the search ends with `reached`, and goes on from there. */
+/** A page that may be short: the search ended at `reached`, and the next page continues there. */
 export interface Searched<Row> {
   rows: Row[];
   reached?: Key;
@@ -41,7 +41,7 @@ export interface Page<Item> {
   previous_url: string | null;
 }
 
-/** All of a list that is bounded. */
+/** Returns the whole of a bounded list as one page. */
 export const onePage = <Item>(items: Item[]): Page<Item> => ({
   items,
   next_cursor: null,
@@ -69,7 +69,7 @@ export async function paginate<Row, Item>(
     const isOnward = back === (go === "previous");
     const last = isOnward && reached ? reached : row && keyOf(row);
     if (last !== undefined) return encodeCursor(key, name, { go, key: last, inclusive: false });
-    // Every row of this page was deleted: the neighbour starts where this page did.
+    // If every row of this page was deleted, the neighbour starts where this page did.
     return from ? encodeCursor(key, name, { go, key: from.key, inclusive: true }) : null;
   };
   const [next, previous] = await Promise.all([

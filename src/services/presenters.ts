@@ -1,4 +1,4 @@
-/** Turns rows into resources. The only place that knows which of the two resource shapes is served. */
+/** Turns rows into resources. No other file knows which of the two resource shapes is served. */
 import { secondsText } from "../domain/predictions/prediction-resource.ts";
 import type { PredictionRow } from "../domain/predictions/prediction-row.ts";
 import type { Settings } from "../env.ts";
@@ -105,7 +105,7 @@ const webhookEndpoint = (row: WebhookEndpointRow): WebhookEndpoint => ({
   ...times(row),
 });
 
-/** For lists, and for predictions whose data has been removed. */
+/** Presents a prediction from its row, for lists and for predictions whose data has been removed. */
 const prediction = (row: PredictionRow, origin: string): Prediction => ({
   id: row.id,
   model: { owner: row.model_owner, name: row.model_name, version_number: row.version_number },

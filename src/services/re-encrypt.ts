@@ -14,13 +14,13 @@ import {
 import { replaceSecrets } from "../storage/webhooks/endpoints.ts";
 import type { Services } from "./services.ts";
 
-/** Of each kind, per sweep. */
+/** The secrets of each kind that a sweep re-encrypts. */
 const BATCH = 50;
 
-/** Secrets that cannot be decrypted stay unchanged until their owner replaces them. */
+/** Re-encrypts a batch. Secrets that cannot be decrypted stay unchanged until their owner replaces them. */
 export async function reEncrypt({ db, settings: { secretKeys } }: Services): Promise<void> {
   const older = secretKeys.slice(1);
-  // Both queries scan every row, so they run only during a rotation.
+  // Each of the two queries scans every row, so they run only during a rotation.
   if (older.length === 0) return;
   const [variables, endpoints] = await Promise.all([
     findVariablesEncryptedWith(db, await prefixes("variables", older), BATCH),

@@ -1,4 +1,4 @@
-/** What is due every minute. */
+/** The tasks that the sweep runs every minute. */
 import { logger } from "../log.ts";
 import { sweepAccounts } from "./accounts/delete-account.ts";
 import { sweepDatabaseSpace } from "./accounts/storage-quota.ts";
@@ -32,8 +32,10 @@ export const SWEEPS = {
 } satisfies Record<string, (services: Services, now: number) => Promise<unknown>>;
 
 /**
- * Waits for all of them, whichever fails: what goes on after a scheduled invocation has ended is cut off.
- * @throws Error if any has failed, so that the invocation is shown as failed. The next one makes up for it
+ * Waits for all tasks, even if one fails: Cloudflare cuts off what goes on after a scheduled invocation has
+ * ended.
+ * @throws Error if any has failed, so that the invocation is shown as failed. The next sweep repeats what
+ * failed
  */
 export async function sweepAll(services: Services, now: number): Promise<void> {
   const failed: string[] = [];

@@ -5,10 +5,10 @@ import { findAccountObject, setAccountObject } from "../../storage/accounts/user
 import { immutable } from "../../storage/cache.ts";
 import type { Services } from "../services.ts";
 
-/** By account: an account never changes its object. */
+/** Object ids by user id. They need no expiry: an account never changes its object. */
 const objectIds = immutable<string>(50_000);
 
-/** Called with what a look-up of a token or session has found. */
+/** Remembers the object id that a look-up of a token or session has found. */
 export function rememberAccountObject(userId: string, objectId: string | null): void {
   if (objectId !== null) objectIds.set(userId, objectId);
 }
@@ -24,7 +24,8 @@ export async function findAccount(
 }
 
 /**
- * The id of its object, which is made with the account's first prediction or change: it lies near who makes that.
+ * Returns the id of the account's object. The object is created with the account's first prediction or
+ * change, near whoever makes that.
  * @throws ProblemError unauthenticated when the account was deleted meanwhile
  */
 export async function openAccount({ env, db }: Services, userId: string): Promise<string> {

@@ -15,7 +15,7 @@ import { isSuspended, SUSPENDED } from "./access.ts";
 import { rememberAccountObject } from "./account-object.ts";
 import type { Caller, RunnerCaller } from "./caller.ts";
 
-/** What a request does while its token is resolved. */
+/** Hooks for what a request does while its token is resolved. */
 export interface TokenCheck {
   /** Runs a task that the request does not wait for. */
   runInBackground: (task: () => Promise<void>) => void;
@@ -73,7 +73,7 @@ async function find<Row>(
 const isUnexpired = ({ expires_at }: { expires_at: number | null }) =>
   expires_at === null || expires_at > Date.now();
 
-/** Called only after a look-up, so that a cached token costs no write. */
+/** `recordUse` runs only after a look-up, so that a cached token costs no write. */
 function recordUse(
   { services: { db }, check }: LookUp,
   mark: typeof markTokenUsed,
@@ -134,16 +134,19 @@ export function authenticateOperator({ settings }: Services, token: string): voi
 
 const unauthenticated = (detail: string) => new ProblemError("unauthenticated", detail);
 
-/** Of a token that was valid when its stream began. */
+/** The error for a token that was valid when its stream began, and no longer is. */
 export const accessEnded = () =>
   unauthenticated(
     "The access token in the 'Authorization' header is unknown, expired or revoked, or its account is suspended. Create another at /tokens, and resume with it.",
   );
 
-/** After a change of tokens or accounts: this isolate applies it at once, the others within 10 s. */
+/**
+ * After a change of tokens or accounts, this isolate forgets its cached tokens at once, and others within 10
+ * s.
+ */
 export const forgetTokens = accessTokens.forgetAll;
 
-/** Likewise. */
+/** After a change of runner tokens, this isolate forgets them at once, and others within 10 s. */
 export function forgetRunnerTokens(): void {
   runnerTokens.forgetAll();
   forgetRunnerTokenChecks();

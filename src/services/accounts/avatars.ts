@@ -11,7 +11,7 @@ import type { Caller } from "./caller.ts";
 const MAX_BYTES = 1024 ** 2;
 
 /**
- * The type is detected from the bytes, not from what the upload declares.
+ * Detects the type from the bytes, not from what the upload declares.
  * @param origin of this deployment, for the avatar's URL
  * @throws ValidationFailure at `avatar`; ProblemError conflict on a concurrent change
  */

@@ -6,11 +6,11 @@ import type { Scope } from "../../protocol/operator.ts";
 /** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {
   scopes: Scope[];
-  /** Of its token. */
+  /** The scopes of the caller's token. */
   token_name?: string;
-  /** What its predictions are held to. Null: any. */
+  /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;
-  /** Whether it came with a session of the dashboard. */
+  /** Whether the request was authenticated by a session of the dashboard. */
   is_session?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Limits an account's open streams and waiting requests (domain/accounts/open-requests.ts). Streams that
- * are passed on as they are count where they are made, in the prediction's object.
+ * Limits an account's open streams and waiting requests (domain/accounts/open-requests.ts). Streams that the
+ * Worker passes on unchanged are counted in the prediction's object.
  */
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { ProblemError } from "../../errors.ts";
@@ -8,7 +8,10 @@ import { holdForRequest } from "../../lib/current-request.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 
-/** Exports of an account at once: each calls five objects at a time, and has up to 30 MB in memory. */
+/**
+ * The exports that an account may read at once: each calls five objects at a time, and has up to 30 MB in
+ * memory.
+ */
 const MAX_EXPORTS = 2;
 
 /** The interval of heartbeats, which detect clients that disappeared without closing. */

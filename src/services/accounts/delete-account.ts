@@ -27,19 +27,19 @@ import type { Caller } from "./caller.ts";
 const ROWS = 1_000;
 const MODELS = 10;
 
-/** Per sweep. */
+/** Accounts per sweep. */
 const ACCOUNTS = 5;
 
 /** How long the sweep keeps looking for what requests in progress may have created meanwhile. */
 const LATE_MS = 48 * 3_600_000;
 
-/** Its tokens stop working within 10 s, when the caches of isolates expire. */
+/** Closes the account. Its tokens stop working within 10 s, when the caches of isolates expire. */
 export async function deleteAccount(services: Services, { user_id }: Caller): Promise<void> {
   await closeAccount(services.db, user_id, Date.now());
   forgetTokens();
   forgetModels();
   forgetEndpoints(user_id);
-  // Cancels its predictions, and removes them. If this fails, the sweep does it.
+  // `closeObject` cancels and removes the account's predictions. If it fails, the sweep does the same.
   await allSettled(user_id, [closeObject(services, user_id)]);
 }
 
@@ -56,12 +56,12 @@ async function remove(services: Services, user: UserRow, now: number): Promise<v
   const account = await closeObject(services, user.id);
   for (const { id } of await listSomeModels(db, user.id, MODELS)) await deleteModel(db, id, now);
   if (now - (user.deleted_at ?? now) < LATE_MS) return;
-  // Not before: what a late message tells would be added to the models a second time.
+  // The counts are deleted last: a message that came later would add its runs to the models a second time.
   await deleteCounts(db, user.id, ROWS);
   if (!account || (await account.isEmpty())) await endRemoval(db, user, now);
 }
 
-/** Its object removes its predictions by itself, and takes none that come late. */
+/** Closes the account's object, which then removes its predictions by itself and refuses late ones. */
 async function closeObject(services: Services, userId: string): Promise<AccountStub | undefined> {
   const account = await findAccount(services, userId);
   await account?.close(userId);

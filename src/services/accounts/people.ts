@@ -19,13 +19,19 @@ export type Circle = (typeof CIRCLES)[number];
 
 export interface Person extends Pick<UserRow, "id" | "username" | "name" | "suspended_at"> {
   created_at: number;
-  /** By a token or a prediction, accurate to minutes; by a session, to a day. When they joined, if nothing of these is left. */
+  /**
+   * When the user last used a token or made a prediction, accurate to minutes, or a session, accurate to a
+   * day. When they joined, if none of these is known.
+   */
   seen_at: number;
   operator: boolean;
   models: number;
 }
 
-/** Newest first; suspended ones, by when they were. @throws ValidationFailure for an invalid cursor */
+/**
+ * Lists users, newest first, or suspended ones by the time of their suspension.
+ * @throws ValidationFailure for an invalid cursor
+ */
 export async function listPeople(
   services: Services,
   circle: Circle,
@@ -46,7 +52,7 @@ export async function listPeople(
   return withActivity(services, page, proof);
 }
 
-/** By words of usernames and names. @throws ValidationFailure for an invalid cursor */
+/** Finds users by words of their usernames and names. @throws ValidationFailure for an invalid cursor */
 export async function searchPeople(
   services: Services,
   q: string,
@@ -96,7 +102,7 @@ export async function getPerson(services: Services, username: string) {
   };
 }
 
-/** One that this user has had before. @throws ProblemError not_found */
+/** Releases a former username of this user. @throws ProblemError not_found */
 export async function releaseFormerUsername(
   services: Services,
   username: string,

@@ -1,4 +1,4 @@
-/** A user's page for operators. Whatever the account, it takes the same number of statements and calls. */
+/** A user's page for operators. It takes the same number of statements and calls for each account. */
 import type { UsageCount } from "../../domain/accounts/usage.ts";
 import { logger } from "../../log.ts";
 import type { ModelItem } from "../../protocol/model.ts";
@@ -19,22 +19,22 @@ const PREDICTIONS = 10;
 
 export interface PersonPrediction {
   prediction: Prediction;
-  /** As of ListedPrediction. */
+  /** `waits_again` of the row, as in ListedPrediction. */
   waitsAgain: boolean;
 }
 
 export interface PersonView {
   person: Person;
   formerUsernames: string[];
-  /** With a password, a passkey or GitHub. */
+  /** Whether the user can sign in: with a password, a passkey or GitHub. */
   canSignIn: boolean;
   tokens: Page<Token>;
-  /** The newest. */
+  /** The newest models. */
   models: ModelItem[];
-  /** Of the last 30 days. Undefined: the account's object did not answer. */
+  /** The usage of the last 30 days. Undefined: the account's object did not answer. */
   usage: UsageCount | undefined;
   storage: UserUsage;
-  /** The latest, without input and output. Undefined as above. */
+  /** The latest predictions, without input and output. Undefined: the account's object did not answer. */
   predictions: PersonPrediction[] | undefined;
 }
 
@@ -79,7 +79,7 @@ async function latestPredictions(services: Services, userId: string, origin: str
   }));
 }
 
-/** The rest of the page is what an operator needs when an account's object is in trouble. */
+/** Returns undefined if the account's object fails: the operator needs the rest of the page then. */
 const unlessSilent = <Answer>(user_id: string, asking: Promise<Answer>) =>
   asking.catch((error: unknown) => {
     logger.error("An account did not answer for its user's page", { user_id, error });

@@ -43,7 +43,10 @@ const databaseFull = () =>
     { "retry-after": "3600" },
   );
 
-/** From here on operators are warned: there is time to look for what takes so much. */
+/**
+ * The part of the database from which operators are warned: there is time left to look for what takes so
+ * much.
+ */
 const WARNED_PART = 0.8;
 
 export interface DatabaseSpace {
@@ -52,14 +55,14 @@ export interface DatabaseSpace {
   isNearlyFull: boolean;
 }
 
-/** What all accounts take of the database, and how much they may. */
+/** Returns the bytes that all accounts take of the database, and how many they may. */
 export async function readDatabaseSpace({ db, settings }: Services): Promise<DatabaseSpace> {
   const bytes = await findTotalBytes(db);
   const max_bytes = settings.databaseBytes;
   return { bytes, max_bytes, isNearlyFull: bytes >= WARNED_PART * max_bytes };
 }
 
-/** Warns operators in the log; the Fleet page does as well. */
+/** Warns operators in the log; the Fleet page warns as well. */
 export async function sweepDatabaseSpace(services: Services): Promise<void> {
   const { bytes, max_bytes, isNearlyFull } = await readDatabaseSpace(services);
   if (isNearlyFull) logger.warn("Database nearly full", { bytes, max_bytes });

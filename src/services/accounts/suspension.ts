@@ -12,10 +12,10 @@ import { findAccount } from "./account-object.ts";
 import { forgetTokens } from "./authentication.ts";
 import { getUser } from "./users.ts";
 
-/** Per account at once: each is a call to an object, and a request can make 1,000. */
+/** Runs canceled per account at once: each is a call to an object, and a request can make 1,000. */
 const RUNS = 500;
 
-/** More are not suspended within `LATE_MS`. */
+/** The most accounts that may be suspended within `LATE_MS`. */
 const MAX_LATE = 200;
 
 /** How long to look for predictions created by isolates that still had the token cached. */
@@ -38,7 +38,7 @@ export async function suspendAccount(
   await cancelRuns(services, id);
 }
 
-/** Its tokens work again and its user can sign in. @throws ProblemError not_found */
+/** Restores an account: its tokens work again and its user can sign in. @throws ProblemError not_found */
 export async function restoreAccount(services: Services, username: string): Promise<void> {
   const { id } = await getUser(services, username);
   await restoreUser(services.db, id);

@@ -1,4 +1,4 @@
-/** Backups for the operator: which there are, and their parts, in and out. */
+/** Backups for the operator: listing them, and reading and receiving their parts. */
 import { openPart, sha256 } from "../../domain/backups/seal.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
 import type { BackupList, BackupUnderWay } from "../../protocol/backup.ts";
@@ -40,7 +40,7 @@ const presentRun = ({ id, started_at, progress }: BackupRun): BackupUnderWay => 
   parts: progress.parts,
 });
 
-/** One that is under way is that one. @throws ProblemError conflict */
+/** Begins a backup, or returns the one that is under way. @throws ProblemError conflict */
 export async function startBackup(services: Services): Promise<BackupUnderWay> {
   requireKey(services);
   const run = await findLastRun(services.db);
@@ -49,7 +49,7 @@ export async function startBackup(services: Services): Promise<BackupUnderWay> {
   throw conflict(`The backup '${run.id}' is being restored.`);
 }
 
-/** A part as it is stored. @throws ProblemError not_found, conflict */
+/** Returns a part as it is stored. @throws ProblemError not_found, conflict */
 export async function readStoredPart(
   services: Services,
   id: string,
@@ -67,7 +67,7 @@ function required(part: Bytes | undefined, id: string, number: number): Bytes {
 }
 
 /**
- * Takes a part of a backup that was downloaded, its manifest last.
+ * Stores a part of a backup that was downloaded; the manifest comes last.
  * @throws ProblemError conflict when it is not what it says, or parts are missing
  */
 export async function receivePart(

@@ -1,4 +1,4 @@
-/** BACKUP_KEY. Of one that is too short nothing but backups suffers: the deployment goes on. */
+/** BACKUP_KEY. A key that is too short only prevents backups: the rest of the deployment works. */
 import { conflict } from "../../errors.ts";
 import type { Services } from "../services.ts";
 

@@ -1,4 +1,4 @@
-/** Makes a backup, some parts at a time: what a tick has not done, the next one does. */
+/** Makes a backup over several ticks of a minute: each makes some parts. */
 import { v7 as uuid } from "uuid";
 import type { BackupProgress } from "../../domain/backups/progress.ts";
 import { backupKeyId, sealPart, sha256 } from "../../domain/backups/seal.ts";
@@ -23,7 +23,7 @@ import { COLUMNS } from "./manifest.ts";
 import { FIRST, readPart } from "./read-part.ts";
 import { removeOldBackups } from "./remove-old.ts";
 
-/** Of a tick, which comes every minute. Its last part takes some seconds more at most. */
+/** How long a tick, which comes every minute, begins parts. Its last part takes some seconds more at most. */
 const TICK_MS = 20_000;
 
 export interface BackupRun extends RunRow {
@@ -50,14 +50,14 @@ export async function sweepBackups(
     const run = underWay ?? (await beginBackup(services, now));
     if (isBackup(run)) await goOn(services, run, tickMs);
   } catch (error) {
-    // Another tick was at the same part, and goes on.
+    // A duplicate means that another tick wrote the same part; that tick continues.
     if (!isDuplicate(error)) logger.error("Backup interrupted", { error });
   }
 }
 
 async function isDue({ db, settings }: Services, last: RunRow | undefined, now: number) {
   if (last && now < last.started_at + settings.backupMs) return false;
-  // There is nothing to back up yet, but perhaps something to restore.
+  // An empty deployment has nothing to back up, but perhaps something to restore.
   return !(await isEmpty(db));
 }
 
@@ -79,7 +79,7 @@ export async function beginBackup({ db, settings }: Services, now: number): Prom
 async function goOn(services: Services, run: BackupRun, tickMs: number): Promise<void> {
   const { db, settings } = services;
   const [key = ""] = settings.backupKeys;
-  // A backup of two keys would need both.
+  // A backup whose parts have two keys could not be restored with one.
   if (run.progress.key_id !== (await backupKeyId(key))) return void (await deleteRun(db, run));
   const until = Date.now() + tickMs;
   while (run.progress.position !== null) {
@@ -130,7 +130,7 @@ async function finish({ db, env, settings }: Services, run: BackupRun): Promise<
     parts: await listParts(db, run),
     left_out: run.progress.left_out,
   };
-  // None of a run that another tick has ended meanwhile.
+  // The manifest is not written if another tick has ended the run meanwhile.
   if (manifest.parts.length !== run.progress.parts) return;
   const place = { backup: run.id, number: 0 };
   const sealed = await sealPart(settings.backupKeys, place, JSON.stringify(manifest));

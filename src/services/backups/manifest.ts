@@ -7,7 +7,7 @@ import { getManifest } from "../../storage/backups/bucket.ts";
 import { BACKUP_TABLES } from "../../storage/backups/tables.ts";
 import type { Services } from "../services.ts";
 
-/** What this version backs up. */
+/** The tables and columns that this version backs up. */
 export const COLUMNS: Manifest["columns"] = Object.fromEntries([
   ...BACKUP_TABLES.map(({ name, columns }) => [name, columns]),
   ...ACCOUNT_TABLE_NAMES.map((name) => [`account.${name}`, ACCOUNT_TABLES[name].columns]),

@@ -1,7 +1,7 @@
 /**
- * Reads the next part of a backup: a page of a table, or what some accounts have. While it is read,
- * others write: a page is of one moment, and so is a small account, but the whole backup is not. A row
- * that refers to a later one which came too late is left out by a restore.
+ * Reads the next part of a backup: a page of a table, or the data of some accounts. Others write meanwhile: a
+ * page is of one moment, and so is a small account, but the whole backup is not. A restore leaves out rows
+ * that refer to a later row which the backup has not.
  */
 import type { BackupPosition, BackupProgress } from "../../domain/backups/progress.ts";
 import { mapAhead } from "../../lib/map-ahead.ts";
@@ -14,10 +14,13 @@ import { keyOf, selectRows } from "../../storage/backups/rows.ts";
 import { BACKUP_TABLES } from "../../storage/backups/tables.ts";
 import type { Services } from "../services.ts";
 
-/** Of one call, and of one part unless one call has more: a part is held in memory several times. */
+/**
+ * The characters of one call, and of one part unless a single call has more: a part is held in memory several
+ * times.
+ */
 const ACCOUNT_CHARS = 300_000;
 const PART_CHARS = 1_000_000;
-/** Accounts of one part, and how many are asked at a time. */
+/** The accounts of one part, and how many are asked at a time. */
 const ACCOUNTS = 100;
 const AT_ONCE = 5;
 /** Attempts with one account, a minute apart, before the backup goes on without it. */
@@ -25,7 +28,7 @@ const MAX_FAILURES = 5;
 
 export const FIRST: BackupPosition = { table: BACKUP_TABLES[0]?.name ?? "", after: null };
 
-/** Undefined content: there was nothing. */
+/** A part that was read. Undefined content: there was nothing. */
 export interface ReadPart {
   content: PartContent | undefined;
   next: BackupPosition;
@@ -33,7 +36,7 @@ export interface ReadPart {
 
 type Moving = Pick<BackupProgress, "position" | "failures" | "left_out">;
 
-/** @param progress of which the failures are counted */
+/** @param progress where failures are counted */
 export function readPart(services: Services, progress: Moving): Promise<ReadPart> {
   const { position } = progress;
   if (position === null) return Promise.resolve({ content: undefined, next: null });
@@ -77,7 +80,7 @@ async function readAccounts(
   }));
   for await (const { user, copy } of reads) {
     if ("error" in copy) {
-      // What was read before it is written first.
+      // The pages that were read before the failure are written first.
       if (pages.length > 0) break;
       if (!isGivenUp(user, copy.error, progress)) throw copy.error;
       position = { user: user.id, account: null };
@@ -101,7 +104,7 @@ const readAccount = (
   from: AccountsPosition["account"],
 ): Promise<AccountCopy> => accountAt(env, account_object).copy(from, ACCOUNT_CHARS);
 
-/** A backup of all others is better than none. */
+/** Whether the backup goes on without this account: a backup of all others is better than none. */
 function isGivenUp({ id: user_id }: AccountOfUser, error: unknown, progress: Moving): boolean {
   progress.failures += 1;
   if (progress.failures < MAX_FAILURES) return false;

@@ -1,10 +1,10 @@
-/** Removes backups beyond those that are kept, and what is left of those that were never finished. */
+/** Removes backups beyond those that are kept, and the parts of backups that were never finished. */
 import { deleteSome, listBackups, listBegun, writtenAt } from "../../storage/backups/bucket.ts";
 import type { Services } from "../services.ts";
 
-/** Somebody may be uploading it, part by part. */
+/** How long an unfinished backup is kept: somebody may be uploading it, part by part. */
 const UNFINISHED_MS = 2 * 86_400_000;
-/** Calls that delete 1,000 parts each. The next backup goes on. */
+/** Calls per sweep, which delete 1,000 parts each. The next sweep deletes the rest. */
 const MAX_CALLS = 100;
 
 export async function removeOldBackups({ env: { BACKUPS }, settings }: Services): Promise<void> {

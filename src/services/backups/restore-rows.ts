@@ -1,4 +1,4 @@
-/** Writes a part of a backup into the deployment, and says what was left out. */
+/** Writes a part of a backup into the deployment, and reports the rows that were left out. */
 import type { BatchItem } from "drizzle-orm/batch";
 import type { LeftOut } from "../../domain/backups/progress.ts";
 import { accountAt, newAccountObjectId } from "../../objects/account/stub.ts";
@@ -10,7 +10,7 @@ import { isDuplicate, runBatch } from "../../storage/database.ts";
 import { rememberAccountObject } from "../accounts/account-object.ts";
 import type { Services } from "../services.ts";
 
-/** Of one statement: D1 takes a parameter of 2 MB, and a character may have 4 bytes. */
+/** The characters of one statement: D1 takes a parameter of 2 MB, and a character may have 4 bytes. */
 const STATEMENT_CHARS = 400_000;
 
 const ORPHAN = "it refers to something that is not there";
@@ -22,7 +22,7 @@ export interface Restored {
   leftOut: LeftOut[];
 }
 
-/** Statements for the rows that fit; those that are there already need none. */
+/** Statements for the rows that fit; rows that are there already need none. */
 export async function restoreTable(
   { db }: Services,
   table: BackupTable,
@@ -40,7 +40,7 @@ export async function restoreTable(
   return { rows: rows.length - leftOut.length, leftOut, statements };
 }
 
-/** Row by row, for a part of which some row is refused. */
+/** Writes row by row a part of which some row is refused. */
 export async function restoreOneByOne(
   services: Services,
   table: BackupTable,
@@ -60,7 +60,10 @@ export async function restoreOneByOne(
   return { rows: rows.length - leftOut.length, leftOut };
 }
 
-/** Into new objects: the former ones belong to another deployment. @param at when the backup was made */
+/**
+ * Restores accounts into new objects: the former ones belong to another deployment.
+ * @param at when the backup was made
+ */
 export async function restoreAccounts(
   services: Services,
   pages: AccountPage[],
@@ -82,7 +85,7 @@ export async function restoreAccounts(
   return { rows, leftOut };
 }
 
-/** What rows name of objects, which the new deployment has not: it makes its own. */
+/** Columns that refer to objects are emptied: the new deployment makes its own objects. */
 const OF_OBJECTS: Record<string, StoredRow> = {
   users: { account_object: null },
   pools: { made_at: null },

@@ -20,10 +20,10 @@ import { readable, readManifest, requireSameTables } from "./manifest.ts";
 import { type Restored, restoreAccounts, restoreOneByOne, restoreTable } from "./restore-rows.ts";
 import { findSetAgain } from "./set-again.ts";
 
-/** Of a call; its last part takes some seconds more at most. */
+/** How long a call begins parts; its last part takes some seconds more at most. */
 const CALL_MS = 15_000;
 const ANOTHER = "Another call is restoring this backup just now. Try again in a minute.";
-/** Rows left out that are named. */
+/** The most left-out rows that the answer names. */
 const MAX_EXAMPLES = 100;
 
 interface RestoreRun extends RunRow {
@@ -33,7 +33,7 @@ interface RestoreRun extends RunRow {
 const isRestore = (run: RunRow): run is RestoreRun => run.progress.kind === "restore";
 
 /**
- * Begins to restore a backup, or goes on.
+ * Begins to restore a backup, or continues.
  * @param callMs until when another part is begun
  * @throws ProblemError not_found, conflict
  */
@@ -75,7 +75,10 @@ export async function awaitsRestore({ db }: Services): Promise<boolean> {
   return (last?.ended_at === null && isRestore(last)) || isEmpty(db);
 }
 
-/** Before anything is read: whoever is refused has not uploaded for nothing. @throws ProblemError conflict */
+/**
+ * Finds the restore that is under way. Called before a part is read, so that no caller uploads a part in vain.
+ * @throws ProblemError conflict
+ */
 async function restoreSoFar({ db }: Services, id: string): Promise<RestoreRun | undefined> {
   const known = await findLastRun(db);
   if (known?.id === id && isRestore(known)) return known;

@@ -1,4 +1,7 @@
-/** After a restore: what no SECRET_KEY of this deployment can decrypt, and has to be set again. */
+/**
+ * The values of a restored backup that no SECRET_KEY of this deployment can decrypt, and that have to be set
+ * again.
+ */
 import { keyPrefix } from "../../domain/encryption.ts";
 import type { SetAgain } from "../../protocol/backup.ts";
 import {

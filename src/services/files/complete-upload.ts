@@ -73,11 +73,11 @@ export async function assembleParts(
   try {
     if (await completeMultipart(services.env.FILES, row, bare)) return isUtf8;
   } catch (error) {
-    // R2 decides: of two concurrent uploads of a part, our rows may have the wrong ETag.
+    // R2 checks the ETags: after two concurrent uploads of a part, our row may have the wrong one.
     const issues = etagIssues(bare, parts);
     if (issues.length > 0) throw new ValidationFailure(issues);
     if (!isStale(error)) throw error;
-    // Only another upload of the part tells which of the two R2 kept.
+    // Our rows cannot tell which of two concurrent uploads R2 kept; another upload of the part settles it.
     throw conflict(
       "A part was uploaded twice at the same time. Upload it again, then complete with its ETag.",
     );

@@ -30,7 +30,7 @@ export async function withinFileQuota<Result>(
   try {
     return await task();
   } catch (error) {
-    // Otherwise it counts until the data of the prediction is removed.
+    // If the removal fails, the object counts until the data of the prediction is removed.
     await account.removeFile(key).catch(() => {});
     throw error;
   }

@@ -17,8 +17,8 @@ const ASKS_MORE = ["range", "if-none-match", "if-modified-since"];
 const uploadCache = cached({ max: 1_000 }, ({ db }: Services, id: string) => findUpload(db, id));
 
 /**
- * What is known of a file. R2's facts are as old as the upload: whether the bytes that came after them are
- * UTF-8 is in D1.
+ * Returns the facts of a file. R2's facts are as old as the upload: D1 says whether the bytes turned out to
+ * be UTF-8.
  */
 export async function checkedFacts(services: Services, found: R2Object): Promise<FileFacts> {
   const facts = factsOf(found);

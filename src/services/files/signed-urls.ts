@@ -12,9 +12,9 @@ export const SIGNED_URL_SECONDS = 86_400;
 export interface PartTarget {
   id: string;
   number: number;
-  /** Bytes. */
+  /** The length in bytes. */
   length: number;
-  /** Id of the token or session that the URL is for; it ends with it. Null: a runner. */
+  /** The id of the token or session that the URL is for; the URL ends with it. Null: a runner. */
   holder: string | null;
 }
 
@@ -35,12 +35,12 @@ export async function signedPartUrl(
 }
 
 /**
- * When a URL ends that is for as long as a page is open, twice as long at most: the same for many pages, so that
- * browsers keep what is at it.
+ * When a URL ends that is needed as long as a page is open: after `ms` at least and twice as long at most.
+ * Many pages get the same end, so that browsers cache the file.
  */
 export const stableExpiry = (now: number, ms: number): number => (Math.floor(now / ms) + 2) * ms;
 
-/** As `signFileUrl`. */
+/** Signs the URL of a file, with the parameters of `signFileUrl`. */
 export const signedFileUrl = (
   { settings, db }: Services,
   origin: string,

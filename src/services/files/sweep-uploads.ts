@@ -5,8 +5,8 @@ import type { Services } from "../services.ts";
 import { removeUploads } from "./uploads.ts";
 
 /**
- * Each round gives the same share to each of up to 50 accounts, so that a large one does not delay the
- * others. Each pending upload costs one call to R2.
+ * The accounts of a round, which get the same share each, so that a large one does not delay the others. Each
+ * pending upload costs one call to R2.
  */
 const ACCOUNTS = 50;
 const ROUND = 250;
@@ -27,7 +27,7 @@ export async function sweepUploads(services: Services, now: number): Promise<voi
     if (users.length === 0) return;
     const each = Math.floor(ROUND / users.length);
     const again = now + RETRY_MS;
-    // Versions keep theirs: looked at again after as long as any other would be kept.
+    // Uploads that a version names stay: the sweep looks at them again after the usual retention time.
     const until = now + services.settings.retentionSeconds * 1000;
     await keepNamed(services.db, { users, each, now, until });
     const taken = await claimExpired(services.db, { users, each, now, again });

@@ -15,7 +15,7 @@ export async function presentUpload(
   const pending = row.completed_at === null;
   const [parts, urls, file] = await Promise.all([
     pending ? listParts(services.db, row.id) : [],
-    // These URLs allow writing, so a read-only token does not get them.
+    // URLs of parts allow writing, so a read-only token does not get them.
     pending && scopes.includes("predict") ? partUrls(services, row, origin, token_id) : [],
     presentUploadedFile(services, row, origin),
   ]);
@@ -48,7 +48,10 @@ export async function presentUploadedFile(
   };
 }
 
-/** In order. Valid while the upload is pending and its holder's token or session is. */
+/**
+ * The URLs of an upload's parts, in order. They are valid while the upload is pending and the token or
+ * session of its holder is.
+ */
 export const partUrls = (
   services: Services,
   { id, size, part_size, expires_at }: UploadRow,

@@ -41,7 +41,7 @@ import type { Services } from "../services.ts";
 import { noFileRoom } from "./file-quota.ts";
 import { type PartTarget, requireSignature } from "./signed-urls.ts";
 
-/** Per account: R2 stores the parts of each. */
+/** Pending uploads per account: R2 stores the parts of each. */
 const MAX_PENDING = 1_000;
 
 const uploadCache = cached({ max: 1_000 }, ({ db }: Services, id: string) =>
@@ -101,7 +101,7 @@ export async function beginUpload(
     removed_at: null,
     is_utf8: false,
   };
-  // A model's output is not blocked by its user's pending uploads. Its prediction limits it instead.
+  // Pending uploads of a user do not block the output of a model: its prediction limits that instead.
   const bounded = prediction_id === null;
   const { MAX_SAFE_INTEGER: UNLIMITED } = Number;
   const limits = {
@@ -110,7 +110,7 @@ export async function beginUpload(
     max_pending: bounded ? MAX_PENDING : UNLIMITED,
     max_file_bytes: settings.fileBytes - others,
   };
-  // Nobody else knows of it yet, and it would count until it expires.
+  // The upload is removed if its client leaves: nobody else knows of it, and it would count until it expires.
   if (bounded) whenClientLeaves(() => removeUploads(services, [row]));
   const inserting = insertUpload(db, row, limits);
   const inserted = await withinQuota(services, inserting).catch(async (error: unknown) => {
@@ -120,7 +120,7 @@ export async function beginUpload(
   if (inserted) return row;
   await abortMultipart(env.FILES, row);
   const used = others + (await findFileBytes(db, user_id));
-  // A runner is told in a way that fails the run, which would fail again.
+  // The code `too_large` fails a runner's run: another attempt would fail again.
   const code = bounded ? "conflict" : "too_large";
   if (used + size > settings.fileBytes) throw noFileRoom(code, used, size, settings.fileBytes);
   throw new ProblemError(
@@ -256,5 +256,5 @@ export async function removeUploads({ env, db }: Services, rows: UploadRow[]): P
   return aborts.flatMap((abort) => (abort.status === "rejected" ? [abort.reason] : []));
 }
 
-/** After a change: this isolate applies it at once, the others when R2 refuses a part. */
+/** After a change, this isolate forgets the upload at once; others notice when R2 refuses a part. */
 export const forgetUpload = uploadCache.forget;

@@ -10,26 +10,26 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { openImage } from "./read-image.ts";
 
-/** Of a manifest that is read for a page: ordinary ones have a few KB. */
+/** The size up to which a manifest is read for a page: ordinary manifests have a few KB. */
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** Docker itself takes 127. */
+/** The layers that are shown at most. Docker itself takes 127. */
 const MAX_LAYERS = 200;
 
 export interface ImageContent {
   layers: { digest: string; size: number }[];
-  /** How many there are beside these. */
+  /** How many layers there are besides these. */
   moreLayers: number;
   labels: ShownLabel[];
   moreLabels: number;
 }
 
 export type DescribedImage =
-  /** In another registry: nothing is known of it. */
+  /** The image is in another registry: nothing is known of it. */
   | { kind: "elsewhere" }
-  /** In ours, whose part is missing. */
+  /** The image is in this registry, but a part of it is missing. */
   | { kind: "gone" }
-  /** In ours, for somebody who may run it and not download it. */
+  /** The image is in this registry, and the user may run it and not download it. */
   | { kind: "closed" }
   | { kind: "open"; content: ImageContent | undefined };
 
@@ -64,7 +64,7 @@ export async function describeImage(
     return { kind: "open", content };
   } catch (error) {
     if (error instanceof LostImage) return { kind: "gone" };
-    // Too large to be shown.
+    // The manifest is too large to be shown.
     if (error instanceof UnfitImage) return { kind: "open", content: undefined };
     throw error;
   }

@@ -25,14 +25,14 @@ import { getObject } from "../../storage/registry/objects.ts";
 import type { Services } from "../services.ts";
 
 export interface ReadImage {
-  /** Of what the reference names: an index, if it is one. */
+  /** The digest of what the reference names: an index, if it is one. */
   digest: string;
   facts: ImageFacts;
 }
 
-/** What an image is made of, as it was pushed. */
+/** The manifests and the configuration of an image, as they were pushed. */
 export interface OpenImage {
-  /** What the reference names: an index, if it is one. */
+  /** The manifest that the reference names: an index, if it is one. */
   named: FoundManifest;
   bundle: Index | undefined;
   image: Manifest;
@@ -52,13 +52,13 @@ export async function readImage(
   const open = await openImage(services, modelId, reference, MAX_MANIFEST_BYTES);
   if (!open) return undefined;
   const { named, image, config, bundle } = open;
-  // For as long as it takes to write what needs it from then on.
+  // The manifest is kept long enough for the caller to write what refers to it.
   await touchManifests(services.db, modelId, [named.digest], Date.now());
   return { digest: named.digest, facts: imageFacts(image, config, bundle) };
 }
 
 /**
- * The same, as it is.
+ * Reads an image without the facts that a version needs.
  * @param maxBytes of a manifest
  * @throws UnfitImage if it is no image, or has lost something
  */
@@ -83,7 +83,7 @@ export async function openImage(
   return { named, bundle, image, config };
 }
 
-/** Whole. */
+/** Reads a whole blob and parses it. */
 async function read<T extends z.ZodType>(
   { env }: Services,
   { key, size }: BlobPlace,

@@ -1,4 +1,7 @@
-/** Reads the manifests of Cog's managed weights, which are pushed beside an image: where each belongs. */
+/**
+ * Reads the manifests of Cog's managed weights, which are pushed next to an image, and where each weight
+ * belongs.
+ */
 import type { WeightEntry } from "../../domain/images/select-image.ts";
 import { UnfitImage } from "../../domain/images/unfit-image.ts";
 import { parseUntrusted } from "../../domain/images/untrusted-json.ts";
@@ -23,7 +26,7 @@ export async function readWeights(
     throw new UnfitImage(`It has ${entries.length} weights, and at most ${MAX_WEIGHTS} are taken.`);
   }
   const weights: ImageWeight[] = [];
-  // One after the other: a manifest may have 4 MB.
+  // Manifests are read one after the other: each may have 4 MB.
   for (const entry of entries) weights.push(await readWeight(services, modelId, entry));
   const problem = overlapProblem(weights.map(({ target }) => target));
   if (problem) throw new UnfitImage(`Its weights cannot be mounted: ${problem}.`);

@@ -12,7 +12,7 @@ import {
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
-/** @param db what is read: by default the primary */
+/** @param db the database to read: by default the primary */
 export const listCategories = (
   services: Services,
   request: PageRequest,
@@ -48,7 +48,7 @@ export async function unknownCategories(
   return unknownNameIssues(slugs, known, locOf, "/v1/model_categories");
 }
 
-/** Also removes it from its models. @throws ProblemError not_found */
+/** Deletes a category, also from its models. @throws ProblemError not_found */
 export async function deleteCategory({ db }: Services, slug: string): Promise<void> {
   if (!(await deleteRow(db, slug))) throw notFound(`The category '${slug}'`);
 }

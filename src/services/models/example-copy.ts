@@ -1,4 +1,4 @@
-/** What becomes an example: a run of its model's owner, with copies of its files. */
+/** Copies a run of a model's owner, with its files, for an example. */
 
 import {
   fileNamed,
@@ -26,7 +26,7 @@ import { accessToSource } from "../files/files.ts";
 import { findOwnPrediction, getPrediction } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
-/** One of the run's, and its name among the example's. */
+/** The key of a file of the run, and its name among the example's files. */
 export interface CopiedFile {
   from: string;
   name: string;
@@ -36,12 +36,12 @@ interface Run {
   version_number: number;
   execution_seconds: number | null;
   files: CopiedFile[];
-  /** With the names of the files as the example's own. */
+  /** Returns the input, in which the example's own files replace those of the run. */
   inputFor: (exampleId: string) => Record<string, Json>;
   outputFor: (exampleId: string) => Json;
 }
 
-/** What surrounds input and output, with the error and metrics. */
+/** The characters that an example may have besides input and output: the error and metrics. */
 const MAX_REST_CHARS = 100_000;
 
 /** @throws ProblemError not_found; conflict for what cannot be an example */
@@ -58,13 +58,13 @@ export async function readRun(
   const whole = await textUpTo(text, MAX_INPUT_CHARS + MAX_OUTPUT_CHARS + MAX_REST_CHARS);
   if (whole === undefined) throw tooLarge("It");
   const run = predictionWithIO.parse(parseExact(whole));
-  // As the prediction says: its row may lag behind.
+  // The status comes from the prediction: its row may lag behind.
   if (run.status !== "succeeded")
     throw conflict("Only a prediction that has succeeded can be an example.");
   if (run.data_removed || !isObject(run.input))
     throw conflict("The data of this prediction has been removed.");
   const version = await findVersion(services.db, modelId, row.version_number);
-  // Its schema says what is secret.
+  // The schema of the version says which inputs are secret.
   if (!version) throw conflict("The version of this prediction has been deleted.");
   const input = withoutHidden(run.input, hiddenFieldsOf(versionSchema(version.schemas, "input")));
   const { output } = run;
@@ -87,7 +87,7 @@ export async function readRun(
   };
 }
 
-/** By the strings that name them. What is not the caller's own stays an address. */
+/** Finds the files by the strings that name them. The address of a file of somebody else stays as it is. */
 async function filesIn(
   services: Services,
   caller: Caller,
@@ -122,7 +122,7 @@ async function filesIn(
   return named;
 }
 
-/** undefined for a file of somebody else. */
+/** Returns undefined for a file of somebody else. */
 async function keyOf(
   services: Services,
   caller: Caller,
@@ -154,7 +154,7 @@ export async function copyFiles(
   }
 }
 
-/** undefined: it is longer. Nothing more is read of it then. */
+/** Returns undefined for a longer text, and reads no more of it. */
 async function textUpTo(text: string | ReadableStream, max: number): Promise<string | undefined> {
   if (typeof text === "string") return text.length > max ? undefined : text;
   const parts: string[] = [];

@@ -6,7 +6,7 @@ import { type ExampleRow, listExamples, type Pictured } from "../../storage/mode
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Services } from "../services.ts";
 
-/** The key of the first in its output. */
+/** Returns the key of the first picture in the example's output. */
 export async function pictureIn({ env }: Services, row: ExampleRow): Promise<string | undefined> {
   for (const key of keysIn(row)) {
     const file = await headFile(env.FILES, key);
@@ -15,7 +15,7 @@ export async function pictureIn({ env }: Services, row: ExampleRow): Promise<str
   return undefined;
 }
 
-/** That of the first example with one. @param without one that goes */
+/** Returns the picture of the first example that has one. @param without an example that is being removed */
 export async function firstPicture(
   services: Services,
   modelId: string,
@@ -28,16 +28,16 @@ export async function firstPicture(
   return undefined;
 }
 
-/** Whether the picture of a model is one of an example's. */
+/** Whether the picture of a model is that of an example. */
 export const isCoverOf = ({ cover_key }: Pick<DetailedModelRow, "cover_key">, id: string) =>
   cover_key?.startsWith(`${id}/`) === true;
 
-/** Each visitor of the gallery loads it. */
+/** The largest picture: each visitor of the gallery loads it. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 const PICTURE = /^image\/(?:png|jpeg|webp|gif|avif)$/;
 
-/** The files of its output, in their order. */
+/** The keys of the files of an example's output, in their order. */
 const keysIn = ({ id, output }: ExampleRow) =>
   ownFilesIn(id, output).map((text) => fileKey(id, ownFileName(id, text) ?? ""));
 

@@ -33,12 +33,12 @@ import { readModel, readOwnModel } from "./models.ts";
 
 type Place = [owner: string, name: string];
 
-/** Whoever looks at them may take a while. */
+/** How long the URLs of examples are valid: a reader of the page may take a while. */
 const URL_MS = 3_600_000;
-/** What is copied for longer than this is given up. */
+/** How long a copy may take before it is given up. */
 const COPYING_MS = 10 * 60_000;
 
-/** In their order. @throws ProblemError not_found */
+/** Lists the examples of a model in their order. @throws ProblemError not_found */
 export async function listExamples(
   services: Services,
   caller: Caller | undefined,
@@ -49,7 +49,7 @@ export async function listExamples(
   return examplesOf(services, id, origin);
 }
 
-/** Of a model that the caller sees. */
+/** Lists the examples of a model that the caller sees. */
 export const examplesOf = async (
   services: Services,
   modelId: string,
@@ -59,7 +59,7 @@ export const examplesOf = async (
 
 export type ExampleChoice = Pick<Example, "id" | "input" | "output">;
 
-/** Of a model that the caller sees: null for an output that is too long for a glance. */
+/** Lists the examples of a model that the caller sees. An output that is too long for a glance is null. */
 export async function exampleChoices(
   services: Services,
   modelId: string,
@@ -71,7 +71,7 @@ export async function exampleChoices(
 
 const MAX_CHOICE_CHARS = 16 * 1024;
 
-/** Which of these were made by a version that is gone, by its number. */
+/** Returns the numbers of the deleted versions that some of these examples were made by. */
 export async function goneVersions(
   { db }: Services,
   modelId: string,
@@ -82,7 +82,7 @@ export async function goneVersions(
   return gone;
 }
 
-/** One of a model that the caller sees; undefined: there is none. */
+/** Returns an example of a model that the caller sees, or undefined. */
 export async function readExample(
   services: Services,
   modelId: string,
@@ -94,7 +94,7 @@ export async function readExample(
 }
 
 /**
- * Copies a run. Its row is there before its files, so that the sweep finds what was not copied to the end.
+ * Copies a run. The example's row is written before its files, so that the sweep finds incomplete copies.
  * @throws ProblemError not_found, forbidden; conflict for a run that cannot be shown, or one too many
  */
 export async function pinExample(
@@ -155,7 +155,7 @@ export async function unpinExample(
   await removeFiles(services, id);
 }
 
-/** Before the one that it stands behind. @throws ProblemError not_found, forbidden */
+/** Moves an example before the one that precedes it. @throws ProblemError not_found, forbidden */
 export async function moveExampleUp(
   services: Services,
   caller: Caller,
@@ -168,7 +168,7 @@ export async function moveExampleUp(
 }
 
 /**
- * Changes what is given.
+ * Changes the fields that are given.
  * @throws ProblemError not_found, forbidden; conflict for one without a picture, and then nothing is changed
  */
 export async function updateExample(
@@ -200,20 +200,23 @@ export async function changeExample(
   return row;
 }
 
-/** @param ids of all, in their order @param position from 1 */
+/**
+ * @param ids of all examples, in their order
+ * @param position from 1
+ */
 async function placeAt({ db }: Services, ids: string[], { id }: ExampleRow, position: number) {
   const others = ids.filter((one) => one !== id);
   await orderExamples(db, others.toSpliced(position - 1, 0, id));
 }
 
-/** Those that are due, as far as R2 answers. */
+/** Removes the files of removed examples that are due, as far as R2 answers. */
 export async function sweepExamples(services: Services, now: number): Promise<void> {
   for (const { id } of await listRemoved(services.db, now, SWEPT)) await removeFiles(services, id);
 }
 
 const SWEPT = 50;
 
-/** If it fails, the sweep does it. */
+/** Removes an example's files. If this fails, the sweep does it. */
 async function removeFiles({ env, db }: Services, id: string): Promise<void> {
   try {
     await deleteAll(env.FILES, id);

@@ -1,4 +1,4 @@
-/** What a gallery shows of models beside what lists of them have. */
+/** The facts that a gallery shows of models in addition to those of lists. */
 import type { Makes } from "../../domain/models/makes.ts";
 import { findGalleryFacts } from "../../storage/models/models.ts";
 import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
@@ -7,9 +7,9 @@ import { databaseFor } from "./public-reads.ts";
 
 export interface GalleryFacts {
   makes: Makes | null;
-  /** When its latest version was, unix ms; null: it has none. */
+  /** When the model's latest version was published, Unix ms; null: the model has no version. */
   published_at: number | null;
-  /** The URL of its picture, for as long as a page is open. */
+  /** The URL of the model's picture, which is valid as long as a page is open. */
   cover: string | undefined;
 }
 

@@ -57,7 +57,7 @@ export const readOwnModel = (
   name: string,
 ): Promise<DetailedModelRow> => found(services, caller, [owner, name], "change");
 
-/** Which of these, `owner/name`, are there and have a page for the user. */
+/** Returns which of these names, `owner/name`, are models with a page that the user sees. */
 export const modelsSeenBy = ({ db }: Services, userId: string, names: ReadonlySet<string>) =>
   namesSeenBy(db, userId, names);
 
@@ -111,7 +111,7 @@ export async function createModel(
 }
 
 /**
- * After a rename, only the new name works.
+ * Changes a model. After a rename, only the new name works.
  * @throws ProblemError not_found, forbidden, conflict; ValidationFailure
  */
 export async function updateModel(
@@ -139,7 +139,10 @@ export async function updateModel(
   return getModel(services, id);
 }
 
-/** What was accepted runs to its end. @throws ProblemError not_found, forbidden */
+/**
+ * Deletes a model. Predictions that were accepted run to their end.
+ * @throws ProblemError not_found, forbidden
+ */
 export async function deleteModel(
   services: Services,
   caller: Caller,
@@ -160,8 +163,8 @@ export interface ModelFilters {
 }
 
 /**
- * Public and restricted models of all owners, or of one.
- * @param caller undefined: a visitor, who is told what is known nearby
+ * Lists public and restricted models of all owners, or of one.
+ * @param caller undefined: a visitor, who reads the nearest copy of D1
  * @throws ProblemError not_found for an unknown owner
  */
 export async function listModels(

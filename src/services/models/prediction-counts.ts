@@ -1,4 +1,4 @@
-/** `predictions_count` of models: accounts tell their own, and lists sorted by it follow once a minute. */
+/** `predictions_count` of models: accounts report theirs, and lists sorted by it follow once a minute. */
 import type { CountMessage } from "../../protocol/queue.ts";
 import { runBatch } from "../../storage/database.ts";
 import { writeCounts } from "../../storage/models/counts.ts";

@@ -1,7 +1,7 @@
 /**
- * Where lists that everybody may see are read: by a visitor from the copy of D1 that is nearest (read
- * replication), by a caller with a token or a session from the primary, since he expects to see what he has
- * just written. Copies lag behind by any time, so which models are hidden is asked of the primary.
+ * Chooses the copy of D1 for lists that everybody may see. A visitor reads the nearest copy (read
+ * replication). A caller with a token or a session reads the primary, since callers expect to see what they
+ * have just written. Copies lag behind by any time, so the primary says which models are hidden.
  */
 
 import { cached } from "../../storage/cache.ts";
@@ -15,16 +15,22 @@ export interface PublicReads {
   hidden: readonly string[];
 }
 
-/** No copy lags behind for so long. */
+/** The longest that a copy is believed to lag behind. */
 const LAG_MS = 86_400_000;
-/** If more became private meanwhile, the primary is read: each costs every list of a visitor one or two rows. */
+/**
+ * If more models became private meanwhile, the primary is read: each costs every list of a visitor one or two
+ * rows.
+ */
 const MAX_HIDDEN = 100;
 
 const hiddenModels = cached({ max: 1 }, ({ db }: Services, _: "models") =>
   listHidden(db, Date.now() - LAG_MS, MAX_HIDDEN + 1),
 );
 
-/** A model that becomes private is in no list of this isolate from now on, and within 10 s in none. */
+/**
+ * After a model becomes private, it leaves the lists of this isolate at once, and those of others within 10
+ * s.
+ */
 export const forgetHidden = hiddenModels.forgetAll;
 
 /** @param caller undefined: a visitor */
@@ -38,6 +44,6 @@ export async function publicReads(
   return { db: nearest(env.DB), hidden: rows.map(({ id }) => id) };
 }
 
-/** For lists in which nothing is hidden from anybody. */
+/** The database for lists in which nothing is hidden from anybody. */
 export const databaseFor = ({ env, db }: Services, caller: object | undefined): Database =>
   caller ? db : nearest(env.DB);

@@ -28,11 +28,11 @@ import { type List, type Page, type PageRequest, paginate } from "../pagination.
 import type { Services } from "../services.ts";
 import { publicReads } from "./public-reads.ts";
 
-/** With more matches than this, similar spellings are not added. */
+/** The number of matches above which similar spellings are not added. */
 const ENOUGH = 50;
 
 /**
- * Public and restricted models, and the caller's own. A token limited to some models finds no private
+ * Finds public and restricted models, and the caller's own. A token limited to some models finds no private
  * ones, since the index cannot tell them apart.
  */
 export async function searchModels(
@@ -85,11 +85,11 @@ export function searchUserRows<Item>(
 }
 
 interface Search<Row> {
-  /** Undefined: no words to search for. */
+  /** The parsed query. Undefined: no words to search for. */
   query: Query | undefined;
   index: Index;
   access: string | undefined;
-  /** Whose private words are suggested besides public ones. */
+  /** The user whose private words are suggested besides public ones. */
   userId: string | undefined;
   find(db: Database, expressions: string[], keyset: Keyset): Promise<Row[]>;
 }
@@ -100,7 +100,10 @@ interface Ranked {
   similar: number;
 }
 
-/** Whether similar spellings follow is decided for the first page and kept in cursors: the list stays consistent. */
+/**
+ * Ranks matches. The first page decides whether similar spellings follow, and cursors keep that: the list
+ * stays consistent.
+ */
 function ranked<Row extends { rank: number }>(
   db: Database,
   { query, index, access, userId, find }: Search<Row>,
@@ -109,7 +112,7 @@ function ranked<Row extends { rank: number }>(
     find: async (keyset) => {
       if (!query) return [];
       const [rank, decided] = keyset.from?.key.map(Number) ?? [];
-      // Backwards, tiers beyond that of the cursor are not needed.
+      // A backward page needs no tiers after that of its cursor.
       const lastTier = keyset.back && rank !== undefined ? tierOf(rank) : Number.POSITIVE_INFINITY;
       const typed = matchExpression(query, { access, lastTier });
       const [similar, alternatives] = await Promise.all([
@@ -133,7 +136,7 @@ function ranked<Row extends { rank: number }>(
 const hasFewMatches = async (db: Database, index: Index, typed: string) =>
   (await countMatches(db, index, typed, ENOUGH + 1)) <= ENOUGH ? 1 : 0;
 
-/** For each word, the known words that it may be a misspelling of. */
+/** Returns for each word the known words that it may be a misspelling of. */
 async function alternativesOf(
   db: Database,
   { words }: Query,

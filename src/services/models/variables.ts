@@ -18,10 +18,13 @@ import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { readOwnModel } from "./models.ts";
 
-/** They are stored with each prediction, whose record is one row of at most 2 MB. */
+/**
+ * Variables are limited because they are stored with each prediction, whose record is one row of at most 2
+ * MB.
+ */
 const LIMITS = { variables: 100, chars: 128 * 1024 };
 
-/** Sorted by name, without values. @throws ProblemError not_found, forbidden */
+/** Lists variables by name, without values. @throws ProblemError not_found, forbidden */
 export async function listVariables(
   services: Services,
   caller: Caller,
@@ -39,7 +42,7 @@ export async function listVariables(
 }
 
 /**
- * Applies to predictions created from now on, everywhere within 10 s.
+ * Sets a variable for predictions created from now on, everywhere within 10 s.
  * @param variable validated name and value
  * @throws ProblemError not_found, forbidden, conflict; unavailable without SECRET_KEY
  */

@@ -1,7 +1,7 @@
 /**
- * The image of a new version, and what the version takes from it. What the request gives wins, field by
- * field: `schemas`, `compatibilities`, and `interface` and `max_concurrency` of the configuration, which
- * may be inherited as well. An image of another registry tells nothing.
+ * The image of a new version, and what the version takes from it. The request overrides the image, field by
+ * field: `schemas`, `compatibilities`, and `interface` and `max_concurrency` of the configuration, which may
+ * be inherited as well. Nothing is read from an image of another registry.
  */
 import { NO_COMPATIBILITIES } from "../../domain/images/cog-compatibilities.ts";
 import type { ImageFacts } from "../../domain/images/image-facts.ts";
@@ -33,13 +33,17 @@ type Content = Pick<
 
 export interface VersionImage {
   content: Content;
-  /** What its image says, which what is given or inherited overrides. Undefined: it is elsewhere. */
+  /**
+   * The configuration that the image declares, which the request or the parent overrides. Undefined: the
+   * image is elsewhere.
+   */
   read: Configuration | undefined;
 }
 
 /**
- * A digest with schemas may come before its image, or be that of a folder that runners have, without Docker.
- * @param elsewhere the repository of images that are not here. Undefined: this one
+ * Finds the image of a version. A digest with schemas may be given before its image is pushed, or be that of
+ * a folder that runners have, without Docker.
+ * @param elsewhere the repository of an image in another registry. Undefined: this registry
  * @throws ValidationFailure
  */
 export async function versionImage(
@@ -96,7 +100,7 @@ export async function versionImage(
 const NOT_READABLE =
   "the image is not in this deployment's registry, so its schemas cannot be read. Give them, or push it here";
 
-/** An image that the request names by a repository of its own is elsewhere. */
+/** Finds the image. If the request names its repository, the image is elsewhere. */
 async function findImage(
   services: Services,
   model: DetailedModelRow,
@@ -133,7 +137,7 @@ async function orUnfit<Read>(reading: Promise<Read>, place: Loc): Promise<Read> 
   }
 }
 
-/** Those that its index names. @throws UnfitImage */
+/** Reads the weights that the image's index names. @throws UnfitImage */
 function weightsBeside(
   services: Services,
   { id }: DetailedModelRow,
@@ -149,7 +153,7 @@ function weightsBeside(
   );
 }
 
-/** Schemas of an image that cannot be used must be given: nobody else could correct them. */
+/** Requires the schemas of an image whose own cannot be used: nobody else could correct them. */
 function checkRead({ schemas, schemasFault }: ImageFacts, request: CreateVersion): void {
   const fault = schemasFault ?? (schemas && faultOfSchemas(schemas));
   if (fault === undefined) return;
@@ -159,7 +163,7 @@ function checkRead({ schemas, schemasFault }: ImageFacts, request: CreateVersion
   );
 }
 
-/** What names the image. */
+/** The place of the field that names the image, for validation errors. */
 const placeOf = ({ image }: CreateVersion): Loc => [
   "body",
   image === undefined ? "container_image_digest" : "image",
@@ -167,6 +171,6 @@ const placeOf = ({ image }: CreateVersion): Loc => [
 
 const missing = (place: Loc, why: string) => invalid(place, `Field required: ${why}`, "missing");
 
-/** What a version hands on: without what was read from its image. */
+/** The configuration that a version hands on: without what was read from its image. */
 export const ownConfiguration = (row: VersionRow | null): Configuration =>
   row?.own_configuration ?? row?.configuration ?? {};

@@ -91,11 +91,11 @@ export async function readVersion(
   return { version, shared: visibility !== "private" };
 }
 
-/** In a list, schemas that are larger than this are not compared. */
+/** The length above which the schemas of versions in a list are not compared. */
 const COMPARED_CHARS = 20_000;
 
 /**
- * The versions of a page of a list, and the one before them, to be compared.
+ * Returns the versions of a page of a list, and the one before them, to be compared.
  * @param numbers newest first
  */
 export const readCompared = async (
@@ -108,11 +108,14 @@ export const readCompared = async (
   return listCompared(db, id, newest, { limit: numbers.length + 1, chars: COMPARED_CHARS });
 };
 
-/** The one before a version, if there is any. */
+/** Returns the version before this one, if there is any. */
 export const readVersionBefore = ({ db }: Services, { model_id, number }: VersionRow) =>
   findVersionBefore(db, model_id, number);
 
-/** What was accepted runs to its end. @throws ProblemError not_found, forbidden */
+/**
+ * Deletes a version. Predictions that were accepted run to their end.
+ * @throws ProblemError not_found, forbidden
+ */
 export async function deleteVersion(
   services: Services,
   caller: Caller,
@@ -128,7 +131,7 @@ export async function deleteVersion(
   forgetVersion(id, number);
 }
 
-/** Newest first. @throws ProblemError not_found */
+/** Lists versions, newest first. @throws ProblemError not_found */
 export async function listVersions(
   services: Services,
   caller: Caller | undefined,

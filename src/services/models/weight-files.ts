@@ -25,8 +25,8 @@ export interface NamedFiles {
 }
 
 /**
- * The configuration has the ids of uploads in place of their addresses, whose signatures are nobody
- * else's.
+ * Replaces the addresses of uploads in a configuration by their ids: the signature of an address belongs to
+ * its caller only.
  * @throws ValidationFailure for what is not a completed upload of the caller
  * @throws ProblemError forbidden for one outside the token's scope
  */
@@ -53,7 +53,7 @@ export async function namedFiles(
       `the upload '${id}' is not completed: POST its ETags to /v1/uploads/${id}/complete first`,
     );
   });
-  // As other uses do: one that has almost expired is there until the version names it.
+  // Uploads that expire soon are kept until the version names them.
   const until = Date.now() + services.settings.retentionSeconds * 1_000;
   const kept = await inPages([...found.keys()], (page) => keepUploads(services.db, page, until));
   const there = new Set(kept.map(({ id }) => id));
@@ -63,7 +63,7 @@ export async function namedFiles(
   return { configuration: { ...configuration, weights: named }, files };
 }
 
-/** A statement takes 100 parameters, and as many weights there may be. */
+/** Reads in pages: a statement takes 100 parameters, and a version may have as many weights. */
 async function inPages<Row>(
   ids: string[],
   find: (page: string[]) => Promise<Row[]>,
@@ -73,13 +73,13 @@ async function inPages<Row>(
   return (await Promise.all(pages.map(find))).flat();
 }
 
-/** Of all that a version has. @throws ValidationFailure */
+/** Checks the targets of all weights of a version. @throws ValidationFailure */
 export function checkOverlap(weights: { target: string }[]): void {
   const problem = overlapProblem(weights.map(({ target }) => target));
   if (problem) throw invalid(WEIGHTS, problem);
 }
 
-/** @param n undefined if it is not known which */
+/** @param n the number of the file; undefined if it is not known */
 export const fileGone = (n?: number) =>
   invalid(
     n === undefined ? WEIGHTS : placeOf(n),

@@ -1,6 +1,6 @@
 /**
- * What a create needs of D1 before the job is on its way, in an isolate that does not know it: one round
- * trip instead of three, one after the other. Each takes as long as D1 is away, up to 0.3 s.
+ * Loads all that a create needs of D1 before the job is on its way, in an isolate that has nothing cached:
+ * one round trip instead of three, one after the other. Each takes as long as D1 is away, up to 0.3 s.
  */
 import { findToken, selectToken, userOfToken } from "../../storage/accounts/tokens.ts";
 import { selectTarget } from "../../storage/models/targets.ts";
@@ -10,7 +10,7 @@ import type { Services } from "../services.ts";
 import { loadingTarget, targetNameOf } from "./version-resolution.ts";
 
 /**
- * The token, together with the rest, which is kept for later look-ups. Everything else is selected by
+ * Finds the token together with the rest, which is kept for later look-ups. Everything else is selected by
  * the token's user: for a token that does not exist D1 looks up nothing more, whatever it names.
  * @param reference the model and version that are named; undefined: not known yet
  */

@@ -24,20 +24,22 @@ import { refusedReader } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
 import { bytesSent, discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
-/** The largest input that is held, here and by its object, while its caller waits for the end, as JSON text. */
+/**
+ * The largest input, as JSON text, that the Worker and the object hold while the caller waits for the end.
+ */
 const HELD_CHARS = 16 * 1024;
 
-/** Two that die one after the other have a reason. */
+/** Objects tried at most: if two die one after the other, there is a reason. */
 const MAX_OBJECTS = 2;
 
 type ObjectOptions = Pick<CreateOptions, "follow" | "onInputSent"> & {
-  /** What of its input goes to R2. */
+  /** The parts of the input that are stored in R2. */
   parts?: InputParts | undefined;
 };
 
 /**
- * Creates it and waits for its end, in one call to its object. What is large is created first: a call under way
- * holds its arguments, on both sides.
+ * Creates a prediction and waits for its end, in one call to its object. A prediction with a large input is
+ * created first: a call under way holds its arguments, on both sides.
  */
 export function createObject(
   services: Services,
@@ -52,7 +54,7 @@ export function createObject(
   );
 }
 
-/** It, once it has ended, or after this time. */
+/** Returns the prediction once it has ended, or after this time. */
 async function ended(
   services: Services,
   created: CreatedPrediction,
@@ -65,8 +67,8 @@ async function ended(
 }
 
 /**
- * The object answers once its row is written, so that whoever has the id finds it. Only a short run
- * (domain/predictions/short-run.ts) may be answered before.
+ * Creates the object, which answers once its row is written, so that any reader with the id finds it. Only a
+ * short run (domain/predictions/short-run.ts) may be answered before.
  */
 async function create(
   services: Services,
@@ -76,7 +78,7 @@ async function create(
   const { env } = services;
   const { spec } = request;
   const { parts, onInputSent } = options;
-  // With a key it may have begun long ago.
+  // A prediction with an Idempotency-Key may have begun long ago.
   const follow = spec.claim ? undefined : options.follow;
   const objectId = newPredictionId(env);
   const discard = () => discardPrediction(services, spec, objectId.toString());
@@ -100,11 +102,11 @@ async function create(
     failure = error;
     const confirming = predictionAt(env, objectId).confirm(SNAPSHOT_CHARS);
     return await confirming.catch((error) => {
-      // Its row stays: the account finds out what has become of it.
+      // The prediction's row stays: the account finds out whether the prediction exists.
       throw unavailable(spec, error, spec.claim ? REPEATABLE : UNKNOWN);
     });
   });
-  // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
+  // The object died before it stored anything, as when a deploy restarts it: another object begins.
   const brokeOff = !result && !(failure instanceof TimedOut);
   if (brokeOff && spec.object_number < MAX_OBJECTS && !parts)
     return create(services, withNextObject(request), { follow });
@@ -128,7 +130,7 @@ const withNextObject = ({ spec, ...rest }: CreateRequest): CreateRequest => ({
   spec: { ...spec, object_number: spec.object_number + 1 },
 });
 
-/** What the call to its object has come to. */
+/** The result of the call to the prediction's object. */
 type Followed = { events: ReadableStream<Uint8Array> | null } | { problem: ProblemError };
 type Outcome = CreateResult | Followed | undefined;
 

@@ -55,14 +55,14 @@ export async function createPrediction(
   checkRetention(services, request);
   const [target] = await Promise.all([
     resolveVersion(services, caller, reference),
-    // Looked up in parallel and cached, so that a cold cache costs no extra time.
+    // The endpoints are looked up in parallel and cached, so that a cold cache costs no extra time.
     getEnabledEndpoints(services.db, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
   return createResolved(services, caller, { reference, target, call, request }, options);
 }
 
-/** As createPrediction, for a version that has been found. */
+/** Creates a prediction as `createPrediction` does, of a version that has been found. */
 export async function createResolved(
   services: Services,
   caller: Caller,
@@ -97,7 +97,7 @@ export async function createResolved(
     getEnabledEndpoints(services.db, caller.user_id),
     openAccount(services, caller.user_id),
   ]);
-  // With the model's id: by the time it is repeated the reference may name another model.
+  // The hash covers the model's id: when the request is repeated, the reference may name another model.
   const hashed = [target.model.id, reference, rest, call];
   const hash = async () => sha256(JSON.stringify(hashed) + (await comparable(askedText, sent)));
   const claim = key === undefined ? null : { key, hash: await hash() };

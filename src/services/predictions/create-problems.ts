@@ -1,4 +1,4 @@
-/** Why a prediction is not created. */
+/** The errors of predictions that are not created. */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { ProblemError } from "../../errors.ts";
 import { logger } from "../../log.ts";

@@ -1,4 +1,4 @@
-/** What creating a prediction takes, and what it gives. */
+/** The options and the result of creating a prediction. */
 import type { JsonSource } from "../../lib/json-text.ts";
 import { SNAPSHOT_CHARS, type Snapshot } from "../../objects/prediction/rpc-types.ts";
 import type { PredictionStub, StreamOptions } from "../../objects/prediction/stub.ts";
@@ -7,24 +7,27 @@ import type { SentFiles } from "./sent-files.ts";
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
   origin: string;
-  /** Its id, if it must be known before. Files that were sent have one already (`sent`). */
+  /** The prediction's id, if it must be known before. Files that were sent have one already (`sent`). */
   id?: string | undefined;
   validateInput: boolean;
-  /** How long to wait for it to end. */
+  /** How long to wait for the prediction to end. */
   waitSeconds: number;
-  /** When it is canceled unless it has ended; null for never. */
+  /** When the prediction is canceled unless it has ended; null: never. */
   cancelAfterSeconds: number | null;
   idempotencyKey?: string | undefined;
   /**
-   * Opens its event stream together with it. Ignored with an Idempotency-Key, whose prediction may
-   * have begun long ago.
+   * Opens the event stream together with the prediction. Ignored with an Idempotency-Key, whose prediction
+   * may have begun long ago.
    */
   follow?: Follow;
   /** Files that came with the request: its input has their addresses. */
   sent?: SentFiles | undefined;
-  /** What the input was made from, as it was sent: the input's text keeps its numbers and the order of its names. */
+  /**
+   * The text that the input was made from, as it was sent: the stored input keeps its numbers and the order
+   * of its names.
+   */
   source?: JsonSource | undefined;
-  /** Called once the input is sent: from there on it only waits. */
+  /** Called once the input is sent: from then on the request only waits. */
   onInputSent?: (() => void) | undefined;
 }
 
@@ -32,14 +35,14 @@ export type Follow = Omit<StreamOptions, "after">;
 
 export interface CreatedPrediction extends Pick<Snapshot, "id" | "created_at"> {
   stub: PredictionStub;
-  /** Undefined when it is followed: its events say it all. */
+  /** Undefined when the prediction is followed: its events contain everything. */
   snapshot?: Snapshot;
-  /** All its events, when it is followed; undefined if they must be requested separately. */
+  /** All events of a prediction that is followed; undefined if they must be requested separately. */
   events?: ReadableStream<Uint8Array> | null | undefined;
   follow?: Follow | undefined;
 }
 
-/** The prediction in full. @throws Error when it has been deleted meanwhile */
+/** Returns the prediction in full. @throws Error when it has been deleted meanwhile */
 export async function snapshotOf(created: CreatedPrediction): Promise<Snapshot> {
   const found = created.snapshot ?? (await created.stub.get(SNAPSHOT_CHARS));
   if (!found) throw gone(created);

@@ -12,9 +12,9 @@ import { tooManyConnections, tooManyOpen } from "../accounts/concurrency-limit.t
 import type { Services } from "../services.ts";
 
 /**
- * Whoever reads a stream that is passed on as its object made it: the object counts it for the account,
- * and ends it with their access.
- * @param lastWords the stream's last event then
+ * The reader of a stream that is passed on as its object made it: the object counts it for the account, and
+ * ends it with the reader's access.
+ * @param lastWords the last event of a stream that is ended so
  */
 export const streamReader = (
   { settings }: Services,
@@ -44,7 +44,7 @@ export async function openLog(
   return response;
 }
 
-/** Why there is no stream. @param response of openStream or createAndFollow, a 429 */
+/** Returns the error of a refused stream. @param response of openStream or createAndFollow, a 429 */
 export async function refusedReader(services: Services, response: Response): Promise<ProblemError> {
   const tooMany: TooManyReaders = "of the account";
   return (await response.text()) === tooMany

@@ -1,4 +1,7 @@
-/** Why a prediction does not run yet: asks the prediction, and once its pool, which may be slow or gone. */
+/**
+ * The reason why a prediction does not run yet: asks the prediction, and once its pool, which may be slow or
+ * gone.
+ */
 import { accessToModel, type Principal } from "../../domain/accounts/access.ts";
 import {
   explanationOf,
@@ -18,7 +21,7 @@ import { findOwnPrediction, predictionStub } from "./predictions.ts";
 
 export const AS_OPERATOR: Viewer = { isOperator: true, sees: () => true };
 
-/** Models are named as if all were private. */
+/** The viewer that a caller is: models are named as if all were private. */
 export const asCaller = (principal: Principal): Viewer => ({
   isOperator: false,
   sees: ({ model_id: id, model_owner_id: owner_id }) =>
@@ -38,7 +41,7 @@ export async function explainPrediction(
   return explainRow(services, await findOwnPrediction(services, caller, id));
 }
 
-/** Of one whose record is deleted. */
+/** Explains a prediction whose record is deleted, from its row. */
 export const explainRow = ({ present }: Services, row: PredictionRow): Explanation =>
   explanationOfRow(present.prediction(row, ""));
 

@@ -1,5 +1,5 @@
 /**
- * Finds the row of a prediction. That of a short run may be written shortly after its answer, so a young
+ * Finds the row of a prediction. The row of a short run may be written shortly after its answer, so a young
  * id without a row is looked up again before it counts as unknown.
  */
 import { RequestCounter } from "../../domain/accounts/rate-limit.ts";
@@ -10,16 +10,19 @@ import { firstIdAt } from "../../lib/uuid-time.ts";
 import { findAccount } from "../accounts/account-object.ts";
 import type { Services } from "../services.ts";
 
-/** When the object of a short run has failed to write its row, it tries again after this. */
+/**
+ * The age up to which an id counts as young. After this time, the object of a short run that failed to write
+ * its row tries again.
+ */
 const YOUNG_MS = 10_000;
-/** By how much the clock of another machine may be ahead. */
+/** The most by which the clock of another machine may be ahead. */
 const AHEAD_MS = 2_000;
 
-/** These waits are 0.7 s in all at most. */
+/** Further look-ups of a young id, which wait 0.7 s in all at most. */
 const RETRIES = 3;
 const BACKOFF = { baseMs: 100, maxMs: 400 };
 
-/** Per account, because anybody can make up young ids: 60 look-ups a second more. */
+/** Further look-ups per account, since anybody can make up young ids: 60 a second more. */
 const LIMIT = { limit: 200, seconds: 10 };
 
 const counter = new RequestCounter();

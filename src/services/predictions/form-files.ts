@@ -1,7 +1,7 @@
 /**
- * The files of a form, which go to R2 while they arrive. Small ones are kept until the prediction is created,
- * as data URIs are; of longer ones there are parts, which become a file then. What stays incomplete is no
- * file: it is aborted, and after 7 days R2 does that by itself.
+ * The files of a form, which go to R2 while they arrive. Small files are kept until the prediction is
+ * created, as data URIs are. Longer files are stored in parts, which become a file when the prediction is
+ * created. Incomplete files are aborted; if that fails, R2 aborts them after 7 days.
  */
 import { safeName, shownName } from "../../domain/files/file-name.ts";
 import { imageTypeOf } from "../../domain/files/image-type.ts";
@@ -14,9 +14,9 @@ import { abortMultipart, beginMultipart, fileKey, putPart } from "../../storage/
 import type { Services } from "../services.ts";
 import { addressOf, type SentFile, type SentFiles, type UploadedParts } from "./sent-files.ts";
 
-/** R2 takes no shorter part but the last. */
+/** The length of a part: R2 takes no shorter part except the last. */
 export const PART_BYTES = 5 * 1024 * 1024;
-/** All small files of a form together. */
+/** The bytes of all small files of a form together. */
 export const KEPT_BYTES = 1024 * 1024;
 
 const FIRST_BYTES = 64 * 1024;
@@ -26,7 +26,7 @@ export class FormFiles {
   readonly #services: Services;
   readonly #origin: string;
   readonly #sent: SentFiles = { prediction_id: newPredictionUuid(), files: [] };
-  /** Also those that have become files. */
+  /** All uploads that were begun, also those that have become files. */
   readonly #begun: { key: string; multipart_id: string }[] = [];
   #kept = 0;
 
@@ -61,7 +61,7 @@ export class FormFiles {
     return sent.url;
   }
 
-  /** What has become no file of a prediction. */
+  /** Aborts the uploads that have become no file of a prediction. */
   async discard(): Promise<void> {
     const { FILES } = this.#services.env;
     await Promise.allSettled(this.#begun.map((one) => abortMultipart(FILES, one)));
@@ -80,7 +80,7 @@ interface FormFileOptions {
 export class FormFile {
   readonly #bucket: R2Bucket;
   readonly #options: FormFileOptions;
-  /** What R2 does not have yet: less than a part. */
+  /** The bytes that R2 does not have yet: less than a part. */
   #buffer = new Uint8Array(FIRST_BYTES);
   #length = 0;
   #upload: Upload | undefined;
@@ -134,7 +134,7 @@ export class FormFile {
     return new Upload(this.#bucket, key, id, mimeType);
   }
 
-  /** Clients that know only bytes send no better type. */
+  /** Returns the file's type. Clients that know only bytes send no better type than this default. */
   #typeOf(beginning: Uint8Array): string {
     const { type } = this.#options;
     return type === OPAQUE ? (imageTypeOf(beginning) ?? OPAQUE) : type;

@@ -18,7 +18,9 @@ import { isValidSignature } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import type { SentFiles } from "./sent-files.ts";
 
-/** A D1 statement takes 100 parameters, and one runner has to fetch all files. */
+/**
+ * The files of one input at most: a D1 statement takes 100 parameters, and one runner has to fetch all files.
+ */
 const MAX_FILES = 90;
 
 const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/i;
@@ -31,7 +33,7 @@ interface FileSearch {
   /** The input as JSON text. */
   text: string;
   origin: string;
-  /** Those that came with the request. */
+  /** The files that came with the request. */
   sent: SentFiles | undefined;
 }
 
@@ -73,7 +75,7 @@ export async function inputFiles(
 
 const uriMentions = new WeakMap<object, boolean>();
 
-/** Schemas come from a cache: each is searched once. */
+/** Whether a schema has fields for URIs. Schemas come from a cache: each is searched once. */
 function mentionsUri(schema: Json): boolean {
   if (typeof schema !== "object" || schema === null) return false;
   let found = uriMentions.get(schema);
@@ -84,7 +86,7 @@ function mentionsUri(schema: Json): boolean {
   return found;
 }
 
-/** Without data URIs, which a container gets verbatim. */
+/** Whether a text is a web address. A container gets data URIs verbatim. */
 const isWeb = (text: string) => /^https?:/i.test(text);
 
 /** @throws ValidationFailure for a recursive schema, or files that are nested too deeply */
@@ -101,7 +103,7 @@ function boundedSearch<T>(search: () => T): T {
 }
 
 /**
- * The URL if it may be that of an upload or file of this deployment. Any host is accepted: a
+ * Returns the URL if it may be that of an upload or file of this deployment. Any host is accepted: a
  * deployment may have several, and the ids decide.
  */
 function localUrl(text: string, origin: string): URL | undefined {
@@ -156,7 +158,7 @@ async function ownFiles(
         const facts = typeForContainer(await checkedFacts(services, object));
         return [{ at, stored: { key, ...facts, size: object.size } }];
       }
-      // On another host it may be an ordinary web URL.
+      // A URL on another host may be an ordinary web URL.
       if (url.origin !== origin && url.origin !== settings.filesOrigin) return [];
       if (access) await requireAccess(services, caller, access, `The upload '${source}'`);
       throw invalid(locationOf(at), `${url.pathname} does not exist or is not yours`);
@@ -192,7 +194,10 @@ function ofUpload(
   return { key, ...typeForContainer(facts), size };
 }
 
-/** A container that reads the file by its address is told its charset; a data URI stays as it was sent. */
+/**
+ * A container that reads the file by its address gets its type with the charset; a data URI stays as it was
+ * sent.
+ */
 function typeForContainer({ is_utf8, mime_type, ...facts }: FileFacts) {
   return { ...facts, mime_type: is_utf8 && !facts.data_uri ? asUtf8(mime_type) : mime_type };
 }

@@ -1,4 +1,4 @@
-/** The whole log of a prediction, to be kept as a file. */
+/** The whole log of a prediction as a file to download. */
 import { notVisible } from "../../errors.ts";
 import { openLogFile } from "../../objects/prediction/stub.ts";
 import type { Caller } from "../accounts/caller.ts";

@@ -1,4 +1,4 @@
-/** Look-ups by support: a prediction of an account, or of any. Each is logged. */
+/** Look-ups by support, of a prediction of one account or of any account. Each is logged. */
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { notFound } from "../../errors.ts";
 import { timeOfId } from "../../lib/uuid-time.ts";
@@ -18,11 +18,11 @@ import { findRow } from "./find-row.ts";
 /** Accounts asked at once, and how long each may take: 30 s in all if none answers. */
 const AT_ONCE = 20;
 const ACCOUNT_MS = 3_000;
-/** Rows that a request looks at, one for each model of an account: it asks at most as many accounts. */
+/** Rows that a request reads, one for each model of an account: it asks at most as many accounts. */
 const STEP = 200;
 /**
- * An account that told its count within the minute before has not told of the prediction yet if that is
- * young (objects/account/counters.ts). And clocks differ.
+ * Accounts report their activity a minute late (objects/account/counters.ts), so a young prediction may not
+ * be included in the last report. Clocks differ by less than another minute.
  */
 const TOLD_BEFORE_MS = 120_000;
 const AHEAD_MS = 60_000;
@@ -103,7 +103,7 @@ function isCandidate(user: UserRow, at: number): user is Account {
   return account_object !== null && deleted_at === null && created_at <= at + AHEAD_MS;
 }
 
-/** Some at a time, until one has it. */
+/** Asks some accounts at a time, until one has the prediction. */
 async function ask({ env }: Services, accounts: Account[], id: string) {
   const unanswered: string[] = [];
   for (let n = 0; n < accounts.length; n += AT_ONCE) {
@@ -132,7 +132,7 @@ async function present(
   origin: string,
 ): Promise<OperatorPrediction> {
   const object = predictionWithId(services.env, row.object_id);
-  // Its row is what support needs most.
+  // The row is returned even if the object does not answer: support needs it most.
   const run = await object?.lastRun().catch(() => undefined);
   return {
     ...services.present.prediction(row, origin),
@@ -142,6 +142,6 @@ async function present(
   };
 }
 
-/** Who it was is unknown: all operators have one token. */
+/** The log names no operator: all operators have one token. */
 const log = (prediction_id: string, fields: { user_id?: string; found: boolean; asked?: number }) =>
   logger.info(1, "Prediction looked up by an operator", { prediction_id, ...fields });

@@ -24,7 +24,10 @@ export async function outputJson(
   return new Response(jsonBodyOf(services, id, pieces)).body ?? new Blob([]).stream();
 }
 
-/** @param between what separates its strings @throws ProblemError not_found, too_many_requests */
+/**
+ * @param between the separator of the strings
+ * @throws ProblemError not_found, too_many_requests
+ */
 export async function outputText(
   services: Services,
   of: OutputOf,

@@ -27,17 +27,17 @@ const MAX_CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 3
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 const LOGS_BYTES = 10 * 1024 * 1024;
 
-/** What is not in the request's body, or was derived from it. */
+/** The parts of a spec that are not in the request's body, or were derived from it. */
 export interface SpecDetails {
   id: string;
   accountObject: string;
   priority: Priority;
   call: VendoraCall | null;
-  /** Whether its caller waits for its end, and for nothing before. */
+  /** Whether the caller waits for the end, and for nothing before. */
   waits: boolean;
   /** Scheme and host that the request came to. */
   origin: string;
-  /** Null for never. */
+  /** Null: never. */
   cancelAfterSeconds: number | null;
   cancelOnDisconnect: boolean;
   claim: Claim | null;
@@ -75,7 +75,7 @@ export async function predictionSpec(
   const isolation = configuration.isolation ?? DEFAULT_ISOLATION;
   // A container of one prediction is never shared: it has one run and is then stopped.
   const isExclusive = isolation === "prediction";
-  // The oldest key: it does not change when a new one is put in front.
+  // The oldest key is used: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
   const weights = weightsOf(version);
   const { hardware, price_per_hour } = hardwareOf(target);
@@ -141,7 +141,10 @@ export async function predictionSpec(
   };
 }
 
-/** A class that was deleted is a pool of its own, without GPUs: what its runners have not done waits there. */
+/**
+ * The hardware of a version. A deleted class is a pool of its own, without GPUs: jobs that its runners have
+ * not done wait there.
+ */
 function hardwareOf({
   model,
   version,
@@ -153,7 +156,7 @@ function hardwareOf({
   return { hardware, price_per_hour };
 }
 
-/** Undefined for none, as most versions have. */
+/** The weights of a version; undefined for none, as most versions have. */
 function weightsOf({ weights, weight_files }: VersionRow): SpecWeight[] | undefined {
   const all = [
     ...weights.map(({ name, target, manifest }) => {

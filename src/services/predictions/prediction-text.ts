@@ -10,7 +10,7 @@ import { type CreatedPrediction, gone, snapshotOf } from "./creation.ts";
 /** A full prediction as JSON text. */
 export interface PredictionText {
   text: string | ReadableStream;
-  /** Only for a stream: of a text it is computed from the text itself. */
+  /** The ETag of a stream. A text has none: its ETag is computed from the text itself. */
   etag?: string;
 }
 
@@ -33,7 +33,10 @@ export async function predictionText(
   return { text, etag: `W/"${await sha256(JSON.stringify(body))}"` };
 }
 
-/** As its create returns it. @throws ProblemError too_many_requests; Error when it has been deleted meanwhile */
+/**
+ * Returns the prediction as its create returns it.
+ * @throws ProblemError too_many_requests; Error when it has been deleted meanwhile
+ */
 export async function createdText(
   services: Services,
   created: CreatedPrediction,
@@ -45,7 +48,7 @@ export async function createdText(
   return { ...text, terminal, status };
 }
 
-/** A stream if it is in several pieces, so that the whole is never in memory. */
+/** Returns a stream if the JSON is in several pieces, so that the whole is never in memory. */
 export function jsonBodyOf(
   services: Services,
   id: string,
@@ -54,7 +57,7 @@ export function jsonBodyOf(
   const [first] = Array.isArray(pieces) ? pieces : [];
   if (Array.isArray(pieces) && pieces.length === 1 && typeof first === "string") return first;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  // A missing value breaks the response off: it must not look complete.
+  // A missing value breaks the response off, so that it does not look complete.
   copyPieces(services, id, pieces, writable).catch((error: unknown) => writable.abort(error));
   return readable;
 }

@@ -36,20 +36,20 @@ export interface PredictionView
   extends Pick<History, "canceling" | "last" | "logs">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
-  /** What the run has cost; undefined while it runs, and where no price is known. */
+  /** The cost of the run; undefined while it runs, and where no price is known. */
   price: number | undefined;
-  /** As of ListedPrediction. */
+  /** The name of the token, as in `ListedPrediction`. */
   token: string | null;
-  /** Its model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
+  /** The model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
   /** Progress of the container's setup; null once it is ready. */
   setup: SetupStanding["progress"] | null;
-  /** Input, output and log are deleted. */
+  /** Whether input, output and log are deleted. */
   dataRemoved: boolean;
   /** Whether more events will come. */
   live: boolean;
   steps: Step[];
-  /** Why its model does not run yet; undefined once it does. */
+  /** Why the model does not run yet; undefined once it does. */
   explanation: Explanation | undefined;
   /** The first 256 KB of the output. */
   output: Json[];
@@ -57,7 +57,7 @@ export interface PredictionView
   beginning: Beginning | undefined;
   /** The length of the output as JSON text. */
   chars: number;
-  /** Whether its strings are pieces of one text, or items of a list. */
+  /** Whether the output's strings are pieces of one text, or items of a list. */
   display: "text" | "list";
   /** undefined when it is too large or too deeply nested for a page, or deleted. */
   input: Json | undefined;
@@ -66,9 +66,9 @@ export interface PredictionView
 }
 
 interface ViewOptions {
-  /** Who is told why it waits; the caller by default. */
+  /** The viewer for whom the explanation is written; the caller by default. */
   viewer?: Viewer;
-  /** Whether the lines of its log are shown, which take longest to read. */
+  /** Whether the lines of the log are shown, which take longest to read. */
   hasLogs?: boolean;
 }
 
@@ -141,11 +141,11 @@ export async function viewPrediction(
 
 interface Beginning {
   text: string;
-  /** Whether `text` is JSON text; otherwise it is what a string says. */
+  /** Whether `text` is JSON text; otherwise it is the content of a string. */
   isJson: boolean;
 }
 
-/** undefined when it was deleted meanwhile. */
+/** Returns undefined when the output was deleted meanwhile. */
 async function beginningOf(
   { env }: Services,
   id: string,
@@ -160,10 +160,10 @@ async function beginningOf(
   return { text: cutString(json), isJson: false };
 }
 
-/** The longest escape of a character in JSON is a pair such as `\ud83d\ude00`. */
+/** The longest escape of a character in JSON: a pair such as `\ud83d\ude00`. */
 const MAX_ESCAPE = 12;
 
-/** What a JSON string says whose end is cut off, perhaps in the middle of an escape. */
+/** Returns the content of a JSON string whose end is cut off, perhaps in the middle of an escape. */
 function cutString(json: string): string {
   for (let cut = 0; cut < MAX_ESCAPE; cut++) {
     try {
@@ -199,7 +199,7 @@ export interface ListedPrediction {
   /** The name of the access token that created it; empty for the dashboard; null if it is not known. */
   token: string | null;
   model: string | undefined;
-  /** Whether it had started, and waits for another runner. */
+  /** Whether the prediction had started, and waits for another runner. */
   waitsAgain: boolean;
 }
 
@@ -223,7 +223,7 @@ export async function viewPredictions(
   return { ...rows, items: rows.items.map(listed) };
 }
 
-/** The `owner/name` of models that the caller may see, by id. */
+/** Returns the `owner/name` of models that the caller may see, by id. */
 async function modelPathsOf({ db }: Services, caller: Caller, ids: string[]) {
   const models = ids.length === 0 ? [] : await findModelPlaces(db, ids);
   return new Map(
@@ -233,7 +233,7 @@ async function modelPathsOf({ db }: Services, caller: Caller, ids: string[]) {
   );
 }
 
-/** Cog's schema says whether an iterator's strings are concatenated. */
+/** How an output is displayed: Cog's schema says whether an iterator's strings are concatenated. */
 function outputDisplay(output: Keywords): PredictionView["display"] {
   return "x-cog-array-type" in output && !("x-cog-array-display" in output) ? "list" : "text";
 }

@@ -45,7 +45,7 @@ export async function getPrediction(
   return { text: JSON.stringify(withoutData(services, row, origin)) };
 }
 
-/** A prediction whose data has been removed. */
+/** Returns a prediction whose data has been removed. */
 export const withoutData = (
   { present }: Services,
   row: PredictionRow,
@@ -112,7 +112,7 @@ function idsOf({
   };
 }
 
-/** The model that has this name now; if none has, predictions of models that had it. */
+/** Filters by the model that has this name now; if none has, by the models that had it. */
 async function modelFilter(
   { db }: Services,
   { user_id }: Caller,

@@ -1,4 +1,4 @@
-/** The last runs of a model by one person, with as much of each as is needed to know it again. */
+/** The last runs of a model by one person, with as much of each as the person needs to recognize it. */
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import {
   hiddenFieldsOf,
@@ -18,25 +18,29 @@ import type { Services } from "../services.ts";
 import { ownPredictions } from "./predictions.ts";
 
 const RUNS = 10;
-/** A page is painted no earlier than its list of runs, which is of use without what comes later. */
+/** How long a page waits for the content of runs: the list is useful without content that comes later. */
 const PATIENCE_MS = 100;
-/** Of input and output, which are read for a few words and a picture; of a longer run, its input alone. */
+/**
+ * The characters of input and output that are read, for a few words and a picture; of a longer run, only the
+ * input is read.
+ */
 const MAX_CHARS = 16 * 1024;
 const MAX_INPUT_CHARS = 64 * 1024;
 
 export interface RecentRun {
   prediction: Prediction;
   /**
-   * Without secret fields. Undefined where they were deleted, the input is too large, or they come too
-   * late; the output alone is null if it is too large.
+   * Input and output without secret fields. Undefined where they were deleted, the input is too large, or
+   * they come too late; the output alone is null if it is too large.
    */
   content: { input: { [name: string]: Json }; output: Json } | undefined;
 }
 
 /**
- * Newest first.
+ * Lists runs, newest first.
  * @param model `owner/name`
- * @param version that is looked at, which says what is secret: that of a run may have been another
+ * @param version the version of the page, whose schema says which fields are secret: a run may have had
+ * another
  * @param url of the request
  */
 export async function recentRuns(
@@ -62,7 +66,7 @@ export async function recentRuns(
 const inTime = async (content: Promise<RecentRun["content"]>) =>
   (await settlesWithin(content, PATIENCE_MS)) ? content : undefined;
 
-/** What cannot be read now is left out. */
+/** Returns undefined for content that cannot be read now. */
 async function contentOf(
   { env }: Services,
   row: PredictionRow,
@@ -71,7 +75,7 @@ async function contentOf(
   try {
     const snapshot = await predictionWithId(env, row.object_id)?.get(MAX_CHARS, MAX_INPUT_CHARS);
     if (!snapshot?.body) return undefined;
-    // What lies in R2 is too large.
+    // Values that are stored in R2 are too large.
     const text = snapshot.body.map((one) => (typeof one === "string" ? one : "null")).join("");
     const { input, output }: { input: Json; output: Json } = JSON.parse(text);
     return { input: isObject(input) ? withoutSecrets(input, isSecret).input : {}, output };

@@ -7,7 +7,7 @@ import { createFileUrl } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 
-/** Long enough to look at one page. */
+/** How long the URLs of a page are valid: long enough to look at it. */
 const PAGE_URL_SECONDS = 3_600;
 const MAX_URLS = 20;
 

@@ -1,7 +1,7 @@
 /**
  * Files that came with a request, as data URIs, in a form, or as base64 in messages. They belong to the
- * prediction that it creates, and go with its data; its input has their addresses. The runner writes a data URI
- * and base64 as a data URI again.
+ * prediction that it creates, and are removed with its data; its input has their addresses. The runner turns
+ * a data URI or base64 into a data URI again.
  */
 import { findBase64Data } from "../../domain/files/base64-data.ts";
 import { dataUri } from "../../domain/files/data-uri.ts";
@@ -28,7 +28,7 @@ export interface OwnFile {
   name: string;
   mime_type: string;
   content: Uint8Array<ArrayBuffer> | CopiedFile | UploadedParts;
-  /** As of FileFacts. */
+  /** Whether the bytes are UTF-8, as in `FileFacts`. */
   data_uri?: true;
   is_utf8?: boolean;
 }
@@ -50,7 +50,7 @@ export interface UploadedParts {
 export interface SentFile extends OwnFile {
   url: string;
   content: Uint8Array<ArrayBuffer> | UploadedParts;
-  /** It came as base64 without its type. */
+  /** Whether the file came as base64 without its type. */
   is_base64?: true;
 }
 
@@ -59,16 +59,22 @@ export interface SentFiles {
   files: SentFile[];
 }
 
-/** As much as a body has: each copy is stored anew, and a name of a file costs its sender nothing. */
+/**
+ * The bytes of all copies, as much as a body may have: each copy is stored again, and naming a file costs its
+ * sender nothing.
+ */
 const MAX_COPIED_BYTES = 10 * 1024 * 1024;
 
-/** The longest that a prediction waits and runs, beside its retention. */
+/** The longest that a prediction waits and runs, without its retention. */
 export const WORK_MS = 2 * 86_400_000;
 
-/** Whose files are taken out of a body: data URIs, and the base64 that messages have beside its type. */
+/**
+ * The kind of body that files are taken out of. "messages": also the base64 that messages have next to its
+ * type.
+ */
 export type SentBy = "any" | "messages";
 
-/** Takes long files out of a JSON body. @returns what is left of it, in pieces */
+/** Takes long files out of a JSON body. @returns the rest of the body, in pieces */
 export async function takeFiles(
   services: Services,
   origin: string,
@@ -98,10 +104,10 @@ export async function takeFiles(
   return { pieces: [...pieces, json.subarray(end)], sent };
 }
 
-/** Until it is known from what stands beside it. */
+/** The type of base64 until its neighbours in the message tell it. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** The body of messages, with the addresses of their images; base64 that is no image is put back. */
+/** Returns the body of messages with the addresses of their images; base64 that is no image is put back. */
 export function withSentImages(body: Json, sent: SentFiles): { body: Json; sent?: SentFiles } {
   const encoded = new Map(
     sent.files.filter(({ is_base64 }) => is_base64).map((file) => [file.url, file]),
@@ -122,7 +128,7 @@ export function withSentImages(body: Json, sent: SentFiles): { body: Json; sent?
   return files.length > 0 ? { body: whole, sent: { ...sent, files } } : { body: whole };
 }
 
-/** Valid for as long as the prediction has data. */
+/** The address of a sent file, which is valid as long as the prediction has data. */
 export const addressOf = (services: Services, origin: string, key: string) =>
   signedFileUrl(
     services,
@@ -131,7 +137,7 @@ export const addressOf = (services: Services, origin: string, key: string) =>
     Date.now() + services.settings.retentionSeconds * 1_000 + WORK_MS,
   );
 
-/** The input as it was sent, with its data URIs: what a schema says of it, it says of that. */
+/** Returns the input as it was sent, with its data URIs, which is what the version's schema describes. */
 export function asSent<Input extends Json>(input: Input, sent: SentFiles | undefined): Json {
   if (!sent) return input;
   const files = new Map(sent.files.map((file) => [file.url, file]));
@@ -143,7 +149,7 @@ export function asSent<Input extends Json>(input: Input, sent: SentFiles | undef
   });
 }
 
-/** @param textOf what a text is replaced by, if it is */
+/** @param textOf returns the replacement of a text, if there is one */
 function withTexts(value: Json, textOf: (text: string) => string | undefined): Json {
   if (typeof value === "string") return textOf(value) ?? value;
   if (Array.isArray(value)) return value.map((item) => withTexts(item, textOf));
@@ -153,7 +159,7 @@ function withTexts(value: Json, textOf: (text: string) => string | undefined): J
   );
 }
 
-/** The input as it can be compared with another: the addresses of sent files differ each time. */
+/** Returns the input in a form that can be compared: the addresses of sent files differ each time. */
 export async function comparable(text: string, sent: SentFiles | undefined): Promise<string> {
   let compared = text;
   for (const { url, mime_type, content } of sent?.files ?? []) {
@@ -167,8 +173,8 @@ export async function comparable(text: string, sent: SentFiles | undefined): Pro
 }
 
 /**
- * The files of this kind that an input takes from earlier predictions, as the conversation of a response
- * does: as copies, since the others go with those predictions' data.
+ * Copies the sent files that an input takes from earlier predictions, as the conversation of a response does:
+ * the originals are removed with those predictions' data.
  * @param id of the new prediction
  * @throws ValidationFailure when they are more than a body could have brought
  */

@@ -23,15 +23,17 @@ const MAX_INLINE_BYTES = 1024 * 1024;
 
 const INPUT_NAME = "input";
 
-/** What goes to R2 before the prediction is created: its input if that is large, and files sent with it. */
+/**
+ * The parts that are stored in R2 before the prediction is created: a large input, and files sent with it.
+ */
 export interface InputParts {
   text: Uint8Array | null;
   files: OwnFile[];
 }
 
-/** A large input in UTF-8; null for any other. */
+/** Returns a large input in UTF-8; null for any other. */
 export function largeInput(text: string): Uint8Array | null {
-  // A UTF-16 unit has at most 3 bytes: those of a short text need not be counted.
+  // A UTF-16 unit has at most 3 bytes, so a short text need not be encoded to be measured.
   if (text.length * 3 <= MAX_INLINE_BYTES) return null;
   const bytes = new TextEncoder().encode(text);
   return bytes.byteLength > MAX_INLINE_BYTES ? bytes : null;
@@ -48,12 +50,12 @@ const isInR2 = ({ content }: OwnFile): boolean => "multipart_id" in content;
 const bytesOf = ({ text, files }: InputParts): number =>
   files.reduce((sum, file) => sum + sizeOf(file), text?.byteLength ?? 0);
 
-/** The bytes that R2 does not have yet: of a file in parts none. */
+/** The bytes that R2 does not have yet: a file in parts counts none. */
 export const bytesSent = ({ text, files }: InputParts): number =>
   bytesOf({ text, files: files.filter((file) => !isInR2(file)) });
 
 /**
- * Writes the row first: without it nobody would know what to delete.
+ * Stores the input, after the prediction's row: the row says what to delete.
  * @throws ProblemError conflict when the account has no room for files
  */
 export async function storeInput(
@@ -86,7 +88,7 @@ async function storeFile(bucket: R2Bucket, { key, content, ...facts }: OwnFile) 
   await putFile(bucket, key, original.body, { ...factsOf(original), ...facts });
 }
 
-/** Deletes what was written for a prediction that was not created. If that fails its account does it. */
+/** Deletes the parts of a prediction that was not created. If this fails, its account does it. */
 export async function discardPrediction(
   { env }: Services,
   spec: PredictionSpec,

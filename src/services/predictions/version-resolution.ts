@@ -1,4 +1,4 @@
-/** Resolves `owner/name:number` to a version: the one look-up of the hot path, cached in the isolate. */
+/** Resolves `owner/name:number` to a version: the only look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notVisible, ProblemError } from "../../errors.ts";
 import { cache } from "../../storage/cache.ts";
@@ -27,10 +27,13 @@ const LIMITS = {
 /** Models that are not private, by `owner/name`. */
 const visibleModels = cache<string, TargetRow>(LIMITS);
 
-/** Private models, by their owner's id and `owner/name`: nobody else's look-up may find them faster. */
+/**
+ * Private models, by their owner's id and `owner/name`, so that another user's look-up is not faster if the
+ * model exists.
+ */
 const privateModels = cache<string, TargetRow>(LIMITS);
 
-/** By `model id:number`. */
+/** Versions, by `model id:number`. */
 const versions = cache<string, TargetVersionRow>(LIMITS);
 
 const pathOf = ({ owner, name }: TargetName) => `${owner}/${name}`;
@@ -44,13 +47,13 @@ export function targetNameOf(reference: string): TargetName {
   return { owner, name, number: number === undefined ? undefined : Number(number) || 0 };
 }
 
-/** Undefined: not there, or not known to this isolate. */
+/** A model and its version. Undefined: not there, or not known to this isolate. */
 interface Target {
   model: TargetRow | undefined;
   version: TargetVersionRow | undefined;
 }
 
-/** The latest version comes with its model. */
+/** The latest version, which is selected with its model. */
 const latestOf = ({ latest_version, latest_hardware }: TargetRow): TargetVersionRow | undefined =>
   latest_version ? { ...latest_version, hardware: latest_hardware } : undefined;
 
@@ -64,7 +67,7 @@ function knownTarget(userId: string, target: TargetName): Target {
   return { model, version };
 }
 
-/** @returns keeps what `selectTarget` has found for a user */
+/** @returns a function that keeps the rows which `selectTarget` has found for a user */
 export function loadingTarget(target: TargetName) {
   const [keepVisible, keepPrivate, keepVersion] = [
     visibleModels.loading(),
@@ -90,9 +93,9 @@ async function findTarget({ db }: Services, userId: string, target: TargetName):
 }
 
 /**
- * The version that `owner/name` or `owner/name:number` refers to, if the caller may run it.
- * @throws ProblemError not_found, also if the caller may not see it; forbidden if it is outside the
- * token's scope
+ * Finds the version that `owner/name` or `owner/name:number` refers to, if the caller may run it.
+ * @throws ProblemError not_found, also if the caller may not see it; forbidden if it is outside the token's
+ * scope
  */
 export async function resolveVersion(
   services: Services,
@@ -112,8 +115,8 @@ export async function resolveVersion(
 }
 
 /**
- * As `resolveVersion`, for callers that need certain compatibilities: while the latest version awaits
- * the first start that tells them, the one before goes on answering `owner/name`.
+ * Resolves a reference for callers that need certain compatibilities: until the first start of the latest
+ * version tells them, `owner/name` means the version before it.
  */
 export async function resolveAnswering(
   services: Services,
@@ -137,7 +140,7 @@ export const versionNotFound = (path: string, number: number | string) =>
     `GET /v1/models/${path}/versions lists its versions.`,
   );
 
-// After a change: this isolate sees it at once, others when their entry expires.
+// After a change, this isolate forgets its entry at once, and others when theirs expires.
 
 export function forgetModel(caller: Caller, owner: string, name: string): void {
   visibleModels.forget(`${owner}/${name}`);
@@ -147,13 +150,13 @@ export function forgetModel(caller: Caller, owner: string, name: string): void {
 export const forgetVersion = (modelId: string, number: number) =>
   versions.forget(versionKey(modelId, number));
 
-/** After a class of hardware has changed. */
+/** Forgets all versions, after a class of hardware has changed. */
 export function forgetTargets(): void {
   forgetModels();
   versions.forgetAll();
 }
 
-/** After a user has been renamed: the cache does not know which models are theirs. */
+/** Forgets all models, after a user has been renamed: the cache does not know which models are theirs. */
 export function forgetModels(): void {
   visibleModels.forgetAll();
   privateModels.forgetAll();

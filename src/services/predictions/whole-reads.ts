@@ -1,20 +1,20 @@
 /**
- * Predictions that are read as a whole, because they are translated or listed: up to 26 MB, which are there three
- * times while they are parsed, in an isolate that has 128 MB for everybody.
+ * Limits predictions that are read as a whole, because they are translated or listed: each has up to 26 MB,
+ * three times in memory while it is parsed, and an isolate has 128 MB for all requests.
  */
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { holdForRequest } from "../../lib/current-request.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { tooManyConnections } from "../accounts/concurrency-limit.ts";
 
-/** At a time, of one account and of all. Others wait. */
+/** The reads at a time, of one account and of all. Other reads wait. */
 const OWN_READS = 1;
 const ALL_READS = 2;
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
 /**
- * @param patienceMs how long it waits for its turn
+ * @param patienceMs how long the read waits for its turn
  * @throws ProblemError too_many_requests when it is not its turn in time
  */
 export async function readWhole<T>(

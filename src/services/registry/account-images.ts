@@ -1,4 +1,4 @@
-/** What an account has pushed: its images, with what keeps each of them. */
+/** The images that an account has pushed, with what keeps each of them. */
 import { z } from "zod";
 import { kindOf } from "../../protocol/oci.ts";
 import { type AccountImageRow, listAccountImages } from "../../storage/registry/account-images.ts";
@@ -10,21 +10,21 @@ import { removeManifest } from "./manifests.ts";
 
 const SHOWN = { tags: 10, versions: 5, named: 2_000 };
 
-/** At most so many of each, and whether there are more. */
+/** A bounded number of items, and whether there are more. */
 export interface Some<Item> {
   items: Item[];
   more: boolean;
 }
 
 export interface AccountImage {
-  /** Of the model. */
+  /** The name of the model. */
   name: string;
   digest: string;
   /** Whether it is made of images for several platforms. */
   isIndex: boolean;
   /** Undefined: not known any more. */
   pushed_at: number | undefined;
-  /** Undefined: it has more parts than are counted. */
+  /** The size in bytes. Undefined: the image has more parts than are counted. */
   bytes: number | undefined;
   tags: Some<string>;
   /** Numbers of versions that run it. */
@@ -34,8 +34,8 @@ export interface AccountImage {
 }
 
 /**
- * Newest first. Without parts of other images that nothing but these needs, so that a page may be shorter than
- * was asked for.
+ * Lists images, newest first. Parts that only other images need are left out, so a page may be shorter than
+ * requested.
  */
 export async function listOwnImages(
   services: Services,
@@ -53,7 +53,7 @@ export async function listOwnImages(
   return { ...page, items: page.items.filter((image) => image !== undefined) };
 }
 
-/** @returns undefined for what goes with another, or by itself */
+/** @returns undefined for an image that is removed with another, or by itself */
 function presented(row: AccountImageRow, now: number): AccountImage | undefined {
   const { name, digest, media_type, pushed_at, bytes, held_until } = row;
   const tags = someOf(tagList.parse(JSON.parse(row.tags)), SHOWN.tags);

@@ -24,7 +24,7 @@ import { openToPull, type Repository, type RepositoryName } from "./repositories
 import { requireRoom } from "./room.ts";
 
 /**
- * @param isPush whether a push that is told that the blob is there will count on it
+ * @param isPush whether the caller is a push, which relies on a blob that is found
  * @throws RegistryError BLOB_UNKNOWN
  */
 export async function findBlobOf(
@@ -36,7 +36,7 @@ export async function findBlobOf(
   const blob = await findLinkedBlob(services.db, id, digest);
   if (!blob) throw unknownBlob(digest);
   if (!isPush) return blob;
-  // A push that is told so sends it no more: it must be there in R2 as well.
+  // A push does not send a blob that is found: it must be there in R2 as well.
   if (!(await headObject(services.env.IMAGES, blob.key))) throw unknownBlob(digest);
   if ((await touchLinks(services.db, id, [digest], Date.now())).length === 0)
     throw unknownBlob(digest);
@@ -46,11 +46,11 @@ export async function findBlobOf(
 export const hasBlob = async ({ db }: Services, { id }: Repository, digest: string) =>
   (await findLinkedBlob(db, id, digest)) !== undefined;
 
-/** Of a blob or a manifest: they never change. */
+/** The headers of a blob or a manifest, which never change. */
 export const contentHeaders = (digest: string) => ({
   "docker-content-digest": digest,
   etag: `"${digest}"`,
-  // Compressed on its way it would have another length.
+  // A compressed response would have another length.
   "cache-control": "private, max-age=31536000, immutable, no-transform",
 });
 
@@ -69,7 +69,7 @@ export async function readBlob(
   const wished = headers.get("range") ?? undefined;
   const ranges = parseRanges(wished, size);
   if (ranges === "too many") {
-    // Podman then asks for fewer.
+    // Podman then asks for fewer ranges.
     const message = `Ask for at most ${MAX_RANGES} ranges at a time.`;
     throw new RegistryError(400, "SIZE_INVALID", message);
   }
@@ -93,7 +93,9 @@ export async function readBlob(
   });
 }
 
-/** One part for each, in their order: Podman takes neither fewer nor joined ones. */
+/**
+ * Returns one part for each range, in the order of the ranges: Podman takes neither fewer nor joined ones.
+ */
 async function severalRanges(
   { IMAGES }: Services["env"],
   { key, size }: Pick<LinkedBlob, "key" | "size">,
@@ -145,7 +147,7 @@ export const isKnown = (headers: Headers, digest: string): boolean =>
 /**
  * Makes a blob of another repository one of this one, if the caller may download it there.
  * @param from undefined: any other repository of the caller that the token covers
- * @returns whether it is there now; otherwise it has to be sent
+ * @returns whether the blob is there now; otherwise it has to be sent
  */
 export async function mountBlob(
   services: Services,
@@ -165,7 +167,10 @@ export async function mountBlob(
   return withinQuota(services, linkBlob(services.db, link, quotaOf(services, caller.user_id)));
 }
 
-/** A repository that is not there, or not for the caller, has nothing to mount: that is no error. */
+/**
+ * Returns undefined for a repository that does not exist, or that the caller may not see: a mount then finds
+ * nothing, without an error.
+ */
 async function findSource(
   services: Services,
   caller: Caller,
@@ -175,7 +180,7 @@ async function findSource(
     return (await openToPull(services, { caller, granted: undefined }, from)).id;
   } catch (error) {
     if (error instanceof RegistryError) return undefined;
-    // A token that is limited to other models.
+    // The token is limited to other models.
     if (error instanceof ProblemError && error.code === "forbidden") return undefined;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** The end of an upload: what has arrived becomes a blob, if its digest is the one that was announced. */
+/** The end of an upload: its bytes become a blob, if their digest is the one that was announced. */
 import { MAX_PUT_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
@@ -27,10 +27,16 @@ import type { Repository } from "./repositories.ts";
 import { offsetOf, superseded } from "./upload-writer.ts";
 import { type Arriving, beginUpload } from "./uploads.ts";
 
-/** The sweep ends an upload that only one request knows of after 10 minutes without a sign of it. */
+/**
+ * How often an upload that only one request knows is renewed: the sweep ends it after 10 minutes without
+ * that.
+ */
 const RENEW_MS = 2 * 60_000;
 
-/** @throws RegistryError DIGEST_INVALID: the upload is ended then; BLOB_UPLOAD_UNKNOWN */
+/**
+ * Ends an upload.
+ * @throws RegistryError DIGEST_INVALID: the upload is ended then; BLOB_UPLOAD_UNKNOWN
+ */
 export async function finishUpload(
   services: Services,
   upload: RegistryUploadRow,
@@ -51,8 +57,8 @@ export async function finishUpload(
 }
 
 /**
- * A whole blob in one request of known length: R2 itself checks the digest, and the bytes pass by untouched. It has
- * an upload of its own meanwhile, which nobody else knows.
+ * Stores a whole blob of known length from one request: R2 itself checks the digest, and JavaScript does not
+ * touch the bytes. The blob has an upload of its own meanwhile, which only this request knows.
  * @returns false if it has to be stored in parts, for its size
  * @throws RegistryError DIGEST_INVALID, DENIED
  */
@@ -89,11 +95,12 @@ async function keepBlob(
   const { model_id, user_id } = upload;
   await replaceLost(services, blob.digest, blob.key);
   const link = { model_id, user_id, digest: blob.digest, now: Date.now() };
-  // If this fails, the upload still names the object: who sends the PUT again finds it, or the sweep does in a day.
+  // If this fails, the upload still names the object: a client that repeats the PUT finds it, or the sweep
+  // does in a day.
   await withinQuota(services, takeBlob(db, blob, link, quotaOf(services, user_id), upload));
 }
 
-/** @returns the key of the whole */
+/** @returns the key of the whole blob */
 async function assemble({ db, env }: Services, upload: RegistryUploadRow): Promise<string> {
   const { id, key, multipart_id, parts, rest_key } = upload;
   if (multipart_id === null) {
@@ -119,12 +126,15 @@ async function assemble({ db, env }: Services, upload: RegistryUploadRow): Promi
       "Two requests have written to this upload at once. Begin it again.",
     );
   }
-  // It was completed by a request whose response got lost.
+  // The upload was completed by a request whose response got lost.
   if ((await headObject(env.IMAGES, key))?.size === offsetOf(upload)) return key;
   throw new RegistryError(404, "BLOB_UPLOAD_UNKNOWN", "This upload was ended. Begin it again.");
 }
 
-/** Read once more, natively: while it arrived, nobody knew which digest would be asked for. */
+/**
+ * Computes the digest from R2, natively: while the bytes arrived, it was not known that SHA-512 would be
+ * used.
+ */
 async function digestOf({ env }: Services, key: string, algorithm: "SHA-512"): Promise<string> {
   const object = await getObject(env.IMAGES, key);
   if (!object) return "";

@@ -1,4 +1,4 @@
-/** Lists of a repository: its tags, and what is attached to an image. */
+/** Lists of a repository: its tags, and the manifests attached to an image. */
 import { MEDIA_TYPES } from "../../protocol/oci.ts";
 import { listReferrers } from "../../storage/registry/manifests.ts";
 import { listTags } from "../../storage/registry/tags.ts";
@@ -9,18 +9,18 @@ export const MAX_PAGE = 1_000;
 
 export interface ListPage<Item> {
   items: Item[];
-  /** After which the next page begins. */
+  /** The item after which the next page begins. */
   last: string | undefined;
 }
 
-/** One more is asked for, to know whether there are more. */
+/** Returns a page. `found` has one more item than the page if there are more. */
 function pageOf<Item>(found: Item[], n: number, nameOf: (item: Item) => string): ListPage<Item> {
   const items = found.slice(0, n);
   const end = items.at(-1);
   return { items, last: found.length > n && end ? nameOf(end) : undefined };
 }
 
-/** Sorted. @param last the tag before the first */
+/** Lists tags, sorted. @param last the tag before the first */
 export async function tagsOf(
   { db }: Services,
   { id }: Repository,
@@ -38,13 +38,15 @@ export interface PushedTag {
   updated_at: number;
 }
 
-/** Of a list to choose from. */
+/** The most tags of a list to choose from. */
 const CHOICES = 200;
 
-/** Cog's own, of the parts of an image. */
+/** The prefix of Cog's own tags, for the parts of an image. */
 const COG = "cog-";
 
-/** The tags of a model's images to choose from, pushed last first; of very many, the first by name. */
+/**
+ * Returns the tags of a model's images to choose from, pushed last first; of very many, the first by name.
+ */
 export async function recentTags({ db }: Services, modelId: string): Promise<PushedTag[]> {
   const found = await listTags(db, modelId, "", CHOICES);
   return found
@@ -52,10 +54,13 @@ export async function recentTags({ db }: Services, modelId: string): Promise<Pus
     .toSorted((a, b) => b.updated_at - a.updated_at);
 }
 
-/** Annotations of a page may have 32 KiB each. */
+/** The referrers of a page: each may have annotations of 32 KiB. */
 const REFERRERS = 100;
 
-/** @param repository undefined: one that is not there has none @param last the digest before the first */
+/**
+ * @param repository undefined: a repository that does not exist, and has no referrers
+ * @param last the digest before the first
+ */
 export async function referrersOf(
   { db }: Services,
   repository: Repository | undefined,
@@ -66,7 +71,8 @@ export async function referrersOf(
   const limits = { last, limit: REFERRERS + 1 };
   const found = repository ? await listReferrers(db, repository.id, subject, limits) : [];
   const page = pageOf(found, REFERRERS, ({ digest }) => digest);
-  // Here, so that a type that few have does not look at all: a page may have none, and a next one.
+  // Types are filtered here, so that D1 does not search all referrers for a rare type: a page may be empty
+  // and yet have a next one.
   const chosen = page.items.filter(
     ({ artifact_type }) => artifactType === undefined || artifact_type === artifactType,
   );

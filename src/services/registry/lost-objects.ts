@@ -3,7 +3,7 @@ import { findBlob, replaceObject } from "../../storage/registry/blobs.ts";
 import { headObject } from "../../storage/registry/objects.ts";
 import type { Services } from "../services.ts";
 
-/** Of a blob whose bytes have come again: they take the place of a lost object. */
+/** Replaces the lost object of a blob whose bytes were sent again. */
 export async function replaceLost(
   { db, env }: Services,
   digest: string,

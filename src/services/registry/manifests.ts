@@ -1,4 +1,7 @@
-/** Manifests, indexes and their tags: stored as they came, once all that they name is there. */
+/**
+ * Manifests, indexes and their tags: stored as they were sent, once all blobs and manifests that they name
+ * exist.
+ */
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import {
   attachmentOf,
@@ -30,13 +33,13 @@ import { NAMED_VERSIONS, namedTooOften, stillNeeded } from "./still-needed.ts";
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** Of what is attached to something: lists of it repeat them. */
+/** The annotations of a manifest that is attached to another: lists of attached manifests repeat them. */
 const ANNOTATIONS_BYTES = 32 * 1024;
 
-/** What a client puts. */
+/** A manifest that a client puts. */
 export interface NewManifest {
   bytes: Uint8Array<ArrayBuffer>;
-  /** As the request says; undefined: as the document says. */
+  /** The media type of the request; undefined: the document says it. */
   mediaType: string | undefined;
   /** The digest that it must have; undefined: any. */
   digest: string | undefined;
@@ -45,7 +48,7 @@ export interface NewManifest {
 
 export interface StoredManifest {
   digest: string;
-  /** What it is attached to. */
+  /** The digest of the manifest that this one is attached to. */
   subject: string | undefined;
 }
 
@@ -99,11 +102,12 @@ async function storeBytes(services: Services, digest: string, bytes: Uint8Array)
 }
 
 /**
- * What is kept of it while it is stored: the document takes ten times its bytes, and many may be on their way.
+ * Parses a manifest. The result has only what is needed while the manifest is stored: a document takes ten
+ * times its bytes, and many may be stored at once.
  * @throws RegistryError MANIFEST_INVALID
  */
 function parse(bytes: Uint8Array, mediaType: string | undefined) {
-  // Before it is parsed: as a form it was not counted how many values it has.
+  // Checked before parsing: the values of a document that came as a form were not counted.
   if (mediaType !== undefined && kindOf(mediaType) === undefined) throw unknownType(mediaType);
   if (BYTE_ORDER_MARK.every((byte, n) => bytes[n] === byte))
     throw invalidManifest("it begins with a byte order mark, which JSON may not");
@@ -135,7 +139,7 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
   return { type, manifests, blobs, ...attachment, shown };
 }
 
-/** By digest. @throws RegistryError MANIFEST_INVALID */
+/** Returns the sizes of descriptors by digest. @throws RegistryError MANIFEST_INVALID */
 function sizesOf(named: Descriptor[]): Map<string, number> {
   const sizes = new Map<string, number>();
   for (const { digest, size } of named) {
@@ -167,7 +171,7 @@ async function digestOf(bytes: Uint8Array<ArrayBuffer>, announced = ""): Promise
 
 /**
  * @param reference a tag or a digest
- * @param isPush whether a push that is told that the manifest is there will not send it
+ * @param isPush whether the caller is a push, which does not send a manifest that is found
  * @throws RegistryError MANIFEST_UNKNOWN
  */
 export async function findManifestOf(

@@ -1,10 +1,10 @@
-/** The grants by which runners pull from the deployment's own registry (domain/registry/grant.ts). */
+/** The grants with which runners pull from the deployment's own registry (domain/registry/grant.ts). */
 import { verifyGrant } from "../../domain/registry/grant.ts";
 import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
 import type { Services } from "../services.ts";
 
 /**
- * @param grantText as the registry's caller shows it: it may be anything
+ * @param grantText the grant as the client sent it: any text
  * @returns the id of the model whose repository it opens; undefined if it opens none
  */
 export async function grantedModel(

@@ -18,18 +18,18 @@ export interface RepositoryName {
 }
 
 export interface PushedName extends RepositoryName {
-  /** The id of the model that is meant; undefined: whichever has the name, or a new one. */
+  /** The id of the model that is meant; undefined: the model with the name, or a new one. */
   model: string | undefined;
 }
 
 export interface Repository {
-  /** Of the model. */
+  /** The id of the model. */
   id: string;
   owner_id: string;
   visibility: Visibility;
 }
 
-/** Who asks: a user with a token, a runner that holds a job of a model, or anybody. */
+/** The sender of a pull: a user with a token, a runner that holds a job of a model, or anybody. */
 export interface Puller {
   caller: Caller | undefined;
   /** The model that a runner's grant opens. */
@@ -55,12 +55,12 @@ export async function openToPull(
       `Only its owner can download the image of ${textOf(name)}. You can run it.`,
     );
   }
-  // Whether it is there is nobody's business who has not logged in.
+  // A client that has not logged in does not learn whether the repository exists.
   throw caller || granted !== undefined ? unknownName(name) : notLoggedIn(name);
 }
 
 /**
- * The owner's repository.
+ * Opens the owner's repository.
  * @throws RegistryError NAME_UNKNOWN; ProblemError
  */
 export async function openToPush(
@@ -78,7 +78,7 @@ export async function openToPush(
   return repository;
 }
 
-/** Undefined also for a model that does not exist as far as the caller is told. */
+/** Returns undefined also for a model that the caller may not see. */
 async function findShown(
   { db }: Services,
   caller: Caller,
@@ -90,7 +90,7 @@ async function findShown(
 }
 
 /**
- * The same; the first push to a name that the owner has not makes a private model.
+ * Opens the owner's repository; the first push to a new name makes a private model.
  * @throws RegistryError NAME_INVALID, NAME_UNKNOWN, DENIED; ProblemError
  */
 export async function openToFirstPush(
@@ -119,7 +119,7 @@ export async function openToFirstPush(
   try {
     await createModel(services, caller, { name: name.name, visibility: "private" });
   } catch (error) {
-    // Layers come side by side: another has just made it.
+    // Docker pushes layers in parallel: the request of another layer may have just made the model.
     if (!(await findRepository(services.db, name.owner, name.name))) throw error;
   }
   return openToPush(services, caller, name);

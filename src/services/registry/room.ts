@@ -1,11 +1,11 @@
-/** How much an account's images may take. */
+/** The space that an account's images may take. */
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import { byteText } from "../../lib/byte-text.ts";
 import { findImageBytes } from "../../storage/registry/bytes.ts";
 import type { Services } from "../services.ts";
 
-/** Bytes of the account's images, and of uploads under way. */
+/** Returns the bytes of the account's images, and of uploads under way. */
 export async function imageBytes({ db }: Services, userId: string): Promise<number> {
   const { stored, arriving } = await findImageBytes(db, userId, PART_BYTES);
   return stored + arriving;

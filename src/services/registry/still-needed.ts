@@ -1,14 +1,16 @@
-/** Why an image is not deleted, and when it can be. */
+/** The error for an image that is still needed: what needs it, and when it can be deleted. */
 import { RegistryError } from "../../errors-registry.ts";
 import { MAX_NAMERS, MAX_TAGS, type Need } from "../../storage/registry/manifests.ts";
 
-/** How many versions are named at most. */
+/** How many versions the error names at most. */
 export const NAMED_VERSIONS = 5;
 
-/** What is kept for predictions ends with a sweep, of which there is one every minute. */
+/**
+ * The time of two sweeps: an image that predictions needed is released by the first sweep after their end.
+ */
 const SWEPT_MS = 2 * 60_000;
 
-/** @param need of one version more than are named, if there are as many */
+/** @param need has one version more than are named, if there are as many */
 export function stillNeeded(reference: string, { versions, until }: Need): RegistryError {
   if (versions.length === 0 && until === 0)
     return denied(

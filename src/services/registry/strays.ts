@@ -1,12 +1,15 @@
-/** Objects that nothing names, since a request ended between storing one in R2 and noting it in the database. */
+/** Finds strays: objects in R2 that nothing names, since a request ended before it wrote their row. */
 import { dropUnknown } from "../../storage/registry/garbage.ts";
 import { listShare, SHARES } from "../../storage/registry/objects.ts";
 import type { Services } from "../services.ts";
 
-/** Until then an object may still be noted: a request that has stored one needs moments. */
+/**
+ * The age from which an object counts as a stray: the row of a younger one may still be written, which takes
+ * moments.
+ */
 const MOMENTS_MS = 86_400_000;
 
-/** One share in each minute: all within 4.3 hours, for 43,000 lists a month. */
+/** The interval of shares: all are searched within 4.3 hours, for 43,000 lists a month. */
 const SHARE_MS = 60_000;
 
 /** Makes garbage of the strays of one share. @param end when no further page is begun */

@@ -1,6 +1,7 @@
 /**
- * Removes what nothing needs any more, in bounded steps: uploads that stopped, blobs that no manifest names, manifests
- * that no tag, version or prediction needs, and what all of these had in R2. Never what a push under way may count on.
+ * Removes unneeded data of the registry, in bounded steps: uploads that stopped, blobs that no manifest
+ * names, manifests that no tag, version or prediction needs, and the objects of all these in R2. Data that a
+ * push under way may rely on stays.
  */
 import { collectLinks, collectManifests } from "../../storage/registry/collection.ts";
 import { endHolds, releaseImages } from "../../storage/registry/release.ts";
@@ -13,32 +14,33 @@ import { dropStrays } from "./strays.ts";
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Nothing has come for an upload for so long, and for one that was only begun. */
+/** How long an upload may receive nothing, and how long one that was only begun may. */
 const UPLOAD_MS = DAY_MS;
 const UNUSED_UPLOAD_MS = 10 * MINUTE_MS;
 
 /**
- * The longest push: what was uploaded, or found to be there, at its beginning is still there at its end. R2 keeps
+ * The longest push: blobs that were uploaded or found at its beginning are still there at its end. R2 keeps
  * the parts of an upload for as long.
  */
 export const PUSH_MS = 7 * DAY_MS;
 
-/** Of each kind, in one step. */
+/** The rows of each kind in one step. */
 const ROWS = 200;
 
-/** Of deleted models, in one step: 1,000 tags take D1 10 ms. */
+/** The deleted models and their rows in one step: 1,000 tags take D1 10 ms. */
 const RELEASED = { models: 50, rows: 1_000 };
 
-/** As many versions as a model can have. */
+/** The holds of one step: as many as the versions that a model can have. */
 const HOLDS = 1_000;
 
-/** Of one sweep. */
+/** The limits of one sweep. */
 const STEPS = 10;
 const MAX_MS = 20_000;
 
 export async function sweepRegistry(services: Services, now: number): Promise<void> {
   const { db } = services;
-  // A backup's rows come after those that they need, and its objects may be there before all of them.
+  // The rows of a backup that is being restored come after those that they need, and its objects may be there
+  // before its rows.
   if (await awaitsRestore(services)) return;
   const end = Date.now() + MAX_MS;
   await dropStrays(services, now, end);
@@ -57,6 +59,7 @@ export async function sweepRegistry(services: Services, now: number): Promise<vo
     const objects = await collectGarbage(services);
     if (holds + released + stale.length + manifests + links + objects === 0) return;
   }
-  // An account makes up to 200 a second (RATE_LIMIT_REGISTRY), which count for nobody while they lie there.
+  // Garbage is collected without a limit of steps: an account makes up to 200 objects a second
+  // (RATE_LIMIT_REGISTRY), which count for no quota.
   while (Date.now() < end && (await collectGarbage(services)) > 0);
 }

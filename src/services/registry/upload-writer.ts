@@ -1,7 +1,7 @@
 /**
- * Stores what arrives for an upload: parts of one length in R2's multipart upload, and what does not fill one as an
- * object of its own, which the next request goes on. Progress is noted with each part, so that a request that
- * breaks off loses less than one.
+ * Stores the bytes of an upload: parts of one length in R2's multipart upload, and a rest that does not fill
+ * a part as an object of its own, which the next request continues. Progress is noted with each part, so that
+ * an interrupted request loses less than one.
  */
 import { nextPiece, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
@@ -29,7 +29,7 @@ export class UploadWriter {
   #progress: Progress;
   #hash: ResumableHash;
 
-  /** @param row as it was when this request took it */
+  /** @param row the upload's row when this request took it */
   constructor(services: Services, row: RegistryUploadRow) {
     this.#services = services;
     this.#row = row;
@@ -43,7 +43,7 @@ export class UploadWriter {
   }
 
   /**
-   * Stores exactly so many bytes, none of which is held here.
+   * Stores exactly `length` bytes, and holds none of them in memory.
    * @param check called before each further part
    * @throws RegistryError, ProblemError
    */
@@ -78,7 +78,7 @@ export class UploadWriter {
       ? this.#putPart(parts + 1, readable)
       : putObject(env.IMAGES, key, readable);
     const filling = this.#fill(writable, rest_key, pull);
-    // Of the two, the one that failed first says why; the other follows.
+    // `Promise.all` rejects with the first failure, which is the cause; the other one follows from it.
     const [stored] = await Promise.all([storing, filling]);
     const part = fills && stored ? { part: { number: parts + 1, etag: stored.etag } } : undefined;
     await this.#note(
@@ -131,7 +131,7 @@ export class UploadWriter {
     const note = { id, holder, progress, replaced, now: Date.now(), ...part };
     const { db } = this.#services;
     if (await noteProgress(db, note)) return;
-    // Nobody knows of it.
+    // The object of the rest is deleted: no row refers to it.
     if (progress.rest_key !== null) await droppingObject(db, progress.rest_key);
     throw superseded();
   }
@@ -147,7 +147,7 @@ const tooShort = (length: number) =>
 const lost = () =>
   new RegistryError(404, "BLOB_UPLOAD_UNKNOWN", "This upload was ended. Begin it again.");
 
-/** Another request writes to this upload. */
+/** The error when another request writes to this upload. */
 export const superseded = () =>
   new RegistryError(
     416,

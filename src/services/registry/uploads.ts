@@ -1,4 +1,4 @@
-/** Uploads of blobs: begun, gone on with in one request or many, and ended. */
+/** Uploads of blobs: beginning, continuing in one request or many, and ending them. */
 import { MAX_BLOB_BYTES, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
@@ -23,7 +23,7 @@ import { offsetOf, superseded, UploadWriter } from "./upload-writer.ts";
 
 const MIB = 1024 * 1024;
 
-/** Of the 128 MB of an isolate: a part of each upload whose length is not known, and one part more. */
+/** The share of an isolate's 128 MB: a part of each upload whose length is not known, and one part more. */
 const budget = new ByteBudget({
   shared: 4 * PART_BYTES,
   share: 3 * PART_BYTES,
@@ -31,24 +31,25 @@ const budget = new ByteBudget({
   patience_ms: 60_000,
 });
 
-/** Under way at a time, per account. Docker sends five. */
+/** Uploads under way per account. Docker sends five at a time. */
 const MAX_UPLOADS = 200;
 
 export type Upload = RegistryUploadRow;
 
-/** What a request brings for an upload. */
+/** The bytes that a request sends for an upload. */
 export interface Arriving {
   body: ReadableStream<Uint8Array> | null;
-  /** Bytes. Undefined: it ends when it ends. */
+  /** The length in bytes. Undefined: only the body's end tells it. */
   length: number | undefined;
-  /** Where it begins, if the client says so. */
+  /** The offset where the bytes begin, if the client says so. */
   first: number | undefined;
-  /** @throws if the sender may not go on */
+  /** @throws if the sender may not continue */
   check: () => Promise<void>;
 }
 
 /**
- * @param whole what comes in this request: it counts from now on, and goes with the upload if the request breaks
+ * @param whole bytes that come in this request: they count from now on, and are removed with the upload if
+ * the request breaks
  * @throws RegistryError DENIED; ProblemError
  */
 export async function beginUpload(
@@ -74,7 +75,8 @@ export async function beginUpload(
     created_at: now,
     updated_at: now,
   };
-  // Nobody else knows of it yet, and it would count until the sweep ends it.
+  // The upload ends if its client leaves: nobody else knows of it, and it would count until the sweep ends
+  // it.
   whenClientLeaves(() => endUpload(services.db, row));
   const inserting = insertRegistryUpload(services.db, row, MAX_UPLOADS, quotaOf(services, user_id));
   if (!(await withinQuota(services, inserting))) {
@@ -103,8 +105,8 @@ export async function getUpload(
 }
 
 /**
- * Stores what arrives at the end of an upload.
- * @returns the upload as it stands then
+ * Appends the bytes of a request to an upload.
+ * @returns the upload afterwards
  * @throws RegistryError, ProblemError
  */
 export async function appendTo(
@@ -131,8 +133,8 @@ export async function appendTo(
 }
 
 /**
- * Of a body without a length only its end tells which part is the last: a part is held until it is full, and must
- * fill at a certain pace.
+ * Writes a body of unknown length. Only its end tells which part is the last, so a part is held in memory
+ * until it is full, and must fill at a certain pace.
  */
 async function writeUnsized(
   services: Services,
@@ -162,7 +164,7 @@ async function writeUnsized(
   }
 }
 
-/** Up to so many bytes, all of which are held; fewer at the end. */
+/** Reads up to `most` bytes and holds all of them; fewer at the end. */
 async function readPart(reader: ChunkReader, most: number, held: Held, pace: Pace) {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -186,7 +188,7 @@ export async function cancelUpload(
   await endUpload(services.db, await getUpload(services, repository, id));
 }
 
-/** There is nobody to be told, and nothing for the log. */
+/** Ends a request whose client left: nobody reads the error, and it is not logged. */
 function brokenOff(): never {
   throw new RegistryError(
     400,
@@ -195,7 +197,9 @@ function brokenOff(): never {
   );
 }
 
-/** The header Range: which bytes have arrived. Docker wants one always, and takes `0-0` for none. */
+/**
+ * The header Range, with the bytes that have arrived. Docker always requires one, and takes `0-0` for none.
+ */
 export const rangeOf = (upload: Upload) => ({
   range: `0-${Math.max(0, offsetOf(upload) - 1)}`,
 });

@@ -18,7 +18,7 @@ import { readQueues } from "./queues.ts";
 import { fleetContext, readStates } from "./runner-states.ts";
 import { runnerCache } from "./runners.ts";
 
-/** Newest first. The state of an object that does not answer in time is `unknown`. */
+/** Lists runners, newest first. The state of an object that does not answer in time is `unknown`. */
 export async function listRunners(
   services: Services,
   request: PageRequest,
@@ -32,7 +32,7 @@ export async function listRunners(
   });
 }
 
-/** Some of them, in any order. */
+/** Returns the states of some runners, in any order. */
 export const readRunners = async (services: Services, ids: string[]): Promise<RunnerState[]> =>
   ids.length === 0 ? [] : readStates(services, await findRunners(services.db, ids));
 
@@ -57,7 +57,10 @@ export interface FleetPool {
 const MAX_CLASSES = 100;
 const MAX_RUNNERS = 200;
 
-/** The whole fleet. With more than 200 runners, the newest that may connect, and `complete` is false. */
+/**
+ * Returns the whole fleet. Of more than 200 runners it has the newest that may connect, and `complete` is
+ * false.
+ */
 export async function readFleet(
   services: Services,
 ): Promise<{ pools: FleetPool[]; complete: boolean }> {
@@ -75,7 +78,7 @@ export async function readFleet(
     const served = serving.get(pool)?.flatMap(({ hardware }) => hardware) ?? [];
     return [...new Set([...rowOf.keys(), ...served])].toSorted().map((identifier) => {
       const { name = null, pool_made_at = 0 } = rowOf.get(identifier) ?? {};
-      // A class that is gone has been used: it has runners.
+      // A deleted class has been used, since it has runners.
       return { identifier, name, pool, pool_made_at };
     });
   });
@@ -113,7 +116,10 @@ export async function drainRunner(
   return runner;
 }
 
-/** It is resumed already: if its object does not answer, it lacks a line for operators. */
+/**
+ * Tells the runner's object that an operator resumed the runner. If the object does not answer, operators
+ * only lack a line in its history.
+ */
 async function tellForgiven({ env }: Services, id: string, by: string | null): Promise<void> {
   const event = { at: Date.now(), kind: "forgiven" as const, detail: "", by: by ?? undefined };
   await withTimeout(runnerAt(env, id).tellEvents([event]), `runner ${id}`);
@@ -135,7 +141,7 @@ export async function removeRunner(services: Services, id: string): Promise<void
       `The runner '${presence.name}' is ${presence.state}. Drain it and stop its process first.`,
     );
   await (await findMadePool(services, row.pool))?.refreshRunner(id, true);
-  // Last: if this fails, the runner is still listed and can be removed again.
+  // The row is deleted last: if this fails, the runner is still listed and can be removed again.
   await deleteRunner(db, id);
   runnerCache.forget(id);
 }

@@ -18,7 +18,7 @@ import { forgetTargets } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { placePool } from "./pools.ts";
 
-/** @param db what is read: by default the primary */
+/** @param db the database to read: by default the primary */
 export const listHardware = (
   services: Services,
   request: PageRequest,
@@ -53,8 +53,8 @@ export async function createHardware(
 }
 
 /**
- * Creates or updates a hardware class. With a `location_hint`, its pool is made at once, there; a pool
- * that is made already keeps its location, for all its classes.
+ * Creates or updates a hardware class. With a `location_hint`, its pool is made there at once; a pool that is
+ * made already keeps its location, for all its classes.
  * @throws ProblemError conflict when the pool is somewhere else already, or the class in another pool
  */
 export async function putHardware(
@@ -96,7 +96,7 @@ async function checkPool(
   );
 }
 
-/** Classes that exist, those of each pool together. */
+/** Returns the classes that exist, grouped by pool. */
 export async function groupByPool({ db }: Services, identifiers: string[]): Promise<string[][]> {
   const found = await findAllHardware(db, identifiers);
   const pools = Map.groupBy(found, ({ pool }) => pool);

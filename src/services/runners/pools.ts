@@ -1,6 +1,6 @@
 /**
- * Pools as operators reach them. An object is made by the first call to it, near whoever made that call,
- * and stays there for good. So a look at a pool that nobody has used yet must not reach its object.
+ * The pools for operators. The first call to an object makes it, near the caller, and it stays there. So
+ * reading a pool that has never been used must not call its object.
  */
 import { conflict } from "../../errors.ts";
 import { poolOf } from "../../objects/pool/stub.ts";
@@ -13,14 +13,14 @@ import {
 } from "../../storage/runners/pools.ts";
 import type { Services } from "../services.ts";
 
-/** Of one sweep. */
+/** The pools of one sweep. */
 const SWEPT = 20;
 
-/** Its object, if it has been used. */
+/** Returns the pool's object, if it has been used. */
 export const poolIfMade = ({ env }: Services, name: string, madeAt: number | null | undefined) =>
   typeof madeAt === "number" ? poolOf(env, name) : undefined;
 
-/** The same of several, by their names. */
+/** Returns the objects of several pools that have been used, by their names. */
 export async function findMadePools(services: Services, names: string[]) {
   const found = await findPools(services.db, names);
   return found.flatMap(({ name, made_at }) => {
@@ -29,17 +29,17 @@ export async function findMadePools(services: Services, names: string[]) {
   });
 }
 
-/** The same, by its name alone. */
+/** Returns the object of a pool that has been used, by its name. */
 export async function findMadePool(services: Services, name: string) {
   const [found] = await findMadePools(services, [name]);
   return found?.pool;
 }
 
-/** What is known of a pool that may have a row. */
+/** The columns of a pool that may have a row. */
 type Known = Omit<PoolRow, "name"> | undefined;
 
 /**
- * Makes a pool where it is wanted, if it is not made yet.
+ * Makes a pool at its location, if it is not made yet.
  * @returns when it was made, or null if it is not
  * @throws ProblemError conflict when it is somewhere else already
  */
@@ -62,8 +62,8 @@ export async function placePool(
 }
 
 /**
- * Those with a location that are not there yet, as after a restore. A pool tells D1 that it is made when
- * it starts, but that may have failed.
+ * Makes the pools with a location that are not made yet, as after a restore. A pool tells D1 that it is made
+ * when it starts, but that may have failed.
  */
 export async function sweepPools(services: Services): Promise<void> {
   for (const row of await listUnplacedPools(services.db, SWEPT)) {

@@ -1,4 +1,4 @@
-/** The queues of hardware classes, and why and whose predictions wait in them. */
+/** The queues of hardware classes: why predictions wait in them, and whose. */
 import { classReasonText } from "../../domain/scheduling/class-text.ts";
 import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
 import { REASON_CODES } from "../../domain/scheduling/reason-codes.ts";
@@ -22,7 +22,7 @@ export const listQueues = (services: Services, request: PageRequest): Promise<Pa
     present: (queue) => queue,
   });
 
-/** Those of some classes, in their order. */
+/** Returns the queues of some classes, in the order of the classes. */
 export async function readQueues(services: Services, rows: QueueRow[]): Promise<QueueState[]> {
   const read = await Promise.all(
     rows.map(async (row) => ({ row, status: await readStatus(services, row) })),

@@ -7,7 +7,10 @@ import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { leasedPrediction } from "./runners.ts";
 
-/** One that cannot be taken, or not soon, does not hold up the others. */
+/**
+ * Passes each report to its prediction. A report that cannot be taken, or not soon, does not hold up the
+ * others.
+ */
 export async function takeReports(
   services: Services,
   { token_id, token_known_at }: RunnerCaller,

@@ -22,7 +22,8 @@ const LISTED_MS = 86_400_000;
 const REMOVED = 200;
 
 /**
- * Ends the runners' polls and channels within 10 s. An object that does not answer lacks a line for operators.
+ * Revokes a token, which ends the polls and channels of its runners within 10 s. If a runner's object does
+ * not answer, operators only lack a line in its history.
  * @param by the id of the operator's account; null: the operator's token
  * @throws ProblemError not_found
  */
@@ -50,7 +51,7 @@ export async function sweepRevokedRunners({ env, db }: Services, now: number): P
   await deleteRevokedTokens(db, revokedBefore);
 }
 
-/** One whose object does not answer stays for a later sweep. */
+/** Forgets a runner. If its object does not answer, the runner stays for a later sweep. */
 async function forget(env: Services["env"], id: string, now: number): Promise<string | undefined> {
   try {
     await runnerAt(env, id).remove(now);

@@ -1,4 +1,4 @@
-/** A runner with all that is known of it: its GPUs and containers, as its pool knows them, and its work. */
+/** A runner with all that the service knows of it: its GPUs and containers, from its pool, and its work. */
 import type { ToldRunner } from "../../objects/pool/rpc-types.ts";
 import type { RunnerContainer, RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
@@ -9,7 +9,7 @@ import { unknownRunner } from "./fleet.ts";
 import { findMadePool } from "./pools.ts";
 import { readStates } from "./runner-states.ts";
 
-/** What an object does not tell in this time is left out. */
+/** How long an object may take: the answer of a slower one is left out. */
 export const ANSWER_MS = 500;
 
 /** @throws ProblemError not_found */
@@ -75,8 +75,8 @@ function presentContainer(
 }
 
 /**
- * Those that it reports itself, and those that it was handed since: with whose they are, where its pool
- * knows that.
+ * Returns the jobs that the runner reports itself, and those that it was handed since, with the users they
+ * belong to where its pool knows them.
  */
 function workOf(
   running: string[],
@@ -95,5 +95,5 @@ function workOf(
   });
 }
 
-/** A runner says how long ago something began: what it says may be a year, but a date all the same. */
+/** Returns a date for a time that a runner reports: it may be a year ago, but is always a valid date. */
 const timeOf = (at: number) => new Date(at).toISOString();

@@ -65,9 +65,9 @@ export async function storeFile(
 }
 
 /**
- * Stores a value as JSON text, which is copied as it is into responses, events and exports: a runner is
- * not believed that it is one.
- * @returns its name @throws ProblemError not_found, too_large, bad_request
+ * Stores a value as JSON text, which is checked: it is copied unchanged into responses, events and exports.
+ * @returns its name
+ * @throws ProblemError not_found, too_large, bad_request
  */
 export async function storeValue(
   services: Services,
@@ -90,7 +90,7 @@ export async function storeValue(
     await withinWriteLimit(services, user_id, { rows: 0, bytes: size }, ({ env }) =>
       putValue(env.FILES, key, checked(body, size, check)),
     ).catch((error) => {
-      // Anything else may be tried again.
+      // The runner may try again after any other error.
       if (!check.failed) throw error;
       throw new ProblemError("bad_request", "A value must be JSON in one line.");
     });
@@ -99,7 +99,9 @@ export async function storeValue(
   return name;
 }
 
-/** It breaks off at the first byte that is wrong. R2 requires the length of a stream. */
+/**
+ * Passes a body on, and breaks it off at the first byte that is wrong. R2 requires the length of a stream.
+ */
 function checked(
   body: ReadableStream<Uint8Array>,
   size: number,
@@ -141,7 +143,7 @@ export async function beginRunnerUpload(
       request,
     ),
   );
-  // What was begun while the attempt ended has been missed by who ends the uploads of the prediction.
+  // An upload that began while the attempt ended is removed here: the end of the prediction has missed it.
   if (!(await leasedPrediction(services.env, holder).continueWrite(holder))) {
     await removeUploads(services, [row]);
     throw noAttempt();
@@ -203,6 +205,6 @@ function newKey({ id }: WriteGrant, name: string): string {
   return fileKey(id, `${random}-${safeName(name)}`);
 }
 
-/** Valid for as long as the file is kept. */
+/** The URL of a file, which is valid as long as the file is kept. */
 const fileUrl = (services: Services, { url, keep_seconds }: WriteGrant, key: string) =>
   signedFileUrl(services, new URL(url).origin, key, Date.now() + keep_seconds * 1000);

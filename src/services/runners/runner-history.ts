@@ -1,4 +1,4 @@
-/** What a runner had to do over the last day, and what has become of it: its object keeps both. */
+/** The load of a runner over the last day, and its events: its object keeps both. */
 import type { RunnerEvent as KeptEvent } from "../../domain/runners/events.ts";
 import { dayOf, type HistoryStep, STEP_MS, stepStart } from "../../domain/runners/history.ts";
 import { silenceOf } from "../../domain/runners/silence.ts";
@@ -13,10 +13,10 @@ import { ANSWER_MS } from "./runner-detail.ts";
 import { readStates } from "./runner-states.ts";
 
 export interface KnownHistory {
-  /** As charts have it: the steps of the last 24 hours, oldest first. Null: nothing was reported. */
+  /** The steps of the last 24 hours, oldest first, as charts have them. Null: nothing was reported. */
   day: (HistoryStep | null)[];
   history: RunnerHistory;
-  /** Newest first. */
+  /** The events, newest first. */
   events: RunnerEvent[];
 }
 
@@ -26,7 +26,7 @@ export async function readHistory(services: Services, id: string): Promise<Known
   return historyOf(services, id);
 }
 
-/** Of a runner that there is. @throws TimedOut if its object does not answer */
+/** Returns the history of a runner that exists. @throws TimedOut if its object does not answer */
 export async function historyOf({ env, db }: Services, id: string): Promise<KnownHistory> {
   const { hours, events } = await runnerAt(env, id).history();
   const now = Date.now();
@@ -50,7 +50,10 @@ export async function readEvents(services: Services, id: string): Promise<Runner
   return state ? withSilence(events, state, Date.now()) : events;
 }
 
-/** With since when it is silent, while it is: no object hears of that, and once it is back one tells. */
+/**
+ * Adds since when the runner is silent, if it is: no object records that, and the runner itself tells it once
+ * it is back.
+ */
 export function withSilence(
   events: RunnerEvent[],
   runner: RunnerState,
@@ -70,7 +73,7 @@ const presentDay = (day: KnownHistory["day"], now: number): RunnerHistory => ({
   ),
 });
 
-/** Those whose detail is a time. */
+/** Kinds of events whose detail is a time. */
 const WITH_TIME: KeptEvent["kind"][] = ["lost", "silent", "set_aside"];
 
 function presentEvent(

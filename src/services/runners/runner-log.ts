@@ -10,11 +10,14 @@ import { unknownRunner } from "./fleet.ts";
 import { findMadePool } from "./pools.ts";
 import { readStates } from "./runner-states.ts";
 
-/** Longer than a pool waits for a runner. */
+/** How long to wait for the log, which is longer than a pool waits for a runner. */
 const ASK_MS = 5_000;
 const ANSWER_MS = 2_000;
 
-/** Returns as soon as it has come, or after some seconds. @throws ProblemError not_found */
+/**
+ * Asks for the log, and returns as soon as it has come, or after some seconds.
+ * @throws ProblemError not_found
+ */
 export async function askForRunnerLog(services: Services, id: string): Promise<void> {
   const { pool } = await existing(services, id);
   const stub = await findMadePool(services, pool);
@@ -23,7 +26,7 @@ export async function askForRunnerLog(services: Services, id: string): Promise<v
 
 export interface KnownLog {
   runner: RunnerState;
-  /** Null: its pool did not answer. */
+  /** Null: the pool did not answer. */
   log: RunnerLog | null;
 }
 
@@ -35,7 +38,7 @@ export async function readRunnerLog(services: Services, id: string): Promise<Kno
     findMadePool(services, row.pool),
   ]);
   if (!runner) throw unknownRunner(id);
-  // Nobody has used a pool that is not there, so nobody has asked.
+  // A pool that was never used has no object, so nobody has asked for the log.
   const told = stub
     ? await withTimeout(stub.log(id), `pool ${row.pool}`, ANSWER_MS)
     : { asked_at: null, at: null, lines: [] };

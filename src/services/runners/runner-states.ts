@@ -1,4 +1,4 @@
-/** The state of runners: what their own objects and their pools say of them. */
+/** The states of runners, from their own objects and their pools. */
 import { isOutdated } from "../../domain/runners/runner-version.ts";
 import { offlineMs } from "../../domain/runners/silence.ts";
 import type { RunnerCondition } from "../../objects/pool/rpc-types.ts";
@@ -11,10 +11,10 @@ import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { findMadePools } from "./pools.ts";
 
-/** What the state of a runner is derived from. */
+/** The facts that the state of a runner is derived from. */
 interface FleetContext {
   latest_version: string;
-  /** A runner not heard from since then is offline, Unix ms. */
+  /** The time since when a runner must have been heard from, Unix ms. Other runners are offline. */
   heardSince: number;
 }
 
@@ -49,7 +49,7 @@ export async function readStates(
   return countRunningOnce(runners);
 }
 
-/** What the pools of these runners know of them. */
+/** Asks the pools of these runners what they know of them. */
 async function askPools(services: Services, rows: RunnerRow[], ms?: number) {
   const served = [...new Set(rows.map(({ pool }) => pool))];
   const pools = await findMadePools(services, served);
@@ -68,8 +68,8 @@ async function askPools(services: Services, rows: RunnerRow[], ms?: number) {
 }
 
 /**
- * After a runner is lost, two runners may report the same prediction for a while. It is counted for
- * the one that reported last.
+ * Counts a prediction only for the runner that reported it last: after a runner is lost, two may report the
+ * same prediction for a while.
  */
 function countRunningOnce(runners: RunnerState[]): RunnerState[] {
   const latest = new Map<string, RunnerState>();
@@ -106,7 +106,7 @@ function toState(
     failed_starts: failed,
   } = condition ?? {};
   const { session: _, started_at, last_seen_at, ...reported } = presence;
-  // Its reports may fail while it polls.
+  // The pool's `heard_at` counts, too: a runner's reports may fail while it polls.
   const seenAt = Math.max(last_seen_at, heard_at);
   const revoked = revoked_at !== null;
   const isGone = seenAt < heardSince || revoked;

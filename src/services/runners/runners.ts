@@ -38,7 +38,7 @@ import { readServedPool, requireHardware } from "./served-pool.ts";
 
 /** Pings per lease, of which two can be lost. */
 const PINGS_PER_LEASE = 3;
-/** Per token: each runner has a row, an object and a record in its pool. */
+/** Runners per token: each runner has a row, an object and a record in its pool. */
 const MAX_RUNNERS = 1_000;
 
 const superseded = () =>
@@ -47,7 +47,7 @@ const superseded = () =>
     "Another process uses this runner's name. Give each process its own --name, or stop one.",
   );
 
-/** Why its pool takes nothing of what a runner tells. */
+/** The error for a report that the pool refuses. */
 function refusal(why: ReportProblem, pool: string): ProblemError {
   if (why === "superseded") return superseded();
   if (why === "unknown") return notFound("The runner's session");
@@ -58,7 +58,7 @@ function refusal(why: ReportProblem, pool: string): ProblemError {
   return new ProblemError("too_many_requests", detail, { "retry-after": "30" });
 }
 
-/** A removed runner is forgotten at once in that isolate, and within 10 s elsewhere. */
+/** The runners by id. This isolate forgets a removed runner at once, others within 10 s. */
 export const runnerCache = cached(
   { max: 10_000, failingMs: 60_000 },
   ({ db }: Services, id: string) => findRunner(db, id),
@@ -128,7 +128,10 @@ export async function beginSession(
   };
 }
 
-/** Why a runner is refused for good. If it was removed, and its row is still there, that is finished. */
+/**
+ * Returns why a runner is refused for good. If it was removed and its row is still there, the removal is
+ * completed.
+ */
 async function shutOut(db: Services["db"], id: string, { token_id }: RunnerCaller) {
   if (!(await isRunnerToken(db, token_id))) return unknownRunnerToken();
   await deleteRunner(db, id);
@@ -141,7 +144,7 @@ async function shutOut(db: Services["db"], id: string, { token_id }: RunnerCalle
 }
 
 /**
- * A hardware class that a runner serves: `auspex-runner check` compares the machine with it.
+ * Returns a hardware class that a runner serves: `auspex-runner check` compares the machine with it.
  * @throws ProblemError forbidden, not_found
  */
 export async function readServedHardware(
@@ -169,7 +172,7 @@ export async function claim(
 }
 
 /**
- * What a runner has changed, while it polls or not.
+ * Takes the changes of a runner's state, whether it polls or not.
  * @throws ProblemError forbidden, session_superseded, too_many_requests; not_found (begin a new session)
  */
 export async function tellState(
@@ -185,7 +188,7 @@ export async function tellState(
 }
 
 /**
- * What a runner keeps of its log, which an operator has asked for.
+ * Takes the part of its log that a runner keeps, after an operator has asked for it.
  * @throws ProblemError forbidden, session_superseded, not_found
  */
 export async function takeLog(

@@ -1,4 +1,4 @@
-/** Which hardware a runner may serve: classes that its token covers, all of one pool. */
+/** The hardware that a runner may serve: classes that its token covers, all of one pool. */
 import { conflict, notFound, ProblemError } from "../../errors.ts";
 import { findAllHardware } from "../../storage/runners/hardware.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
@@ -14,7 +14,7 @@ export function requireHardware({ hardware }: RunnerCaller, identifier: string):
 }
 
 /**
- * The pool that classes stand in. A machine in two pools would be booked twice.
+ * Returns the pool of the classes. A machine in two pools would be booked twice.
  * @throws ProblemError forbidden, not_found; conflict for classes of several pools
  */
 export async function readServedPool(

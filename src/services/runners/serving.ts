@@ -1,4 +1,4 @@
-/** Who would run a model: whether there is a runner for it, and which ones need not download its image. */
+/** The runners that could run a model: whether there are any, and which ones need not download its image. */
 import { type Outlook, outlookOf, type Told } from "../../domain/models/outlook.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
@@ -17,13 +17,13 @@ import { withTimeout } from "../with-timeout.ts";
 import { readRunners } from "./fleet.ts";
 import { poolIfMade } from "./pools.ts";
 
-/** The class of machine that a version runs on. @param version null: none yet */
+/** Returns the class of machine that a version runs on. @param version null: none yet */
 export const hardwareOf = (
   { hardware }: Pick<DetailedModelRow, "hardware">,
   version: Pick<VersionRow, "configuration"> | null,
 ): string => version?.configuration.hardware_identifier ?? hardware?.identifier ?? DEFAULT_HARDWARE;
 
-/** As it came with the model, or asked for where another version runs on another. */
+/** Returns the class that came with the model, or reads the class of a version that runs on another. */
 const findClass = async (
   { db }: Services,
   { runsOn, pool_made_at }: Pick<DetailedModelRow, "runsOn" | "pool_made_at">,
@@ -42,14 +42,15 @@ export const isServed = ({ db }: Services, hardware: string | undefined): Promis
 const MAX_RUNNERS = 20;
 
 export interface ImagePlaces {
-  /** Those with a running container first. */
+  /** The runners that have the image, those with a running container first. */
   runners: { name: string; isWarm: boolean }[];
-  /** How many have it beside these. */
+  /** How many runners have it besides these. */
   more: number;
 }
 
 /**
- * Which runners have a version's image, or a container of it for this caller, as far as its pool knows.
+ * Returns the runners that have a version's image, or a container of it for this caller, as far as its pool
+ * knows.
  * @returns undefined when the pool does not answer
  */
 export async function findImagePlaces(
@@ -70,7 +71,7 @@ export async function findImagePlaces(
     services,
     found.runners.map(({ runner_id }) => runner_id),
   );
-  // The pool keeps what a runner that vanished while it was busy told last.
+  // The pool keeps the last report of a runner that vanished while it was busy.
   const runners = states
     .filter(({ state }) => state === "ready" || state === "draining")
     .map(({ id, name }) => ({ name, isWarm: warm.has(id) }))
@@ -78,7 +79,7 @@ export async function findImagePlaces(
   return { runners, more: found.more };
 }
 
-/** A pool that is slower than this is left out of a page that has more to show. */
+/** How long a page waits for a pool: it has more to show than the pool's answer. */
 const OUTLOOK_MS = 500;
 
 const NOBODY: Told = {
@@ -93,15 +94,15 @@ export interface Expected {
   version: VersionRow;
   outlook: Outlook;
   /**
-   * Why predictions of the model wait for the hardware of the version, whoever made them. Undefined for those
-   * who may not know, and when the pool does not answer.
+   * Why predictions of the model wait for the hardware of the version, of all accounts. Undefined for a
+   * caller who may not know, and when the pool does not answer.
    */
   wait: SomeReason[] | undefined;
 }
 
 /**
- * What the caller can expect of a run of a version, as far as its pool knows: of the containers that the
- * run could use, and so of no other account's where containers are not shared.
+ * Returns what the caller can expect of a run of a version, as far as its pool knows. It regards the
+ * containers that the run could use, so none of another account where containers are not shared.
  * @param caller undefined: a visitor
  * @param seesWait for the model's owner and for operators
  */
@@ -115,7 +116,7 @@ export async function readExpected(
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   const { isolation = DEFAULT_ISOLATION } = version.configuration;
   const outlook = (told?: Told) => outlookOf(told, isolation, row?.price_per_hour ?? null);
-  // Nobody has ever polled, or asked, for it.
+  // A pool that no runner has polled and no job has used has no object.
   if (!pool) return { version, outlook: outlook(NOBODY), wait: undefined };
   const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row.pool}`, OUTLOOK_MS);
   const [told, wait] = await Promise.all([
@@ -127,7 +128,7 @@ export async function readExpected(
   return { version, outlook: outlook(told), wait };
 }
 
-/** As a prediction of the caller's would have them (services/predictions/prediction-spec.ts). */
+/** The requirements of a prediction of the caller (services/predictions/prediction-spec.ts). */
 async function requirements(
   { db, settings }: Services,
   caller: Caller | undefined,

@@ -24,12 +24,12 @@ import { openShare, ownerOf, shareGone } from "./shares.ts";
 export interface SharedView
   extends Pick<PredictionView, "output" | "beginning" | "omitted" | "display"> {
   status: PredictionView["prediction"]["status"];
-  /** Without its owner: that may be who shares it. */
+  /** The model without its owner, who may be the one that shares the prediction. */
   model: { name: string; version: number };
   created_at: string;
   execution_time: string | null;
   expires_at: number;
-  /** Undefined when it is too large for a page, or when nobody knows which fields are secret. */
+  /** Undefined when the input is too large for a page, or when it is not known which fields are secret. */
   input: { [name: string]: Json } | undefined;
 }
 
@@ -79,7 +79,7 @@ export async function readShared(
 /** How long a file may still be read at the origin of the files, where that is another. */
 const REDIRECT_SECONDS = 300;
 
-/** A file that it has made, or that was sent to it. @throws ProblemError not_found */
+/** Returns a file that the prediction has made, or that was sent to it. @throws ProblemError not_found */
 export async function readSharedFile(
   services: Services,
   { token, source, name }: { token: string; source: string; name: string },
@@ -106,18 +106,18 @@ async function isOfShare(
   if (row.data_removed) return false;
   if (source === share.prediction_id) {
     if (!isSentName(name)) return true;
-    // An input may name what is not its sender's.
+    // An input may name a file that does not belong to its sender.
   } else if ((await accessToSource(services, owner, source)) !== "granted") return false;
   const version = await findVersion(services.db, row.model_id, row.version_number);
   const history = await (await predictionStub(services, owner, share.prediction_id)).history(false);
   if (!version || history?.input == null) return false;
-  // Not what only a secret field names.
+  // A file that only a secret field names is not shared.
   const isSecret = hiddenFieldsOf(versionSchema(version.schemas, "input"));
   const shown = JSON.stringify(sharedInput(JSON.parse(history.input), isSecret) ?? {});
   return namesFile(shown, source, name);
 }
 
-/** Why it is not there is nobody's business. */
+/** The error does not say why the prediction is not there. */
 function hidden(error: unknown): never {
   throw error instanceof ProblemError && error.code === "not_found" ? shareGone() : error;
 }

@@ -1,6 +1,6 @@
 /**
- * Links to single predictions, which their owners give out: whoever has one sees the prediction until
- * it expires or is revoked, its data is removed, or the account is suspended or deleted.
+ * Links to single predictions, which their owners share: anybody with the link sees the prediction until it
+ * expires or is revoked, its data is removed, or the account is suspended or deleted.
  */
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
@@ -18,7 +18,7 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { findOwnPrediction, predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
-/** Per account, of those that have not expired. */
+/** Shares per account, without those that have expired. */
 const MAX_SHARES = 100;
 const DAY_MS = 86_400_000;
 
@@ -33,7 +33,7 @@ export async function createShare(
   days: number,
 ): Promise<{ token: string; expires_at: number }> {
   const row = await findOwnPrediction(services, caller, predictionId);
-  // The object itself: its row may be behind.
+  // The object is asked itself: the prediction's row may be behind.
   const snapshot = await (await predictionStub(services, caller, predictionId)).get(0);
   if (row.data_removed || !snapshot)
     throw conflict("Its data was removed: there is nothing to share.");
@@ -43,7 +43,7 @@ export async function createShare(
   const created_at = Date.now();
   const expires_at = created_at + days * DAY_MS;
   const share: ShareRow = {
-    // Random, unlike other ids: it says nothing of when.
+    // The id is random, unlike other ids: it does not tell when the share was made.
     id: crypto.randomUUID(),
     user_id: caller.user_id,
     prediction_id: predictionId,
@@ -59,7 +59,7 @@ export async function createShare(
   return { token, expires_at };
 }
 
-/** Newest first, also those that expired within the last minutes. */
+/** Lists shares, newest first, also those that expired within the last minutes. */
 export const listShares = (
   services: Services,
   { user_id }: Caller,
@@ -72,7 +72,7 @@ export const listShares = (
     present: (row) => row,
   });
 
-/** Of a prediction of the caller's: at most as many as an account may have. */
+/** Lists the shares of a prediction of the caller, at most as many as an account may have. */
 export const readShares = ({ db }: Services, { user_id }: Caller, predictionId: string) =>
   listSharesOf(db, user_id, predictionId, Date.now());
 
@@ -85,7 +85,10 @@ export const sweepShares = async ({ db }: Services, now: number): Promise<void> 
   await deleteExpired(db, now);
 };
 
-/** What a token opens. It is looked up by its hash, so that no time tells how much of it is right. */
+/**
+ * Returns the share that a token opens. It is looked up by its hash, so that the time of a look-up does not
+ * tell how much of the token is right.
+ */
 export async function openShare(services: Services, token: string): Promise<ShareRow> {
   const share = isToken(token, "auss")
     ? await findShare(services.db, await sha256(token), Date.now())
@@ -94,14 +97,14 @@ export async function openShare(services: Services, token: string): Promise<Shar
   return share;
 }
 
-/** The same whatever the reason is. */
+/** The error for a link that opens nothing; it does not tell the reason. */
 export const shareGone = () =>
   new ProblemError(
     "not_found",
     "This link has ended, was revoked, or is not complete. Ask whoever sent it for a new one.",
   );
 
-/** Reads as the owner, and nothing but what the share is of. */
+/** The caller as which a share is read: its owner. The share's reads are limited to its prediction. */
 export const ownerOf = ({ id, user_id }: ShareRow): Caller => ({
   token_id: id,
   user_id,

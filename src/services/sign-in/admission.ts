@@ -1,4 +1,4 @@
-/** Who can create an account. */
+/** Decides who may create an account. */
 import { ProblemError } from "../../errors.ts";
 import type { InvitationRow } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
@@ -32,13 +32,13 @@ export const isAdmitted = (
   operator_proof !== null ||
   (invitation !== undefined ? settings.signUp !== "closed" : settings.signUp === "open");
 
-/** Checked before the rest of a sign-up. @throws ProblemError forbidden */
+/** Refuses a sign-up before the rest of it is checked. @throws ProblemError forbidden */
 export function requireAdmitted(services: Services, admitted: Admission): void {
   if (!isAdmitted(services, admitted) && !admitted.invitation?.recovers)
     throw notAdmitted(services);
 }
 
-/** For sign-ups with GitHub: an invitation for an existing user does not admit a new one. */
+/** The admission for a sign-up with GitHub: an invitation for an existing user does not admit a new one. */
 export const admissionOfNewUser = ({ invitation, operator_proof }: Admission): Admission => ({
   invitation: invitation?.user_id === null ? invitation : undefined,
   operator_proof,

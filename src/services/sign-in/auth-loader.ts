@@ -8,8 +8,8 @@ import type { Services } from "../services.ts";
 import type { Auth } from "./auth.ts";
 
 /**
- * The routes of better-auth that are exposed below /auth. The others would bypass our forms, their
- * rate limits and the admission check.
+ * The routes of better-auth that are exposed below /auth. Other routes would bypass our forms, their rate
+ * limits and the admission check.
  */
 const EXPOSED = new Set([
   "GET /auth/callback/github",
@@ -22,7 +22,7 @@ const EXPOSED = new Set([
 export const isExposed = (method: string, path: string): boolean =>
   EXPOSED.has(`${method} ${path}`);
 
-/** A deployment has few origins: its domain, and the one at workers.dev. */
+/** The origins that are cached. A deployment has few: its domain, and the one at workers.dev. */
 const MAX_ORIGINS = 8;
 
 type Library = typeof import("./auth.ts");
@@ -59,7 +59,7 @@ export async function hashPassword(password: string): Promise<string> {
   return (await library()).hashPassword(password);
 }
 
-/** The result of `call`. @throws the error of `refusal` when better-auth rejects it */
+/** Returns the result of `call`. @throws the error of `refusal` when better-auth rejects it */
 export async function orRefusal<Answer>(
   call: Promise<Answer>,
   refusal: () => Error,

@@ -54,7 +54,7 @@ export function makeAuth(services: Services, origin: string) {
       ...(settings.github && { github: { ...settings.github, scope: ["user:email"] } }),
     },
     account: {
-      // Someone else could register a GitHub account with the same email address.
+      // Implicit linking is off: someone else could register a GitHub account with the same email address.
       accountLinking: { enabled: true, disableImplicitLinking: true },
       // The tokens are not needed after the sign-in.
       encryptOAuthTokens: true,
@@ -64,7 +64,8 @@ export function makeAuth(services: Services, origin: string) {
       updateAge: DAY_SECONDS,
       freshAge: FRESH_SECONDS,
     },
-    // For GitHub callbacks that do not match this browser: better-auth's own error page is not exposed.
+    // This page shows errors of GitHub callbacks that do not match this browser: better-auth's own error page
+    // is not exposed.
     onAPIError: { errorURL: `${origin}/sign-in` },
     // Attempts are limited earlier, before any look-up (middleware/rate-limit.ts).
     rateLimit: { enabled: false },

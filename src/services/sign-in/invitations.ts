@@ -1,4 +1,4 @@
-/** Invitations: an operator creates one, and whoever has its link can create one account with it. */
+/** Invitations: an operator creates one, and anybody with its link can create one account with it. */
 import { v7 as uuid } from "uuid";
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors.ts";
@@ -17,12 +17,13 @@ import type { Services } from "../services.ts";
 import { currentProof } from "./operators.ts";
 
 const VALID_MS = 7 * 86_400_000;
-/** Enough for one page; invitations expire. */
+/** The invitations that are listed: enough for one page, since they expire. */
 const MAX_LISTED = 200;
 
 /**
- * With a username, the invitation is for that user: one created through the API who cannot sign in
- * yet, or one who forgot their password. @returns the token of its link, which is shown once.
+ * Creates an invitation. With a username, it is for that user: one who was created through the API and cannot
+ * sign in yet, or one who forgot their password.
+ * @returns the token of its link, which is shown once
  * @throws ProblemError not_found
  */
 export async function invite(
@@ -47,7 +48,10 @@ export async function invite(
   return token;
 }
 
-/** @returns undefined for one that is unknown, used or expired, or of somebody who is no operator any more */
+/**
+ * @returns undefined for an invitation that is unknown, used or expired, or whose creator is no operator any
+ * more
+ */
 export async function findOpenInvitation(
   services: Services,
   token: string | undefined,
@@ -57,7 +61,7 @@ export async function findOpenInvitation(
   return findInvitation(services.db, await sha256(token), Date.now(), proof);
 }
 
-/** The user that the invitation is for: they get a login, or a new password. */
+/** Returns the user that the invitation is for: they get a login, or a new password. */
 export async function invitedUser(
   { db }: Services,
   { user_id }: InvitationRow,

@@ -28,7 +28,7 @@ export async function becomeOperator(
   await setOperator(services.db, userId, await createOperatorProof(services, operatorToken));
 }
 
-/** What operators have stored; undefined where nobody can be one. */
+/** Returns the proof that operators have stored; undefined where nobody can be an operator. */
 export async function currentProof({ settings }: Services): Promise<string | undefined> {
   const token = settings.operatorToken;
   return token === undefined ? undefined : operatorProof(token);
@@ -41,10 +41,10 @@ export async function isOperator(
   return operator_proof !== null && operator_proof === (await currentProof(services));
 }
 
-/** Somebody has given this proof: asked until it is so, and then known in this isolate. */
+/** The proof that an operator has given. D1 is asked until there is one; then this isolate remembers it. */
 let given: string | undefined;
 
-/** Whether the deployment has had an operator since its token is this one, or that cannot be told. */
+/** Returns whether the deployment has had an operator with its current token. True also if D1 cannot tell. */
 export async function isSetUp(services: Services): Promise<boolean> {
   const proof = await currentProof(services);
   if (proof === undefined) return false;

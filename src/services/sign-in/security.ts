@@ -19,8 +19,9 @@ export const listSignInMethods = ({ db }: Services, userId: string): Promise<Sig
   findSignInMethods(db, userId);
 
 /**
- * Ends all other sessions, and invalidates invitations for a new password.
- * @returns the cookies of the session that goes on. @throws ValidationFailure
+ * Changes the password, ends all other sessions, and invalidates invitations for a new password.
+ * @returns the cookies of the session that goes on.
+ * @throws ValidationFailure
  */
 export async function changePassword(
   services: Services,
@@ -62,7 +63,7 @@ export async function endSessions({ db }: Services, userId: string): Promise<voi
 
 const MAX_RECOVERIES = 20;
 
-/** When an operator's invitation reset the password, and which operator's. */
+/** Lists when an operator's invitation reset the password, and which operator's. */
 export const listRecentRecoveries = ({ db }: Services, userId: string) =>
   listRecoveries(db, userId, MAX_RECOVERIES);
 

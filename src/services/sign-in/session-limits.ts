@@ -1,6 +1,6 @@
 /** Limits of sessions, shared by better-auth's configuration and our own checks. */
 
-/** Keeps the invitation during a sign-up with GitHub. */
+/** The cookie that keeps the invitation during a sign-up with GitHub. */
 export const INVITATION_COOKIE = "auspex.invitation";
 
 /** A session ends after this long without use. */

@@ -7,7 +7,10 @@ import {
 } from "../../storage/accounts/sign-up-attempts.ts";
 import type { Services } from "../services.ts";
 
-/** Enough for an office, too few to find out which email addresses have an account. */
+/**
+ * Attempts per network or invitation: enough for an office, too few to find out which email addresses have an
+ * account.
+ */
 const MAX_PER_DAY = 20;
 
 const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10);

@@ -10,18 +10,18 @@ import { resolveAnswering } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { modelsHint } from "./calls.ts";
 
-/** Nobody chooses from more. */
+/** The most models that are listed: nobody chooses from more. */
 const MAX_LISTED = 1_000;
 
 export interface CallableModel {
   owner: string;
   name: string;
-  /** Of its version; unix ms. */
+  /** When its version was published, Unix ms. */
   created_at: number;
   compatibilities: Compatibilities;
 }
 
-/** Only models that the caller's token may run: clients offer the list for selection. */
+/** Lists only models that the caller's token may run: clients offer the list for selection. */
 export const listCallableModels = (
   { db }: Services,
   { user_id, models }: Caller,

@@ -34,28 +34,31 @@ export interface Call {
   body: { model: string; stream?: boolean | null | undefined } & Record<string, Json>;
   /** The prediction's input, when it is not the body. */
   input?: Record<string, Json>;
-  /** That input is of the model's own schema: it runs as one of the model's own predictions. */
+  /** Whether `input` follows the model's own schema: the call runs as one of the model's own predictions. */
   isOwnInput?: boolean;
-  /** Whether something is sent before its end; by default as the body says. */
+  /** Whether events or bytes are sent before the end; by default as the body says. */
   streams?: boolean;
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
-  /** As of CreateOptions. */
+  /** The prediction's id, as in `CreateOptions`. */
   id?: string;
-  /** The caller does not wait: it is canceled neither when they disconnect nor at the time limit. */
+  /**
+   * Whether the caller does not wait: the prediction is then canceled neither when they disconnect nor at the
+   * time limit.
+   */
   background?: boolean;
   retentionSeconds?: number;
   webhook: Webhook | null | undefined;
-  /** As of CreateOptions. */
+  /** Files that came with the request, as in `CreateOptions`. */
   sent: CreateOptions["sent"];
-  /** As of CreateOptions. */
+  /** The text that the body was made from, as in `CreateOptions`. */
   source?: CreateOptions["source"];
-  /** Called once the body is sent: from there on it only waits. */
+  /** Called once the body is sent: from then on the call only waits. */
   onInputSent?: (() => void) | undefined;
 }
 
-/** For callers that use names of a vendor's models. */
+/** The hint for callers that use names of a vendor's models. */
 export const modelsHint = (convention: Convention) =>
   `Models are named owner/name here: GET /v1/${convention}/models lists them.`;
 
@@ -63,12 +66,12 @@ export const modelsHint = (convention: Convention) =>
 const MARGIN_SECONDS = 5;
 
 /**
- * For a plain response, which sends nothing until its end: Cloudflare closes a client's connection on
- * which nothing has come for 400 s ("Connection limits" in its documentation).
+ * The limit of a plain response, which sends nothing until its end: Cloudflare closes a client's connection
+ * on which nothing has come for 400 s ("Connection limits" in its documentation).
  */
 const SILENT_SECONDS = 390;
 
-/** After which a call is canceled, s. A stream is never silent: it has heartbeats. */
+/** Returns the seconds after which a call is canceled. A stream is never silent: it has heartbeats. */
 export function timeLimit(
   { settings: { vendoraTimeoutSeconds } }: Services,
   how: "plain" | "stream",
@@ -77,7 +80,7 @@ export function timeLimit(
 }
 
 /**
- * The version that `model` refers to, which must support the call.
+ * Returns the version that `model` refers to, which must support the call.
  * @throws VendoraProblem model_not_found, unsupported_model
  */
 export async function findCallable(
@@ -108,7 +111,10 @@ export async function findCallable(
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 
-/** What answers say of their request, or go by. The rest may be megabytes, and an answer may take minutes. */
+/**
+ * Returns the fields of a request that its answer repeats or depends on. The rest may be megabytes, and an
+ * answer may take minutes.
+ */
 export function askedOf(body: Call["body"]): Call["body"] {
   const { model, stream } = body;
   const limits = LIMITS.flatMap((name) =>
@@ -117,19 +123,20 @@ export function askedOf(body: Call["body"]): Call["body"] {
   return { model, ...(stream && { stream }), ...Object.fromEntries(limits) };
 }
 
-/** As of `limitOf`. */
+/** The names of the limits that `limitOf` reads. */
 const LIMITS = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
 
 /** A call whose prediction has been created. */
 export interface BegunCall extends CreatedPrediction {
-  /** Whose it is. */
+  /** The id of the user who made the call. */
   user_id: string;
-  /** Without what the model reads: it may be megabytes, and the call still waits. */
+  /** The request without what the model reads: that may be megabytes, and the call still waits. */
   request: Call["body"];
 }
 
 /**
- * It is canceled when the caller disconnects, unless it is in the background.
+ * Creates the prediction of a call. It is canceled when the caller disconnects, unless it is in the
+ * background.
  * @throws VendoraProblem unsupported_parameter, and as createPrediction
  */
 export async function beginCall(
@@ -165,15 +172,18 @@ export async function beginCall(
   return { ...created, user_id: caller.user_id, request: rest };
 }
 
-/** One in the background that is not streamed is not followed: that would be a request to its object for nobody. */
+/** A background call that is not streamed is not followed: its object would send events that nobody reads. */
 function followed(background: boolean, stream: boolean): { follow?: Follow } {
   if (!background) return { follow: { leave: "cancel" } };
   return stream ? { follow: {} } : {};
 }
 
-/** A vendora server itself refuses what it does not support; a Cog model would ignore it. */
+/**
+ * Checks the parameters of a call to a Cog model, which would ignore those it does not support. A vendora
+ * server refuses them itself.
+ */
 function checkSupported({ call, target: { version }, body, input }: Call): void {
-  // Whoever makes an input of its own checks that, too.
+  // Callers that make an input of their own check the parameters themselves.
   if (version.configuration.interface === "vendora" || input) return;
   const unsupported = findUnsupported(call, body, rootKeywords(version.schemas, "input"));
   if (!unsupported) return;
@@ -190,16 +200,19 @@ export interface EndedCall {
   outputs: Json[];
 }
 
-/** What a call that waits holds of its output, in characters. An output has up to 16 MiB. */
+/** The characters of output that a waiting call holds. An output has up to 16 MiB. */
 const HELD_CHARS = 256 * 1024;
 
-/** A run is not repeated for want of a turn to read what it has made. */
+/**
+ * How long a call waits for its turn to read a large output. It is long, since a refusal would make the
+ * client repeat the run.
+ */
 const TURN_MS = 60_000;
 
 /**
  * Waits for the end. If the caller disconnects before, the prediction is canceled. A large output is read
  * again at the end, when it is its turn.
- * @param parse as of LogReader
+ * @param parse as in LogReader
  * @throws VendoraProblem timeout
  */
 export async function waitForCall(
@@ -220,7 +233,7 @@ export async function waitForCall(
   return { request, prediction: prediction.parse(data), outputs: whole };
 }
 
-/** The data of its last event, and its outputs, unless they have more characters. */
+/** Returns the data of the last event, and the outputs, unless they have more characters. */
 async function readToEnd(reader: LogReader, id: string, chars: number) {
   const outputs: Json[] = [];
   let held = 0;
@@ -242,10 +255,10 @@ async function readToEnd(reader: LogReader, id: string, chars: number) {
 }
 
 /**
- * The events of a call's prediction. They end shortly before the time limit: the official clients wait
+ * Reads the events of a call's prediction. They end shortly before the time limit: the official clients wait
  * as long, and would try again if they had no response by then.
  * @param seconds the limit; none in the background
- * @param parse as of LogReader
+ * @param parse as in LogReader
  */
 export function readerOf(
   services: Services,
@@ -260,7 +273,7 @@ export function readerOf(
   return reader;
 }
 
-/** The full prediction of a snapshot; undefined when it has been deleted meanwhile. */
+/** Returns the full prediction of a snapshot; undefined when it has been deleted meanwhile. */
 export async function contentOf(
   services: Services,
   stub: PredictionStub,
@@ -271,5 +284,5 @@ export async function contentOf(
   return predictionWithIO.parse(exactLog(await new Response(text).text()));
 }
 
-/** Unix seconds, as in the convention. @param at unix ms or a timestamp */
+/** Returns Unix seconds, as in the convention. @param at Unix ms or a timestamp */
 export const unixSeconds = (at: number | string) => Math.floor(new Date(at).getTime() / 1_000);

@@ -1,4 +1,4 @@
-/** Answers that are made of choices, plain and streamed: chat completions and completions. */
+/** Answers that consist of choices, plain and streamed: chat completions and completions. */
 
 import { limitOf } from "../../domain/vendora/chat-limit.ts";
 import { CHATS } from "../../domain/vendora/chat-stream.ts";
@@ -17,7 +17,7 @@ import type { NumberedEntry } from "./log-reader.ts";
 import { exactLog } from "./parsed-log.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
-/** What a call answers with. */
+/** The format of a call's answers, and their ids. */
 interface Answers<Choice, Piece> {
   format: ChoiceFormat<Choice, Piece>;
   idOf(predictionId: string): string;

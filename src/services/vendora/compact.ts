@@ -1,4 +1,4 @@
-/** Compacts a conversation: the model itself sums it up, in a prediction, and the summary stands for it. */
+/** Compacts a conversation: the model itself sums it up, in a prediction, and the summary replaces it. */
 
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { compactionItem, withTask } from "../../domain/vendora/compaction.ts";
@@ -22,7 +22,7 @@ import {
 import { withContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 
-/** Nothing of it is stored: the caller has the summary. @throws as for a response */
+/** Begins a compaction. Nothing of it is stored: the caller has the summary. @throws as for a response */
 export async function beginCompaction(
   services: Services,
   caller: Caller,

@@ -1,4 +1,4 @@
-/** The body of a completion, as its model takes it. */
+/** The body of a completion, in the form that its model takes. */
 
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { completionInputOf } from "../../domain/vendora/completion-input.ts";

@@ -1,4 +1,6 @@
-/** Why a model cannot be given what was said, together with what is said now. */
+/**
+ * The errors for a context that cannot be given to a model: the earlier items together with the new input.
+ */
 import { MAX_BYTES } from "../../domain/conversations/limits.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
 import { MAX_ITEMS } from "../../protocol/vendora/response.ts";
@@ -10,7 +12,7 @@ export const duplicateItem = (param: string, id: string) =>
     `Duplicate item found with id '${id}'. Leave out what the conversation has already.`,
   );
 
-/** @param param that makes it so */
+/** @param param the parameter that makes the context too long */
 export const contextTooLong = (param: string) =>
   invalidParameter(
     param,

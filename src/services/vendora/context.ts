@@ -1,4 +1,4 @@
-/** All that a model is given of a conversation: what was said before, and the new input. */
+/** The context that a model is given: the earlier items of its conversation, and the new input. */
 
 import { MAX_BYTES } from "../../domain/conversations/limits.ts";
 import { jsonText } from "../../domain/schemas/validation.ts";
@@ -21,9 +21,9 @@ import type { SocketContext } from "./socket-context.ts";
 type Asked = Pick<ResponseRequest, "input" | "previous_response_id" | "conversation">;
 
 /**
- * Containers have no state: they get the whole conversation as input.
- * @param said in the conversation that the request names
- * @param socket that the request has come over
+ * Adds the earlier items to the input. Containers have no state: they get the whole conversation.
+ * @param said the items of the conversation that the request names
+ * @param socket the socket that the request came over
  * @throws VendoraProblem previous_response_not_found, item_not_found, duplicate_item, context_length_exceeded
  */
 export async function withContext<Request extends Asked>(
@@ -47,7 +47,10 @@ export async function withContext<Request extends Asked>(
   return before.length === 0 && typeof input === "string" ? asked : { ...asked, input: items };
 }
 
-/** A result without its call is a mistake of the client, which templates refuse in their own words. */
+/**
+ * Refuses a result without its call: it is a mistake of the client, and chat templates refuse it in words of
+ * their own.
+ */
 function checkResults(items: ResponseItem[]): void {
   const calls = new Set(items.filter(({ type }) => type !== RESULT).map(({ call_id }) => call_id));
   const orphan = items.find(({ type, call_id }) => type === RESULT && !calls.has(call_id));
@@ -58,7 +61,7 @@ function checkResults(items: ResponseItem[]): void {
 
 const RESULT = "function_call_output";
 
-/** The input and output of an earlier response: output items are valid as input. */
+/** Returns the input and output of an earlier response: output items are valid as input. */
 async function previousItems(
   services: Services,
   caller: Caller,

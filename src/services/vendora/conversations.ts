@@ -34,7 +34,7 @@ export async function createConversation(
   const added = await jsonsOf(services, caller, items ?? []);
   const account_object = await openAccount(services, caller.user_id);
   const objectId = newConversationObjectId(env);
-  // First: one that its account does not know of would not be deleted with it.
+  // The account is told first: a conversation that it does not know would not be deleted with it.
   if (!(await accountAt(env, account_object).addConversation(objectId)))
     throw conflict(
       "Your account has as many conversations as it may. Delete some: those that are not used are deleted after a while.",
@@ -65,7 +65,7 @@ export async function updateConversation(
   return present(id, await granted(services, caller, id, head));
 }
 
-/** A response that is under way in it goes on. */
+/** Deletes a conversation. A response that is under way in it continues. */
 export async function deleteConversation(services: Services, caller: Caller, id: string) {
   const { stub, member } = nameConversation(services, caller, id);
   await granted(services, caller, id, await stub.remove(member));
@@ -130,7 +130,7 @@ export async function deleteItem(
   return present(id, head);
 }
 
-/** With what was said by a response that has ended meanwhile. */
+/** Returns the conversation after adding the items of a response that has ended meanwhile. */
 async function settled(services: Services, caller: Caller, id: string): Promise<NamedConversation> {
   const named = nameConversation(services, caller, id);
   const turn = await granted(services, caller, id, await named.stub.turn(named.member));
@@ -148,7 +148,7 @@ async function jsonsOf(
   const duplicate = duplicateId(whole);
   if (duplicate !== undefined) throw duplicateItem("items", duplicate);
   const added = whole.map((item) => jsonOf(item));
-  // References make it longer than the request.
+  // Resolved references make the items longer than the request.
   if (bytesOf(added) > MAX_BYTES) throw contextTooLong("items");
   return added;
 }

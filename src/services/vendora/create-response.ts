@@ -43,13 +43,13 @@ import { type BegunTurn, beginTurn } from "./turns.ts";
 
 /** A response whose prediction has been created. */
 export interface BegunResponse extends Omit<BegunCall, "request"> {
-  /** Without its input. It is held until the response is answered. */
+  /** The request without its input. It is held until the response is answered. */
   request: ResponseRequest;
-  /** It is answered: its request is not held any more. */
+  /** Called once the response is answered: its request is not held any more. */
   leave: () => void;
   /** The types of hosted tools that the model was not given because its container has none. */
   omittedTools: string[];
-  /** The types of items that it was not given. */
+  /** The types of items that the model was not given. */
   omittedContent: string[];
 }
 
@@ -65,7 +65,7 @@ export async function beginResponse(
     socket,
     ...call
   }: Omit<Call, "call" | "body" | "id" | "background" | "retentionSeconds"> & {
-    /** That the request has come over. */
+    /** The socket that the request came over. */
     socket?: SocketContext | undefined;
   },
 ): Promise<BegunResponse> {
@@ -78,7 +78,7 @@ export async function beginResponse(
     const { input, ...rest } = exactRequest(request, call.source);
     if (request.store === false) socket?.begin(responseIdOf(id), itemsOf(input));
     const leave = holdRequest(caller, rest);
-    // What was said goes into the conversation when that is used next.
+    // The items of a response in a conversation are added when the conversation is used next.
     const isForNobody = request.store === false && !turn;
     const created = await beginCall(services, caller, {
       ...call,
@@ -99,17 +99,20 @@ export async function beginResponse(
   });
 }
 
-/** The request with the digits and the order of names with which it was sent: the response repeats much of it. */
+/**
+ * Returns the request with the digits and the order of names with which it was sent: the response repeats
+ * much of it.
+ */
 function exactRequest({ input, ...rest }: ResponseRequest, source: JsonSource | undefined) {
   const exact = parseExact(textFrom(json.parse(rest), source));
   return { ...responseRequest.parse(exact), input };
 }
 
-/** Many calls may wait with as much; more is counted. */
+/** The characters of a request that are not counted: many calls may wait with as many. More are counted. */
 const FREE_CHARS = 32 * 1024;
 
 /**
- * A response shows its instructions and tools at its end, for which they are kept that long.
+ * Holds the request: a response shows its instructions and tools at its end.
  * @throws ProblemError too_many_requests when others hold as much as there is room for
  */
 function holdRequest({ user_id }: Caller, request: ResponseRequest): () => void {
@@ -122,7 +125,7 @@ function holdRequest({ user_id }: Caller, request: ResponseRequest): () => void 
   );
 }
 
-/** Its turn in the conversation, if it is in one. */
+/** Takes the response's turn in the conversation, if it is in one. */
 async function turnOf(
   services: Services,
   caller: Caller,
@@ -161,7 +164,7 @@ function checkResponse(asked: ResponseRequest, idempotencyKey: string | undefine
 }
 
 /**
- * The request with the tools that the model can have.
+ * Returns the request with the tools that the model can have.
  * @throws VendoraProblem unsupported_parameter for a required tool or an item that it cannot have
  */
 function adapted(asked: ResponseRequest, target: Call["target"]) {
@@ -179,8 +182,8 @@ function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["targ
 }
 
 /**
- * The events of a response that is only prepared: the model does not run, and the next response on the same
- * socket continues it.
+ * Returns the events of a response that is only prepared: the model does not run, and the next response on
+ * the same socket continues it.
  * @throws as beginResponse
  */
 export async function preparedResponse(
@@ -206,7 +209,7 @@ export async function preparedResponse(
 const headFor = ({ id, created_at, request }: BegunResponse) =>
   headOf(responseIdOf(id), created_at, request);
 
-/** The resource at its beginning. */
+/** Returns the resource at its beginning. */
 export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
   try {
     const prediction = await contentOf(services, begun.stub, await snapshotOf(begun));
@@ -218,7 +221,7 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
 }
 
 /**
- * The resource at its end. A failed response is returned too, unless the request caused the failure.
+ * Returns the resource at its end. A failed response is returned too, unless the request caused the failure.
  * @throws VendoraProblem for a request that the container refuses; timeout
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
@@ -233,7 +236,7 @@ export async function endedResponse(services: Services, begun: BegunResponse): P
 }
 
 /**
- * Its events. Leaving them cancels it, unless it is in the background.
+ * Returns the events of a response. Leaving them cancels it, unless it is in the background.
  * @throws VendoraProblem when it fails before its first output
  */
 export async function responseStream(
@@ -258,6 +261,6 @@ export async function responseStream(
   }
 }
 
-/** A failure that is caused by the request: there is no response resource then. */
+/** Returns a failure that the request caused: there is no response resource then. */
 const requestFailure = (failure: VendoraProblem | undefined): VendoraProblem | undefined =>
   failure?.status === 500 || failure?.status === 502 ? undefined : failure;

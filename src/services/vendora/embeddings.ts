@@ -1,4 +1,4 @@
-/** Embeddings in the requested format, whatever the container's is. */
+/** Embeddings in the requested format, independent of the container's. */
 import { embeddingsOf } from "../../domain/vendora/embedding.ts";
 import type { EmbeddingRequest } from "../../protocol/vendora/tasks.ts";
 import type { Services } from "../services.ts";

@@ -11,7 +11,7 @@ const refusal = z.object({ status: z.int(), error: vendoraError });
 
 /** Container statuses that are caused by the request; all others are the container's errors. */
 const ABOUT_THE_REQUEST = [400, 413, 415, 422] as const;
-/** The container is overloaded: the same call may succeed later. */
+/** Container statuses of an overload: the same call may succeed later. */
 const OVERLOADED = [429, 503] as const;
 
 export const timeoutProblem = (seconds: number) =>
@@ -25,7 +25,10 @@ export const timeoutProblem = (seconds: number) =>
     false,
   );
 
-/** Undefined when it has succeeded. @param timeoutSeconds after which a call is canceled */
+/**
+ * Returns undefined when the prediction has succeeded.
+ * @param timeoutSeconds after which a call is canceled
+ */
 export function failureOf(
   { status, error, created_at, updated_at }: Prediction,
   timeoutSeconds: number,
@@ -45,11 +48,11 @@ export function failureOf(
   const message = error?.message ?? "The prediction failed.";
   const isModels = error?.source === "external";
   const code = isModels ? "model_error" : "server_error";
-  // It would fail again: clients that retry twice would use the GPU three times.
+  // The error is marked as not to be retried: clients that retry twice would use the GPU three times.
   return new VendoraProblem(isModels ? 502 : 500, { message, type: "server_error", code }, false);
 }
 
-/** The result of `translate`. An output that cannot be translated is an error of the model. */
+/** Returns the result of `translate`. An output that cannot be translated is an error of the model. */
 export function translateOrFail<T>(translate: () => T): T {
   try {
     return translate();
@@ -58,7 +61,7 @@ export function translateOrFail<T>(translate: () => T): T {
   }
 }
 
-/** What a stream says that breaks off because of this error. */
+/** Returns the problem that a stream reports when it breaks off because of this error. */
 export function brokenStream(error: unknown): VendoraProblem {
   const problem = asVendoraProblem(error);
   if (problem instanceof VendoraProblem) return problem;

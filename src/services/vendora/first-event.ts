@@ -4,12 +4,15 @@ import { prediction } from "../../protocol/prediction.ts";
 import { failureOf } from "./failure.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
-/** After this the stream begins without output, so that no proxy closes the connection. */
+/**
+ * How long the first event is awaited. Then the stream begins without output, so that no proxy closes the
+ * connection.
+ */
 const HOLD_MS = 15_000;
 
 const isOutput = ({ event }: NumberedEntry) => event === "output";
 
-/** The entries up to the first output or the end, at most for HOLD_MS. */
+/** Returns the entries up to the first output or the end, after `HOLD_MS` at most. */
 export async function readUntilOutput(reader: LogReader): Promise<NumberedEntry[]> {
   const entries: NumberedEntry[] = [];
   const { promise: over, resolve } = Promise.withResolvers<"over">();
@@ -31,7 +34,10 @@ export async function readUntilOutput(reader: LogReader): Promise<NumberedEntry[
   return entries;
 }
 
-/** The failure, if it failed before its first output. @param timeoutSeconds as of `failureOf` */
+/**
+ * Returns the failure of a prediction that failed before its first output.
+ * @param timeoutSeconds as in `failureOf`
+ */
 export function failureBeforeOutput(
   entries: NumberedEntry[],
   timeoutSeconds: number,

@@ -1,15 +1,17 @@
 /**
- * Texts that stay in the memory that all accounts share, beyond what the limits of bodies hold for:
- * messages of sockets before they are read as bodies, and what a response shows of its request, from its
- * beginning to its end.
+ * Texts that stay in memory longer than bodies: messages of sockets before they are read as bodies, and the
+ * parts of a request that its response shows, from its beginning to its end. All accounts share this memory.
  */
 
 import { holdForRequest, LAPSE_MS } from "../../lib/current-request.ts";
 
-/** As a body. One of three bytes for each character is refused as a body. */
+/**
+ * The longest message, which is as long as a body may be. A message of three bytes per character is refused
+ * as a body.
+ */
 export const MAX_MESSAGE_CHARS = 10 * 1024 * 1024;
 
-/** Of one account, and of all in this isolate: each character takes up to two bytes. */
+/** The characters of one account, and of all in this isolate: each takes up to two bytes. */
 const OWN_CHARS = 12 * 1024 * 1024;
 const ALL_CHARS = 24 * 1024 * 1024;
 
@@ -21,7 +23,7 @@ interface Held {
 
 const held = new Set<Held>();
 
-/** @returns ends it; calling it again has no effect. Undefined when there is no room */
+/** @returns ends the hold; calling it again has no effect. Undefined when there is no room */
 export function holdText(owner: string, chars: number): (() => void) | undefined {
   const now = Date.now();
   let [own, all] = [chars, chars];

@@ -1,4 +1,6 @@
-/** Images as they are made: the events of the convention, each with its picture as base64. */
+/**
+ * The stream of images while they are made: the events of the convention, each with its picture as base64.
+ */
 
 import {
   cogPictures,
@@ -35,7 +37,7 @@ export interface ImageStreamOptions {
   request: AskedImages;
   /** `image_generation` or `image_edit`. */
   event: string;
-  /** Whether its outputs are events already, or an answer. */
+  /** Whether the model's outputs are events of the convention already, or an answer. */
   isServer: boolean;
 }
 
@@ -57,10 +59,10 @@ export async function imageStream(
   return writtenStream(reader, writer, held);
 }
 
-/** A picture to tell of. */
+/** A picture that an event tells. */
 interface Told extends Traits {
   picture: Picture;
-  /** Undefined for one that is complete. */
+  /** The number of a partial picture; undefined for a complete one. */
   partial?: number | undefined;
   usage?: ServerUsage | undefined;
 }

@@ -70,7 +70,7 @@ export function beginEdit(
 
 const ONE_OF_BOTH = "Name the images to edit, either in 'image' or in 'images'.";
 
-/** As the form of a server has them: one image is no list. */
+/** Names the images of a form as a server has them: one image is no list. */
 const named = ({ images: [image = "", ...more], mask }: GivenImages): Record<string, Json> => ({
   image: more.length === 0 ? image : [image, ...more],
   ...(mask !== undefined && { mask }),

@@ -1,4 +1,4 @@
-/** How many tokens the input of a response has. */
+/** Counts the tokens of a response's input. */
 import { countRequestOf } from "../../domain/vendora/count-request.ts";
 import { itemsOf } from "../../domain/vendora/response-items.ts";
 import { NotSupportedByChat } from "../../domain/vendora/strict-fields.ts";
@@ -11,7 +11,7 @@ import type { BegunCall, Call } from "./calls.ts";
 import { withContext } from "./context.ts";
 import { saidIn } from "./turns.ts";
 
-/** With all that was said before. @throws VendoraProblem as for a response */
+/** Returns the input together with the earlier items. @throws VendoraProblem as for a response */
 export const withInput = async (services: Services, caller: Caller, asked: InputTokensRequest) =>
   withContext(services, caller, asked, await saidIn(services, caller, asked));
 
@@ -23,7 +23,7 @@ export const counted = (input_tokens: number): InputTokens => ({
 export const estimatedInput = ({ instructions, input, tools }: InputTokensRequest): InputTokens =>
   counted(estimatedTokens({ system: instructions, messages: itemsOf(input), tools }));
 
-/** @returns undefined when nobody can be asked */
+/** @returns undefined for a model that cannot count */
 export async function beginInputCount(
   services: Services,
   caller: Caller,

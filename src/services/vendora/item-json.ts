@@ -1,4 +1,4 @@
-/** Items as a conversation's object takes them and has them. */
+/** Items in the form in which a conversation's object takes and returns them. */
 
 import { itemIdOf } from "../../domain/vendora/conversation.ts";
 import { fieldsOf } from "../../domain/vendora/response-json.ts";
@@ -6,19 +6,22 @@ import { exactText, parseExact } from "../../lib/exact-json.ts";
 import type { ItemJson } from "../../objects/conversation/rpc-types.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 
-/** Of a message's 32 MiB. One item has 30 MB at most: 10,000,000 characters of an input, or 16 MiB of an output. */
+/**
+ * The part of a message's 32 MiB that items may fill. One item has 30 MB at most: 10,000,000 characters of an
+ * input, or 16 MiB of an output.
+ */
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** @param name as of itemIdOf */
+/** @param name as in itemIdOf */
 export const jsonOf = (item: ResponseItem, name?: string): ItemJson => ({
   id: itemIdOf(item, name),
   json: encoder.encode(exactText(item)),
 });
 
-/** As it was sent, but for its id. It was bounded when it came. */
+/** Returns an item as it was sent, with its id. Its size was checked when it was sent. */
 export const itemIn = ({ id, json }: ItemJson): ResponseItem => ({
   ...fieldsOf(parseExact(decoder.decode(json))),
   id,
@@ -26,7 +29,7 @@ export const itemIn = ({ id, json }: ItemJson): ResponseItem => ({
 
 export const bytesOf = (items: ItemJson[]) => items.reduce((sum, { json }) => sum + json.length, 0);
 
-/** What a message may have each, at least one. */
+/** Splits items into batches that each fit a message, of at least one item. */
 export function batchesOf(items: ItemJson[]): ItemJson[][] {
   const batches: ItemJson[][] = [[]];
   let bytes = 0;

@@ -17,11 +17,11 @@ import { parsedLog } from "./parsed-log.ts";
 
 export interface NumberedEntry extends LogEntry {
   id: string;
-  /** Characters of its data. */
+  /** The characters of the entry's data. */
   size: number;
 }
 
-/** Of parsed-log.ts. */
+/** The type of the parsers in parsed-log.ts. */
 export type ParseLog = (data: string) => Json;
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
@@ -39,14 +39,14 @@ export class LogReader {
   /** The id of the last entry, and whether it was the end. */
   #last = 0;
   #ended = false;
-  /** Why reading has ended early: thrown by further reads. */
+  /** The error that ended reading early: further reads throw it. */
   #over: Error | undefined;
   #timer: number | null = null;
 
   /**
-   * @param leave what happens to the prediction when its reader leaves before the end
-   * @param begun its stream from the first event on, if it is open already
-   * @param parse exactLog where its outputs are translated and written again
+   * @param leave called when the reader leaves before the end
+   * @param begun the stream from the first event on, if it is open already
+   * @param parse exactLog where outputs are translated and written again
    */
   constructor(
     services: Services,
@@ -66,7 +66,10 @@ export class LogReader {
     this.#reader = begun ? Promise.resolve(begun.getReader()) : undefined;
   }
 
-  /** After this time reads throw the error. Not with Promise.race, which would leak memory per read. */
+  /**
+   * Makes reads after this time throw the error. Promise.race is not used, since it would leak memory per
+   * read.
+   */
   expireAfter(seconds: number, error: Error): void {
     this.#timer = setTimeout(() => {
       this.#over = error;
@@ -74,13 +77,16 @@ export class LogReader {
     }, seconds * 1_000);
   }
 
-  /** The next entries, none for a heartbeat; undefined at the end. A second call waits for the same. */
+  /**
+   * Returns the next entries, none for a heartbeat; undefined at the end. A second call waits for the same
+   * entries.
+   */
   peek(): Promise<NumberedEntry[] | undefined> {
     this.#pending ??= this.#fetch();
     return this.#pending;
   }
 
-  /** The same, and advances. */
+  /** Returns the next entries as `peek` does, and advances. */
   async next(): Promise<NumberedEntry[] | undefined> {
     const entries = await this.peek();
     this.#pending = undefined;

@@ -1,4 +1,7 @@
-/** What a Cog model is given for a call whose body is not its input: what its own schema has for each parameter. */
+/**
+ * The input of a Cog model for a call whose body is not its input: the field of its own schema for each
+ * parameter.
+ */
 
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { UnfitParameter } from "../../domain/vendora/model-fields.ts";
@@ -9,8 +12,8 @@ import type { ResolvedVersion } from "../predictions/version-resolution.ts";
 import type { Call } from "./calls.ts";
 
 /**
- * Nothing for a server of the convention, which gets the body. A model whose schema names no inputs gets it,
- * too.
+ * Returns no input for a server of the convention, which gets the body. A model whose schema names no inputs
+ * gets the body as its input.
  * @param translate throws UnfitParameter
  * @throws VendoraProblem unsupported_parameter, invalid_value
  */
@@ -26,7 +29,7 @@ export function modelInput(
   return { input: orUnfit(() => translate(schema)), isOwnInput: true };
 }
 
-/** The result. @throws VendoraProblem for a parameter that does not fit */
+/** Returns the result of `make`. @throws VendoraProblem for a parameter that does not fit */
 export function orUnfit<Result>(make: () => Result): Result {
   try {
     return make();

@@ -1,4 +1,4 @@
-/** The models that can be called by the vendora convention, as it lists them. */
+/** The list of models that can be called by the vendora convention. */
 
 import type { VendoraModel } from "../../protocol/vendora/model.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { type CallableModel, listCallableModels, readCallableModel } from "./callable-models.ts";
 import { unixSeconds } from "./calls.ts";
 
-/** The list has no pages. */
+/** Returns the list, which has no pages. */
 export async function listVendoraModels(services: Services, caller: Caller) {
   const models = await listCallableModels(services, caller, "vendora");
   return { object: "list" as const, data: models.map(present) };

@@ -1,4 +1,4 @@
-/** The conversation that a request names, and who may use it. */
+/** The conversation that a request names, and the check that its caller may use it. */
 import { SMALL_BYTES } from "../../domain/conversations/limits.ts";
 import { objectIdOf } from "../../domain/vendora/conversation.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
@@ -9,7 +9,7 @@ import type { Caller } from "../accounts/caller.ts";
 import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
 
-/** One that a request names. What it has is checked with each call: it is its caller's, or is not there. */
+/** A conversation that a request names. Each call of its object checks that it is the caller's. */
 export interface NamedConversation {
   id: string;
   stub: ConversationStub;
@@ -28,7 +28,7 @@ export function nameConversation(
   return { id, stub, member: { user_id, models } };
 }
 
-/** What it answered. @throws VendoraProblem not_found, ProblemError forbidden */
+/** Returns the answer of a conversation's object. @throws VendoraProblem not_found, ProblemError forbidden */
 export async function granted<Answer>(
   services: Services,
   caller: Caller,
@@ -42,10 +42,10 @@ export async function granted<Answer>(
 }
 
 /**
- * What a conversation has, and what becomes of it while it is in memory. What is large comes in turn, as
- * whole predictions do: a request of a few bytes may ask for 10 MB, which are there several times while
+ * Reads the items of a conversation and uses them while they are in memory. Large ones are read in turn, as
+ * whole predictions are: a request of a few bytes may ask for 10 MB, which are in memory several times while
  * they are parsed.
- * @param read says `large` for what has more bytes
+ * @param read returns `large` for items of more bytes
  */
 export async function readSaid<Answer, Result>(
   { user_id }: Caller,

@@ -6,7 +6,7 @@ import { exceededBound } from "../../lib/json-scan.ts";
 import { FRAME_BOUNDS, OUTPUT_BOUNDS } from "../../protocol/channel.ts";
 import type { Json } from "../../protocol/common.ts";
 
-/** A full prediction has an output and an input. */
+/** The bounds of a full prediction, which has an output and an input. */
 const BOUNDS = {
   depth: FRAME_BOUNDS.depth,
   values: OUTPUT_BOUNDS.values + FRAME_BOUNDS.values,
@@ -21,5 +21,8 @@ export function parsedLog(text: string, parse: (text: string) => Json = JSON.par
   return parse(text);
 }
 
-/** For what is translated and written again, as chats are: numbers keep their digits. @throws VendoraProblem */
+/**
+ * Parses a value that is translated and written again, as chats are: numbers keep their digits.
+ * @throws VendoraProblem
+ */
 export const exactLog = (text: string): Json => parsedLog(text, parseExact);

@@ -7,10 +7,10 @@ import { oneFile } from "../../protocol/file.ts";
 import { factsOf, fileKey, getFile, headFile } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
 
-/** How a picture is told; by default in both ways, since clients of either kind ask for neither. */
+/** How a picture is written; by default in both ways, since clients of either kind ask for neither. */
 export type PictureFormat = "url" | "b64_json" | "both";
 
-/** A file whose base64 stands here. */
+/** A file whose base64 is written at this place. */
 export interface Base64 {
   key: string;
 }
@@ -21,20 +21,20 @@ const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
 
 const encoder = new TextEncoder();
 
-/** @returns undefined for what is no file of this prediction: a model may name any address */
+/** @returns undefined for a URL that is no file of this prediction: a model may name any address */
 function keyIn(url: string, predictionId: string): string | undefined {
   const [, source_id, file_name] = FILE.exec(URL.parse(url)?.pathname ?? "") ?? [];
   const file = oneFile.safeParse({ source_id, file_name }).data;
   return file?.source_id === predictionId ? fileKey(file.source_id, file.file_name) : undefined;
 }
 
-/** A picture whose file is there. */
+/** A picture whose file exists. */
 export interface FoundPicture extends Picture {
   key: string | undefined;
   mime_type: string | undefined;
 }
 
-/** @throws TranslationFailed for a file that is gone, or is no image */
+/** @throws TranslationFailed for a file that does not exist, or is no image */
 export async function findPicture(
   { env }: Services,
   predictionId: string,
@@ -50,7 +50,10 @@ export async function findPicture(
   return { ...picture, key, mime_type };
 }
 
-/** @param members beside the picture's @throws TranslationFailed */
+/**
+ * @param members besides the picture's
+ * @throws TranslationFailed
+ */
 export function pictureJson(
   { url, key, revised_prompt }: FoundPicture,
   format: PictureFormat,
@@ -67,7 +70,7 @@ export function pictureJson(
   return objectPieces<Base64>(all, isBase64 ? { b64_json: ['"', { key }, '"'] } : {});
 }
 
-/** The bytes of JSON in pieces. */
+/** Yields the bytes of JSON in pieces. */
 export async function* pieceBytes(
   { env }: Services,
   pieces: Iterable<PicturePiece>,

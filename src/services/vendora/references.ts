@@ -9,11 +9,11 @@ import type { Services } from "../services.ts";
 import { contextTooLong } from "./context-faults.ts";
 import { findResponse, presentResponse } from "./responses.ts";
 
-/** Each is read as a whole. */
+/** The responses that references may name: each is read as a whole. */
 const MAX_RESPONSES = 100;
 
 /**
- * Of the responses only what is referenced is kept.
+ * Replaces references by their items. Of each response, only the referenced items are kept.
  * @throws VendoraProblem item_not_found, context_length_exceeded
  */
 export async function withoutReferences(
@@ -38,12 +38,13 @@ export async function withoutReferences(
     for (const item of found) {
       const id = String(item.id);
       if (!places.has(id)) continue;
-      // Before the next is read: a hundred of them would not fit into memory.
+      // The length is checked before the next response is read: a hundred of them would not fit into memory.
       length += JSON.stringify(item).length;
       if (length > MAX_BYTES) throw contextTooLong("input");
       known.set(id, item);
     }
-    // The search for a response that does not exist takes longer than reading one, so the first ends it.
+    // The search for a response that does not exist takes longer than reading one, so the first missing one
+    // ends the request.
     const missing = ids.find((id) => !known.has(id));
     if (missing !== undefined) throw notFound(missing, places.get(missing));
   }
@@ -57,13 +58,13 @@ const notFound = (id: string, place: number | undefined) =>
     `Item with id '${id.slice(0, 100)}' not found. Send the item itself.`,
   );
 
-/** The type is optional: an item with nothing but an id is a reference. */
+/** Returns the id of a reference. The type is optional: an item with nothing but an id is a reference. */
 function referenceIn({ type, id, ...rest }: ResponseItem): string | undefined {
   const bare = type == null && Object.keys(rest).length === 0;
   return typeof id === "string" && (type === "item_reference" || bare) ? id : undefined;
 }
 
-/** All input and output items; none when the response does not exist or is another user's. */
+/** Returns all input and output items; none when the response does not exist or is another user's. */
 async function itemsIn(services: Services, caller: Caller, id: string): Promise<ResponseItem[]> {
   try {
     const response = await findResponse(services, caller, id);

@@ -1,7 +1,7 @@
 /**
  * Responses over a WebSocket: each message is a call of POST /vendora/responses with a stream, whose events
- * are sent as messages. So all that holds for a call holds for it. One runs at a time; the next messages
- * wait in order. When the socket is closed, what runs is canceled.
+ * are sent as messages. So a message has the limits and errors of a call. One call runs at a time; the next
+ * messages wait in order. When the socket is closed, the running call is canceled.
  */
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
@@ -21,14 +21,14 @@ import type { SocketContext } from "./socket-context.ts";
 /** Messages that may wait at one socket, and their characters. */
 const MAX_WAITING = 16;
 const MAX_WAITING_CHARS = 256 * 1024;
-/** Without a response under way, and in all. */
+/** How long a socket may be without a response under way, and how long it may last. */
 const IDLE_MS = 10 * 60_000;
 const LONGEST_MS = 60 * 60_000;
 
-/** As of bodies (middleware/body-reader.ts), before it is parsed. */
+/** The bounds of a message before it is parsed, as of bodies (middleware/body-reader.ts). */
 const BOUNDS = { depth: 128, values: 500_000 };
 
-/** Messages in a row that no call comes of: no other limit counts them, and each has an answer. */
+/** Messages in a row that lead to no call: no other limit counts them, and each has an answer. */
 const MAX_REFUSED = 64;
 
 const NORMAL = 1000;
@@ -39,11 +39,11 @@ const TOO_BIG = 1009;
 /** @param body of the call, as JSON @returns its event stream, or an error */
 type CallResponse = (body: string, signal: AbortSignal) => Response | Promise<Response>;
 
-/** A message that has come. Its text is dropped as soon as it is read: a call may last for minutes. */
+/** A message that has arrived. Its text is dropped as soon as it is read: a call may last for minutes. */
 interface Message {
   text: string;
   lane?: string;
-  /** Its room in memory is free again. */
+  /** Frees the message's room in memory. */
   leave: () => void;
 }
 
@@ -73,7 +73,7 @@ export class ResponseSocket {
     this.#rest();
   }
 
-  /** Resolves when it is closed. */
+  /** Resolves when the socket is closed. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
@@ -88,7 +88,7 @@ export class ResponseSocket {
     try {
       this.#socket.close(code, reason);
     } catch {
-      // The other side has closed it.
+      // The other side has closed the socket.
     }
     this.#over.resolve();
   }
@@ -152,7 +152,7 @@ export class ResponseSocket {
     this.#say(response.status, error, message.lane);
   }
 
-  /** Not asynchronous: what such a function has made is in memory until it ends. */
+  /** `#begin` is not asynchronous: the variables of an asynchronous function are in memory until it ends. */
   #begin(message: Message): Response | Promise<Response> | undefined {
     const { created, wrong, lane } = messageIn(message.text);
     message.text = "";
@@ -165,7 +165,7 @@ export class ResponseSocket {
     return this.#call(exactText({ ...body, stream: true }), this.#closed.signal);
   }
 
-  /** Each event as a message. Its lane is added to the text: it need not be parsed. */
+  /** Sends each event as a message. Its lane is added to the text, which need not be parsed. */
   async #pass(stream: ReadableStream<Uint8Array>, lane: string | undefined): Promise<void> {
     let isOver = false;
     const parser = createParser({
@@ -224,7 +224,10 @@ const lastEvent = z.object({ response: z.object({ output: z.array(responseItem) 
 /** Events that end a response. */
 const ENDS = ["response.completed", "response.incomplete", "response.failed", "error"];
 
-/** A stream of its own just ends then, for want of an event; a socket does not. */
+/**
+ * The error of a canceled response. Its stream alone would just end, since it has no event for this; a socket
+ * stays open.
+ */
 const CANCELED: VendoraError = {
   type: "invalid_request_error",
   param: null,
@@ -246,18 +249,21 @@ function messageIn(text: string): Read {
   const message = parsed(text);
   const { data, error } = responseCreate.safeParse(message);
   const lane = responseLane.safeParse(message).data?.stream_id;
-  // A number with all of its digits is a string here.
+  // `parsed` makes a string of a number to keep its digits.
   if (numberIn(lane) !== undefined) return { wrong: "stream_id", lane: undefined };
   if (data) return { created: data, lane };
   const [field] = error.issues[0]?.path ?? [];
   return { wrong: field === "background" || field === "stream_id" ? field : "type", lane };
 }
 
-/** Of a message that is refused as it comes. A large one is not parsed for that alone. */
+/**
+ * Returns the lane of a message that is refused when it arrives. A large message is not parsed for that
+ * alone.
+ */
 const laneOf = (text: string) =>
   text.length > MAX_WAITING_CHARS ? undefined : messageIn(text).lane;
 
-/** @returns undefined for what is no JSON, or too much of it */
+/** @returns undefined for a text that is no JSON, or exceeds `BOUNDS` */
 function parsed(text: string): unknown {
   try {
     return exceededBound(text, BOUNDS) ? undefined : parseExact(text);

@@ -12,11 +12,11 @@ import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer } from "./streams.ts";
 
 /**
- * Agents give up on a stream without events (codex after 300 s), and comments do not count. Heartbeats
- * come every 15 s: the first one after this time is the nearest to 30 s.
+ * When an event is repeated. Agents give up on a stream without events (codex after 300 s), and comments do
+ * not count. Heartbeats come every 15 s: the first one after this time is the nearest to 30 s.
  */
 const REPEAT_AFTER_MS = 22_500;
-/** Of a larger response only a comment is sent. */
+/** The size up to which a response is repeated; for a larger one only a comment is sent. */
 const MAX_REPEATED_CHARS = 256 * 1024;
 
 export class ResponseWriter implements Writer {
@@ -50,7 +50,10 @@ export class ResponseWriter implements Writer {
       .join("");
   }
 
-  /** Not an event of the log: it has no id, and the number of the last event that the reader has. */
+  /**
+   * Returns a heartbeat. It is not an event of the log: it has no id, and the number of the last event that
+   * the reader has.
+   */
   heartbeat(): string {
     const isDue = Date.now() - this.#sentAt >= REPEAT_AFTER_MS;
     if (this.#last === -1 || this.#isTooLarge || !isDue) return HEARTBEAT;
@@ -64,7 +67,10 @@ export class ResponseWriter implements Writer {
     return eventText(text, undefined, type);
   }
 
-  /** Not an event of the response, but of this stream alone. The two published schemas of it differ. */
+  /**
+   * Returns the error event. It is not an event of the response, but of this stream alone. The two published
+   * schemas of it differ.
+   */
   fail(error: unknown): string {
     if (!(error instanceof VendoraProblem)) {
       logger.error("Stream failed", { error });

@@ -24,7 +24,7 @@ import { exactLog } from "./parsed-log.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { writtenStream } from "./streams.ts";
 
-/** How long a cancel waits to see it take effect. */
+/** How long a cancel waits for the response to end. */
 const CANCEL_WAIT_SECONDS = 5;
 
 /** A response with its request. */
@@ -48,7 +48,7 @@ export async function findResponse(
 }
 
 /**
- * One that has ended, also if it was not to be stored.
+ * Finds a response that has ended, also if it was not to be stored.
  * @returns undefined when it does not exist, or was deleted
  */
 export async function findEnded(
@@ -92,11 +92,11 @@ async function read(
   return request && { id, stub, prediction, request };
 }
 
-/** The current resource. */
+/** Returns the resource in its current state. */
 export const presentResponse = ({ id, prediction, request }: Omit<StoredResponse, "stub">) =>
   responseOf(headOf(id, prediction.created_at, request), prediction);
 
-/** @param createdAt unix ms or a timestamp */
+/** @param createdAt Unix ms or a timestamp */
 export const headOf = (id: string, createdAt: number | string, request: ResponseRequest) => ({
   id,
   created_at: unixSeconds(createdAt),
@@ -104,7 +104,7 @@ export const headOf = (id: string, createdAt: number | string, request: Response
   request,
 });
 
-/** All events after this number, including those to come. */
+/** Returns all events after this number, including those to come. */
 export async function replayResponse(
   services: Services,
   { id, stub, prediction, request }: StoredResponse,

@@ -15,7 +15,7 @@ const items = z.array(responseItem);
 
 interface Kept {
   id: string;
-  /** The items as JSON: shorter in memory. */
+  /** The items as JSON, which takes less memory. */
   text: string;
   leave: () => void;
 }
@@ -23,9 +23,9 @@ interface Kept {
 export class SocketContext {
   readonly #owner: string;
   #kept: Kept | undefined;
-  /** Of the response that is under way. */
+  /** The response that is under way. */
   #begun: Kept | undefined;
-  /** Whether that continues what is kept. */
+  /** Whether the response under way continues the kept one. */
   #continues = false;
 
   constructor(owner: string) {
@@ -36,21 +36,21 @@ export class SocketContext {
     contexts.set(call, this);
   }
 
-  /** The items of a response and what led to it. */
+  /** Returns the items of a response and those before it. */
   find(id: string): ResponseItem[] | undefined {
     if (this.#kept?.id !== id) return undefined;
     this.#continues = true;
     return items.parse(JSON.parse(this.#kept.text));
   }
 
-  /** A response that is not stored has begun. Without room in memory it cannot be continued. */
+  /** Notes that a response has begun which is not stored. Without room in memory it cannot be continued. */
   begin(id: string, input: ResponseItem[]): void {
     const text = JSON.stringify(input);
     const leave = holdText(this.#owner, text.length);
     this.#begun = leave && { id, text, leave };
   }
 
-  /** The response under way has ended with this output, and takes the place of the one that is kept. */
+  /** Notes that the response under way has ended with this output. It replaces the kept one. */
   end(output: ResponseItem[]): void {
     const begun = this.#begun;
     this.drop();
@@ -61,7 +61,9 @@ export class SocketContext {
     this.#kept = leave && { id: begun.id, text, leave };
   }
 
-  /** The response under way has failed. What it continued cannot be continued again. */
+  /**
+   * Notes that the response under way has failed. The response that it continued cannot be continued again.
+   */
   fail(): void {
     if (this.#continues) this.drop();
     this.#begun?.leave();

@@ -1,4 +1,4 @@
-/** The sound of a prediction that speaks, from its event log and its files, while they come. */
+/** The sound of a prediction that speaks, from its event log and its files, while they arrive. */
 import { OPAQUE, typeOfSound } from "../../domain/vendora/sound-type.ts";
 import { type SpeechPart, speechParts } from "../../domain/vendora/speech-output.ts";
 import { TranslationFailed } from "../../domain/vendora/translation.ts";
@@ -10,7 +10,7 @@ import type { Services } from "../services.ts";
 import { failureOf } from "./failure.ts";
 import type { LogReader } from "./log-reader.ts";
 
-/** `idle`: nothing has come for a while. */
+/** A piece of sound. `idle`: nothing has come for a while. */
 export type Sound =
   | { kind: "bytes"; bytes: Uint8Array; type: string }
   | { kind: "idle" }
@@ -19,7 +19,7 @@ export type Sound =
 export interface SoundSource {
   id: string;
   reader: LogReader;
-  /** After which the prediction is canceled. */
+  /** The seconds after which the prediction is canceled. */
   seconds: number;
   /** Whether several files follow each other. */
   inParts: boolean;
@@ -67,7 +67,7 @@ async function* bytesOf(
     inParts ? wavPart(bytes, type, isFirst) : bytes;
   if (part.kind === "bytes") {
     const type = part.type ?? typeOfSound(part.bytes);
-    // Without a header it is a further piece of the same file.
+    // Bytes without a header continue the file before.
     const bytes = type === OPAQUE ? part.bytes : joined(part.bytes, type);
     yield { kind: "bytes", bytes, type };
     return;

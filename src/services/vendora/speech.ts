@@ -1,4 +1,7 @@
-/** Speech as a stream of bytes, or of events with them. The first are sent while the model works on. */
+/**
+ * Speech as a stream of bytes, or of events with them. The first bytes are sent while the model is still
+ * running.
+ */
 import { servedType } from "../../domain/files/file-type.ts";
 import { formatOf, OPAQUE } from "../../domain/vendora/sound-type.ts";
 import { invalidParameter } from "../../errors-vendora.ts";
@@ -26,8 +29,9 @@ export type SpeechOptions = Pick<SpeechRequest, "response_format" | "stream_form
 };
 
 /**
- * Leaving it cancels the prediction.
- * @throws VendoraProblem when it fails before its first sound, or the sound has another format than was asked for
+ * Returns the stream of a call. Leaving it cancels the prediction.
+ * @throws VendoraProblem when it fails before its first sound, or the sound has another format than was asked
+ * for
  */
 export async function speechStream(
   services: Services,
@@ -54,7 +58,7 @@ export async function speechStream(
   }
 }
 
-/** Events may begin with a heartbeat, but bytes have to have a type. */
+/** Returns the first sound. Events may begin with a heartbeat, but bytes have to have a type. */
 async function firstOf(sounds: AsyncGenerator<Sound>, isEvents: boolean): Promise<Sound> {
   for (;;) {
     const { value, done } = await sounds.next();
@@ -63,7 +67,9 @@ async function firstOf(sounds: AsyncGenerator<Sound>, isEvents: boolean): Promis
   }
 }
 
-/** Nothing is converted: a model that makes one format alone gives that, and a server what it likes. */
+/**
+ * Checks the sound's format. Nothing is converted: a Cog model may make one format alone, and a server any.
+ */
 function checkFormat(asked: SpeechRequest["response_format"], type: string): void {
   const made = formatOf(type);
   if (asked == null || made === undefined || made === asked) return;
@@ -73,7 +79,7 @@ function checkFormat(asked: SpeechRequest["response_format"], type: string): voi
 
 interface Form {
   write(sound: Sound): Uint8Array | undefined;
-  /** Undefined: the body breaks off, so that it does not look complete. */
+  /** Returns undefined to break the body off, so that it does not look complete. */
   fail(error: unknown): string | undefined;
   words(text: string): string | undefined;
 }
@@ -126,7 +132,7 @@ function written(
         resolve();
       };
       try {
-        // A pull that enqueues nothing is not repeated.
+        // The loop goes on until it enqueues: the runtime does not repeat a pull that enqueues nothing.
         for (let bytes: Uint8Array | undefined; !bytes; ) {
           const sound = waiting.shift() ?? (await sounds.next()).value;
           bytes = form.write(sound);

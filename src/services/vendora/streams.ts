@@ -4,15 +4,18 @@ import type { EventStream } from "../predictions/event-stream.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
 export interface Writer {
-  /** Translates an entry into text of the stream, or into bytes as they can be had. Throws to end it. */
+  /** Translates an entry into text of the stream, or into bytes as they arrive. Throws to end the stream. */
   write(entry: NumberedEntry): string | AsyncIterable<Uint8Array>;
-  /** The last event of a stream that breaks off. */
+  /** Returns the last event of a stream that breaks off. */
   fail(error: unknown): string;
-  /** What is sent while the model is silent; a comment, if the convention has no event for it. */
+  /** Returns the event for a silent model. Without this function a comment is sent. */
   heartbeat?(): string;
 }
 
-/** Half the time between heartbeats of the log: entries that the convention does not show come more often. */
+/**
+ * The silence after which a heartbeat is sent, half the time between heartbeats of the log: entries that the
+ * convention does not show come more often.
+ */
 const QUIET_MS = 7_500;
 
 const encoder = new TextEncoder();
@@ -49,7 +52,7 @@ export function writtenStream(
   };
 }
 
-/** @returns what it ends with */
+/** @returns the text that ends the stream */
 async function* writtenBytes(
   reader: LogReader,
   writer: Writer,
@@ -66,7 +69,7 @@ async function* writtenBytes(
       const entries = first.shift() ?? (await reader.next());
       const words = lastWords();
       if (words !== undefined) return encoder.encode(words);
-      // The log was deleted meanwhile: the stream must not look complete.
+      // The log was deleted meanwhile: the error keeps the stream from looking complete.
       if (!entries) throw new Error("the event log has no end");
       for (const entry of entries) {
         const written = writer.write(entry);
@@ -80,7 +83,7 @@ async function* writtenBytes(
         yield* written;
       }
       if (entries.at(-1)?.event === "done") return encoder.encode(text);
-      // A disconnect is only noticed by writing: hence the heartbeat.
+      // A disconnect is noticed only by writing, hence the heartbeat.
       if (text === "" && isSilent && Date.now() - sentAt >= QUIET_MS)
         text = writer.heartbeat?.() ?? HEARTBEAT;
       if (text !== "") yield encoder.encode(text);
@@ -92,6 +95,6 @@ async function* writtenBytes(
   }
 }
 
-/** An event of the convention. @param id of the entry that it completes, for resuming */
+/** Returns an event of the convention. @param id of the entry that it completes, for resuming */
 export const eventText = (data: string, id?: string, event?: string) =>
   `${id ? `id: ${id}\n` : ""}${event ? `event: ${event}\n` : ""}data: ${data}\n\n`;

@@ -1,4 +1,4 @@
-/** Transcriptions and translations: plain in each format, and streamed. */
+/** Transcriptions and translations, in each plain format and streamed. */
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { transcriptOf } from "../../domain/vendora/transcript.ts";
 import {
@@ -25,7 +25,7 @@ import { orUnfit } from "./model-input.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 /**
- * What a Cog model cannot answer, as far as its schemas say so before it runs.
+ * Refuses a format that a Cog model cannot answer in, as far as its schemas say so before it runs.
  * @throws VendoraProblem unsupported_parameter
  */
 export function checkFormat(
@@ -56,7 +56,7 @@ type TranscriptOptions = Pick<
   "response_format" | "language" | "temperature" | "timestamp_granularities"
 >;
 
-/** @throws VendoraProblem when it has failed, or has no transcript that can be written so */
+/** @throws VendoraProblem when it has failed, or has no transcript that this format can express */
 export function transcription(
   services: Services,
   call: HearingCall,
@@ -83,7 +83,7 @@ export function transcription(
 }
 
 /**
- * Leaving it cancels the prediction.
+ * Returns the stream of a call. Leaving it cancels the prediction.
  * @throws VendoraProblem when it fails before its first output
  */
 export async function transcriptionStream(

@@ -1,7 +1,7 @@
 /**
  * Responses in a conversation, one at a time. A response takes its turn before it is created, so that no
- * other can come between; nothing waits for its end. When the conversation is used next, it is asked
- * whether it has ended, and what was said is added.
+ * other can come between; nothing waits for its end. When the conversation is used next, it asks whether the
+ * response has ended, and adds its items.
  */
 import { z } from "zod";
 import { BEGIN_MS } from "../../domain/conversations/limits.ts";
@@ -25,9 +25,9 @@ import { exactLog } from "./parsed-log.ts";
 import { findEnded, presentResponse, type StoredResponse } from "./responses.ts";
 
 export interface BegunTurn {
-  /** What was said before it. */
+  /** The items of the conversation before this response. */
   items: ResponseItem[];
-  /** Lets others have their turn: no response came of it. */
+  /** Gives the turn up: no response was created. */
   abandon(): Promise<void>;
 }
 
@@ -49,14 +49,14 @@ export async function beginTurn(
     if ("busy" in begun) throw locked();
     return itemsIn(begun.items);
   }).catch(async (error: unknown) => {
-    // Of another's turn this does nothing.
+    // `abandon` does nothing to the turn of another response.
     await abandon();
     throw error;
   });
   return { items, abandon };
 }
 
-/** What has been said in the conversation of a request. @throws VendoraProblem not_found */
+/** Returns the items in the conversation of a request. @throws VendoraProblem not_found */
 export async function saidIn(
   services: Services,
   caller: Caller,
@@ -75,7 +75,9 @@ export async function saidIn(
   });
 }
 
-/** Before the data of a prediction is deleted: if it is a response, its conversation keeps what it said. */
+/**
+ * Called before the data of a prediction is deleted: if it is a response, its conversation keeps its items.
+ */
 export async function keepSaid(
   services: Services,
   caller: Caller,
@@ -91,8 +93,8 @@ export async function keepSaid(
 }
 
 /**
- * Adds what was said, if the response has ended: nothing if it failed or was canceled, so that the same can
- * be asked again.
+ * Adds the items of a response that has ended: none if it failed or was canceled, so that the same can be
+ * asked again.
  * @returns false while it is under way
  */
 export async function settleTurn(
@@ -103,7 +105,7 @@ export async function settleTurn(
 ): Promise<boolean> {
   const found = await findEnded(services, caller, responseIdOf(prediction_id));
   if (found === "under way") return false;
-  // What takes its turn just now is not there yet.
+  // The prediction of a turn that was just taken may not exist yet.
   if (!found && Date.now() - began_at < BEGIN_MS) return false;
   const batches = batchesOf(found ? saidBy(found, given) : []);
   for (const [n, items] of batches.entries())
@@ -111,7 +113,10 @@ export async function settleTurn(
   return true;
 }
 
-/** Their ids are the same each time: whoever breaks off may have added some. */
+/**
+ * Returns the items that a response adds. Their ids are the same each time: an interrupted call may have
+ * added some.
+ */
 function saidBy(found: StoredResponse, given: number): ItemJson[] {
   const { status, output } = presentResponse(found);
   const isOver = status === "completed" || status === "incomplete";
@@ -120,10 +125,12 @@ function saidBy(found: StoredResponse, given: number): ItemJson[] {
   return said.map((item, n) => jsonOf(item, `in_${response}_${given + n}`));
 }
 
-/** Bounded anew: each of many bodies may have had as many values as one may. */
+/**
+ * Parses items with the bounds of one body: together, the bodies of a conversation may have had more values.
+ */
 const itemsIn = (text: string): ResponseItem[] => z.array(responseItem).parse(exactLog(text));
 
-/** As the convention's own service answers it, which clients know to try again. */
+/** The error of the convention's own service, after which clients try again. */
 const locked = () =>
   new VendoraProblem(400, {
     message:

@@ -1,4 +1,4 @@
-/** What models say of texts: moderations, and how relevant they are. */
+/** Answers of models that judge texts: moderations and rankings. */
 import { moderationIdOf, rankingIdOf } from "../../domain/vendora/ids.ts";
 import { moderationOf } from "../../domain/vendora/moderation.ts";
 import { rankingOf } from "../../domain/vendora/ranking.ts";

@@ -11,16 +11,16 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { redeliver } from "./deliveries.ts";
 
-/** A delivery as it was last told: its prediction knows better. */
+/** A delivery as its prediction last reported it; the prediction itself may know more. */
 export interface AccountDelivery {
   prediction_id: string;
   event_id: string;
   event: WebhookEventName;
-  /** When the event happened, unix ms. */
+  /** When the event happened, Unix ms. */
   at: number;
   /** `owner/name` when it was run; null: the prediction is not listed any more. */
   model: string | null;
-  /** null: the prediction's own webhook, whose URL is `url`. */
+  /** Null: the prediction's own webhook, whose URL is `url`. */
   endpoint_id: string | null;
   url: string | null;
   state: DeliveryState;
@@ -31,7 +31,7 @@ export interface AccountDelivery {
   next_at: number | null;
 }
 
-/** Those of the newest prediction first. */
+/** Lists deliveries, those of the newest prediction first. */
 export async function listAccountDeliveries(
   services: Services,
   { user_id }: Caller,
@@ -52,20 +52,23 @@ export async function listAccountDeliveries(
   });
 }
 
-/** More than are kept: they are trimmed late. */
+/** The most failed deliveries that are listed: more than are kept, since they are trimmed late. */
 const MAX_FAILED = 600;
 
 export interface Failed {
   /**
-   * In the order in which to deliver them again: those that are given up, then those whose next try is the
-   * farthest away. What was ordered before comes last, so that ordering goes on.
+   * The deliveries in the order in which to repeat them: those that are given up, then those whose next try
+   * is the farthest away. Deliveries that were repeated before come last, so that repeating makes progress.
    */
   deliveries: AccountDelivery[];
-  /** How many there are beside these, of events that are not kept: tried first each time, they would be all. */
+  /**
+   * How many more deliveries there are of events that are not kept. They are left out: tried first each time,
+   * they would be all.
+   */
   gone: number;
 }
 
-/** All that failed. @param endpoint_id as in DeliveryFilter */
+/** Returns all deliveries that failed. @param endpoint_id as in DeliveryFilter */
 export async function listFailed(
   services: Services,
   { user_id }: Caller,
@@ -103,7 +106,7 @@ const present = ({ delivery, owner, name }: ListedDelivery): AccountDelivery => 
   };
 };
 
-/** An event, and who is to get it again: null is the prediction's own webhook. */
+/** An event, and its receiver: null is the prediction's own webhook. */
 export interface Redelivery {
   prediction_id: string;
   event_id: string;
@@ -111,20 +114,21 @@ export interface Redelivery {
 }
 
 export interface Redelivered {
-  /** How many are being delivered. */
+  /** How many deliveries have begun. */
   begun: number;
-  /** Whose events are gone: their predictions' data was removed. */
+  /** How many events are gone: their predictions' data was removed. */
   gone: number;
-  /** Why the others were not tried. */
+  /** Why the other deliveries were not tried. */
   stopped?: string;
 }
 
-/** How many a request may deliver again without having chosen each: a few seconds. */
+/** How many deliveries a request may repeat that were not chosen one by one: they take a few seconds. */
 export const MOST_AT_ONCE = 100;
 
 /**
- * One after the other: each counts toward the rate limit, and what is beyond it is left.
- * @param count counts one. @throws ProblemError too_many_requests
+ * Repeats deliveries one after the other: each counts toward the rate limit, and those beyond it are left.
+ * @param count counts one.
+ * @throws ProblemError too_many_requests
  */
 export async function redeliverMany(
   services: Services,

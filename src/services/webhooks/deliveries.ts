@@ -13,7 +13,7 @@ import { predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
 /**
- * `started`, `completed` and the last 100 `output` events, oldest first.
+ * Lists `started`, `completed` and the last 100 `output` events, oldest first.
  * @throws ProblemError not_found
  */
 export async function listWebhooks(
@@ -28,7 +28,7 @@ export async function listWebhooks(
 
 export interface ShownEvent {
   event: WebhookEvent;
-  /** JSON text, as it is posted now: without data that was removed. */
+  /** JSON text as it is posted now: without data that was removed. */
   body: string;
 }
 
@@ -52,7 +52,8 @@ export async function showWebhook(
 
 /**
  * @param endpointId to this endpoint only; null is the prediction's own webhook
- * @throws ProblemError not_found; conflict where nothing can be sent to the endpoint: what was delivered stays so
+ * @throws ProblemError not_found; conflict where nothing can be sent to the endpoint, whose earlier
+ * deliveries keep their state
  */
 export async function redeliver(
   services: Services,
@@ -65,7 +66,7 @@ export async function redeliver(
   const sequence = sequenceOf(id, predictionId);
   if (typeof endpointId === "string") {
     const endpoint = await getCachedEndpoint(services.db, endpointId);
-    // Whoever is no receiver is told nothing of it, as of one that never was.
+    // Only a receiver of the event learns that its endpoint is off or gone; any other id is not found.
     if (!endpoint?.enabled && (await isReceiver(stub, sequence, endpointId)))
       throw conflict(endpoint ? IS_OFF : IS_GONE);
   }

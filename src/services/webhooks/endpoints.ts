@@ -31,15 +31,15 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
 /**
- * Per account. An object has at most six outgoing connections: four slow receivers leave one for the
- * prediction's own webhook, and one for everything else.
+ * Endpoints per account. An object has at most six outgoing connections: four slow receivers leave one for
+ * the prediction's own webhook, and one for everything else.
  */
 export const MAX_ENDPOINTS = 4;
 
 /** The longest that a registration waits for the DNS resolver. */
 const RESOLVE_MS = 2_000;
 
-/** One in use, the next one, and one for a mistake in between. */
+/** Secrets per endpoint: one in use, the next one, and one for a mistake in between. */
 export const MAX_SECRETS = 3;
 
 /**
@@ -78,7 +78,7 @@ export async function createEndpoint(
   return { row, secret: first.secret };
 }
 
-/** The caller's own, newest first. */
+/** Lists the caller's own endpoints, newest first. */
 export async function listEndpoints(
   services: Services,
   caller: Caller,
@@ -124,7 +124,7 @@ export async function updateEndpoint(
   return updated;
 }
 
-/** Failures are forgotten when it is enabled again or gets another URL. */
+/** Clears the failures of an endpoint that is enabled again or gets another URL. */
 function clearedHealth(
   { url }: WebhookEndpointRow,
   request: UpdateWebhookEndpoint,
@@ -134,7 +134,7 @@ function clearedHealth(
   return request.url === undefined || request.url === url ? {} : failures;
 }
 
-/** Its waiting deliveries fail. @throws ProblemError not_found */
+/** Deletes an endpoint, whose waiting deliveries fail. @throws ProblemError not_found */
 export async function deleteEndpoint(
   services: Services,
   caller: Caller,
@@ -214,7 +214,7 @@ async function checkUrl({ settings }: Services, address: string): Promise<void> 
   if (refusal) throw invalid(["body", "url"], refusal, "value_error", address);
 }
 
-/** Not for tokens limited to some models: endpoints get events of all. @throws ProblemError forbidden */
+/** Refuses tokens limited to some models: endpoints get events of all. @throws ProblemError forbidden */
 const requireEndpoints = (services: Services, caller: Caller): Promise<void> =>
   requireAccountAccess(services, caller, "Webhook endpoints");
 

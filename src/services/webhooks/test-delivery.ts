@@ -14,7 +14,7 @@ import type { Services } from "../services.ts";
 import { readEndpoint } from "./endpoints.ts";
 
 /**
- * Posts once, without retries, also to an endpoint that is switched off. It does not count for the
+ * Posts a test once, without retries, also to an endpoint that is switched off. It does not count for the
  * endpoint's health.
  * @throws ProblemError not_found; unavailable when its secrets cannot be decrypted
  */
@@ -61,7 +61,7 @@ function notDecrypted(error: unknown): never {
   );
 }
 
-/** Has all fields of a real payload. */
+/** A payload with all fields of a real one. */
 function testPayload(origin: string, now: number): WebhookPayload {
   const id = newPredictionUuid();
   const created_at = new Date(now).toISOString();

@@ -7,7 +7,7 @@ import { predictionLines } from "./predictions.ts";
 import { exportStream, type Piece } from "./stream.ts";
 
 export interface ExportRequest {
-  /** Without a query: where it goes on. */
+  /** The export's URL without a query, which the line that says where to continue is made from. */
   url: string;
   /** Continues an export with the predictions made before this one. */
   before: string | undefined;

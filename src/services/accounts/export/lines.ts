@@ -1,4 +1,7 @@
-/** What an account has beside its predictions, as lines of its export. Nothing secret: no hashes, no values of variables. */
+/**
+ * The lines of an account's export except those of its predictions. They have nothing secret: no hashes, no
+ * values of variables.
+ */
 import type { Key } from "../../../domain/cursor.ts";
 import type { ExportLine } from "../../../protocol/export.ts";
 import { findLogin } from "../../../storage/accounts/sign-in.ts";
@@ -17,7 +20,7 @@ import { getOwnUser } from "../users.ts";
 import { pagesOf } from "./pages.ts";
 
 const PAGE = 50;
-/** A model or version may have 200 KB. */
+/** Rows per page of models or versions, which may have 200 KB each. */
 const HEAVY_PAGE = 20;
 const USAGE_PAGE = 500;
 
@@ -57,7 +60,10 @@ async function* modelLines({ db, present }: Services, userId: string): AsyncGene
   }
 }
 
-/** Not model by model: an account may have 1,000, and a request 10,000 queries. */
+/**
+ * Versions are listed for all models together: an account may have 1,000 models, and a request makes at most
+ * 10,000 queries.
+ */
 async function* versionLines(
   { db, present }: Services,
   userId: string,

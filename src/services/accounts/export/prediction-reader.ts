@@ -15,9 +15,11 @@ import { withoutData } from "../../predictions/predictions.ts";
 import type { Services } from "../../services.ts";
 import type { Piece } from "./stream.ts";
 
-/** What is held of a prediction before its turn. A larger one is read piece by piece. */
+/**
+ * The characters of a prediction that are held before its turn. A larger prediction is read piece by piece.
+ */
 const MAX_CHARS = 100_000;
-/** Large values of one prediction, which are a call each. */
+/** The most large values that are read of one prediction: each takes a call. */
 const MAX_VALUES = 5_000;
 /** How late the removal of data is believed to be at most. */
 const DAY_MS = 86_400_000;
@@ -40,7 +42,7 @@ type Pieces = Iterable<string | StoredValue> | AsyncIterable<ContentPiece>;
 export class PredictionReader {
   readonly #services: Services;
   readonly #origin: string;
-  /** To objects and R2. */
+  /** The calls made so far, to objects and R2. */
   calls = 0;
   failures = 0;
 
@@ -85,7 +87,10 @@ export class PredictionReader {
     }
   }
 
-  /** The rest of the export does not depend on it. @returns whether it could be read to its end */
+  /**
+   * Reads a whole prediction. The rest of the export does not depend on it.
+   * @returns whether it could be read to its end
+   */
   async *#whole(row: PredictionRow, pieces: Pieces): AsyncGenerator<Piece, boolean> {
     try {
       yield* this.#text(row.id, pieces);
@@ -98,7 +103,9 @@ export class PredictionReader {
     }
   }
 
-  /** Its JSON is put together as it is read. A value that was deleted meanwhile, or is one too many, is null. */
+  /**
+   * Yields the prediction's JSON as it is read. A deleted value, or one beyond `MAX_VALUES`, becomes null.
+   */
   async *#text(id: string, pieces: Pieces): AsyncGenerator<Piece> {
     const before = this.calls;
     let missing = 0;
@@ -154,6 +161,6 @@ async function openPieces(stub: PredictionStub) {
 const referencesIn = (pieces: (string | StoredValue)[]) =>
   pieces.filter((piece) => typeof piece !== "string").length;
 
-/** The account removes its data by itself: its row does not say so. */
+/** Whether the account has removed the prediction's data by now, which its row does not say. */
 const isPastRetention = ({ updated_at, kept_seconds }: PredictionRow, now: number) =>
   kept_seconds !== null && updated_at + kept_seconds * 1_000 + DAY_MS < now;

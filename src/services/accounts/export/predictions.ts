@@ -7,11 +7,11 @@ import { PredictionReader } from "./prediction-reader.ts";
 import type { Piece } from "./stream.ts";
 
 const PAGE = 50;
-/** Objects asked at a time. */
+/** The objects that are asked at a time. */
 const AHEAD = 5;
 /**
- * Of one response. A request may make 10,000: one more prediction may take 5,000 of them, and the rest
- * of the account 2,000.
+ * The calls that one response makes before it ends. A request may make 10,000: one more prediction may take
+ * 5,000 of them, and the rest of the account 2,000.
  */
 const MAX_CALLS = 2_000;
 

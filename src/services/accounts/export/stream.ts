@@ -18,7 +18,7 @@ export function exportStream(pieces: AsyncGenerator<Piece>): EventStream {
   let inLine = false;
   const leave = () => {
     resolve();
-    // A call that is under way ends first.
+    // A call that is under way ends before `pieces` returns.
     pieces.return(undefined).catch(() => {});
   };
   const body = new ReadableStream<Uint8Array>(
@@ -36,7 +36,7 @@ export function exportStream(pieces: AsyncGenerator<Piece>): EventStream {
           if (!signal.aborted) {
             logger.error("Export failed", { error });
             leave();
-            // It breaks off: it must not look complete.
+            // The error breaks the stream off, so that an incomplete export does not look complete.
             throw error;
           }
         }
