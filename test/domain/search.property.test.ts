@@ -1,9 +1,9 @@
-/** Any query makes an expression of bounded size, without syntax of its own. */
+/** Search expressions: of bounded size for any query, without syntax from the query. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { matchExpression, parseQuery, similarWordsExpression } from "../../src/domain/search.ts";
 
-test("an expression never has more of a query than its letters and digits, and is of bounded size", () => {
+test("a search expression has only the letters and digits of a query, and is of bounded size", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 50 }), (q) => {
       const query = parseQuery(q);

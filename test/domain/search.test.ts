@@ -13,7 +13,7 @@ import {
 const wordsOf = (q: string) => parseQuery(q)?.words;
 
 describe("a query", () => {
-  test("is its words: runs of letters and digits, each once", () => {
+  test("a query is read as its words: runs of letters and digits, each once", () => {
     expect(wordsOf("stable-diffusion xl_2.1 stable")).toEqual([
       "stable",
       "diffusion",
@@ -25,7 +25,7 @@ describe("a query", () => {
     expect(wordsOf("拡散モデル Ünïcode")).toEqual(["拡散モデル", "Ünïcode"]);
   });
 
-  test("of FTS syntax is words too", () => {
+  test("a query with FTS syntax is read as words", () => {
     expect(wordsOf(`"a" OR b) AND {c d}: ^e* NEAR(f, 2) -g NOT+h`)).toEqual([
       "a",
       "OR",
@@ -43,12 +43,12 @@ describe("a query", () => {
     ]);
   });
 
-  test("without a letter or a digit is nothing to look for", () => {
+  test("a query without a letter or a digit is empty", () => {
     for (const q of ["", "  ", "🤖🤖", `"'*^:-{}()`, "\0", "\ud800", "\ue000\ue002"])
       expect(parseQuery(q)).toBeUndefined();
   });
 
-  test("composes what was decomposed", () => {
+  test("a query has its decomposed characters composed", () => {
     expect(wordsOf("cafe\u0301")).toEqual(["café"]);
   });
 });
@@ -57,19 +57,19 @@ describe("an expression", () => {
   const whisper = parseQuery("Whisper") ?? expect.fail();
   const EXACT = '"\ue00277686973706572"';
 
-  test("finds a prefix or an exact name, and what a better document has not found", () => {
+  test("an expression finds a prefix or an exact name that no better tier has found", () => {
     const match = `((("Whisper"*)) OR ${EXACT})`;
     expect(matchExpression(whisper, {})).toBe(`(${match}) NOT seen: ${match}`);
   });
 
-  test("has all words, each with its alternatives", () => {
+  test("an expression has all words, each with its alternatives", () => {
     const query = parseQuery("two words") ?? expect.fail();
     expect(matchExpression(query, { alternatives: [[], ["swords", "word"]] })).toContain(
       '(("two"*) AND ("words"* OR "swords" OR "word"))',
     );
   });
 
-  test("asks for what the caller may see", () => {
+  test("an expression asks only for models that the caller may see", () => {
     expect(accessExpression(undefined)).toBe('"\ue000"');
     expect(accessExpression("0190-ab")).toBe('"\ue000" OR "\ue0010190ab"');
     expect(matchExpression(whisper, { access: accessExpression(undefined) })).toContain(
@@ -77,7 +77,7 @@ describe("an expression", () => {
     );
   });
 
-  test("leaves out tiers behind the last", () => {
+  test("an expression leaves out tiers behind the last", () => {
     expect(matchExpression(whisper, { lastTier: 1 })).toContain(
       'AND marks: ("\ue0030" OR "\ue0031"))',
     );
@@ -85,7 +85,7 @@ describe("an expression", () => {
   });
 });
 
-test("the tier of a rank, whatever the number of the model is", () => {
+test("the tier of a rank does not depend on the number of the model", () => {
   for (const [rank, tier] of [
     [-1, 0],
     [1 - 2 ** 40, 0],
@@ -121,16 +121,16 @@ describe("what is near", () => {
     ["usion", ["diffusion"]],
     ["kafé", ["cafe"]],
   ];
-  test.each(cases)("%s: %j", (typed, found) => {
+  test.each(cases)("the word %s has the near words %j", (typed, found) => {
     expect(nearWords(typed, known)).toEqual(found);
   });
 
-  test("is not what is two edits away, nor what a prefix finds", () => {
+  test("a word that is two edits away, or that a prefix finds, is not near", () => {
     for (const typed of ["wispr", "whiskey", "whis", "st", "sotyr"])
       expect(nearWords(typed, known)).toEqual([]);
   });
 
-  test("is asked for in few words, and not at all where none is so long", () => {
+  test("a query for near words is short, and is not made where no word is so long", () => {
     expect(similarWordsExpression("x".repeat(33)).split(" OR ")).toHaveLength(3);
     expect([32, 33, 34, 50].map((length) => canBeMisspelt("x".repeat(length)))).toEqual([
       true,
@@ -140,7 +140,7 @@ describe("what is near", () => {
     ]);
   });
 
-  test("is asked for by pieces that one edit leaves: each is in the word that was meant", () => {
+  test("a query for near words has a piece of the intended word after any one edit", () => {
     const letter = fc.constantFrom(..."abcdefgh");
     const word = fc.array(letter, { minLength: 6, maxLength: 20 });
     fc.assert(
@@ -161,7 +161,7 @@ describe("what is near", () => {
   });
 });
 
-/** What FTS5 makes of it: a phrase of trigrams is a substring. */
+/** Returns whether FTS5 would match: a phrase of trigrams is a substring. */
 const matches = (pieces: string, text: string) =>
   pieces
     .split(" OR ")

@@ -14,7 +14,7 @@ const run: Run = {
 };
 const keys = (changes: Partial<Run> = {}) => isolationKeys(SECRET, { ...run, ...changes });
 
-/** Whether two runs of this isolation, of which one differs so, may share a container. */
+/** Whether two runs of this isolation, of which the second has this difference, share a container. */
 async function share(isolation: Run["isolation"], difference: Partial<Run>): Promise<boolean> {
   const [one, other] = await Promise.all([keys({ isolation }), keys({ isolation, ...difference })]);
   return one.container === other.container;
@@ -38,19 +38,19 @@ test.each([
   expect(await share(isolation, difference)).toBe(shared);
 });
 
-test("what is isolated in another way is another container", async () => {
+test("runs with different isolations have different containers", async () => {
   const all = (["model", "account", "prediction"] as const).map((isolation) => keys({ isolation }));
   const containers = (await Promise.all(all)).map(({ container }) => container);
   expect(new Set(containers)).toHaveLength(3);
 });
 
-test("files are an account's own, whatever they are for", async () => {
+test("the key of files is an account's own, whichever model and prediction it is for", async () => {
   const { files } = await keys();
   expect((await keys({ model_id: "model-2", prediction_id: "run-2" })).files).toBe(files);
   expect((await keys({ user_id: "eve" })).files).not.toBe(files);
 });
 
-test("whoever knows the ids and not the secret cannot tell a key", async () => {
+test("keys cannot be derived from the IDs without the secret", async () => {
   const [mine, theirs, none] = await Promise.all([
     keys(),
     isolationKeys("another-secret-key-of-32-characters", run),
@@ -61,7 +61,7 @@ test("whoever knows the ids and not the secret cannot tell a key", async () => {
   for (const key of Object.values(mine)) expect(key).toMatch(/^[\w-]{43}$/);
 });
 
-test("weights are their owner's, whichever model runs and whoever runs it", async () => {
+test("the key of weights is their owner's, whichever model and account run", async () => {
   expect(await keys()).not.toHaveProperty("weights");
   const { weights } = await keys({ weights_owner_id: "bob" });
   const others = { model_id: "model-2", version_number: 2, user_id: "eve", prediction_id: "run-2" };
@@ -71,6 +71,6 @@ test("weights are their owner's, whichever model runs and whoever runs it", asyn
     keys({ weights_owner_id: run.user_id }),
   ]);
   expect(ada.weights).not.toBe(weights);
-  // Not even their owner can tell from one what the other has cached.
+  // The two keys differ, so that the owner cannot derive the cached files of one from the other.
   expect(own.weights).not.toBe(own.files);
 });

@@ -1,4 +1,4 @@
-/** What owners and operators read of why predictions of a model wait. */
+/** The texts for owners and operators about why predictions of a model wait. */
 import { expect, test } from "vitest";
 import type { SomeReason } from "../../../src/domain/scheduling/decide/explain-some.ts";
 import { modelWaitText } from "../../../src/domain/scheduling/model-wait-text.ts";

@@ -1,4 +1,4 @@
-/** Who takes jobs and is not heard of them. */
+/** The standing of runners that take jobs and do not report on them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RunnerStanding } from "../../../src/domain/scheduling/runner-standing.ts";
@@ -6,7 +6,9 @@ import { NOW } from "../predictions/samples.ts";
 
 const held = (runnerId: string) => ({ runnerId, token: "t" });
 
-/** Takes one and is not heard of it, time after time. */
+/**
+ * Hands out one job after the other, none of which the runner reports on. Returns the time after the last.
+ */
 function misses(conduct: RunnerStanding, times: number, from: number, runner = "r"): number {
   let now = from;
   for (let n = 0; n < times; n++) {
@@ -17,7 +19,7 @@ function misses(conduct: RunnerStanding, times: number, from: number, runner = "
   return now;
 }
 
-test("what was handed out is unheard until its receipt comes, is missed, or is forgotten", () => {
+test("a hand-out is unconfirmed until its receipt comes, it is missed or it is forgotten", () => {
   const conduct = new RunnerStanding(5);
   for (const receipt of ["a", "b", "c"]) conduct.recordHandout(held("r"), receipt, NOW);
   expect(conduct.unconfirmed("r", NOW).size).toBe(3);
@@ -31,7 +33,7 @@ test("what was handed out is unheard until its receipt comes, is missed, or is f
   expect(conduct.holderOf("c")).toBeUndefined();
 });
 
-test("nothing is forgotten while its prediction may still wait, however patient that is", () => {
+test("a hand-out is not forgotten while its prediction may still wait, however long", () => {
   const conduct = new RunnerStanding(60);
   conduct.recordHandout(held("r"), "a", NOW);
   expect(conduct.unconfirmed("r", NOW + 61_000).size).toBe(1);
@@ -45,7 +47,7 @@ test("a receipt is worth nothing to another runner", () => {
   expect(conduct.unconfirmed("r", NOW).size).toBe(1);
 });
 
-test("a runner that declines all is set aside after six, one that also works is not", () => {
+test("a runner that declines all jobs is set aside after six, and one that also works is not", () => {
   const conduct = new RunnerStanding(5);
   const declines = (runner: string, n: number) => {
     const at = NOW + n * 5_000;
@@ -63,7 +65,7 @@ test("a runner that declines all is set aside after six, one that also works is 
 });
 
 describe("a runner that takes and never works", () => {
-  test("is set aside after three, then after each, for longer each time", () => {
+  test("a runner is set aside after three missed jobs, then after each, for longer each time", () => {
     const conduct = new RunnerStanding(5);
     let now = misses(conduct, 2, NOW);
     expect(conduct.suspendedUntil("r", now)).toBeNull();
@@ -79,7 +81,7 @@ describe("a runner that takes and never works", () => {
     expect(rests).toEqual([10, 20, 40, 80, 160, 320, 600, 600, 600]);
   });
 
-  test("is back in good standing when it works again", () => {
+  test("a runner is back in good standing when it works again", () => {
     const conduct = new RunnerStanding(5);
     let now = misses(conduct, 3, NOW);
     now = conduct.suspendedUntil("r", now) ?? now;
@@ -93,7 +95,7 @@ describe("a runner that takes and never works", () => {
     expect((conduct.suspendedUntil("r", now) ?? 0) - now).toBe(10_000);
   });
 
-  test("is pardoned by an operator: as if it had never been, and what it has is unheard still", () => {
+  test("a runner that an operator resets is no longer set aside, and its open job stays unconfirmed", () => {
     const conduct = new RunnerStanding(5);
     let now = misses(conduct, 3, NOW);
     now = misses(conduct, 1, conduct.suspendedUntil("r", now) ?? now);
@@ -110,7 +112,7 @@ describe("a runner that takes and never works", () => {
     expect((conduct.suspendedUntil("r", now) ?? 0) - now).toBe(10_000);
   });
 
-  test("does not get away with working on every other one", () => {
+  test("a runner that works on every other job is set aside, too", () => {
     const conduct = new RunnerStanding(5);
     let now = NOW;
     for (let n = 0; n < 5; n++) {
@@ -122,7 +124,7 @@ describe("a runner that takes and never works", () => {
   });
 });
 
-test("all that a dying runner had taken count as one", () => {
+test("all jobs that a dying runner had taken count as one", () => {
   const conduct = new RunnerStanding(5);
   const receipts = Array.from({ length: 8 }, (_, n) => `${n}`);
   for (const receipt of receipts) conduct.recordHandout(held("r"), receipt, NOW);
@@ -130,7 +132,7 @@ test("all that a dying runner had taken count as one", () => {
   expect(conduct.suspendedUntil("r", NOW + 5_000)).toBeNull();
 });
 
-test("what was taken from it in favour of another counts for nothing", () => {
+test("a job that is taken from a runner in favour of another one counts for nothing", () => {
   const conduct = new RunnerStanding(5);
   for (let n = 0; n < 9; n++) {
     conduct.recordHandout(held("r"), `${n}`, NOW + n * 6_000);
@@ -139,7 +141,7 @@ test("what was taken from it in favour of another counts for nothing", () => {
   expect(conduct.suspendedUntil("r", NOW + 60_000)).toBeNull();
 });
 
-test("in every order: who is heard of all is never set aside, and nothing is counted twice", () => {
+test("a runner that reports on all jobs is never set aside, and no job counts twice, in any order", () => {
   const act = fc.record({
     runner: fc.constantFrom("good", "bad"),
     receipt: fc.integer({ min: 0, max: 20 }),

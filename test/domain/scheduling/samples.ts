@@ -1,7 +1,7 @@
 /** Values that the tests of scheduling share. */
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
 
-/** @param changes with a class its pool has the same name, unless it is given */
+/** @param changes if they have a class and no pool, the pool has the name of the class */
 export const waitingJob = (
   changes: Partial<WaitingJob> & Pick<WaitingJob, "object_id" | "user_id">,
 ): WaitingJob => {

@@ -1,4 +1,6 @@
-/** Inputs that make the most of each keyword, validated one after the other. Run as a worker thread. */
+/**
+ * Inputs that make each keyword as costly as possible, validated one after the other. Run as a worker thread.
+ */
 import { parentPort } from "node:worker_threads";
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
@@ -9,7 +11,7 @@ type Schema = Record<string, Json>;
 const range = (length: number) => Array.from({ length }, (_, n) => n);
 const names = range(60).map((n) => `a${n}`);
 const everywhere = (part: Json): Schema => ({ items: part });
-/** Each item is held against the part so many times, and all of them are one union. */
+/** Returns an array schema that checks each item against `part` `count` times, in one union. */
 const branches = (count: number, part: Json): Schema => ({
   $defs: { part },
   items: { anyOf: range(count).map(() => ({ $ref: "#/$defs/part" })) },

@@ -1,4 +1,4 @@
-/** What stands in commands and samples in the place of an input. */
+/** Example inputs in commands and code samples. */
 import { expect, test } from "vitest";
 import { exampleInput } from "../../../src/domain/schemas/example-input.ts";
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
@@ -6,7 +6,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 
 const file = (description = "") => ({ type: "string", format: "uri", description });
 
-test("has the defaults, and something for what is required", () => {
+test("an example input has the defaults, and a value for each required field", () => {
   const schema = {
     required: ["prompt", "count"],
     properties: {
@@ -39,7 +39,7 @@ test.each<Record<string, Json>>([
   },
   { anyOf: [{ type: "integer", minimum: 5 }, { type: "null" }] },
   { $ref: "#/$defs/part" },
-])("fits a field with the schema %j", (field) => {
+])("an example input is valid for a field with the schema %j", (field) => {
   const schema = {
     type: "object",
     required: ["field"],
@@ -49,7 +49,7 @@ test.each<Record<string, Json>>([
   expect(() => validateInput(schema, exampleInput(schema))).not.toThrow();
 });
 
-test("has small files in it, so that a command works as it stands", () => {
+test("an example input has small files, so that a command works unchanged", () => {
   const properties = { image: file(), from: file("The sound to write down"), other: file() };
   const input = exampleInput({ required: Object.keys(properties), properties });
   const bytes = (address: unknown) => Buffer.from(String(address).split(",")[1] ?? "", "base64");

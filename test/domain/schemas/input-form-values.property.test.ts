@@ -1,4 +1,4 @@
-/** Any schema and any input that is valid for it, through the form and back. */
+/** Any schema with any valid input, converted to form values and back. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FieldKind, formFields } from "../../../src/domain/schemas/input-form.ts";
@@ -10,7 +10,7 @@ import { sized } from "../../support/sized.ts";
 import { field } from "./filled-field.ts";
 import { object, type Schema, wholeIssues } from "./json-schemas.ts";
 
-/** A property, and values that are valid for it. */
+/** A property with values that are valid for it. */
 interface Sample {
   part: Schema;
   value: Json;
@@ -75,11 +75,11 @@ const property = fc.record({
   role: fc.constantFrom("given", "default", "left out"),
 });
 
-/** A schema, an input that is valid for it, and the defaults of what that leaves out. */
+/** A schema, an input that is valid for it, and the defaults of the fields that the input leaves out. */
 const cases = fc
   .uniqueArray(property, { selector: ({ name }) => name, maxLength: 8 })
   .map((properties) => {
-    // Null is a default that is none.
+    // A default of null counts as no default.
     const roleOf = ({ role, sample: { value } }: (typeof properties)[number]) =>
       role === "default" && value === null ? "left out" : role;
     const parts = properties.map((one): [string, Json] => {
@@ -102,7 +102,7 @@ const sorted = (input: Record<string, Json>) =>
   Object.entries(input).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 describe("an input that is shown in its form", () => {
-  test("comes back as it was, with the defaults of what it left out, and is valid", () => {
+  test("a shown input comes back unchanged, with the defaults of omitted fields, and is valid", () => {
     fc.assert(
       fc.property(cases, ({ schema, given, defaults }) => {
         const { input, faults } = readForm(fillForm(formFields(schema), given) ?? []);
@@ -116,7 +116,7 @@ describe("an input that is shown in its form", () => {
     );
   });
 
-  test("means something whatever is typed", () => {
+  test("a filled form has an input or an error, whatever is typed", () => {
     const kinds = fc.constantFrom<FieldKind>(
       "boolean",
       "enum",

@@ -1,4 +1,4 @@
-/** Texts of a form and the values that they mean. */
+/** Texts of a form and the values that they are read as. */
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -90,7 +90,7 @@ describe("what a text means", () => {
     expect(readField(field("json", text))).toEqual({ fault: `Not valid JSON: ${where}` });
   });
 
-  test("JSON is found wrong wherever JSON.parse finds it so, at any depth", () => {
+  test("the form finds JSON invalid wherever JSON.parse does, at any depth", () => {
     const near = fc
       .json()
       .chain((json) =>
@@ -111,7 +111,7 @@ describe("what a text means", () => {
 });
 
 describe("an input that is shown in its form", () => {
-  test("may not have names that the form has not", () => {
+  test("an input with names that the form does not have cannot be shown in it", () => {
     const fields = formFields(object({ a: { type: "string" } }));
     expect(fillForm(fields, { b: 1 })).toBeUndefined();
     expect(fillForm(fields, { a: "x" })).toMatchObject([{ name: "a", text: "x" }]);
@@ -119,7 +119,7 @@ describe("an input that is shown in its form", () => {
 });
 
 describe("the check of a form", () => {
-  test("says it at the field, and where below it", () => {
+  test("an issue is shown at its field, with the place below it", () => {
     const schema = object({ a: { type: "array", items: { minimum: 2 } } }, { minProperties: 2 });
     const messages = fieldMessages(inputChecker(schemaShape.parse(schema))({ a: [2, 1] }));
     expect([...messages]).toEqual([
@@ -128,7 +128,7 @@ describe("the check of a form", () => {
     ]);
   });
 
-  test("leaves to the service what it cannot hold", () => {
+  test("an input that the form cannot check is left to the service", () => {
     const check = inputChecker(schemaShape.parse(object({ a: { items: { minimum: 2 } } })));
     expect(check({ a: [...Array<Json>(1_000_000).fill(3), 1] })).toEqual([]);
     expect(check({ a: [1] })).toHaveLength(1);

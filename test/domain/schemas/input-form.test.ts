@@ -1,4 +1,4 @@
-/** The form that an input schema comes to, and the input that the form makes. */
+/** The form of an input schema, and the input that the form makes. */
 import { describe, expect, test } from "vitest";
 import duotone from "../../../runner/examples/duotone/auspex.json" with { type: "json" };
 import hello from "../../../runner/examples/hello/auspex.json" with { type: "json" };
@@ -23,7 +23,7 @@ const examples = Object.entries({
   sums,
 }).map(([name, { schemas }]): [string, Schema] => [name, schemas.prediction.input]);
 
-/** What a field says of one property, but for what is the same for all. */
+/** Returns the field of one property, without its name, label, description and `required`. */
 function only(part: Json, required: string[] = []): Partial<Field> {
   const [field] = formFields(object({ it: part }, { required }));
   const { name, label, description, required: needed, ...rest } = field ?? {};
@@ -100,7 +100,7 @@ describe("the fields of a schema", () => {
     expect(only(part)).toEqual(expected);
   });
 
-  test("are named, described and in order", () => {
+  test("form fields are named, described and in order", () => {
     const schema = object(
       {
         last: { type: "string" },
@@ -116,7 +116,7 @@ describe("the fields of a schema", () => {
     ]);
   });
 
-  test("follow the references of Cog, and what stands beside them", () => {
+  test("form fields follow the references of Cog and the keywords beside them", () => {
     const schema = {
       ...object({
         size: { allOf: [{ $ref: "#/components/schemas/size" }], default: "big", "x-order": 0 },
@@ -138,7 +138,7 @@ describe("the fields of a schema", () => {
     ]);
   });
 
-  test("are found where the whole is a reference, or a sum", () => {
+  test("form fields are found where the whole schema is a reference or an `allOf`", () => {
     const $defs = { a: object({ a: { type: "string" } }, { required: ["a"] }) };
     const b = object({ b: { type: "boolean" } }, { required: ["b"] });
     const found = formFields({ $defs, allOf: [{ $ref: "#/$defs/a" }, b] });
@@ -156,11 +156,11 @@ describe("the fields of a schema", () => {
     ["an address that cannot be read", { $ref: "#/%E0%A4%A" }],
     ["another document", { $ref: "https://example.com/schema.json" }],
     ["an avalanche", avalanche("allOf", 40, {})],
-  ])("there are none: %s", (_, schema) => {
+  ])("a schema has no form fields: %s", (_, schema) => {
     expect(formFields(schema)).toEqual([]);
   });
 
-  test("of a schema that doubles at each level are not looked for to its end", () => {
+  test("a schema that doubles at each level is not searched for form fields to its end", () => {
     const schema = avalanche("allOf", 30, object({ a: { type: "string" } }));
     expect(formFields(schema)).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe("the form of an example", () => {
     expect(found).toEqual(missing.map(({ name }) => [name, "missing"]));
   });
 
-  test("of a chat has a field for what is said", () => {
+  test("the form of a chat example has a field for the message", () => {
     const scribe = Object.fromEntries(examples).scribe ?? {};
     const [field] = fillForm(formFields(scribe)) ?? [];
     expect(field).toMatchObject({ name: "messages", kind: "messages", text: "" });

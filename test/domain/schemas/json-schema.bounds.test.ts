@@ -1,4 +1,7 @@
-/** How much a schema may make of one large value: each visit takes as long as the value is large. */
+/**
+ * Bounds on the work that a schema causes on one large value: each visit takes time in proportion to the
+ * value.
+ */
 import { expect, test } from "vitest";
 import { checkSchema, validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -9,7 +12,7 @@ const long = "a".repeat(2_000_000);
 const wide: Json = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 1]));
 const list: Json = Array<number>(50_000).fill(1);
 
-/** Holds an input against one part so many times. */
+/** Returns a schema that checks an input against one part `count` times. */
 const times = (count: number, part: Json): Part => ({
   $defs: { part },
   allOf: Array.from({ length: count }, () => ({ $ref: "#/$defs/part" })),
@@ -28,7 +31,7 @@ test.each<[string, Part, Json]>([
   ],
   ["values that it is compared with", { enum: [...Array<Json>(20_000).fill({}), wide] }, wide],
   ["items that all fit", times(2_000, { items: true }), list],
-])("%s: there is an end to it", (_, schema, input) => {
+])("the validation of %s ends", (_, schema, input) => {
   checkSchema(schema, ["body"]);
   expect(() => validateInput(schema, input)).toThrow(
     expect.objectContaining({
@@ -41,7 +44,7 @@ test.each<[string, Part, Json]>([
   );
 });
 
-test("what is large and looked at a few times is held against it", () => {
+test("a large value that is visited a few times is validated", () => {
   const schema = {
     type: "object",
     properties: {

@@ -1,4 +1,4 @@
-/** Inputs, held against a version's JSON Schema. */
+/** Validation of inputs against a version's JSON Schema. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { object, type Schema, schemaIssues, wholeIssues } from "./json-schemas.ts";
@@ -73,19 +73,19 @@ describe("what a version's JSON Schema finds", () => {
     expect(schemaIssues(schema, input)).toEqual(expected);
   });
 
-  test("dependentRequired and unevaluatedProperties, which are new in 2019-09 and 2020-12", () => {
+  test("dependentRequired (2019-09) and unevaluatedProperties (2020-12) are validated", () => {
     expect(schemaIssues({ dependentRequired: { a: ["b"] } }, { a: 1 })).not.toEqual([]);
     expect(
       schemaIssues({ ...object({ a: {} }), unevaluatedProperties: false }, { a: 1, b: 2 }),
     ).not.toEqual([]);
   });
 
-  test("a property that the schema does not know is named", () => {
+  test("an issue names a property that the schema does not know", () => {
     const issues = schemaIssues(object({}, { additionalProperties: false }), { b: 1 });
     expect(issues).toEqual(["body.input.b extra_forbidden"]);
   });
 
-  test("every issue says something, and there are not more than anybody reads", () => {
+  test("every issue has a message, and there are at most 20 issues", () => {
     const schema = { type: "object", additionalProperties: { type: "string" } };
     const input = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`k${n}`, n]));
     expect(schemaIssues(schema, input).length).toBeLessThanOrEqual(20);
@@ -128,12 +128,12 @@ describe("what a version's JSON Schema finds", () => {
       { kind: "text" },
       ["text missing", "b missing"],
     ],
-  ])("of a union, %s", (_, schema, a, expected) => {
+  ])("a union %s has its issues", (_, schema, a, expected) => {
     const issues = schemaIssues(object({ a: schema }), { a });
     expect(issues).toEqual(expected.map((issue) => `body.input.a.${issue}`));
   });
 
-  test("of a union of other types, all types", () => {
+  test("a union of other types has an issue that names all of them", () => {
     const unions: Schema[] = [
       { anyOf: [{ type: "string" }, { type: "null" }] },
       { type: ["string", "null"] },
@@ -156,7 +156,7 @@ describe("what a version's JSON Schema finds", () => {
     ["not", { not: { type: "integer" } }, 5],
     ["a format without a type of its own", { format: "email" }, "x"],
     ["the same item twice", { uniqueItems: true }, [1, 1]],
-  ])("one value_error for %s", (_, schema, a) => {
+  ])("one value_error is returned for %s", (_, schema, a) => {
     expect(wholeIssues(object({ a: schema }), { a })).toMatchObject([
       { type: "value_error", msg: expect.stringMatching(/./) },
     ]);
@@ -180,16 +180,16 @@ describe("what a version's JSON Schema finds", () => {
     [{ format: "date-time" }, "x", { type: "datetime_parsing" }],
     [{ format: "uuid" }, "x", { type: "uuid_parsing" }],
     [{ type: "null" }, 5, { type: "none_required" }],
-  ])("what helps to mend it: %j given %j", (schema, a, expected) => {
+  ])("the issue of %j given %j has what helps to fix the value", (schema, a, expected) => {
     const whole = { $defs: { small: { maximum: 3 } }, ...object({ a: schema }) };
     expect(wholeIssues(whole, { a })).toMatchObject([expected]);
   });
 
-  test("a property whose name has quotes", () => {
+  test("an issue can name a property with quotes", () => {
     expect(schemaIssues({ required: ['a "b"'] }, {})).toEqual(['body.input.a "b" missing']);
   });
 
-  test("no secret is repeated", () => {
+  test("an issue repeats no secret", () => {
     const issues = wholeIssues(object({ api_token: { type: "integer" } }), {
       api_token: "hunter2",
     });
@@ -197,14 +197,14 @@ describe("what a version's JSON Schema finds", () => {
     expect(JSON.stringify(issues)).not.toContain("hunter2");
   });
 
-  test("an input that a recursive schema follows until the stack ends", () => {
+  test("an input that a recursive schema follows until the stack overflows has an issue", () => {
     const schema = object({ a: { $ref: "#" } });
     let input: Json = {};
     for (let n = 0; n < 50_000; n++) input = { a: input };
     expect(schemaIssues(schema, input)).toEqual(["body.input recursion_loop"]);
   });
 
-  test("a name with half a character in it", () => {
+  test("an issue can name a property with half a surrogate pair", () => {
     const schema = object({ a: object({}) }, { additionalProperties: false });
     expect(schemaIssues(schema, { "\ud800": 1 })).toEqual(["body.input.\ud800 extra_forbidden"]);
     expect(schemaIssues(schema, { a: { "x\udc00": 1 } })).toEqual([]);

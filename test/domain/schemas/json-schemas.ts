@@ -1,4 +1,4 @@
-/** Schemas, and what is wrong with them or with inputs. */
+/** Schemas and the issues of schemas and inputs. */
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -27,7 +27,7 @@ export const object = (properties: Schema, more: Schema = {}): Schema => ({
   ...more,
 });
 
-/** Two references to the next level at each level. */
+/** Returns a schema with two references to the next level at each level. */
 export function avalanche(keyword: string, levels: number, last: Schema): Schema {
   const $defs: Schema = { [`n${levels}`]: last };
   for (let n = 0; n < levels; n++) {

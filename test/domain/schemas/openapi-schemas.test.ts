@@ -1,4 +1,4 @@
-/** Schemas of OpenAPI 3.0 that somebody sends as those of a version. */
+/** Schemas of OpenAPI 3.0 that a client sends as those of a version. */
 import { describe, expect, test } from "vitest";
 import { checkVersionSchemas } from "../../../src/domain/schemas/check-version-schemas.ts";
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
@@ -6,7 +6,7 @@ import { upgradedVersionSchemas } from "../../../src/domain/schemas/openapi-sche
 import { versionSchema } from "../../../src/domain/schemas/version-schemas.ts";
 import type { Schemas } from "../../../src/protocol/model.ts";
 
-/** As in the `openapi.json` of Cog. */
+/** Schemas like those in the `openapi.json` of Cog. */
 const COG: Schemas = {
   prediction: {
     input: { $ref: "#/components/schemas/Input" },
@@ -39,7 +39,8 @@ describe("the schemas of Cog, unchanged", () => {
   const input = versionSchema(schemas, "input");
   const check = (given: object) => () => validateInput(input, { prompt: "a", ...given });
 
-  test("can be used", () => expect(() => checkVersionSchemas(schemas)).not.toThrow());
+  test("the unchanged schemas of Cog are accepted", () =>
+    expect(() => checkVersionSchemas(schemas)).not.toThrow());
 
   test.each([
     { seed: null },
@@ -48,10 +49,10 @@ describe("the schemas of Cog, unchanged", () => {
     { seed: 1, style: "oil", size: "a" },
     { scale: 0.5 },
     { nullable: true },
-  ])("take %j", (given) => expect(check(given)).not.toThrow());
+  ])("the unchanged schemas of Cog accept %j", (given) => expect(check(given)).not.toThrow());
 
   test.each([{ seed: "a" }, { style: "chalk" }, { size: true }, { scale: 0 }, { nullable: null }])(
-    "refuse %j",
+    "the unchanged schemas of Cog refuse %j",
     (given) => expect(check(given)).toThrow(),
   );
 });

@@ -43,12 +43,12 @@ test("a pattern that is used means the same to RE2 as to JavaScript", () => {
       const matcher = new PatternMatcher(new Meter());
       const native = new RegExp(pattern, "u");
       for (const text of texts) {
-        // Within a pair of surrogates V8 sees a place that is no boundary.
+        // V8 sees no word boundary within a surrogate pair, so surrogates are removed.
         const plain = /\\[bB]/.test(pattern) ? text.replace(/[\ud800-\udfff]/g, "") : text;
         const got = matcher.matches(pattern, plain);
         if (got === undefined) return;
         used++;
-        // An expectation takes longer than the two.
+        // A call of `expect` takes longer than both matches.
         if (got !== native.test(plain))
           expect([pattern, plain, got]).toEqual([pattern, plain, !got]);
       }

@@ -10,7 +10,7 @@ describe("a pattern", () => {
     ["^(a+)+$", "aaaa", `${"a".repeat(5_000)}!`],
     ["^[\\p{L}🐈]+\\x2d$", "ä🐈-", "1-"],
     ["^[^\\\\s]$", "a", "s"],
-  ])("%s means to RE2 what it means to JavaScript", (pattern, fitting, other) => {
+  ])("the pattern %s matches the same texts in RE2 and JavaScript", (pattern, fitting, other) => {
     const native = new RegExp(pattern, "u");
     const matcher = new PatternMatcher(new Meter());
     for (const text of [fitting, other]) {
@@ -39,7 +39,7 @@ describe("a pattern", () => {
     "[^]a[b]",
     "[[:alpha:]b[c]",
     "\\u0041",
-  ])("%s is left to the container", (pattern) => {
+  ])("the pattern %s is left to the container", (pattern) => {
     expect(new RegExp(pattern, "u")).toBeDefined();
     expect(new PatternMatcher(new Meter()).matches(pattern, "a")).toBeUndefined();
   });
@@ -53,7 +53,7 @@ describe("a pattern", () => {
     "(?:[a-z]{8}){1,900}",
     "a".repeat(10_000_000),
     `[${"a".repeat(1_000_000)}]`,
-  ])("%.40s is too large to be compiled", (pattern) => {
+  ])("the pattern %.40s is too large to be compiled", (pattern) => {
     expect(new PatternMatcher(new Meter(20_000_000)).matches(pattern, "a")).toBeUndefined();
   });
 });
@@ -64,11 +64,11 @@ describe("matching", () => {
     ["^(?:a?){200}a{200}$", "a".repeat(200), true],
     ["(a|b)*a(a|b){150}$", "ab".repeat(5_000), false],
     ["(a*)*x", "a".repeat(10_000), false],
-  ])("%.40s ends, though a backtracking engine would not", (pattern, text, matches) => {
+  ])("matching %.40s ends, though a backtracking engine would not", (pattern, text, matches) => {
     expect(new PatternMatcher(new Meter()).matches(pattern, text)).toBe(matches);
   });
 
-  test("400 texts together exceed the steps of a validation", () => {
+  test("the steps of matching 400 texts exceed those of a validation", () => {
     const matcher = new PatternMatcher(new Meter());
     const text = "ab".repeat(500);
     expect(() => {

@@ -1,17 +1,20 @@
-/** What a validation may cost at most. */
+/** Bounds on the cost of a validation. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { avalanche, object, type Schema, schemaIssues, wholeIssues } from "./json-schemas.ts";
 
 describe("what a validation may cost", () => {
-  test.each(["allOf", "anyOf", "oneOf"])("%s that doubles at each level", (keyword) => {
-    const { $defs, ...first } = avalanche(keyword, 21, { type: "string" });
-    expect(wholeIssues({ $defs: $defs ?? {}, ...object({ a: first }) }, { a: 1 })).toMatchObject([
-      { loc: ["body", "input"], msg: expect.stringContaining("too expensive to check") },
-    ]);
-  });
+  test.each(["allOf", "anyOf", "oneOf"])(
+    "a schema with %s that doubles at each level is refused",
+    (keyword) => {
+      const { $defs, ...first } = avalanche(keyword, 21, { type: "string" });
+      expect(wholeIssues({ $defs: $defs ?? {}, ...object({ a: first }) }, { a: 1 })).toMatchObject([
+        { loc: ["body", "input"], msg: expect.stringContaining("too expensive to check") },
+      ]);
+    },
+  );
 
-  test("each validation begins anew", () => {
+  test("each validation has its own budget", () => {
     const list = object({ a: { items: { type: "number" } } });
     const a = Array.from({ length: 90_000 }, (_, n) => n);
     expect(wholeIssues(list, { a })).toEqual([]);
@@ -24,7 +27,7 @@ describe("what a validation may cost", () => {
     expect(issue?.msg).toContain("too expensive to check");
   });
 
-  test("more mistakes than anybody could list: the first is named", () => {
+  test("a validation with too many issues names the first", () => {
     const schema = object({ a: object({ b: { items: { type: "string" } } }) });
     const b = Array.from({ length: 90_000 }, () => 1);
     expect(schemaIssues(schema, { a: { b } })[0]).toBe("body.input.a.b.0 string_type");
@@ -93,7 +96,7 @@ describe("what a validation may cost", () => {
     ]);
   });
 
-  test("the costs of all trials are added up", () => {
+  test("the costs of all branches are added up", () => {
     const schema = object({ a: { items: { pattern: "(x|y)*x(x|y){150}$" } } });
     const a = Array.from({ length: 400 }, (_, n) => `${"xy".repeat(500 + n)}y`);
     expect(wholeIssues(schema, { a })).toMatchObject([
@@ -101,7 +104,7 @@ describe("what a validation may cost", () => {
     ]);
   });
 
-  test("the validator's own format of web addresses, which does, is that of all addresses", () => {
+  test("the validator checks every URI format with its own format of web addresses", () => {
     const schema = object({ a: { format: "url" }, b: { format: "url" } });
     const a = `http://${"a".repeat(200)}!`;
     expect(schemaIssues(schema, { a, b: "x" })).toEqual(["body.input.b url_parsing"]);

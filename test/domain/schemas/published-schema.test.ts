@@ -1,4 +1,4 @@
-/** Schemas as they are published: which are taken, and what they may cost later. */
+/** Schemas as they are published: which are accepted, and how much they may cost later. */
 import { describe, expect, test } from "vitest";
 import { checkSchema } from "../../../src/domain/schemas/json-schema.ts";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
@@ -8,7 +8,7 @@ import { avalanche, issuesOf, nested, object, type Schema, wholeIssues } from ".
 describe("a schema that is published", () => {
   const check = (schema: Schema) => () => checkSchema(schema, ["body", "schema"]);
 
-  test("is taken when it can be used, and is not changed by that", () => {
+  test("a usable schema is accepted and not changed", () => {
     const schema = { $defs: { n: { pattern: "^a" } }, ...object({ a: { $ref: "#/$defs/n" } }) };
     const before = structuredClone(schema);
     expect(check(schema)).not.toThrow();
@@ -21,7 +21,7 @@ describe("a schema that is published", () => {
     ["a $ref elsewhere", object({ a: { $ref: "https://example.com/schema.json" } })],
     ["a broken pattern", object({ a: { pattern: "(" } })],
     ["a broken pattern of names", { patternProperties: { "[": {} } }],
-  ])("is refused with %s", (_, schema) => {
+  ])("a schema is refused with %s", (_, schema) => {
     expect(check(schema)).toThrow(ValidationFailure);
   });
 
@@ -45,18 +45,21 @@ describe("a schema that is published", () => {
     [{ exclusiveMinimum: true }, "exclusiveMinimum"],
   ];
 
-  test.each(malformed)("%j is refused at %s", (schema, place) => {
+  test.each(malformed)("the schema %j is refused at %s", (schema, place) => {
     const found = issuesOf(check(schema)).map(({ loc }) => loc.join("."));
     expect(found).toEqual([`body.schema.${place}`]);
   });
 
-  test.each(malformed)("%j, published before that, is no schema to use", (schema) => {
-    expect(wholeIssues(schema, { a: 1 })).toMatchObject([
-      { loc: ["body", "input"], msg: expect.stringContaining("cannot be used") },
-    ]);
-  });
+  test.each(malformed)(
+    "the schema %j that was published before the check cannot be used",
+    (schema) => {
+      expect(wholeIssues(schema, { a: 1 })).toMatchObject([
+        { loc: ["body", "input"], msg: expect.stringContaining("cannot be used") },
+      ]);
+    },
+  );
 
-  test("two mistakes are two issues", () => {
+  test("a schema with two mistakes has two issues", () => {
     expect(issuesOf(check({ type: "foo", enum: 3 }))).toHaveLength(2);
   });
 
@@ -137,7 +140,7 @@ describe("a schema that is published", () => {
       },
       { pet: { kind: "dog" }, seed: null, price: "1.5", pair: ["a", 1], more: { a: 1 }, tags: [] },
     ],
-  ])("as %s writes it is taken, and can be used", (_, schema, input) => {
+  ])("a schema as %s writes it is accepted and usable", (_, schema, input) => {
     expect(check(schema)).not.toThrow();
     expect(wholeIssues(schema, input)).toEqual([]);
   });

@@ -11,13 +11,13 @@ const object = (properties: Record<string, Json>, required: string[] = []): Json
 const text = { type: "string" };
 
 describe("a schema's fields", () => {
-  test("are the same when only words and their order have changed", () => {
+  test("fields are the same when only words and their order have changed", () => {
     const before = object({ a: { ...text, description: "one", "x-order": 1 }, b: text });
     const after = object({ b: { ...text, title: "B" }, a: { ...text, "x-order": 0 } });
     expect(schemaChanges(before, after)).toEqual([]);
   });
 
-  test("are added and removed, each with all that is known of it", () => {
+  test("an added or removed field is listed with all its facts", () => {
     expect(
       schemaChanges(
         object({ old: text }),
@@ -57,14 +57,14 @@ describe("a schema's fields", () => {
     ["bound", { minimum: 0 }, { minimum: 1 }, "minimum", 0, 1],
     ["bound that comes", {}, { maximum: 9 }, "maximum", undefined, 9],
     ["choices", { enum: ["a"] }, { enum: ["a", "b"] }, "options", ["a"], ["a", "b"]],
-  ])("change: %s", (_, before, after, fact, from, to) => {
+  ])("a field changes: %s", (_, before, after, fact, from, to) => {
     const [change, ...others] = schemaChanges(object({ one: before }), object({ one: after }));
     expect(others).toEqual([]);
     expect(change).toMatchObject({ name: "one", change: "changed" });
     expect(change?.differences).toContainEqual({ fact, before: from, after: to });
   });
 
-  test("are required, or not any more", () => {
+  test("a field can become required or optional", () => {
     const [loose, strict] = [object({ one: text }), object({ one: text }, ["one"])];
     expect(schemaChanges(loose, strict)).toEqual([
       {
@@ -78,14 +78,14 @@ describe("a schema's fields", () => {
     ]);
   });
 
-  test("are found inside objects and lists of objects", () => {
+  test("changes are found inside objects and lists of objects", () => {
     const nested = (width: Json) =>
       object({ crop: object({ width }), words: list(object({ at: width })) });
     const changes = schemaChanges(nested(text), nested({ type: "integer" }));
     expect(changes.map(({ name }) => name)).toEqual(["crop.width", "words[].at"]);
   });
 
-  test("are the same behind a reference with another name", () => {
+  test("fields are the same behind a reference with another name", () => {
     const named = (name: string): Json => ({
       properties: { size: { allOf: [{ $ref: `#/components/schemas/${name}` }] } },
       components: { schemas: { [name]: { type: "string", enum: ["small"] } } },
@@ -93,7 +93,7 @@ describe("a schema's fields", () => {
     expect(schemaChanges(named("size"), named("Size"))).toEqual([]);
   });
 
-  test("may have any name", () => {
+  test("a field may have any name", () => {
     const odd = (part: Json) =>
       JSON.parse(`{"properties": {"__proto__": ${JSON.stringify(part)}}}`);
     expect(schemaChanges(odd(text), odd({}))).toMatchObject([{ name: "__proto__" }]);
@@ -110,7 +110,7 @@ test("an output changes as a whole", () => {
   ]);
 });
 
-test("what refers to itself, and what is no schema, ends", () => {
+test("a comparison of schemas that refer to themselves, or are no schemas, ends", () => {
   const tree: Json = {
     type: "object",
     properties: { child: { $ref: "#" }, other: { $ref: "#" } },
@@ -120,7 +120,7 @@ test("what refers to itself, and what is no schema, ends", () => {
   expect(schemaChanges(null, ["odd"])).toEqual([]);
 });
 
-test("lists in lists are told in no time, however often each is named and deep they are", () => {
+test("lists in lists are compared quickly, however deep they are and however often each is referred to", () => {
   const lists = (depth: number): Json =>
     depth === 0 ? text : { type: ["array", "array", "null"], items: lists(depth - 1) };
   const started = performance.now();

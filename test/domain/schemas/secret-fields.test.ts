@@ -1,4 +1,4 @@
-/** Which fields of an input are secret, and which others are not shown. */
+/** Secret fields of an input, and other fields that are not shown. */
 import { expect, test } from "vitest";
 import {
   hiddenFieldsOf,
@@ -13,7 +13,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 const among = (isSecret: IsSecret, ...names: string[]) => names.filter((name) => isSecret(name));
 const secretAmong = (schema: Json, ...names: string[]) => among(secretFieldsOf(schema), ...names);
 
-test("fields that the schema marks, wherever in them it says so", () => {
+test("a field is secret if the schema marks it anywhere within it", () => {
   const schema: Json = {
     properties: {
       prompt: { type: "string" },
@@ -42,17 +42,17 @@ test("fields that the schema marks, wherever in them it says so", () => {
       "loop",
     ),
   ).toEqual(["login", "hidden", "written", "nested", "union", "referred"]);
-  // Nobody knows which part describes it.
+  // An unknown name counts as secret, because it is not known which part of the schema describes it.
   expect(secretAmong(schema, "unknown")).toEqual(["unknown"]);
 });
 
-test("names that are those of secrets, also without a schema", () => {
+test("a field with the name of a secret is hidden, also without a schema", () => {
   const names = ["api_key", "hf_token", "client_secret", "password", "max_tokens", "prompt"];
   expect(among(hiddenFieldsOf({}), ...names)).toEqual(names.slice(0, 4));
   expect(secretAmong({}, ...names)).toEqual([]);
 });
 
-test("what is masked or left out", () => {
+test("a secret field is masked or left out", () => {
   const isSecret = secretFieldsOf({ properties: { key: { writeOnly: true }, prompt: {} } });
   const input = JSON.parse('{"key": "k", "prompt": "p", "__proto__": 1}');
   expect(JSON.stringify(withMasks(input, isSecret))).toBe(
@@ -63,7 +63,7 @@ test("what is masked or left out", () => {
   expect(withoutSecrets({ prompt: "p" }, isSecret).left).toBe(false);
 });
 
-test("others are shown nothing in a field that has the name of a secret, however deep", () => {
+test("a field with the name of a secret hides its value, however deep it is", () => {
   const input = {
     prompt: "p",
     api_key: "k",
@@ -80,7 +80,7 @@ test("others are shown nothing in a field that has the name of a secret, however
   );
 });
 
-test("a schema that leads everywhere from each of its fields is not looked through for each", () => {
+test("a schema that leads everywhere from each of its fields is not searched once for each", () => {
   const wide = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`w${n}`, {}]));
   const names = Array.from({ length: 3_000 }, (_, n) => `f${n}`);
   const fields = Object.fromEntries(names.map((name) => [name, { $ref: "#/$defs/Wide" }]));

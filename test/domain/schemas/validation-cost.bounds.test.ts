@@ -1,4 +1,4 @@
-/** What a validation may read, and how much memory it may need, whatever schema and input it is given. */
+/** Bounds on the reads and the memory of a validation, for any schema and input. */
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { validate } from "../../../src/domain/schemas/json-schema-validator.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { sized } from "../../support/sized.ts";
 
-/** Large values, so that whatever is not charged shows. */
+/** Large values, so that reads that are not charged show. */
 const NAMES = Array.from({ length: 300 }, (_, n) => `n${n}`);
 const wide: Json = Object.fromEntries(NAMES.map((name) => [name, 1]));
 const list: Json = NAMES.map((_, n) => n % 7);
@@ -38,7 +38,7 @@ const { part } = fc.letrec<{ part: Record<string, unknown> }>((tie) => {
   const number = fc.constantFrom(0.1, 1, 7);
   const pattern = fc.constantFrom("^n", "(?=a)", "x{3}", "(a|b)*c");
   const value = fc.constantFrom(...values);
-  // A keyword that is added to the shape is missing here until it has a generator.
+  // A keyword that is added to the shape fails the type check here until it has a generator.
   const keywords: { [Name in keyof Keywords]-?: fc.Arbitrary<unknown> } = {
     $id: fc.constant(undefined),
     $anchor: fc.constant(undefined),
@@ -101,7 +101,7 @@ const schemas = fc
   .record({ root: part, n1: part, n2: part })
   .map(({ root, n1, n2 }) => ({ ...root, $defs: { n1, n2 } }));
 
-/** Counts each property that is read or listed, in all that is below the value as well. */
+/** Returns a copy that counts each property that is read or listed, also in nested values. */
 function counting(onRead: (count: number) => void) {
   const known = new WeakMap<object, object>();
   const counted = <Value>(value: Value): Value => {
@@ -144,7 +144,7 @@ test("a validation reads no more of any schema and input than it counts steps", 
       } catch (error) {
         if (!(error instanceof TooCostly || error instanceof RangeError)) throw error;
       }
-      // A part's keywords are collected once, and charged with the part's first visit.
+      // The keywords of a part are collected once, and charged with the part's first visit.
       expect(reads - ofParts).toBeLessThanOrEqual(4 * meter.steps + 50 * ofParts);
     }),
     { numRuns: sized(500, 3_000) },
@@ -153,7 +153,7 @@ test("a validation reads no more of any schema and input than it counts steps", 
 
 test("a validation needs little memory and answers briefly, whatever its keywords find", async () => {
   const worker = new Worker(new URL("costly-validations.ts", import.meta.url), {
-    // The inputs themselves take 40 MB, and the packages 20.
+    // The inputs take 40 MB and the packages 20 MB.
     resourceLimits: { maxOldGenerationSizeMb: 100, maxYoungGenerationSizeMb: 16 },
   });
   const sizes: Record<string, number> = {};

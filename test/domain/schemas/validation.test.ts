@@ -1,4 +1,4 @@
-/** How what is wrong is said: the `detail` of a 422. */
+/** The issues of an invalid request: the `detail` of a 422. */
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { invalid, type Loc, malformedJson } from "../../../src/domain/schemas/validation.ts";
@@ -66,7 +66,7 @@ describe("the type of what zod finds", () => {
     expect(brief(schema, value)).toEqual([expected]);
   });
 
-  test("several problems at once, each unknown key among them", () => {
+  test("several issues are listed at once, with each unknown key among them", () => {
     const schema = z.strictObject({ a: z.string(), b: z.int().max(3) });
     expect(brief(schema, { b: 4, c: 1, d: 2 })).toEqual([
       "body.a missing",
@@ -76,7 +76,7 @@ describe("the type of what zod finds", () => {
     ]);
   });
 
-  test("not more problems than anybody reads", () => {
+  test("at most 20 issues are listed", () => {
     expect(issues(z.array(z.int()), Array(500).fill("x"))).toHaveLength(20);
     const unknown = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`k${n}`, n]));
     expect(issues(z.strictObject({}), unknown)).toHaveLength(20);
@@ -185,7 +185,7 @@ describe("what helps to mend it", () => {
     expect(issues(schema, value)).toMatchObject([expected]);
   });
 
-  test("a schema's own text is kept", () => {
+  test("a schema's own message is kept", () => {
     expect(issues(slug, "Ä")).toMatchObject([
       {
         type: "string_pattern_mismatch",
@@ -200,7 +200,7 @@ describe("what helps to mend it", () => {
     ).toMatchObject([{ type: "value_error", msg: "not today" }]);
   });
 
-  test("what is absent has no input", () => {
+  test("an issue about an absent value has no input", () => {
     expect(issues(object({ a: z.string() }), {})).toEqual([
       { type: "missing", loc: ["body", "a"], msg: "Field required" },
     ]);
@@ -214,14 +214,14 @@ describe("what is repeated of the input", () => {
     expect(inputOf(value)).toEqual(value);
   });
 
-  test("nothing large", () => {
+  test("an issue repeats no large value", () => {
     let deep: unknown = [];
     for (let n = 0; n < 100_000; n++) deep = [deep];
     for (const value of ["x".repeat(1_001), Array(1_000).fill(1), { a: "x".repeat(1_001) }, deep])
       expect(inputOf(value)).toBeUndefined();
   });
 
-  test("nothing secret, wherever it stands", () => {
+  test("an issue repeats no secret, wherever it is", () => {
     expect(inputOf({ webhook: { secret: "hunter2" } })).toBeUndefined();
     for (const name of ["secret", "access_token", "Password", "authorization", "variables"]) {
       const schema = object({ [name]: z.array(z.int()) });
@@ -272,7 +272,7 @@ describe("a union that nothing fits", () => {
     expect(brief(schema, value)).toEqual(expected);
   });
 
-  test("of none of the types: all are named", () => {
+  test("a value of none of a union's types has an issue that names all types", () => {
     expect(issues(z.union([z.string(), z.int()]), true)).toMatchObject([
       {
         type: "string_type",
@@ -283,13 +283,13 @@ describe("a union that nothing fits", () => {
 });
 
 describe("what no schema found", () => {
-  test("is said in the same form", () => {
+  test("an issue that no schema found has the same form", () => {
     expect(invalid(["query", "cursor"], "not a cursor").issues).toEqual([
       { loc: ["query", "cursor"], msg: "not a cursor", type: "value_error" },
     ]);
   });
 
-  test("a body that is not JSON says what the parser said", () => {
+  test("an issue about a body that is not JSON has the message of the parser", () => {
     let thrown: unknown;
     try {
       JSON.parse('{"a": 1,}');

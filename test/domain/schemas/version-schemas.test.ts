@@ -10,19 +10,19 @@ const given = (prediction: object, components?: Schemas["components"]): Schemas 
   ...(components && { components }),
 });
 
-test("without components a schema is as it was published", () => {
+test("a schema without components is as it was published", () => {
   const schemas = given({ input: Input });
   expect(versionSchema(schemas, "input")).toBe(schemas.prediction.input);
 });
 
-test("with components each brings them along, and stays the same object", () => {
+test("a schema with components includes them, and stays the same object", () => {
   const schemas = given({ input: Input }, { schemas: { Size } });
   expect(versionSchema(schemas, "input")).toEqual({ ...Input, components: { schemas: { Size } } });
   expect(versionSchema(schemas, "output")).toEqual({ components: { schemas: { Size } } });
   expect(versionSchema(schemas, "input")).toBe(versionSchema(schemas, "input"));
 });
 
-test("components of a schema's own come first", () => {
+test("components of the schema itself take precedence", () => {
   const own = { schemas: { Size: { enum: ["huge"] } } };
   const schemas = given({ input: { ...Input, components: own } }, { schemas: { Size, Input } });
   expect(versionSchema(schemas, "input").components).toEqual({
@@ -30,7 +30,7 @@ test("components of a schema's own come first", () => {
   });
 });
 
-test("the root of one that is a reference is what it leads to", () => {
+test("the root of a schema that is a reference is the schema that it refers to", () => {
   const input = { $ref: "#/components/schemas/Input" };
   expect(rootKeywords(given({ input }, { schemas: { Input, Size } }), "input")).toMatchObject(
     Input,

@@ -1,4 +1,4 @@
-/** Which call an ordinary prediction is, for a container that accepts nothing but calls. */
+/** The call that an ordinary prediction becomes for a container that accepts only calls. */
 import { describe, expect, test } from "vitest";
 import { callOf } from "../../../src/domain/vendora/call.ts";
 import { type Compatibilities, newCompatibilities } from "../../../src/protocol/model.ts";

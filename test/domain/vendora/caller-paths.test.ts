@@ -28,6 +28,6 @@ test.each([
   ["max_tokens is too large: max_tokens", "max_output_tokens is too large: max_output_tokens"],
   ["'response_format.json_schema.schema'", "'text.format.schema'"],
   ["temperature", "temperature"],
-])("%s is %s", (theirs, callers) => {
+])("the container's path %s is the caller's path %s", (theirs, callers) => {
   expect(said(theirs)).toBe(callers);
 });

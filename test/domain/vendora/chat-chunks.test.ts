@@ -4,11 +4,11 @@ import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { CALLS_STREAM, VLLM_COMPLETION, VLLM_STREAM } from "./chat-samples.ts";
 
-test("text is one chunk", () => {
+test("a text becomes one chunk", () => {
   expect(chunksOf("ab")).toEqual([{ choices: [{ index: 0, delta: { content: "ab" } }] }]);
 });
 
-test.each([...VLLM_STREAM, ...CALLS_STREAM])("a chunk is itself: %j", (chunk) => {
+test.each([...VLLM_STREAM, ...CALLS_STREAM])("a chunk stays as it came: %j", (chunk) => {
   const [first, ...rest] = chunksOf(chunk);
   expect(first).toBe(chunk);
   expect(rest).toEqual([]);
@@ -33,7 +33,7 @@ test("a chunk that leaves out what can only be one thing is filled in", () => {
   ]);
 });
 
-test("a completion is a chunk for each choice, and one for its usage", () => {
+test("a completion becomes a chunk for each choice, and one for its usage", () => {
   const call = { id: "call_a", type: "function", function: { name: "f", arguments: "{}" } };
   const called = { role: "assistant", content: null };
   const answered = { content: "ab", refusal: "no", reasoning_content: "hm" };
@@ -94,12 +94,12 @@ test.each<[Json, RegExp]>([
   [{ choices: [], usage: { prompt_tokens: "3" } }, /usage\.prompt_tokens/],
   [{ choices: [{ message: { content: [] } }] }, /completion: .*choices\[0\]\.message\.content/s],
   [{ choices: [{ message: { content: "a" } }, { text: "b" }] }, /choices\[1\]\.message/],
-])("what is no answer to a chat says so: %j", (output, message) => {
+])("an output that is no answer to a chat is refused with a message: %j", (output, message) => {
   expect(() => chunksOf(output)).toThrow(TranslationFailed);
   expect(() => chunksOf(output)).toThrow(message);
 });
 
-test("null is absent: a choice's index and delta, and counts", () => {
+test("null counts as absent for a choice's index and delta, and for counts", () => {
   const usage = { prompt_tokens: 3, completion_tokens: null, total_tokens: null };
   const choices = [{ index: null, delta: null, finish_reason: "stop" }];
   expect(chunksOf({ choices, usage })).toEqual([
@@ -107,14 +107,14 @@ test("null is absent: a choice's index and delta, and counts", () => {
   ]);
 });
 
-test("a list is its items, in turn", () => {
+test("a list becomes the chunks of its items in turn", () => {
   const told = chunksOf(["on", [" and", { choices: [{ index: 0, delta: { content: " on" } }] }]]);
   expect(told.map(({ choices }) => choices[0]?.delta.content)).toEqual(["on", " and", " on"]);
   expect(chunksOf([])).toEqual([]);
   expect(chunksOf(null)).toEqual([]);
 });
 
-test("a list may be as deep as a model likes", () => {
+test("a list may be nested to any depth", () => {
   let deep: Json = "on";
   for (let level = 0; level < 100_000; level++) deep = [deep];
   expect(chunksOf(deep)).toHaveLength(1);

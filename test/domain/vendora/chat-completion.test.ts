@@ -16,7 +16,7 @@ function completed(outputs: Json[], metrics: Metrics | null = null) {
   return completion;
 }
 
-test("text, whole or in pieces, is a message; the prediction says its usage", () => {
+test("a text, whole or in pieces, becomes a message with the usage of the prediction", () => {
   const expected = {
     ...OBJECT,
     choices: [
@@ -34,7 +34,7 @@ test("text, whole or in pieces, is a message; the prediction says its usage", ()
   expect(completed(["He", "", "llo"], metrics)).toEqual(expected);
 });
 
-test("the pieces of a function_call are joined, too", () => {
+test("the pieces of a function_call are joined", () => {
   const pieces: Json[] = [
     { name: "f", arguments: "" },
     { arguments: '{"a":' },
@@ -47,7 +47,7 @@ test("the pieces of a function_call are joined, too", () => {
   expect(completion).toMatchObject({ choices: [{ message }] });
 });
 
-test("no output is an empty message", () => {
+test("an empty output becomes an empty message", () => {
   expect(completed([])).toEqual({
     ...OBJECT,
     choices: [{ index: 0, message: MESSAGE, logprobs: null, finish_reason: "stop" }],
@@ -74,7 +74,7 @@ test("a server's completion is filled in, and null is kept only where the conven
   });
 });
 
-test("the least that a completion can be is filled in", () => {
+test("a minimal completion is filled in", () => {
   expect(completed([{ choices: [{ message: { content: "a" } }] }])).toEqual({
     ...OBJECT,
     choices: [
@@ -84,7 +84,7 @@ test("the least that a completion can be is filled in", () => {
   });
 });
 
-test("a server's chunks are put together, with what the pieces say beside the text", () => {
+test("a server's chunks are joined, with the fields that they have beside the text", () => {
   expect(completed(VLLM_STREAM)).toEqual({
     ...OBJECT,
     choices: [
@@ -106,7 +106,7 @@ test("a server's chunks are put together, with what the pieces say beside the te
   });
 });
 
-test("calls are put together, and with nothing but calls there is no content", () => {
+test("a message with nothing but joined calls has no content", () => {
   const called = {
     choices: [
       {
@@ -136,7 +136,7 @@ test("calls are put together, and with nothing but calls there is no content", (
   expect(completed([called])).toMatchObject(called);
 });
 
-test("calls keep their order by index, and a name that comes late", () => {
+test("calls are ordered by index, and a name that comes late is kept", () => {
   const piece = (index: number, called: { [field: string]: Json }) => ({
     choices: [{ delta: { tool_calls: [{ index, function: called }] } }],
   });
@@ -161,7 +161,7 @@ test("calls keep their order by index, and a name that comes late", () => {
   });
 });
 
-test("a call of another kind passes as it is, beside text", () => {
+test("a call of another kind is kept unchanged beside text", () => {
   const call = { id: "call_a", type: "custom", custom: { name: "sql", input: "select 1" } };
   const message = { content: "Let me see.", tool_calls: [call] };
   expect(completed([{ choices: [{ message }] }])).toEqual({
@@ -178,14 +178,14 @@ test("a call of another kind passes as it is, beside text", () => {
   });
 });
 
-test("of what is no text the last word counts", () => {
+test("the last value of a field that is not text counts", () => {
   const piece = (phase: string) => ({ choices: [{ delta: { content: "a", phase } }] });
   expect(completed([piece("first"), piece("last")])).toMatchObject({
     choices: [{ message: { content: "aa", phase: "last" } }],
   });
 });
 
-test("thoughts, refusals and logprobs are joined, choice by choice", () => {
+test("reasoning, refusals and logprobs are joined for each choice", () => {
   const token = (text: string) => ({ token: text, logprob: -1, bytes: null, top_logprobs: [] });
   const piece = (index: number, delta: Json, content?: string) => ({
     choices: [
@@ -217,7 +217,7 @@ test("thoughts, refusals and logprobs are joined, choice by choice", () => {
   });
 });
 
-test("what was put out stays as it was", () => {
+test("joining does not change the outputs", () => {
   const logprobs = { content: [{ token: "a", logprob: -1, bytes: null, top_logprobs: [] }] };
   const outputs = [...CALLS_STREAM, { choices: [{ index: 0, delta: { content: "a" }, logprobs }] }];
   const before = structuredClone(outputs);
@@ -226,11 +226,11 @@ test("what was put out stays as it was", () => {
   expect(completed([...outputs, ...outputs])).toEqual(first);
 });
 
-test("an output that is no answer is refused", () => {
+test("an output that is no answer to a chat is refused", () => {
   expect(() => completed([{ embedding: [1] }])).toThrow(TranslationFailed);
 });
 
-test("an answer as long as it may be was cut, when the container says nothing of it", () => {
+test("an answer of the maximum length has the finish reason length if the container gives none", () => {
   const asked = { ...HEAD, limit: 2 };
   const cut = completionOf(asked, ["He", "llo"], { input_tokens: 4, output_tokens: 2 });
   expectChatCompletion(cut);

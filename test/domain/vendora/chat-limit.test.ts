@@ -1,4 +1,4 @@
-/** How long an answer may be, by whatever name it is said. */
+/** The maximum length of an answer, under each of its parameter names. */
 import { expect, test } from "vitest";
 import { limitOf } from "../../../src/domain/vendora/chat-limit.ts";
 

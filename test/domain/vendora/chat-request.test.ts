@@ -1,4 +1,4 @@
-/** The body of a response as that of a chat. */
+/** Conversion of the body of a response into that of a chat. */
 import { expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
 import { conversation, itemsOf } from "../../../src/domain/vendora/response-items.ts";
@@ -9,7 +9,7 @@ import { delta, logOf, tell } from "./response-log.ts";
 
 type Body = Record<string, Json>;
 
-/** As the convention's own description of a chat's body has it. */
+/** Returns the chat request, which is valid for the published description of a chat's body. */
 function chatOf(request: Body): Body {
   const chat = chatRequestOf({ model: "demo/story", input: "Hello", ...request });
   expect(objections("openai", "CreateChatCompletionRequest", chat)).toEqual([]);
@@ -18,7 +18,7 @@ function chatOf(request: Body): Body {
 
 const messagesOf = (input: Json) => chatOf({ input }).messages;
 
-test("text: one message of the user's, after the instructions", () => {
+test("an input text becomes one user message after the instructions", () => {
   expect(chatOf({})).toEqual({
     model: "demo/story",
     messages: [{ role: "user", content: "Hello" }],
@@ -35,13 +35,13 @@ test.each([
   [{ background: true }, true],
   [{ stream: false, background: false }, false],
   [{ stream: null }, false],
-])("%j streams: %s", (request, streams) => {
+])("the request %j streams: %s", (request, streams) => {
   const chat = chatOf(request);
   expect(chat.stream).toBe(streams);
   expect(chat.stream_options).toEqual(streams ? { include_usage: true } : undefined);
 });
 
-test("messages of every role, as text or in parts", () => {
+test("messages of every role are converted, as text or in parts", () => {
   expect(
     messagesOf([
       { role: "system", content: "One" },
@@ -100,7 +100,7 @@ test("images, files and sound stay parts", () => {
   ]);
 });
 
-test("calls are one message, with what was said right before, and their outputs are the tools'", () => {
+test("calls become one message with the text right before them, and their outputs become tool messages", () => {
   const call = (name: string) => ({
     type: "function_call",
     ...{ id: `fc_${name}`, call_id: `call_${name}`, name, arguments: "{}" },
@@ -138,7 +138,7 @@ test("calls are one message, with what was said right before, and their outputs 
   ]);
 });
 
-test("what a response put out goes into the next turn", () => {
+test("the output of a response goes into the next turn", () => {
   const calls = [{ index: 0, id: "call_1", function: { name: "sum", arguments: "{}" } }];
   const { output } = tell(
     logOf([delta({ content: "Well." }), delta({ tool_calls: calls })]),
@@ -163,7 +163,7 @@ const tool = (name: string) => ({
 });
 const nested = ({ type, ...fields }: ReturnType<typeof tool>) => ({ type, function: fields });
 
-test("tools, and which of them is to be called", () => {
+test("tools and the tool choice are converted", () => {
   const tools = [tool("a"), tool("b")];
   expect(chatOf({ tools, tool_choice: "required", parallel_tool_calls: false })).toMatchObject({
     tools: tools.map(nested),
@@ -190,7 +190,7 @@ test("tools that are not allowed are not offered", () => {
   });
 });
 
-test("settings under the names that a chat has for them", () => {
+test("settings get the names that a chat has for them", () => {
   const schema = { type: "object" };
   const chat = chatOf({
     max_output_tokens: 100,
@@ -233,7 +233,7 @@ test("settings under the names that a chat has for them", () => {
   });
 });
 
-test("what is no chat's business is left out", () => {
+test("fields that a chat does not have are left out", () => {
   const chat = chatOf({
     store: true,
     background: false,

@@ -1,4 +1,7 @@
-/** Outputs of a chat in the manner of servers of the convention, with their extra fields and nulls. Not recordings. */
+/**
+ * Sample outputs of a chat in the style of servers of OpenAI's API, with their extra fields and nulls. Not
+ * recordings.
+ */
 import type { Json } from "../../../src/protocol/common.ts";
 
 export const HEAD = {
@@ -67,7 +70,7 @@ export const VLLM_COMPLETION: Json = {
   prompt_logprobs: null,
 };
 
-/** Two calls at once; one server names each piece's call anew, another gives no ids at all. */
+/** Two simultaneous calls; one server gives each piece of a call another ID, another server gives no IDs. */
 export const CALLS_STREAM: Json[] = [
   vllmChunk({ role: "assistant", content: null }),
   vllmChunk({

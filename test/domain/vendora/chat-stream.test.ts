@@ -16,7 +16,7 @@ interface Options {
 
 const SUCCEEDED = { status: "succeeded", metrics: null };
 
-/** Each chunk of the whole stream, held against the published description. */
+/** Returns each chunk of the whole stream, checked against the published description. */
 function streamed(
   outputs: Json[],
   { includeUsage = false, limit, done = SUCCEEDED }: Options = {},
@@ -37,13 +37,13 @@ function streamed(
   return chunks;
 }
 
-/** What the official client makes of a stream. */
+/** Returns the completion that the official client assembles from a stream. */
 const received = (chunks: object[]) =>
   ChatCompletionStream.fromReadableStream(
     new Blob(chunks.map((chunk) => `${JSON.stringify(chunk)}\n`)).stream(),
   ).finalChatCompletion();
 
-test("text becomes chunks: the role first, a reason to finish last", () => {
+test("a text becomes chunks: the role first, a finish reason last", () => {
   expect(streamed(["He", "llo"])).toEqual([
     {
       ...OBJECT,
@@ -54,7 +54,7 @@ test("text becomes chunks: the role first, a reason to finish last", () => {
   ]);
 });
 
-test("no output at all is an empty message", async () => {
+test("an empty output becomes an empty message", async () => {
   const chunks = streamed([]);
   expect(chunks).toEqual([
     {
@@ -65,7 +65,7 @@ test("no output at all is an empty message", async () => {
   expect((await received(chunks)).choices[0]?.message.content ?? "").toBe("");
 });
 
-test("a server's chunks pass with their own fields, but not its names and its usage", () => {
+test("a server's chunks pass with their own fields, except its names and its usage", () => {
   const chunks = streamed(VLLM_STREAM);
   const field = { logprobs: null };
   expect(chunks.map(({ choices }) => choices)).toEqual([
@@ -87,12 +87,12 @@ test("a server's chunks pass with their own fields, but not its names and its us
   }
 });
 
-test("a fingerprint stays", () => {
+test("a fingerprint stays in the chunks", () => {
   const [chunk] = streamed([{ choices: [{ delta: { content: "a" } }], system_fingerprint: "b1" }]);
   expect(chunk).toMatchObject({ system_fingerprint: "b1" });
 });
 
-test("usage that was asked for comes last, with all that was said beside it", () => {
+test("usage that was requested comes last, with all fields beside it", () => {
   const chunks = streamed(VLLM_STREAM, { includeUsage: true });
   expect(chunks.slice(0, -1).map(({ usage }) => usage)).toEqual([null, null, null, null]);
   expect(chunks.at(-1)).toEqual({
@@ -108,7 +108,7 @@ test("usage that was asked for comes last, with all that was said beside it", ()
   });
 });
 
-test("usage that comes with each piece counts once, as it was last", () => {
+test("usage that comes with each piece counts once, with its last value", () => {
   const piece = (content: string, completion_tokens: number) => ({
     choices: [{ index: 0, delta: { content } }],
     usage: { prompt_tokens: 5, completion_tokens },
@@ -127,7 +127,7 @@ test.each([
   [{ input_tokens: 4, output_tokens: 2, tokens_estimated: 1 }, [4, 2, 6]],
   [{ output_tokens: 2 }, [0, 2, 2]],
   [null, [0, 0, 0]],
-])("usage of a model that tells none is the prediction's: %j", (metrics, counts) => {
+])("the usage of a model that reports none is the prediction's: %j", (metrics, counts) => {
   const chunks = streamed(["a"], { includeUsage: true, done: { status: "succeeded", metrics } });
   const [prompt_tokens, completion_tokens, total_tokens] = counts;
   expect(chunks.at(-1)).toEqual({
@@ -137,12 +137,12 @@ test.each([
   });
 });
 
-test.each(["failed", "canceled"])("nothing closes what has %s", (status) => {
+test.each(["failed", "canceled"])("a prediction that has %s has no closing chunk", (status) => {
   const chunks = streamed(["a"], { includeUsage: true, done: { status, metrics: null } });
   expect(chunks).toHaveLength(1);
 });
 
-test("calls: each with an id, a type and a name, and all of these once", async () => {
+test("calls have an ID, a type and a name, each exactly once", async () => {
   const chunks = streamed(CALLS_STREAM);
   const id = `call_${HEAD.id.slice(-16)}_0_1`;
   expect(chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])).toEqual([
@@ -161,7 +161,7 @@ test("calls: each with an id, a type and a name, and all of these once", async (
   ]);
 });
 
-test("a name that comes late is not lost", () => {
+test("a name of a call that comes late is kept", () => {
   const chunks = streamed([
     { choices: [{ delta: { tool_calls: [{ index: 0, id: "call_a" }] } }] },
     { choices: [{ delta: { tool_calls: [{ index: 0, function: { name: "f" } }] } }] },
@@ -174,7 +174,7 @@ test("a name that comes late is not lost", () => {
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
 });
 
-test("thoughts, refusals and logprobs pass, these with all their keys", () => {
+test("reasoning, refusals and logprobs pass, logprobs with all their keys", () => {
   const token = { token: "a", logprob: -0.5 };
   const [thought, refusal] = streamed([
     { choices: [{ delta: { reasoning_content: "hm", reasoning: "hm" } }] },
@@ -201,7 +201,7 @@ test("thoughts, refusals and logprobs pass, these with all their keys", () => {
   });
 });
 
-test("a role that every piece repeats is said once, and is the convention's", () => {
+test("a role that every piece repeats is sent once, as the role of OpenAI's API", () => {
   const piece = { choices: [{ delta: { role: "model", content: "a", tool_calls: null } }] };
   const last = { choices: [{ delta: { content: "b", function_call: null } }] };
   expect(streamed([piece, piece, last]).map(({ choices }) => choices[0]?.delta)).toEqual([
@@ -225,18 +225,18 @@ test.each([
   ["error", "length"],
   ["tool_use", "tool_calls"],
   ["constructor", "stop"],
-])("%s is told as %s", (said, told) => {
+])("the finish reason %s is sent as %s", (said, told) => {
   const chunks = streamed([{ choices: [{ delta: { content: "a" }, finish_reason: said }] }]);
   expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toEqual([told]);
 });
 
-test("a reason that nobody knows, after a call, is the call", () => {
+test("an unknown finish reason after a call becomes the one for calls", () => {
   const delta = { tool_calls: [{ index: 0, id: "call_a", function: { name: "f" } }] };
   const chunks = streamed([{ choices: [{ delta, finish_reason: "eos_token" }] }]);
   expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toEqual(["tool_calls"]);
 });
 
-test("an empty reason is none, and one more than one is too many", () => {
+test("an empty finish reason counts as none, and a second one is dropped", () => {
   const piece = (finish_reason: string) => ({
     choices: [{ delta: { content: "a" }, finish_reason }],
   });
@@ -244,7 +244,7 @@ test("an empty reason is none, and one more than one is too many", () => {
   expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toEqual([null, "length", null]);
 });
 
-test("several choices each have a role and a reason, whoever gives it", async () => {
+test("each of several choices has a role and a finish reason", async () => {
   const piece = (index: number, content: string, finish_reason: string | null = null) => ({
     choices: [{ index, delta: { content }, finish_reason }],
   });
@@ -264,12 +264,12 @@ test("a whole completion is streamed as one", async () => {
   expect(usage).toEqual({ prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 });
 });
 
-test("a chunk without choices that is not about usage passes", () => {
+test("a chunk without choices and usage passes", () => {
   const [chunk] = streamed([{ choices: [], prompt_filter_results: [] }, "a"]);
   expect(chunk).toEqual({ ...OBJECT, choices: [], prompt_filter_results: [] });
 });
 
-test("an output that is no answer is refused", () => {
+test("an output that is no answer to a chat is refused", () => {
   expect(() => streamed(["a", 3])).toThrow(TranslationFailed);
 });
 
@@ -292,7 +292,7 @@ test.each<[string, Json[], number | undefined, Json, (string | null)[]]>([
   ["what it says an empty reason of", [piece(0, "")], 3, FULL, ["length"]],
   ["two choices with the tokens of one", [piece(0), piece(1)], 2, FULL, ["stop", "stop"]],
   ["two choices with the tokens of two", [piece(0), piece(1)], 1, FULL, ["length", "length"]],
-])("the reason to finish that is missing, of %s", (_, outputs, limit, metrics, reasons) => {
+])("a missing finish reason is derived for %s", (_, outputs, limit, metrics, reasons) => {
   const chunks = streamed(outputs, {
     ...(limit !== undefined && { limit }),
     done: { status: "succeeded", metrics },

@@ -1,4 +1,4 @@
-/** However a text is cut, and whatever its pieces come as: what must stay true of a chat. */
+/** Invariants of a chat whose text comes in any pieces of any kind. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -30,7 +30,7 @@ const said = fc
     choice: present({ index, finish_reason: reason }),
   }));
 
-/** An output, and what it says. */
+/** Returns an output with the pieces that it has. */
 const saying = (data: Json, pieces: Piece[]) => ({ data, pieces });
 
 const output = fc.oneof(
@@ -50,7 +50,7 @@ const output = fc.oneof(
   fc.constant(saying({ choices: [], usage: { prompt_tokens: 2 } }, [])),
 );
 
-test("content, one role and one reason for each choice, streamed or whole", () => {
+test("each choice has its content, one role and one finish reason, streamed or whole", () => {
   fc.assert(
     fc.property(fc.array(output, { maxLength: 12 }), fc.boolean(), (outputs, includeUsage) => {
       const all = outputs.map(({ data }) => data);
@@ -100,7 +100,7 @@ const called = z.object({
   ]),
 });
 
-test("arguments of calls, however they are cut and mixed up, are each put together", () => {
+test("the arguments of each call are joined, however they are cut and mixed", () => {
   const pieces = fc.array(fc.record({ index: fc.nat(2), text }), { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(pieces, (pieces) => {

@@ -1,4 +1,4 @@
-/** Completions of any model, as the convention has them. */
+/** Completions of any model in the form of OpenAI's API. */
 import { describe, expect, test } from "vitest";
 import { ChoiceStream, wholeOf } from "../../../src/domain/vendora/choice-stream.ts";
 import { completionInputOf } from "../../../src/domain/vendora/completion-input.ts";
@@ -38,7 +38,7 @@ const choice = (text: string, finish_reason: string | null = null, index = 0) =>
   finish_reason,
 });
 
-/** As vLLM streams two choices with logprobs. */
+/** A piece of a stream in which vLLM sends two choices with logprobs. */
 const piece = (text: string, finish_reason: string | null, index = 0): Json => ({
   id: "cmpl-theirs",
   object: "text_completion",
@@ -62,7 +62,7 @@ const piece = (text: string, finish_reason: string | null, index = 0): Json => (
 });
 
 describe("whole", () => {
-  test("text, whole or in pieces, is what follows; the prediction says its usage", () => {
+  test("a text, whole or in pieces, becomes the completion, with the usage of the prediction", () => {
     const expected = { ...OBJECT, choices: [choice("Hello", "stop")], usage: USAGE };
     expect(whole(["Hello"], { metrics: METRICS })).toEqual(expected);
     expect(whole(["He", "", "llo"], { metrics: METRICS })).toEqual(expected);
@@ -70,19 +70,19 @@ describe("whole", () => {
     expect(whole([])).toMatchObject({ choices: [choice("", "stop")] });
   });
 
-  test("what reached its limit was cut", () => {
+  test("a text that reached the limit has the finish reason length", () => {
     expect(whole(["Hello"], { metrics: METRICS, limit: 2 })).toMatchObject({
       choices: [{ finish_reason: "length" }],
     });
   });
 
-  test("a server's answer stays its own, under our name", () => {
+  test("a server's answer stays unchanged except for its name", () => {
     const theirs = { ...OBJECT, id: "theirs", model: "served", kv_transfer_params: { port: 1 } };
     const answer = { ...theirs, choices: [choice("Hello", "length")], usage: USAGE };
     expect(whole([answer])).toEqual({ ...answer, ...HEAD });
   });
 
-  test("what a server streams is assembled: texts joined, logprobs one after the other", () => {
+  test("a server's stream is assembled: texts are joined and logprobs are concatenated", () => {
     const pieces = [piece("a", null), piece("x", "abort", 1), piece("b", "eos_token")];
     const usage: Json = { id: "cmpl-theirs", choices: [], usage: USAGE };
     const expected = {
@@ -101,7 +101,7 @@ describe("whole", () => {
       usage: USAGE,
     };
     expect(whole([...pieces, usage])).toMatchObject(expected);
-    // In the runner, of which the caller wants no stream.
+    // The runner assembles the stream when the caller wants none.
     const assembler = new ChoicesAssembler(COMPLETIONS, "");
     for (const event of [...pieces, usage]) assembler.take(event);
     expect(assembler.value).toMatchObject({ ...expected, id: "cmpl-theirs", model: "served" });
@@ -112,26 +112,26 @@ describe("whole", () => {
     [{ text: "Hello" }],
     [{ choices: [{ text: 5 }] }],
     [{ choices: [{ index: -1 }] }],
-  ])("%j is none", (output) => {
+  ])("the output %j is no completion", (output) => {
     expect(() => whole([output])).toThrow(TranslationFailed);
   });
 });
 
 describe("streamed", () => {
-  test("each piece is a chunk, and the last says why it ended", () => {
+  test("each piece becomes a chunk, and the last has the finish reason", () => {
     const chunks = [choice("He"), choice("llo"), choice("", "stop")];
     expect(streamed(["He", "llo"])).toEqual(chunks.map((one) => ({ ...OBJECT, choices: [one] })));
     expect(streamed(["He"], false, 2).at(-1)).toMatchObject({ choices: [choice("", "length")] });
   });
 
-  test("usage comes last, for those who asked for it", () => {
+  test("usage comes last if it was requested", () => {
     const chunks = streamed(["He", { choices: [], usage: USAGE }], true);
     expect(chunks.map(({ usage }) => usage)).toEqual([null, null, USAGE]);
     expect(chunks.at(-1)).toMatchObject({ ...OBJECT, choices: [] });
     expect(streamed(["He", { choices: [], usage: USAGE }])[0]).not.toHaveProperty("usage");
   });
 
-  test("a server's own reason is kept, an empty one is none, and none comes twice", () => {
+  test("a server's finish reason is kept, an empty one counts as none, and none comes twice", () => {
     const outputs = [
       ["a", ""],
       ["b", "length"],
@@ -155,7 +155,7 @@ describe("the input of a Cog model", () => {
   const inputOf = (body: { [name: string]: Json }, properties: { [name: string]: Json }) =>
     completionInputOf(body, { type: "object", properties });
 
-  test("has one prompt and one stop sequence as text, and nothing of what is null", () => {
+  test("the input of a Cog model has one prompt and one stop sequence as text, and no null fields", () => {
     const body = { prompt: ["a"], stop: ["."], max_tokens: null, seed: 3 };
     expect(inputOf(body, { prompt: text, stop: text })).toEqual({
       prompt: "a",
@@ -165,7 +165,7 @@ describe("the input of a Cog model", () => {
     expect(inputOf(body, { prompt: text })).toEqual({ prompt: "a", stop: ".", seed: 3 });
   });
 
-  test("has lists where the model takes them", () => {
+  test("the input of a Cog model has lists where the model takes them", () => {
     const body = { prompt: ["a"], stop: [".", "!"] };
     expect(inputOf(body, { prompt: lists, stop: lists })).toEqual(body);
     expect(inputOf({ prompt: "a", stop: ["."] }, { prompt: text, stop: lists })).toEqual({
@@ -174,7 +174,10 @@ describe("the input of a Cog model", () => {
     });
   });
 
-  test.each([[["a", "b"]], [[1]], [[[1, 2]]]])("has no prompt like %j", (prompt) => {
-    expect(inputOf({ prompt }, { prompt: text })).toBeUndefined();
-  });
+  test.each([[["a", "b"]], [[1]], [[[1, 2]]]])(
+    "the input of a Cog model cannot have the prompt %j",
+    (prompt) => {
+      expect(inputOf({ prompt }, { prompt: text })).toBeUndefined();
+    },
+  );
 });

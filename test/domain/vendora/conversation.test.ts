@@ -10,7 +10,7 @@ import {
 
 const OBJECT = "0f".repeat(32);
 
-test("an id is that of an object, and nothing else is", () => {
+test("only the ID of an object is a conversation ID", () => {
   expect(objectIdOf(conversationIdOf(OBJECT))).toBe(OBJECT);
   for (const id of ["conv_1", OBJECT, `conv_${OBJECT}0`, `conv_${OBJECT.toUpperCase()}`])
     expect(objectIdOf(id)).toBeUndefined();
@@ -26,14 +26,14 @@ test("an item keeps its id, or gets one of its type", () => {
   expect(itemIdOf({ type: "constructor" })).toMatch(/^item_/);
 });
 
-test("ids that occur twice are found, but a reference may repeat one", () => {
+test("IDs that occur twice are found, but a reference may repeat one", () => {
   expect(duplicateId([{ id: "a" }, {}, { id: "b" }, { id: "a" }])).toBe("a");
   expect(duplicateId([{ id: "a" }, { id: "a", type: "item_reference" }, {}, {}])).toBeUndefined();
-  // Longer than an id may be: each of them gets one of its own.
+  // These IDs are too long, so each item gets an ID of its own.
   expect(duplicateId([{ id: "x".repeat(101) }, { id: "x".repeat(101) }])).toBeUndefined();
 });
 
-test("a limited token has conversations of such tokens alone, whose models it covers", () => {
+test("a limited token can only use conversations of limited tokens whose models it covers", () => {
   const access = (models: string[] | null, used: string[] | null, user_id = "u") =>
     accessToConversation({ user_id, models }, { user_id: "u", models: used });
   expect(access(null, null)).toBe("granted");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { countRequestOf } from "../../../src/domain/vendora/count-request.ts";
 import type { Fields } from "../../../src/domain/vendora/response-json.ts";
 
-test("a response's request is counted as a message's, with all that has tokens", () => {
+test("a response's request is counted like a message's, with everything that has tokens", () => {
   const request: Fields = {
     instructions: "Be brief",
     tools: [

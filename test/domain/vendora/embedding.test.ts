@@ -10,7 +10,7 @@ const MODEL = "ada/embedder";
 const AB = [0.5, -1.25];
 const CD = [3, 2 ** -20];
 
-/** As both official clients decode and encode it. */
+/** Decodes base64 like both official clients do. */
 const floatsIn = (base64: unknown) => {
   if (typeof base64 !== "string") throw new Error("no base64");
   const { buffer, byteOffset, length } = Buffer.from(base64, "base64");
@@ -25,7 +25,7 @@ function floats(outputs: Json[], metrics: Metrics | null = null) {
   return list;
 }
 
-/** The list with its base64 decoded, which is what the published description describes. */
+/** Returns the list with its base64 decoded, as the published description has it. */
 function decoded(outputs: Json[]) {
   const { data, ...list } = embeddingsOf(MODEL, outputs, "base64", null);
   const all = {
@@ -56,7 +56,7 @@ test.each<[string, Json[]]>([
     "a batch at a time, each numbered from 0",
     [{ data: BOTH.slice(0, 1) }, { data: [{ index: 0, embedding: CD }] }],
   ],
-])("%s, as numbers and as base64", (_, outputs) => {
+])("the vectors of %s are returned as numbers and as base64", (_, outputs) => {
   const usage = { prompt_tokens: 0, total_tokens: 0 };
   const expected = { object: "list", data: BOTH, model: MODEL, usage };
   expect(floats(outputs)).toEqual(expected);
@@ -68,11 +68,11 @@ test.each<[string, Json[]]>([
   ["as its numbers", [0.5, -1.25]],
   ["below embedding", [{ embedding: AB }]],
   ["below data", [{ data: AB }]],
-])("one vector, %s", (_, outputs) => {
+])("one vector is returned for %s", (_, outputs) => {
   expect(floats(outputs).data).toEqual(BOTH.slice(0, 1));
 });
 
-test("usage is the model's own, of all its answers, or else the prediction's", () => {
+test("the usage is the sum of the model's own, or else the prediction's", () => {
   const one = (usage: Json) => ({ data: [{ embedding: AB }], usage });
   const metrics = { input_tokens: 9, output_tokens: 0 };
   expect(floats([[AB]], metrics).usage).toEqual({ prompt_tokens: 9, total_tokens: 9 });
@@ -85,7 +85,7 @@ test("usage is the model's own, of all its answers, or else the prediction's", (
   expect(floats(two, metrics).usage).toEqual({ prompt_tokens: 5, total_tokens: 6 });
 });
 
-test("fields that are not known stay, and names are ours", () => {
+test("unknown fields stay, and the names are ours", () => {
   const output = { id: "x", model: "served", data: [{ embedding: AB, truncated: true }] };
   expect(floats([output])).toMatchObject({ id: "x", model: MODEL, data: [{ truncated: true }] });
 });
@@ -111,14 +111,14 @@ test.each<[Json[], RegExp]>([
     [{ data: [{ embedding: base64Of([Number.POSITIVE_INFINITY]) }] }],
     /a value that is not a number/,
   ],
-])("what is no embedding says so: %j", (outputs, message) => {
+])("an output that is no embedding is refused with a message: %j", (outputs, message) => {
   for (const format of ["float", "base64"] as const) {
     expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(TranslationFailed);
     expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(message);
   }
 });
 
-test("base64 holds each number as float32, however many there are", () => {
+test("base64 holds each number as a float32, however many there are", () => {
   const vector = fc.array(
     fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e30, max: 1e30 }),
     {

@@ -1,4 +1,4 @@
-/** A form as the JSON that its call takes. */
+/** Form data as the JSON that its call takes. */
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { fieldName, formObject } from "../../../src/domain/vendora/form-fields.ts";
@@ -16,7 +16,7 @@ const SCHEMA = z
 
 const fields = (...pairs: [string, string][]) => pairs.map(([name, value]) => ({ name, value }));
 
-test("texts are read as what the schema takes, and as nothing else", () => {
+test("texts are read as the types that the schema takes", () => {
   const form = fields(
     ["prompt", "7"],
     ["n", "2"],
@@ -35,7 +35,7 @@ test("texts are read as what the schema takes, and as nothing else", () => {
   expect(formObject(wrong, SCHEMA)).toEqual({ n: "two", stream: "1", ratio: "" });
 });
 
-test("repeated names and brackets are lists, inner names objects", () => {
+test("repeated names and brackets become lists, and inner names objects", () => {
   expect(formObject(fields(["image[]", "a"]), SCHEMA)).toEqual({ image: ["a"] });
   expect(formObject(fields(["image", "a"], ["image", "b"]), SCHEMA)).toEqual({ image: ["a", "b"] });
   expect(formObject(fields(["chunking[type]", "vad"], ["chunking[ms]", "5"]), SCHEMA)).toEqual({
@@ -43,7 +43,7 @@ test("repeated names and brackets are lists, inner names objects", () => {
   });
 });
 
-test("no name reaches a prototype, and some are none", () => {
+test("no field name reaches a prototype, and some names are refused", () => {
   const read = formObject(fields(["__proto__", "a"], ["a[__proto__]", "b"]), SCHEMA);
   expect(Object.keys(read)).toEqual(["__proto__", "a"]);
   expect({}).not.toHaveProperty("b");

@@ -1,4 +1,4 @@
-/** The input that a Cog image model gets for a call, by its schema. */
+/** The input that a Cog image model gets for a call, derived from its schema. */
 import { expect, test } from "vitest";
 import { pictureSchema } from "../../../src/domain/images/picture-schema.ts";
 import { imageInput } from "../../../src/domain/vendora/image-input.ts";
@@ -44,7 +44,7 @@ const FLUX = {
   go_fast: { type: "boolean" },
 };
 
-test("each parameter goes where the schema has it", () => {
+test("each parameter goes to its field in the schema", () => {
   const flux = pictureSchema({
     prediction: {
       input: { type: "object", properties: { prompt: TEXT, ...FLUX }, required: ["prompt"] },
@@ -85,7 +85,7 @@ test.each<[string, { [name: string]: Json }, { [name: string]: Json } | undefine
   else expect(unsupported(make)).toBe("size");
 });
 
-test("a size beyond what the model takes is refused by the name that it was asked with", () => {
+test("a size beyond the model's limits is refused by the name of the requested parameter", () => {
   const side = { type: "integer", minimum: 16, maximum: 2048 };
   const schema = schemaOf({ width: side, height: side });
   const make = (size: string) => () => imageInput(asked({ size }), schema);
@@ -109,11 +109,11 @@ test.each<[string, { [name: string]: Json }]>([
   ["output_compression", { output_compression: 0 }],
   ["seed", { seed: 1 }],
   ["steps", { steps: 4 }],
-])("what would be ignored is refused: %s", (param, more) => {
+])("a parameter that would be ignored is refused: %s", (param, more) => {
   expect(unsupported(() => imageInput(asked(more), schemaOf({})))).toBe(param);
 });
 
-test("what leaves it to the model is not", () => {
+test("a parameter value that leaves the choice to the model is accepted", () => {
   const request = asked({
     n: 1,
     quality: "standard",
@@ -133,7 +133,7 @@ test("a value that a choice does not have is refused", () => {
   );
 });
 
-test("images go to the field of one or of several", () => {
+test("images go to a field for one or for several", () => {
   const [a, b] = ["https://a.test/1.png", "https://a.test/2.png"] as const;
   const one = schemaOf({ input_image: FILE, mask: FILE });
   expect(imageInput(asked(), one, { images: [a], mask: b })).toEqual({

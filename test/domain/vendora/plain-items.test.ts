@@ -44,7 +44,7 @@ describe("a call and its result that are no function's become those of one", () 
       { type: "brand_new_call_output", call_id: "1", verdict: "y" },
       ...(["brand_new", '{"verdict":"y"}'] as const),
     ],
-  ])("%j", (call, result, name, output) => {
+  ])("the call %j and its result become those of a function", (call, result, name, output) => {
     const { items, omitted } = plain(call, result);
     expect(items).toEqual([
       { type: "function_call", call_id: "1", name, arguments: expect.any(String) },
@@ -54,7 +54,7 @@ describe("a call and its result that are no function's become those of one", () 
   });
 });
 
-test("a call of an MCP server is a call with its result", () => {
+test("a call of an MCP server becomes a call with its result", () => {
   const call = { type: "mcp_call", id: "m", server_label: "s", name: "log", arguments: "{}" };
   expect(plain({ ...call, output: "done" }).items).toEqual([
     { type: "function_call", call_id: "m", name: "log", arguments: "{}" },
@@ -62,20 +62,20 @@ test("a call of an MCP server is a call with its result", () => {
   ]);
 });
 
-test("what only a service has done, or only it can read, is left out and named", () => {
+test("items that only OpenAI's service makes or reads are left out and named", () => {
   const types = ["web_search_call", "file_search_call", "image_generation_call", "mcp_list_tools"];
   const sealed = { type: "agent_message", content: [{ type: "encrypted_content" }] };
   const { items, omitted } = plain(...types.map((type) => ({ type, id: type })), sealed);
   expect({ items, omitted }).toEqual({ items: [], omitted: [...types, "agent_message"] });
 });
 
-test("items stay where the request has the hosted tool that they are of", () => {
+test("items stay if the request has the hosted tool that they belong to", () => {
   const search = { type: "web_search_call", id: "w" };
   const read = plainItems({ input: [search], tools: [{ type: "web_search" }] });
   expect(read).toMatchObject({ items: [{ entry: search }], omittedTypes: [] });
 });
 
-test("another agent's message is one of the user", () => {
+test("a message of another agent becomes one of the user", () => {
   const content = [{ type: "input_text", text: "Ready." }];
   const message = { type: "agent_message", author: "/root/a", recipient: "/root", content };
   expect(plain(message).items).toEqual([
@@ -86,13 +86,13 @@ test("another agent's message is one of the user", () => {
   ]);
 });
 
-test("a compaction that nobody can read here is refused by its place", () => {
+test("a compaction that cannot be read here is refused by its place", () => {
   const refused = () => plain({ type: "compaction", encrypted_content: "x" });
   expect(refused).toThrow(NotSupportedByChat);
   expect(refused).toThrow(expect.objectContaining({ param: "input[1]" }));
 });
 
-test("tools that the conversation brings are tools of the request, each once", () => {
+test("tools that the conversation brings become tools of the request, each once", () => {
   const [log, add] = [
     { type: "function", name: "log" },
     { type: "function", name: "add" },

@@ -1,4 +1,4 @@
-/** Rankings and moderations, and TEI's way to rank. */
+/** Rankings and moderations, and the ranking API of TEI. */
 import { describe, expect, test } from "vitest";
 import { moderationOf } from "../../../src/domain/vendora/moderation.ts";
 import { rankingOf } from "../../../src/domain/vendora/ranking.ts";
@@ -10,7 +10,7 @@ const HEAD = { id: "rerank-1", model: "ada/reranker" };
 const rank = (index: number, relevance_score: number) => ({ index, relevance_score });
 
 describe("a ranking", () => {
-  test("is best first, and no longer than was asked for", () => {
+  test("a ranking has the best result first, and at most as many as requested", () => {
     const results = [rank(0, 0.1), { ...rank(1, 0.9), document: { text: "b" } }, rank(2, -3)];
     const told = results.map((one) => ({ document: null, ...one }));
     const output = {
@@ -30,7 +30,7 @@ describe("a ranking", () => {
     });
   });
 
-  test("of a server that counts nothing has the prediction's usage", () => {
+  test("a ranking of a server that counts nothing has the prediction's usage", () => {
     const metrics = { input_tokens: 5, output_tokens: 0 };
     expect(rankingOf(HEAD, [{ results: [] }], metrics)).toMatchObject({
       usage: { prompt_tokens: 5, total_tokens: 5 },
@@ -38,7 +38,7 @@ describe("a ranking", () => {
   });
 
   test.each([["text"], [{ results: [{ index: 0 }] }], [[rank(0, 1)]], [null]])(
-    "is not %j",
+    "the output %j is no ranking",
     (output) => {
       expect(() => rankingOf(HEAD, [output], null)).toThrow(TranslationFailed);
     },
@@ -46,7 +46,7 @@ describe("a ranking", () => {
 });
 
 describe("TEI", () => {
-  test("is asked in its own words", () => {
+  test("a request to TEI has TEI's own fields", () => {
     const documents = ["a", { text: "b" }];
     const asked = { model: "m", query: "q", documents, top_n: 1, truncate: true };
     expect(teiRequestOf(asked)).toEqual({
@@ -58,12 +58,12 @@ describe("TEI", () => {
     expect(teiRequestOf({ ...asked, return_documents: true })).toMatchObject({ return_text: true });
   });
 
-  test("takes texts only", () => {
+  test("a request to TEI has only texts", () => {
     const documents = ["a", { image: "https://example.com/a.png" }];
     expect(() => teiRequestOf({ query: "q", documents })).toThrow("documents[1]");
   });
 
-  test("answers with a list, which is a ranking", () => {
+  test("a list that TEI answers becomes a ranking", () => {
     const answer: Json = [
       { index: 1, score: 0.9, text: "b" },
       { index: 0, score: 0.1 },
@@ -76,7 +76,7 @@ describe("TEI", () => {
 });
 
 describe("a moderation", () => {
-  test("is the container's, under our name", () => {
+  test("a moderation is the container's, under our name", () => {
     const results = [
       { flagged: true, categories: { violence: true }, category_scores: { violence: 1 } },
     ];
@@ -89,7 +89,7 @@ describe("a moderation", () => {
     });
   });
 
-  test.each([["safe"], [{ results: [] }], [{}]])("is not %j", (output) => {
+  test.each([["safe"], [{ results: [] }], [{}]])("the output %j is no moderation", (output) => {
     expect(() => moderationOf(HEAD, [output])).toThrow(TranslationFailed);
   });
 });

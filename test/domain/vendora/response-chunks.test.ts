@@ -1,4 +1,4 @@
-/** What a model says in a chat besides plain text, as items of a response: calls, thought, refusals. */
+/** Calls, reasoning and refusals of a chat as items of a response. */
 import { expect, test } from "vitest";
 import { delta, failed, ID, logOf, outline, tell } from "./response-log.ts";
 
@@ -7,7 +7,7 @@ const call = (index: number, fields: object, id?: string) =>
 
 const HEX = ID.slice("resp_".length);
 
-test("a call: its name at once, its arguments in pieces", () => {
+test("a call has its name at once, and its arguments in pieces", () => {
   const { types, resource, events } = tell(
     logOf([
       delta({ role: "assistant", content: null }),
@@ -46,7 +46,7 @@ test("a call: its name at once, its arguments in pieces", () => {
   });
 });
 
-test("several calls after a text, their pieces in turns", () => {
+test("several calls after a text are separate items, though their pieces come in turns", () => {
   const { resource, types } = tell(
     logOf([
       delta({ content: "One moment." }),
@@ -61,12 +61,12 @@ test("several calls after a text, their pieces in turns", () => {
     { type: "function_call", call_id: "call_a", name: "weather", arguments: "{}" },
     { type: "function_call", call_id: "call_b", name: "time", arguments: "{}" },
   ]);
-  // The text has ended when the calls begin.
+  // The text item is done when the calls begin.
   const added = types.lastIndexOf("response.output_item.added");
   expect(types.indexOf("response.output_text.done")).toBeLessThan(added);
 });
 
-test("calls of a completion, which are not numbered; and calls that are all numbered 0", () => {
+test("calls of a completion have no index, and calls that all have index 0 are told apart", () => {
   const calls = ["a", "b"].map((name) => ({
     id: `call_${name}`,
     type: "function",
@@ -83,7 +83,7 @@ test("calls of a completion, which are not numbered; and calls that are all numb
   }
 });
 
-test("a call without an id gets one, and an id that comes twice is another one", () => {
+test("a call without an ID gets one, and a repeated ID is replaced", () => {
   const { resource } = tell(
     logOf([
       call(0, { name: "a", arguments: "{}" }),
@@ -95,7 +95,7 @@ test("a call without an id gets one, and an id that comes twice is another one",
   expect(ids).toEqual([`call_${HEX}_0`, "call_x", `call_${HEX}_2`]);
 });
 
-test("cut off in the middle of a call: that one is incomplete, those before it are not", () => {
+test("an answer that is cut off in a call has that call incomplete, and those before it complete", () => {
   const { resource } = tell(
     logOf([
       call(0, { name: "a", arguments: "{}" }, "call_a"),
@@ -107,7 +107,7 @@ test("cut off in the middle of a call: that one is incomplete, those before it a
 });
 
 test.each(["reasoning_content", "reasoning"])(
-  "thought, in %s, is an item before the answer",
+  "reasoning in %s is an item before the answer",
   (name) => {
     const { types, resource } = tell(
       logOf([
@@ -138,7 +138,7 @@ test.each(["reasoning_content", "reasoning"])(
   },
 );
 
-test("a model that thinks again after it has spoken", () => {
+test("reasoning after the answer is an item of its own", () => {
   const { resource } = tell(
     logOf([delta({ reasoning: "Hm" }), "Well,", delta({ reasoning: "no" }), "not so."]),
   );
@@ -150,7 +150,7 @@ test("a model that thinks again after it has spoken", () => {
   ]);
 });
 
-test("a refusal is a part of its own", () => {
+test("a refusal is a content part of its own", () => {
   const { types, resource } = tell(
     logOf([delta({ content: "Well. " }), delta({ refusal: "I can" }), delta({ refusal: "not." })]),
   );
@@ -177,7 +177,7 @@ test("a refusal is a part of its own", () => {
   ]);
 });
 
-test("failed while it called: nothing stays open", () => {
+test("a failure during a call leaves no item open", () => {
   const log = logOf([call(0, { name: "a", arguments: "{" }, "call_a")], failed("gone"));
   const { types, resource } = tell(log);
   expect(types.slice(-3)).toEqual([

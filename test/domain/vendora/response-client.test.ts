@@ -1,11 +1,11 @@
-/** The official client puts our events together, and comes to what we say is the end of it. */
+/** The official client, which assembles our events to the same response that we return. */
 import { ResponseStream as ClientStream } from "openai/lib/responses/ResponseStream";
 import { expect, test } from "vitest";
 import type { LogEntry } from "../../../src/domain/vendora/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { delta, done, failed, logOf, tell } from "./response-log.ts";
 
-/** As the client reads them from one that has them on another machine: a line for each. */
+/** Assembles the events like the client does with a stream from another machine: one line for each. */
 async function put(log: LogEntry[]) {
   const { events, resource } = tell(log);
   const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
@@ -33,24 +33,27 @@ const EVERYTHING = [
 test.each([
   ["completed", done()],
   ["failed", failed("gone")],
-])("thought, text, a refusal and calls in turns, and then %s", async (status, end) => {
-  const { response, resource } = await put(logOf(EVERYTHING, end));
-  expect(response.status).toBe(status);
-  expect(response.output).toMatchObject(resource.output);
-  expect(response.output_text).toBe("Four.");
-});
+])(
+  "the client assembles reasoning, text, a refusal and calls in turns, and then %s",
+  async (status, end) => {
+    const { response, resource } = await put(logOf(EVERYTHING, end));
+    expect(response.status).toBe(status);
+    expect(response.output).toMatchObject(resource.output);
+    expect(response.output_text).toBe("Four.");
+  },
+);
 
-test("incomplete", async () => {
+test("the client assembles an incomplete response", async () => {
   const { response } = await put(logOf([delta({ content: "Once" }, "length")]));
   expect(response).toMatchObject({ status: "incomplete", output_text: "Once" });
 });
 
-test("cancelled: it has what came before", async () => {
+test("the client assembles the output that came before a cancel", async () => {
   const { response } = await put(logOf([delta({ content: "Once" })], done({ status: "canceled" })));
   expect(response).toMatchObject({ status: "in_progress", output_text: "Once" });
 });
 
-test("a container's own events, and an answer of its own in one", async () => {
+test("the client assembles a container's own events, and a whole answer in one event", async () => {
   const item = {
     id: "msg_1",
     type: "message",

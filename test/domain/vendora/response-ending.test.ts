@@ -1,4 +1,4 @@
-/** Whether a response is whole, when its container does not say it. */
+/** The status of a response whose container does not state whether it is complete. */
 import { expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { delta, done, logOf, tell } from "./response-log.ts";
@@ -14,7 +14,7 @@ test.each<[string, Json[], number, Json]>([
   ["that its container gives an empty reason", [delta({ content: "Once" }, "")], 3, METRICS],
   ["in events that do not tell the end", [{ type: "response.created" }], 3, METRICS],
   ["of its container's own, without a status", [OWN], 3, METRICS],
-])("one %s is incomplete", (_, outputs, max_output_tokens, metrics) => {
+])("a response %s is incomplete", (_, outputs, max_output_tokens, metrics) => {
   const { types, resource } = tell(logOf(outputs, done({ metrics })), { max_output_tokens });
   expect(types.at(-1)).toBe("response.incomplete");
   expect(resource).toMatchObject({
@@ -37,7 +37,7 @@ test.each<[string, Json[], number | undefined, Json]>([
     METRICS,
   ],
   ["of its container's own, completed", [{ ...OWN, status: "completed" }], 3, METRICS],
-])("one %s is completed", (_, outputs, limit, metrics) => {
+])("a response %s is completed", (_, outputs, limit, metrics) => {
   const { types, resource } = tell(logOf(outputs, done({ metrics })), {
     ...(limit !== undefined && { max_output_tokens: limit }),
   });

@@ -1,4 +1,4 @@
-/** Numbers across a gap in the ids of the log: events that were shown there and lost. */
+/** Sequence numbers across a gap in the IDs of the log: events that were shown there and lost. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ResponseStream, type StreamEvent } from "../../../src/domain/vendora/response-stream.ts";
@@ -18,7 +18,7 @@ function told(log: Numbered[]): Told[] {
   );
 }
 
-/** Whoever saw what was lost, however much of the rest, misses nothing by resuming, and sees nothing twice. */
+/** Expects that a reader that saw lost events misses nothing by resuming, and sees nothing twice. */
 function expectResumed(stored: LogEntry[], lost: LogEntry[], rest: LogEntry[]) {
   const first = numbered(1, stored);
   const last = numbered(stored.length + lost.length + 500, rest);
@@ -36,7 +36,7 @@ function expectResumed(stored: LogEntry[], lost: LogEntry[], rest: LogEntry[]) {
   return { seen, replay };
 }
 
-/** What a model puts out, by number. */
+/** Returns the type of each event of the output, with its sequence number. */
 const said = (events: Told[]) =>
   events
     .filter(({ type }) => type !== "response.in_progress")
@@ -58,7 +58,7 @@ const attempt = (number: number): LogEntry => ({
   data: { status: "started", attempt: number },
 });
 
-test("output was lost with the runner: the end has one number", () => {
+test("the end has one sequence number after output was lost with the runner", () => {
   fc.assert(
     fc.property(pieces, pieces, (stored, lost) => {
       expectResumed([pending, started, ...stored], lost, [failed("gone")]);
@@ -66,7 +66,7 @@ test("output was lost with the runner: the end has one number", () => {
   );
 });
 
-test("the start of an attempt was lost: what another one puts out has the same numbers", () => {
+test("the output of another attempt has the same sequence numbers after the start of one was lost", () => {
   const returned: LogEntry = { event: "status", data: { status: "started", lost: 1 } };
   fc.assert(
     fc.property(pieces, fc.boolean(), (rest, wasStored) => {

@@ -1,4 +1,4 @@
-/** A conversation as items, and items as a list. */
+/** Conversations as items, and items as lists. */
 import { expect, test } from "vitest";
 import {
   conversation,
@@ -18,7 +18,7 @@ const user = (text: string) => ({
 const expectItemList = (page: object) =>
   expect(objections("openai", "ResponseItemList", page)).toEqual([]);
 
-test("text is one message of the user's, a list is itself, nothing is nothing", () => {
+test("a text becomes one user message, a list stays, and an absent input is empty", () => {
   expect(itemsOf("Hello")).toEqual([user("Hello")]);
   const items = [{ role: "user", content: "Hello" }];
   expect(itemsOf(items)).toBe(items);
@@ -26,13 +26,13 @@ test("text is one message of the user's, a list is itself, nothing is nothing", 
   expect(itemsOf(undefined)).toEqual([]);
 });
 
-test("the next turn has what was asked and answered before", () => {
+test("the next turn has the earlier input and output", () => {
   const { resource } = tell(logOf(["Good day."]));
   const items = conversation(itemsOf("Hello"), resource.output, "And?");
   expect(items).toEqual([user("Hello"), ...resource.output, user("And?")]);
 });
 
-test("all items that a conversation may have are listed as the schema wants them", () => {
+test("all items that a conversation can have are listed as the schema requires", () => {
   const image = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
   const listed = listedItems(
     [
@@ -67,19 +67,19 @@ test("all items that a conversation may have are listed as the schema wants them
   ]);
 });
 
-test("the ids that are made are the same each time", () => {
+test("the generated IDs of items are the same each time", () => {
   const items = itemsOf("Hello");
   expect(listedItems(items, ID)).toEqual(listedItems(items, ID));
 });
 
-test("what an output had keeps its ids when it comes back as input", () => {
+test("an output item keeps its ID when it comes back as input", () => {
   const { output } = tell(logOf(["Good day."])).resource;
   const listed = listedItems(conversation(itemsOf("Hello"), output, "And?"), ID);
   expect(listed[1]).toEqual(output[0]);
   expectItemList(itemPage(listed, {}));
 });
 
-test("pages: newest first, or oldest, each item once", () => {
+test("pages have each item once, newest or oldest first", () => {
   const listed = listedItems(
     Array.from({ length: 45 }, (_, n) => user(String(n))),
     ID,
@@ -101,7 +101,7 @@ test("pages: newest first, or oldest, each item once", () => {
   }
 });
 
-test("a page of nothing, and one after what is not there", () => {
+test("a page of an empty list, or after an unknown item, is handled", () => {
   const empty = { object: "list", data: [], first_id: "", last_id: "", has_more: false };
   expect(itemPage([], {})).toEqual(empty);
   expect(itemPage(listedItems(itemsOf("Hello"), ID), { after: "msg_none" })).toEqual(empty);

@@ -1,4 +1,4 @@
-/** Logs of predictions, and what becomes of them as responses: held against the published schemas. */
+/** Logs of predictions and their events as responses, checked against the published schemas. */
 import { expect } from "vitest";
 import type { ResponseHead } from "../../../src/domain/vendora/response-resource.ts";
 import { ResponseStream, type StreamEvent } from "../../../src/domain/vendora/response-stream.ts";
@@ -39,7 +39,7 @@ export const delta = (fields: Record<string, Json>, finish_reason: string | null
   choices: [{ index: 0, delta: fields, finish_reason }],
 });
 
-/** From the first entry to the last, of a run that begins as all do. */
+/** Returns the log of a whole run with the usual start, these outputs and this end. */
 export const logOf = (outputs: Json[], end = done()) => [
   pending,
   started,
@@ -53,7 +53,7 @@ export interface Told {
   resource: ReturnType<ResponseStream["resource"]>;
 }
 
-/** All that a log becomes, each event and the end of it being as they have to be. */
+/** Returns the events and the response of a log, after checking each event and the end. */
 export function tell(log: LogEntry[], request: Record<string, Json> = {}): Told {
   const told = tellUnchecked(log, request);
   expectResponse(told.resource);
@@ -61,7 +61,7 @@ export function tell(log: LogEntry[], request: Record<string, Json> = {}): Told 
   return told;
 }
 
-/** The same but for the published schemas, which take a while. */
+/** Like `tell`, without the published schemas, whose checks are slow. */
 export function tellUnchecked(log: LogEntry[], request: Record<string, Json> = {}): Told {
   const stream = new ResponseStream(headWith(request));
   const events = log.flatMap((entry) => stream.take(entry));
@@ -70,14 +70,14 @@ export function tellUnchecked(log: LogEntry[], request: Record<string, Json> = {
   return { events, types: events.map(({ type }) => type), resource: stream.resource() };
 }
 
-/** Told once, and again as a list of types in which pieces count once. */
+/** Returns the event types, with successive pieces listed once. */
 export const outline = (types: string[]) =>
   types.filter((type, n) => !(type.endsWith(".delta") && types[n - 1] === type));
 
 const DELTAS =
   /^response\.(output_text|refusal|reasoning_text|function_call_arguments)\.(delta|done)$/;
 
-/** Whatever grows begins and ends, and its pieces make up what it is in the end. */
+/** Expects that each item and part begins and ends, and that its pieces add up to its end. */
 function expectOrder(events: StreamEvent[]): void {
   const open = new Map<unknown, string>();
   for (const { type, output_index, item, item_id, delta, ...fields } of events) {

@@ -1,12 +1,14 @@
-/** Containers with a responses endpoint of their own: vLLM's and llama.cpp's streams, and whole answers. */
+/**
+ * Containers with a responses endpoint of their own: the streams of vLLM and llama.cpp, and whole answers.
+ */
 import { expect, test } from "vitest";
 import { delta, done, failed, ID, logOf, outline, tell } from "./response-log.ts";
 import { type Event, ends, LLAMA, message, response, text, VLLM } from "./response-servers.ts";
 
-/** The id of an item, whatever its container calls it. */
+/** Returns our ID of the item at this place, which replaces the container's. */
 const own = (prefix: string, place: number) => `${prefix}_${ID.replace("resp_", "")}_${place}`;
 
-test("vLLM: our head, its items, every field that clients need", () => {
+test("a response of vLLM has our head, its items and every field that clients need", () => {
   const { events, types, resource } = tell(logOf(VLLM), { metadata: { a: "b" } });
   expect(outline(types)).toEqual([
     "response.created",
@@ -44,7 +46,7 @@ test("vLLM: our head, its items, every field that clients need", () => {
   expect(events.find(({ type }) => type.endsWith("arguments.done"))?.name).toBe("sum");
 });
 
-test("llama.cpp: without any index, and calls without ids", () => {
+test("a response of llama.cpp has no indexes, and calls without IDs", () => {
   const { resource } = tell(logOf(LLAMA));
   expect(resource.output).toMatchObject([
     { id: own("rs", 0), content: [{ text: "Let me see." }] },
@@ -54,14 +56,14 @@ test("llama.cpp: without any index, and calls without ids", () => {
   ]);
 });
 
-test("the end is the log's: what its container calls complete may still have failed, or been cancelled", () => {
+test("the end is the log's: a response that its container completes may have failed or been canceled", () => {
   expect(tell(logOf(VLLM, failed("The stream broke off."))).types.at(-1)).toBe("response.failed");
   const cancelled = tell(logOf(VLLM, done({ status: "canceled" })));
   expect(cancelled.types.at(-1)).toBe("response.output_item.done");
   expect(cancelled.resource.status).toBe("cancelled");
 });
 
-test("broken off: what was open ends as incomplete", () => {
+test("a stream that breaks off leaves open items incomplete", () => {
   const { resource } = tell(logOf(VLLM.slice(0, 12), failed("gone")));
   expect(resource.output).toMatchObject([
     { type: "reasoning", status: "completed" },
@@ -69,7 +71,7 @@ test("broken off: what was open ends as incomplete", () => {
   ]);
 });
 
-test("incomplete, with its reason where the convention knows it", () => {
+test("an incomplete response has its reason if OpenAI's API knows it", () => {
   const end = (reason: string) => ends("incomplete", { incomplete_details: { reason } });
   const log = (reason: string) => logOf([...VLLM.slice(0, 12), end(reason)]);
   const { types, resource } = tell(log("max_output_tokens"));
@@ -84,14 +86,14 @@ test("incomplete, with its reason where the convention knows it", () => {
   });
 });
 
-test("failed by its own account", () => {
+test("a response that fails by the container's account is failed", () => {
   const error = { code: "rate_limit_exceeded", message: "Too much." };
   const { types, resource } = tell(logOf([ends("failed", { error })]));
   expect(types).toEqual(["response.created", "response.in_progress", "response.failed"]);
   expect(resource.error).toMatchObject(error);
 });
 
-test("whole: all of its items are told one after the other", () => {
+test("a whole response sends all of its items one after the other", () => {
   const url = {
     type: "url_citation",
     ...{ url: "https://example.com/", title: "A page", start_index: 0, end_index: 4 },
@@ -152,7 +154,7 @@ test("an item that its container did not finish is incomplete, streamed or whole
   }
 });
 
-test("what was streamed stays, and what only the end has is added to it", () => {
+test("streamed items stay, and items that only the end has are added", () => {
   const call = { type: "function_call", call_id: "call_1", name: "sum", arguments: "{}" };
   const events = [...VLLM.slice(9, 16), ends("completed", { output: [message("Four."), call] })];
   const { resource, types } = tell(logOf(events));
@@ -163,7 +165,7 @@ test("what was streamed stays, and what only the end has is added to it", () => 
   expect(types.filter((type) => type === "response.output_item.added")).toHaveLength(2);
 });
 
-/** Two calls at once, whose pieces come in turns and say whose they are in this way. */
+/** Returns two simultaneous calls whose pieces come in turns and name their call with `whose`. */
 const inTurns = (whose: (n: number) => Event): Event[] => {
   const both = (make: (n: number) => Event) => [0, 1].map((n) => ({ ...make(n), ...whose(n) }));
   return [
@@ -179,12 +181,12 @@ const inTurns = (whose: (n: number) => Event): Event[] => {
 test.each([
   ["id", (n: number): Event => ({ item_id: `fc_${n}` })],
   ["place", (n: number): Event => ({ output_index: 7 + n })],
-])("pieces are their item's, by its %s", (_, whose) => {
+])("a piece belongs to the item with its %s", (_, whose) => {
   const { resource } = tell(logOf(inTurns(whose)));
   expect(resource.output).toMatchObject([{ arguments: '{"0":1}' }, { arguments: '{"1":1}' }]);
 });
 
-test("what comes for an item that has ended, or is of another kind, is not told", () => {
+test("a piece for an item that has ended, or is of another kind, is dropped", () => {
   const begun = VLLM.slice(9, 16);
   const { events } = tell(logOf(begun));
   const at = { item_id: "msg_1", output_index: 1, content_index: 0 };
@@ -209,7 +211,7 @@ test("what comes for an item that has ended, or is of another kind, is not told"
   expect(tell(logOf(mixed)).events).toEqual(events);
 });
 
-test("an annotation is told once, and nothing of it before", () => {
+test("an annotation is sent once, and not before it is complete", () => {
   const annotation = {
     type: "url_citation",
     ...{ url: "https://example.com/", title: "A page", start_index: 0, end_index: 4 },
@@ -237,13 +239,13 @@ test("an annotation is told once, and nothing of it before", () => {
   }
 });
 
-test("events written by hand: pieces of text and nothing else", () => {
+test("events that have only pieces of text are accepted", () => {
   const pieces = ["The", " Queen"].map((delta) => ({ type: "response.output_text.delta", delta }));
   const { resource } = tell(logOf(pieces));
   expect(resource.output).toMatchObject([{ content: [{ text: "The Queen" }] }]);
 });
 
-test("what comes only with the end of a part or an item is said then", () => {
+test("content that comes only with the end of a part or an item is sent then", () => {
   const { resource } = tell(
     logOf([
       { type: "response.output_item.added", output_index: 0, item: { id: "m", type: "message" } },
@@ -262,7 +264,7 @@ test("what comes only with the end of a part or an item is said then", () => {
   ]);
 });
 
-test("summaries of thought, and items of other types, pass with their events", () => {
+test("summaries of reasoning, and items of other types, pass with their events", () => {
   const summary = { type: "summary_text", text: "Counted." };
   const at = { item_id: "rs_1", output_index: 0, summary_index: 0 };
   const compaction = { id: "cmp_1", type: "compaction", encrypted_content: "sealed" };
@@ -294,7 +296,7 @@ test("summaries of thought, and items of other types, pass with their events", (
   ]);
 });
 
-test("an event of no item that is known is not told", () => {
+test("an event of an unknown item is dropped", () => {
   const { types } = tell(
     logOf([{ type: "response.rate_limits.updated", rate_limits: [] }, delta({ content: "Hi" })]),
   );

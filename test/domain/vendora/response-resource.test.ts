@@ -1,4 +1,4 @@
-/** The resource says what was asked for, and is valid whatever that was. */
+/** The response resource: it repeats the request, and is valid for every request. */
 import { expect, test } from "vitest";
 import { responseOf } from "../../../src/domain/vendora/response-stream.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -10,7 +10,7 @@ const resourceOf = (request: Record<string, Json>) =>
 
 const sum = { type: "function", name: "sum" };
 
-test("what was not asked for has the convention's defaults", () => {
+test("fields that the request does not have have the defaults of OpenAI's API", () => {
   const resource = resourceOf({});
   expectResponse(resource);
   expect(resource).toMatchObject({
@@ -31,7 +31,7 @@ test("what was not asked for has the convention's defaults", () => {
   });
 });
 
-test("what was asked for is said again", () => {
+test("fields of the request are repeated", () => {
   const asked = {
     background: true,
     frequency_penalty: 0.5,
@@ -60,7 +60,7 @@ test("what was asked for is said again", () => {
 });
 
 test.each(["none", "required", { type: "allowed_tools", mode: "required", tools: [sum] }])(
-  "tool_choice %j",
+  "a response repeats tool_choice %j",
   (tool_choice) => {
     const resource = resourceOf({ tool_choice, tools: [sum] });
     expectResponse(resource);
@@ -69,7 +69,7 @@ test.each(["none", "required", { type: "allowed_tools", mode: "required", tools:
   },
 );
 
-test("a JSON schema is said again, which Open Responses alone does not allow", () => {
+test("a JSON schema is repeated, which only Open Responses does not allow", () => {
   const format = { type: "json_schema", name: "n", schema: { type: "object" } };
   const resource = resourceOf({ text: { format } });
   expect(resource.text.format).toEqual({ ...format, description: "", strict: false });
@@ -94,6 +94,6 @@ const WRONG: Json[] = [
   { type: "x", a: [] },
 ];
 
-test.each(Object.keys(resourceOf({})))("a request whose %s is anything is answered", (name) => {
+test.each(Object.keys(resourceOf({})))("a request with any value of %s is answered", (name) => {
   for (const wrong of WRONG) expectResponse(resourceOf({ [name]: wrong }));
 });

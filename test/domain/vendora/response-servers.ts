@@ -41,7 +41,7 @@ export const ends = (type: string, fields: Event = {}): Event => ({
   response: response({ status: type, ...fields }),
 });
 
-/** As vLLM sends them: with its own events for thought, without logprobs or a call's name. */
+/** Events as vLLM sends them: with its own events for reasoning, without logprobs and names of calls. */
 export const VLLM: Event[] = [
   { type: "response.created", sequence_number: 0, response: response({ status: "in_progress" }) },
   { type: "response.in_progress", sequence_number: 1, response: response() },
@@ -122,7 +122,7 @@ export const VLLM: Event[] = [
   ends("completed", { output: [{}, message("Four.", "msg_made_anew"), {}] }),
 ];
 
-/** As llama.cpp sends them: no index anywhere, calls without an id, all of it ended at the end. */
+/** Events as llama.cpp sends them: without any index, calls without an ID, and all items done at the end. */
 export const LLAMA: Event[] = [
   { type: "response.created", response: response({ status: "in_progress" }) },
   { type: "response.in_progress", response: response({ status: "in_progress" }) },

@@ -1,4 +1,4 @@
-/** What a log becomes as the events of a response: text, and every way to end. */
+/** The events of a response that a log becomes: text, and every way to end. */
 import { expect, test } from "vitest";
 import { ResponseStream, responseOf } from "../../../src/domain/vendora/response-stream.ts";
 import { expectResponse } from "../../published/validate.ts";
@@ -29,7 +29,7 @@ const TEXT = [
   "response.completed",
 ];
 
-test("text in pieces: the events in the convention's order, and the whole at the end", () => {
+test("a text in pieces has the events in OpenAI's order, and the whole text at the end", () => {
   const { types, resource, events } = tell(logOf(["The", " Queen", " sighed."]));
   expect(outline(types)).toEqual(TEXT);
   expect(types.filter((type) => type.endsWith(".delta"))).toHaveLength(3);
@@ -52,7 +52,7 @@ test("text in pieces: the events in the convention's order, and the whole at the
   expect(events.at(-1)?.response).toEqual(resource);
 });
 
-test("the first event is there before anything has happened, and has no output yet", () => {
+test("the first event is sent before the prediction has started, without output", () => {
   const stream = new ResponseStream(headWith());
   const [created, ...more] = stream.take(pending);
   expect(more).toEqual([]);
@@ -63,7 +63,7 @@ test("the first event is there before anything has happened, and has no output y
   });
 });
 
-test("in the background it is queued until a runner has it", () => {
+test("a background response is queued until a runner has it", () => {
   const { types, events } = tell([...logOf(["Hi"])], { background: true });
   expect(types.slice(0, 3)).toEqual([
     "response.created",
@@ -78,7 +78,7 @@ test("in the background it is queued until a runner has it", () => {
   ]);
 });
 
-test("logs, setup and metrics say nothing; a second attempt begins nothing anew", () => {
+test("logs, setup and metrics send no events, and a second attempt does not begin again", () => {
   const { types } = tell([
     pending,
     started,
@@ -94,12 +94,12 @@ test("logs, setup and metrics say nothing; a second attempt begins nothing anew"
   expect(types).toEqual(TEXT);
 });
 
-test("outputs begin it, when nobody said that it has started", () => {
+test("an output begins the response when the log has no start", () => {
   const { types } = tell([pending, output("Hi"), done()]);
   expect(types).toEqual(TEXT);
 });
 
-test("nothing follows the end", () => {
+test("no event follows the end", () => {
   const stream = new ResponseStream(headWith());
   for (const entry of logOf(["Hi"])) stream.take(entry);
   const end = stream.resource();
@@ -108,13 +108,13 @@ test("nothing follows the end", () => {
   expect(stream.resource()).toEqual(end);
 });
 
-test("a model that says nothing has an empty message", () => {
+test("a model without output has an empty message", () => {
   const { types, resource } = tell(logOf([""]));
   expect(types).toEqual(TEXT.filter((type) => !type.endsWith(".delta")));
   expect(resource.output).toMatchObject([{ type: "message", content: [{ text: "" }] }]);
 });
 
-test("a list is its parts; a completion is told like its chunks", () => {
+test("the output of a list is that of its parts, and a completion is sent like its chunks", () => {
   const listed = tell(logOf([["The", " Queen"]]));
   expect(listed.resource.output).toMatchObject([{ content: [{ text: "The Queen" }] }]);
   const message = { role: "assistant", content: "The Queen" };
@@ -125,14 +125,14 @@ test("a list is its parts; a completion is told like its chunks", () => {
   expect(whole.resource).toEqual(listed.resource);
 });
 
-test("of several choices the first is the answer", () => {
+test("the first of several choices is the answer", () => {
   const other = { index: 1, delta: { content: "No" }, finish_reason: "length" };
   const { resource } = tell(logOf([delta({ content: "Yes" }), { choices: [other] }]));
   expect(resource.status).toBe("completed");
   expect(resource.output).toMatchObject([{ content: [{ text: "Yes" }] }]);
 });
 
-test("log probabilities go with the text, with every field that the schemas want", () => {
+test("log probabilities come with the text, with every field that the schemas require", () => {
   const logprobs = {
     content: [
       { token: "Hi", logprob: -0.1, bytes: null, top_logprobs: [{ token: "Hi", logprob: -0.1 }] },
@@ -156,7 +156,7 @@ test("log probabilities go with the text, with every field that the schemas want
 test.each([
   ["length", "max_output_tokens"],
   ["content_filter", "content_filter"],
-])("%s: incomplete, and so is what was being written", (finish, reason) => {
+])("an answer that ends with %s is incomplete, and so is its last item", (finish, reason) => {
   const { types, resource } = tell(logOf(["Once upon", delta({ content: " a" }, finish)]));
   expect(types.at(-1)).toBe("response.incomplete");
   expect(resource).toMatchObject({
@@ -167,7 +167,7 @@ test.each([
   });
 });
 
-test("failed half way: what there is ends, and then it says why", () => {
+test("a failure after output ends the open items and then has its reason", () => {
   const { types, resource } = tell(logOf(["Once"], failed("The container ran out of memory.")));
   expect(types.slice(-2)).toEqual(["response.output_item.done", "response.failed"]);
   expect(resource).toMatchObject({
@@ -183,7 +183,7 @@ test("failed half way: what there is ends, and then it says why", () => {
   });
 });
 
-test("failed before it began: created, failed", () => {
+test("a failure before the start has the events created and failed", () => {
   const { types, resource } = tell([pending, failed("No runner took it in time.")]);
   expect(types).toEqual(["response.created", "response.failed"]);
   expect(resource.output).toEqual([]);
@@ -196,11 +196,11 @@ test.each([
   [{ status: 503, error: { code: "rate_limit_exceeded" } }, "rate_limit_exceeded"],
   [{ status: 500, error: {} }, "server_error"],
   [null, "server_error"],
-])("a failure's code is one of the convention's: %j", (detail, code) => {
+])("the code of a failure is one of OpenAI's: %j", (detail, code) => {
   expect(tell([pending, failed("no", detail)]).resource.error).toMatchObject({ code });
 });
 
-test("cancelled: the stream ends without an event, and the resource says so", () => {
+test("a canceled response ends its stream without an event, and the resource has the status", () => {
   const log = [pending, started, output("Once"), done({ status: "canceled" })];
   const { types, resource } = tell(log);
   expect(types.at(-1)).toBe("response.output_text.delta");
@@ -211,7 +211,7 @@ test("cancelled: the stream ends without an event, and the resource says so", ()
   });
 });
 
-test("what cannot be translated fails it, when the log says that it has ended", () => {
+test("an output that cannot be translated fails the response, even when the log says succeeded", () => {
   const log = logOf(["Once", { image: "…" }, " upon"]);
   const { types, resource } = tell(log);
   expect(types.at(-1)).toBe("response.failed");
@@ -226,7 +226,7 @@ test("what cannot be translated fails it, when the log says that it has ended", 
   expect(own.error).toMatchObject({ message: "It crashed." });
 });
 
-test("usage: the model's own with its details, else the metrics, else zeros", () => {
+test("usage is the model's own with its details, else the metrics, else zeros", () => {
   const usage = {
     prompt_tokens: 5,
     completion_tokens: 7,
@@ -250,7 +250,7 @@ test("usage: the model's own with its details, else the metrics, else zeros", ()
   expect(tell(logOf(["Hi"])).resource.usage).toMatchObject({ total_tokens: 0 });
 });
 
-test("while it runs, the resource has what there is", () => {
+test("the resource of a running response has the output so far", () => {
   const stream = new ResponseStream(headWith());
   for (const entry of logOf(["Once", " upon"]).slice(0, -1)) stream.take(entry);
   const resource = stream.resource();
@@ -286,7 +286,7 @@ test.each([
   if (made) expect(resource.output).toMatchObject([{ content: [{ text: "Once" }] }]);
 });
 
-test("of a prediction that has put out very much", () => {
+test("a response can have very much output", () => {
   const output = Array.from({ length: 200_000 }, () => "word ");
   const resource = responseOf(headWith(), { ...END, output });
   expect(resource.output).toMatchObject([{ content: [{ text: "word ".repeat(200_000) }] }]);

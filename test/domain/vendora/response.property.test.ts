@@ -1,4 +1,6 @@
-/** However a model cuts what it says: numbers without gaps, one order, the same text, every time. */
+/**
+ * Invariants of a response whose output comes in any pieces: gapless numbers, one order and the same text.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ResponseStream } from "../../../src/domain/vendora/response-stream.ts";
@@ -7,7 +9,7 @@ import { delta, done, failed, headWith, logOf, tell, tellUnchecked } from "./res
 
 const words = fc.string({ unit: "grapheme", maxLength: 12 });
 
-/** What a model says at a time, and what of it is answer. */
+/** An output of a model, and the part of it that belongs to the answer. */
 const said = fc.oneof(
   words.map((text) => ({ output: text as Json, answer: text })),
   words.map((text) => ({ output: delta({ content: text }), answer: text })),
@@ -36,7 +38,7 @@ const end = fc.constantFrom(
   done({ metrics: { input_tokens: 1, output_tokens: 2 } }),
 );
 
-test("any mix of pieces: as the published schemas have it", () => {
+test("a response of any mix of pieces is valid for the published schemas", () => {
   fc.assert(
     fc.property(fc.array(said, { maxLength: 6 }), end, (pieces, last) => {
       tell(
@@ -50,7 +52,7 @@ test("any mix of pieces: as the published schemas have it", () => {
   );
 });
 
-test("any mix of pieces: in order, and nothing of the answer lost", () => {
+test("a response of any mix of pieces is in order and has the whole answer", () => {
   fc.assert(
     fc.property(fc.array(said, { maxLength: 12 }), end, (pieces, last) => {
       const log = logOf(
@@ -66,7 +68,7 @@ test("any mix of pieces: in order, and nothing of the answer lost", () => {
           ? [part.text]
           : [],
       );
-      // Pieces of messages that are open at the same time may come in turns.
+      // Pieces of messages that are open at the same time may alternate.
       expect([...answer.join("")].sort()).toEqual(
         [...pieces.map((one) => one.answer).join("")].sort(),
       );
@@ -76,7 +78,7 @@ test("any mix of pieces: in order, and nothing of the answer lost", () => {
   );
 });
 
-test("any text in any pieces is the text, streamed and whole", () => {
+test("a response of any text in any pieces has this text, streamed and whole", () => {
   fc.assert(
     fc.property(fc.array(words, { minLength: 1, maxLength: 30 }), (pieces) => {
       const { resource, events } = tellUnchecked(logOf(pieces));
@@ -90,7 +92,7 @@ test("any text in any pieces is the text, streamed and whole", () => {
   );
 });
 
-test("taken up anywhere by reading the log again: what is left is the same", () => {
+test("a stream that is resumed anywhere from the log has the same remaining events", () => {
   fc.assert(
     fc.property(fc.array(said, { maxLength: 8 }), fc.nat({ max: 40 }), (pieces, after) => {
       const log = logOf(pieces.map(({ output }) => output));

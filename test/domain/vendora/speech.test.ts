@@ -1,4 +1,4 @@
-/** What a Cog model is given to speak, and the sound in what it gives. */
+/** The input of Cog models for speech, and the sound in their outputs. */
 import { describe, expect, test } from "vitest";
 import { UnfitParameter } from "../../../src/domain/vendora/model-fields.ts";
 import { formatOf, typeOfSound } from "../../../src/domain/vendora/sound-type.ts";
@@ -32,11 +32,11 @@ describe("the input", () => {
     [{ response_format: "wav" }, {}, {}],
     [{ instructions: "Whisper" }, { style: text }, { style: "Whisper" }],
     [{ stream_format: "sse", seed: 5, top_k: null }, { seed: { type: "integer" } }, { seed: 5 }],
-  ])("of %j with %j", (request, properties, expected) => {
+  ])("the speech input of %j with %j is made", (request, properties, expected) => {
     expect(input(request, properties)).toEqual({ text: "Hello", ...expected });
   });
 
-  test("the text goes where the model has it", () => {
+  test("the text of a speech call goes to the model's text field", () => {
     const schema = { type: "object", properties: { prompt: text }, required: ["prompt"] };
     expect(speechInput({ model: "demo/it", input: "Hi" }, schema)).toEqual({ prompt: "Hi" });
   });
@@ -46,7 +46,7 @@ describe("the input", () => {
     [{ response_format: "mp3" }, { format: { enum: ["wav"] } }, "response_format", "'wav'"],
     [{ speed: 2 }, {}, "speed", "does not have 'speed'"],
     [{ instructions: "Whisper" }, {}, "instructions", "does not have 'instructions'"],
-  ])("%j is refused with %j", (request, properties, param, words) => {
+  ])("the speech call %j is refused with %j", (request, properties, param, words) => {
     const refused = expect.objectContaining({ param, message: expect.stringContaining(words) });
     expect(() => input(request, properties)).toThrow(refused);
     expect(() => input(request, properties)).toThrow(UnfitParameter);
@@ -79,7 +79,7 @@ describe("the sound of an output", () => {
     [{ type: "speech.audio.done", usage }, [{ kind: "usage", usage }]],
     [{ type: "speech.audio.done" }, []],
     [null, []],
-  ])("%j", (output, expected) => {
+  ])("the sound of the output %j is found", (output, expected) => {
     expect([...speechParts(ID, output)]).toEqual(expected);
   });
 
@@ -89,7 +89,7 @@ describe("the sound of an output", () => {
     ["whose name is not encoded", `https://x.test/v1/files/${ID}/%ZZ`],
     ["that is a number", 5],
     ["that has none", { text: "hi" }],
-  ])("there is none %s", (_, output) => {
+  ])("an output has no sound: %s", (_, output) => {
     expect(() => [...speechParts(ID, output)]).toThrow(TranslationFailed);
   });
 });
@@ -104,7 +104,7 @@ test.each([
   ["audio/x-flac", "flac"],
   ["application/octet-stream", undefined],
   ["video/mp4", undefined],
-])("%s is %s", (type, format) => expect(formatOf(type)).toBe(format));
+])("the media type %s is the format %s", (type, format) => expect(formatOf(type)).toBe(format));
 
 test.each([
   ["RIFF\0\0\0\0WAVEfmt ", "audio/wav"],
@@ -113,25 +113,25 @@ test.each([
   ["\xff\xfb\x90", "audio/mpeg"],
   ["hello", "application/octet-stream"],
   ["", "application/octet-stream"],
-])("%j begins as %s", (head, type) => {
+])("bytes that begin with %j have the type %s", (head, type) => {
   expect(typeOfSound(Uint8Array.from(head, (sign) => sign.charCodeAt(0)))).toBe(type);
 });
 
 describe("WAV files one after the other", () => {
-  /** With a chunk before the samples, of an odd length. */
+  /** Returns a WAV file with the chunk `more` before the samples. */
   const wav = (samples: string, more = "") => {
     const head = Buffer.from(`RIFF\x24\0\0\0WAVE${more}data\x04\0\0\0`, "latin1");
     return Buffer.concat([head, Buffer.from(samples)]);
   };
 
-  test("are one, whose length is not known", () => {
+  test("WAV files in a row become one file of unknown length", () => {
     const first = Buffer.from(wavPart(wav("abcd"), "audio/wav", true)).toString("latin1");
     expect(first).toBe("RIFF\xff\xff\xff\xffWAVEdata\xff\xff\xff\xffabcd");
     const next = wavPart(wav("efgh", "LIST\x03\0\0\0xyz\0"), "audio/wav", false);
     expect(Buffer.from(next).toString()).toBe("efgh");
   });
 
-  test("have samples", () => {
+  test("a WAV file without samples is refused", () => {
     expect(() => wavPart(Buffer.from("RIFF"), "audio/wav", true)).toThrow(TranslationFailed);
   });
 

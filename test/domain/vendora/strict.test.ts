@@ -1,4 +1,4 @@
-/** Requests as strict servers and chat templates accept them, whatever a client has sent. */
+/** Requests in the form that strict servers and chat templates accept, for any client. */
 import { describe, expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
 import { NotSupportedByChat } from "../../../src/domain/vendora/strict-fields.ts";
@@ -20,7 +20,7 @@ const fn = { type: "function", function: { name: "clock", parameters: {} } };
 const plain = { type: "function", name: "clock", parameters: {} };
 const image_url = "data:image/png;base64,AAAA";
 
-/** The same request in each convention, as the chat that a container gets. */
+/** Each convention with a function that converts a request into the chat that a container gets. */
 const CHATS: [string, (more: Body) => Body][] = [
   ["a chat", (more) => strictChat({ model: "m", messages: [user("Hi")], ...more })],
   ["a response", (more) => chatRequestOf({ model: "m", input: "Hi", ...more })],
@@ -35,13 +35,13 @@ describe.each(CHATS)("%s", (name, chatOf) => {
     { tool_choice: auto, parallel_tool_calls: false },
     { tools: null, tool_choice: "none" },
     { stream: false, stream_options: { include_usage: true } },
-  ])("without what they belong to, fields are dropped: %j", (more) => {
+  ])("fields without the fields that they belong to are dropped: %j", (more) => {
     const chat = chatOf(more);
     expect(objectionTo(chat)).toBeUndefined();
     expect(Object.keys(chat).filter((field) => /tool|stream_options/.test(field))).toEqual([]);
   });
 
-  test("a tool that must be called and is not there is refused", () => {
+  test("a tool that must be called and is not in the list is refused", () => {
     const choice = name === "a message" ? { type: "any" } : "required";
     expect(() => chatOf({ tools: [], tool_choice: choice })).toThrow(NotSupportedByChat);
   });
@@ -53,7 +53,7 @@ describe.each(CHATS)("%s", (name, chatOf) => {
     ["medium", "medium"],
     ["xhigh", "high"],
     ["max", "high"],
-  ])("the effort %s becomes %s", (effort, known) => {
+  ])("the reasoning effort %s becomes %s", (effort, known) => {
     const chat = chatOf(
       { "a chat": { reasoning_effort: effort }, "a response": { reasoning: { effort } } }[name] ?? {
         output_config: { effort },
@@ -82,13 +82,13 @@ describe("system messages", () => {
   const expected = [system("One\n\nTwo"), user(`Hi\n${remind("3")}\nGo`)];
   const later = [one, two, user("Hi"), three, user("Go")];
 
-  test("of a chat come first, or in the user's turn", () => {
+  test("system messages of a chat come first, or in the user's turn", () => {
     expect(strictChat({ messages: later }).messages).toEqual(expected);
     const same = [system("Be brief."), user("Hi"), { role: "assistant", content: "Hello" }];
     expect(strictChat({ messages: same }).messages).toEqual(same);
   });
 
-  test("of a response become those of a chat, after its instructions", () => {
+  test("system messages of a response become those of a chat, after its instructions", () => {
     const items = [developer("One"), system("Two"), ...later.slice(2)];
     expect(chatRequestOf({ input: items }).messages).toEqual(expected);
     expect(chatRequestOf({ input: items, instructions: "0" }).messages).toEqual([
@@ -97,14 +97,14 @@ describe("system messages", () => {
     ]);
   });
 
-  test("of a response stay items where the server has responses", () => {
+  test("system messages of a response stay items where the server has responses", () => {
     const item = { type: "message", role: "system", content: "0\n\nOne\n\nTwo" };
     const { input, instructions } = strictResponse({ input: later, instructions: "0" });
     expect(instructions).toBeUndefined();
     expect(input).toEqual([item, { type: "message", ...user(`Hi\n${remind("3")}\nGo`) }]);
   });
 
-  test("of a message go to its system prompt where the server has messages", () => {
+  test("system messages of a message go to its system prompt where the server has messages", () => {
     const { request } = plainMessages({
       system: "0",
       messages: [system("One"), ...later.slice(2)],
@@ -112,7 +112,7 @@ describe("system messages", () => {
     expect(request).toEqual({ system: "0\n\nOne", messages: [expected[1]] });
   });
 
-  test("follow the results of tools, which follow their calls", () => {
+  test("system messages follow the results of tools, which follow their calls", () => {
     const call = { type: "function_call", call_id: "a", name: "clock", arguments: "{}" };
     const output = { type: "function_call_output", call_id: "a", output: "noon" };
     const chat = chatRequestOf({
@@ -138,7 +138,7 @@ describe("images in results of tools follow all results, in a message of the use
     user([image, { type: "text", text: "Well?" }]),
   ];
 
-  test("of a chat", () => {
+  test("images in results of tools are moved in a chat", () => {
     const tool = (id: string, content: Json) => ({ role: "tool", tool_call_id: id, content });
     const chat = strictChat({
       tools: [fn],
@@ -151,7 +151,7 @@ describe("images in results of tools follow all results, in a message of the use
     expect(objectionTo(chat)).toBeUndefined();
   });
 
-  test("of a response", () => {
+  test("images in results of tools are moved in a response", () => {
     const call = (call_id: string) => ({ type: "function_call", call_id, name: "clock" });
     const output = (call_id: string, output: Json) => ({
       ...{ type: "function_call_output", call_id, output },
@@ -183,7 +183,7 @@ describe("turns", () => {
     ...[result("a", "noon"), result("b", "noon"), user("Well?")],
   ];
 
-  test("of a chat alternate, and results of tools follow their calls", () => {
+  test("turns of a chat alternate, and results of tools follow their calls", () => {
     const chat = strictChat({
       tools: [fn],
       messages: [
@@ -199,7 +199,7 @@ describe("turns", () => {
     expect(objectionTo(chat)).toBeUndefined();
   });
 
-  test("of a response alternate, and results of tools follow their calls", () => {
+  test("turns of a response alternate, and results of tools follow their calls", () => {
     const chat = chatRequestOf({
       tools: [plain],
       input: [
@@ -216,25 +216,25 @@ describe("turns", () => {
     expect(objectionTo(chat)).toBeUndefined();
   });
 
-  test("of messages alternate where the server has messages", () => {
+  test("turns of messages alternate where the server has messages", () => {
     const given = [user("Hi"), assistant("One"), assistant("Two"), user([]), user("Go")];
     const { request } = plainMessages({ messages: given });
     expect(request.messages).toEqual([user("Hi"), assistant("OneTwo"), user("Go")]);
   });
 
-  test("with a name stay apart: it tells who speaks", () => {
+  test("turns with a name stay apart, because the name says who speaks", () => {
     const messages = ["Ada", "Bob"].map((name) => ({ ...user("Hi"), name }));
     expect(strictChat({ messages }).messages).toEqual(messages);
   });
 
-  test("have the reasoning of a chat in both of its fields", () => {
+  test("turns of a chat have the reasoning in both of its fields", () => {
     const { messages } = strictChat({
       messages: [user("Hi"), assistant("One", { reasoning_content: "Hm" }), user("Go")],
     });
     expect(messages).toContainEqual(assistant("One", { reasoning: "Hm", reasoning_content: "Hm" }));
   });
 
-  test("without text are empty: a result of a tool, and a system message", () => {
+  test("turns without text have empty text: a result of a tool, and a system message", () => {
     const asked = [user("Hi"), assistant(null, { tool_calls: [call("a")] }), result("a", null)];
     const { messages } = strictChat({ tools: [fn], messages: [system(null), ...asked] });
     expect(messages).toMatchObject([...asked.slice(0, 2), result("a", "")]);
@@ -246,7 +246,7 @@ test.each([
   ["", "{}"],
   ['{"city":"Ro', '{"input":"{\\"city\\":\\"Ro"}'],
   ["[1]", '{"input":"[1]"}'],
-])("arguments of an earlier call are an object: %s", (given, expected) => {
+])("the arguments of an earlier call become an object: %s", (given, expected) => {
   const item = { type: "function_call", call_id: "a", name: "clock", arguments: given };
   const called = { id: "a", type: "function", function: { name: "clock", arguments: given } };
   const said = { role: "assistant", content: null, tool_calls: [called] };

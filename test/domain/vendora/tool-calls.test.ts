@@ -8,7 +8,7 @@ import { delta, logOf, tell } from "./response-log.ts";
 
 type Piece = { index?: number | null; id?: string; name?: string; args?: string };
 
-/** Pieces that arrive together are one list. */
+/** Returns a chunk for each entry; pieces that arrive together are one list. */
 const chunks = (deltas: (Piece | Piece[])[]): Json[] =>
   deltas.map((pieces) =>
     delta({
@@ -116,7 +116,7 @@ const SERVERS: [string, (Piece | Piece[])[], (typeof ROME | typeof TIME)[]][] = 
 describe.each(SERVERS)("calls with %s", (_, deltas, calls) => {
   const outputs = chunks(deltas);
 
-  test("are told apart in a chat", () => {
+  test("calls in a chat are told apart", () => {
     const head = { id: "chatcmpl-1", created: 1, model: "ada/chat" };
     expect(wholeOf(CHATS, head, outputs, null)).toMatchObject({
       choices: [
@@ -131,7 +131,7 @@ describe.each(SERVERS)("calls with %s", (_, deltas, calls) => {
     });
   });
 
-  test("are told apart in a response, and have ids of their own", () => {
+  test("calls in a response are told apart, and have their own IDs", () => {
     const { output } = tell(logOf(outputs)).resource;
     expect(output).toMatchObject(
       calls.map(({ name, args }) => ({
@@ -143,7 +143,7 @@ describe.each(SERVERS)("calls with %s", (_, deltas, calls) => {
     expect(new Set(output.map(({ call_id }) => call_id)).size).toBe(calls.length);
   });
 
-  test("are told apart in a message, and have ids of their own", () => {
+  test("calls in a message are told apart, and have their own IDs", () => {
     const { content } = messageOf({ id: "msg_1", request: { model: "ada/chat" } }, outputs, null);
     expect(content).toMatchObject(
       calls.map(({ name, args: input }) => ({ type: "tool_use", name, input })),

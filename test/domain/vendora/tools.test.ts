@@ -1,4 +1,4 @@
-/** Tools as coding agents send them, to containers that know functions, and back. */
+/** Tools that coding agents send, converted for containers that know only functions, and back. */
 import { describe, expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
 import { withoutHostedTools } from "../../../src/domain/vendora/hosted-tools.ts";
@@ -31,7 +31,7 @@ const TOOLS = [fn("shell"), PATCH, GIT, { type: "web_search" }];
 describe("what the container is asked", () => {
   const plain = withPlainTools({ tools: TOOLS.slice(0, 3) });
 
-  test("is functions only: with both names of what is in a namespace, of one string for what is custom", () => {
+  test("the container's tools are functions: with both names for a namespace, with one string for a custom tool", () => {
     const { tools } = plain;
     const oneString = {
       type: "object",
@@ -54,7 +54,7 @@ describe("what the container is asked", () => {
     expect(objections("openai", "CreateChatCompletionRequest", chat)).toEqual([]);
   });
 
-  test("has names that are told apart, and are not too long", () => {
+  test("the container's tools have names that are unique and not too long", () => {
     const long = "n".repeat(60);
     const named = (name: string, ...tools: Fields[]) => ({ type: "namespace", name, tools });
     const { tools } = withPlainTools({
@@ -73,7 +73,7 @@ describe("what the container is asked", () => {
     ]);
   });
 
-  test("is chosen by the same names", () => {
+  test("the container's tool choice has the same names", () => {
     const choose = (tool_choice: Json) => withPlainTools({ tools: TOOLS, tool_choice }).tool_choice;
     expect(choose("auto")).toBe("auto");
     expect(choose({ type: "custom", name: "apply_patch" })).toEqual({
@@ -87,7 +87,7 @@ describe("what the container is asked", () => {
     });
   });
 
-  test("has the calls of earlier turns, and what came of them", () => {
+  test("the container's request has the calls of earlier turns, and their results", () => {
     const input: Fields[] = [
       { type: "function_call", call_id: "1", namespace: "mcp__git", name: "log", arguments: "{}" },
       { type: "custom_tool_call", call_id: "2", name: "apply_patch", input: 'a "b"' },
@@ -131,7 +131,7 @@ describe("what the model calls", () => {
     return { events: events.filter(({ item_id }) => item_id), item: resource.output[0] };
   };
 
-  test("is a function in its namespace", () => {
+  test("a call of the model becomes a function in its namespace", () => {
     const { item, events } = called("mcp__git__log", '{"a"', ":1}");
     expect(item).toMatchObject({
       ...{ type: "function_call", namespace: "mcp__git", name: "log", arguments: '{"a":1}' },
@@ -139,7 +139,7 @@ describe("what the model calls", () => {
     expect(events.at(-1)).toMatchObject({ name: "log", arguments: '{"a":1}' });
   });
 
-  test("is a custom tool, whose input comes once it is whole", () => {
+  test("a call of the model becomes a custom tool, whose input comes once it is whole", () => {
     const { item, events } = called("apply_patch", '{"inp', 'ut":"*** \\"Begin\\""}');
     const input = '*** "Begin"';
     const id = expect.stringMatching(/^ctc_/);
@@ -154,11 +154,14 @@ describe("what the model calls", () => {
     ['{"input":"cut', '{"input":"cut'],
     ["*** Begin", "*** Begin"],
     ['{"patch":"a"}', '{"patch":"a"}'],
-  ])("has all that a model gives that does not do as it is told: %s", (args, input) => {
-    expect(called("mcp__git__raw", args).item).toMatchObject({ namespace: "mcp__git", input });
-  });
+  ])(
+    "a call of a custom tool has all that the model sends instead of a string: %s",
+    (args, input) => {
+      expect(called("mcp__git__raw", args).item).toMatchObject({ namespace: "mcp__git", input });
+    },
+  );
 
-  test("is found again by a container's own events", () => {
+  test("a call is converted back in a container's own events", () => {
     const item = { type: "function_call", call_id: "c", name: "apply_patch" };
     const args = JSON.stringify({ input: "*" });
     const log = logOf([
@@ -183,7 +186,7 @@ describe("tools that only others have", () => {
   };
   const kept = TOOLS.slice(0, 3);
 
-  test("are left out where they need not be used", () => {
+  test("a hosted tool is left out where the choice does not demand it", () => {
     for (const choice of [undefined, "auto", "none", "required"]) {
       expect(ask(choice)).toEqual({
         ...{ omittedTypes: ["web_search"], requiredType: undefined },
@@ -192,7 +195,7 @@ describe("tools that only others have", () => {
     }
   });
 
-  test("are demanded", () => {
+  test("a hosted tool that the choice demands is named", () => {
     expect(ask({ type: "web_search" })).toMatchObject({ requiredType: "web_search" });
     expect(ask("required", [{ type: "web_search" }])).toMatchObject({ requiredType: "web_search" });
     const allowed = { type: "allowed_tools", tools: [{ type: "web_search" }] };
@@ -202,7 +205,7 @@ describe("tools that only others have", () => {
     });
   });
 
-  test("stay where the version's schema names them", () => {
+  test("a hosted tool stays where the version's schema names it", () => {
     const tools = [{ type: "mcp" }, { type: "web_search" }];
     expect(ask("auto", tools, SCHEMA)).toMatchObject({
       ...{ tools: [{ type: "mcp" }], omittedTypes: ["web_search"] },
@@ -212,7 +215,7 @@ describe("tools that only others have", () => {
     expect(ask({ type: "mcp" }, tools, schema).requiredType).toBeUndefined();
   });
 
-  test("are no tools without a type, which is a mistake", () => {
+  test("a tool without a type is a mistake, and no hosted tool", () => {
     expect(ask("auto", [{ name: "x" }]).tools).toEqual([{ name: "x" }]);
   });
 });

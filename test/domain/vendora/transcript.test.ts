@@ -1,4 +1,4 @@
-/** What a Cog model is given to hear, and what it writes down in each format. */
+/** The input of Cog models for transcription, and their transcripts in each format. */
 import { describe, expect, test } from "vitest";
 import { UnfitParameter } from "../../../src/domain/vendora/model-fields.ts";
 import { transcriptOf } from "../../../src/domain/vendora/transcript.ts";
@@ -45,11 +45,11 @@ describe("the input", () => {
     [WORDS, { timestamp: { enum: ["chunk", "word"] } }, { timestamp: "word" }],
     [{ ...WORDS, response_format: "json" }, {}, {}],
     [{ stream: true, batch_size: 8 }, { batch_size: { type: "integer" } }, { batch_size: 8 }],
-  ])("of %j with %j", (request, properties, expected) => {
+  ])("the transcription input of %j with %j is made", (request, properties, expected) => {
     expect(input(request, properties)).toEqual({ audio: FILE, ...expected });
   });
 
-  test("of a translation", () => {
+  test("the input of a translation has the model's field for it", () => {
     expect(input({}, { task }, "audio_translations")).toMatchObject({ task: "translate" });
     const translate = { type: "boolean" };
     expect(input({}, { translate }, "audio_translations")).toMatchObject({ translate: true });
@@ -64,12 +64,12 @@ describe("the input", () => {
     [{ include: ["logprobs"] }, {}, "include"],
     [{ response_format: "diarized_json" }, {}, "response_format"],
     [{ known_speaker_names: ["Ada"] }, {}, "known_speaker_names"],
-  ])("%j is refused with %j", (request, properties, param) => {
+  ])("the transcription call %j is refused with %j", (request, properties, param) => {
     expect(() => input(request, properties)).toThrow(expect.objectContaining({ param }));
     expect(() => input(request, properties)).toThrow(UnfitParameter);
   });
 
-  test("a model that does not translate is not asked to", () => {
+  test("a model that does not translate gets no translation call", () => {
     expect(() => input({}, {}, "audio_translations")).toThrow(UnfitParameter);
   });
 });
@@ -108,13 +108,13 @@ describe("a transcript", () => {
       [{ text: "Down", chunks: [{ timestamp: [0, null], text: "Down" }] }],
       { text: "Down", usage: { type: "duration", seconds: 0 } },
     ],
-  ])("of %s", (_, outputs, expected) => {
+  ])("a transcript of %s is read", (_, outputs, expected) => {
     const answer = read(outputs);
     expect(answer).toMatchObject(expected);
     expect(objections("openai", "CreateTranscriptionResponseJson", answer)).toEqual([]);
   });
 
-  test("has no line in subtitles that would end one, whatever ends its lines", () => {
+  test("a transcript in subtitles has no empty line inside a caption, whatever ends its lines", () => {
     const segments = ["\n\n", "\r\r", "\r\n\r\n"].map((end, n) => {
       return { start: n, end: n + 1, text: `Down${end}she` };
     });
@@ -122,7 +122,7 @@ describe("a transcript", () => {
     expect(String(lines).match(/Down\nshe\n/g)).toHaveLength(3);
   });
 
-  test("in subtitles", () => {
+  test("a transcript is written as subtitles", () => {
     expect(read([WHOLE], { format: "srt" })).toBe(
       "1\n00:00:00,000 --> 00:00:01,500\nDown the rabbit hole\n\n2\n01:01:01,043 --> 01:01:02,000\nshe -> went.\n\n",
     );
@@ -132,7 +132,7 @@ describe("a transcript", () => {
     expect(read([WHOLE], { format: "text" })).toBe("Down. She went.\n");
   });
 
-  test("in full", () => {
+  test("a transcript is written in full", () => {
     const verbose = read([WHOLE], { format: "verbose_json", temperature: 0.5 });
     expect(verbose).toMatchObject({
       task: "transcribe",
@@ -143,7 +143,7 @@ describe("a transcript", () => {
     expect(objections("openai", "CreateTranscriptionResponseVerboseJson", verbose)).toEqual([]);
   });
 
-  test("in words, of the segments or beside them", () => {
+  test("a transcript has the words of its segments, or those beside them", () => {
     const granularities = ["word"];
     const words = [{ word: "Down", start: 0, end: 1 }];
     const beside: Json = { text: "Down", segments: [], words };
@@ -157,7 +157,7 @@ describe("a transcript", () => {
     }
   });
 
-  test("of what was translated", () => {
+  test("a transcript of a translation has the translated text", () => {
     const asked = { isTranslation: true };
     expect(read([{ ...WHOLE, translation: "Going" }], asked)).toMatchObject({ text: "Going" });
     const verbose = read([WHOLE], { ...asked, format: "verbose_json" });
@@ -169,14 +169,14 @@ describe("a transcript", () => {
     ["that is no text", [5], "json"],
     ["that is an object of something else", [{ label: "dog" }], "json"],
     ["with a segment without times", [[{ text: "Down" }, { text: "she" }]], "json"],
-  ])("there is none %s", (_, outputs, format) => {
+  ])("an output has no transcript: %s", (_, outputs, format) => {
     expect(() => read(outputs, { format, isTranslation: true })).toThrow(TranslationFailed);
   });
 
   test.each<[string, Json[], Asked["format"]]>([
     ["without them", ["Down"], "srt"],
     ["of what was not translated", [{ ...WHOLE, translation: "Going" }], "vtt"],
-  ])("with times %s is not to be had", (_, outputs, format) => {
+  ])("a transcript with times cannot be made: %s", (_, outputs, format) => {
     const refused = expect.objectContaining({ param: "response_format" });
     expect(() => read(outputs, { format, isTranslation: true })).toThrow(refused);
   });
@@ -187,14 +187,14 @@ describe("what a server has answered", () => {
   const from = (output: Json, format: Asked["format"]) =>
     passedOn(output, () => transcriptOf([output], false), { ...asked, format });
 
-  test("is passed on", () => {
+  test("the answer of a server is passed on", () => {
     expect(from("1\n00:00", "srt")).toBe("1\n00:00");
     const own = { text: "Down", logprobs: [], mine: 1 };
     expect(from({ ...own, words: null }, "json")).toEqual(own);
     expect(from(own, "diarized_json")).toEqual(own);
   });
 
-  test("is written as was asked for, if it knows JSON alone, or text alone", () => {
+  test("the answer of a server is written in the requested format, if it knows only JSON or only text", () => {
     expect(from({ text: "Down", segments: WORDY }, "srt")).toContain("00:00:01,000");
     expect(from("Down", "json")).toEqual({ text: "Down" });
     expect(from({ text: "Down" }, "text")).toBe("Down\n");
@@ -234,11 +234,11 @@ describe("a stream", () => {
       ],
       [delta("Down")],
     ],
-  ])("of %s", (_, outputs, expected) => {
+  ])("a transcript stream of %s has its events", (_, outputs, expected) => {
     expect(eventsOf(...outputs)).toEqual(expected);
   });
 
-  test("ends once", () => {
+  test("a transcript stream ends once", () => {
     const stream = new TranscriptStream();
     stream.take({ event: "output", data: { type: "transcript.text.done", text: "" } });
     expect(stream.take(DONE)).toEqual([]);

@@ -1,4 +1,4 @@
-/** What must change the answer, and what a model's schema says that it takes. */
+/** Parameters that must change the answer, checked against the fields in a model's schema. */
 import { expect, test } from "vitest";
 import { findUnsupported } from "../../../src/domain/vendora/unsupported.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -72,7 +72,7 @@ test.each<[Fields]>([
   [{ n: null, logprobs: null, top_logprobs: null }],
   [{ include: ["reasoning.encrypted_content"] }],
   [{ temperature: 2, seed: 5, user: "ada" }],
-])("%j asks for nothing that has to be there", (request) => {
+])("the request %j asks for nothing that the schema must have", (request) => {
   for (const call of ["chat_completions", "responses"] as const) {
     expect(findUnsupported(call, request, withProperties("messages"))).toBeUndefined();
     expect(findUnsupported(call, request, withProperties("input"))).toBeUndefined();
@@ -87,7 +87,7 @@ test("a schema that does not say what the model takes refuses nothing", () => {
   expect(findUnsupported("chat_completions", { n: 2 }, { properties: {} })?.param).toBe("n");
 });
 
-test("embeddings are not asked such things", () => {
+test("the parameters of embeddings are not checked", () => {
   expect(findUnsupported("embeddings", { n: 2, logprobs: true }, withProperties("input"))).toBe(
     undefined,
   );
@@ -117,6 +117,6 @@ test.each<Fields>([
   { tool_choice: { type: "auto" } },
   { tool_choice: { type: "none" } },
   { output_config: { effort: "low" } },
-])("a message that asks for %j changes nothing that must be there", (request) => {
+])("a message that asks for %j asks for nothing that the schema must have", (request) => {
   expect(findUnsupported("messages", request, withProperties("messages"))).toBeUndefined();
 });

@@ -38,6 +38,6 @@ test.each([
   ["max_tokens", "max_tokens"],
   ["messages[9]", "messages[9]"],
   ["the model will stop", "the model will stop"],
-])("%s is %s", (path, expected) => {
+])("the container's path %s is the caller's path %s", (path, expected) => {
   expect(toCallerPaths(REQUEST)(path)).toBe(expected);
 });

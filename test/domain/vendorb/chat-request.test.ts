@@ -1,4 +1,4 @@
-/** The body of a messages call as that of a chat. */
+/** Conversion of the body of a messages call into that of a chat. */
 import { expect, test } from "vitest";
 import { NotSupportedByChat } from "../../../src/domain/vendora/strict-fields.ts";
 import { chatRequestOf } from "../../../src/domain/vendorb/chat-request.ts";
@@ -9,7 +9,7 @@ type Body = Record<string, Json>;
 
 const HELLO = [{ role: "user", content: "Hello" }];
 
-/** As the convention's own description of a chat's body has it. */
+/** Returns the chat request, which is valid for the published description of a chat's body. */
 function chatOf(request: Body): Body {
   const asked = { model: "demo/story", max_tokens: 9, messages: HELLO, ...request };
   const chat = chatRequestOf(asked);
@@ -25,7 +25,7 @@ const use = (id: string, name: string, input: Json) => ({ type: "tool_use", id, 
 const result = (id: string, content: Json) => ({ type: "tool_result", tool_use_id: id, content });
 const image = { type: "base64", media_type: "image/png", data: "aGk=" };
 
-test("text, after the system prompt", () => {
+test("a text comes after the system prompt", () => {
   expect(chatOf({})).toEqual({
     model: "demo/story",
     max_tokens: 9,
@@ -42,13 +42,13 @@ test.each([
   [true, true],
   [false, false],
   [null, false],
-])("stream %j streams: %s", (stream, streams) => {
+])("the request with stream %j streams: %s", (stream, streams) => {
   const chat = chatOf({ stream });
   expect(chat.stream).toBe(streams);
   expect(chat.stream_options).toEqual(streams ? { include_usage: true } : undefined);
 });
 
-test("one system message, without what an agent tells of its billing", () => {
+test("the chat has one system message, without an agent's billing header", () => {
   const system = [text("x-anthropic-billing-header: cch=1f"), text("One"), text(""), text("Two")];
   expect(messagesOf([{ role: "system", content: "Three" }, ...HELLO], system)).toEqual([
     { role: "system", content: "One\n\nTwo\n\nThree" },
@@ -127,12 +127,12 @@ test("messages of one role in a row are one turn", () => {
   ]);
 });
 
-test("an answer that is begun is the last message", () => {
+test("an answer that the request begins is the last message", () => {
   const messages = [...HELLO, { role: "assistant", content: "It is (" }];
   expect(messagesOf(messages)).toEqual(messages);
 });
 
-test("images, by their data or their address", () => {
+test("images are converted, by their data or their address", () => {
   const content = [
     { type: "image", source: image },
     { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
@@ -150,7 +150,7 @@ test("images, by their data or their address", () => {
   ]);
 });
 
-test("documents and search results", () => {
+test("documents and search results are converted", () => {
   const pdf = { type: "base64", media_type: "application/pdf", data: "JVBERg==" };
   const plain = { type: "text", media_type: "text/plain", data: "A fox." };
   const content: Json = [
@@ -176,7 +176,7 @@ test("documents and search results", () => {
   ]);
 });
 
-test("calls and their results, whose images come with what the user says", () => {
+test("calls and their results are converted, and images in results go with the user's text", () => {
   expect(
     messagesOf([
       ...HELLO,
@@ -253,7 +253,7 @@ test.each<[Json, Body]>([
     { tool_choice: "required", parallel_tool_calls: false },
   ],
   [null, {}],
-])("tools, with the choice %j", (tool_choice, expected) => {
+])("tools are converted, with the choice %j", (tool_choice, expected) => {
   const { model, max_tokens, messages, stream, ...rest } = chatOf({
     tools: [TOOL, { ...TOOL, type: "custom", strict: true, cache_control: { type: "ephemeral" } }],
     tool_choice,
@@ -264,11 +264,11 @@ test.each<[Json, Body]>([
   });
 });
 
-test("a choice without tools is none", () => {
+test("a tool choice without tools is dropped", () => {
   expect(chatOf({ tools: [], tool_choice: { type: "auto" } })).toEqual(chatOf({}));
 });
 
-test("sampling, stop sequences, format and effort", () => {
+test("sampling, stop sequences, format and effort are converted", () => {
   const schema = { type: "object" };
   expect(
     chatOf({
@@ -287,7 +287,7 @@ test("sampling, stop sequences, format and effort", () => {
   expect(chatOf({ output_config: { effort: "low" } })).toMatchObject({ reasoning_effort: "low" });
 });
 
-test("a server's own parameters are passed on; what only the convention has is not", () => {
+test("a server's own parameters are passed on; those of the messages API only are not", () => {
   const own = { top_k: 40, seed: 7, chat_template_kwargs: { enable_thinking: false } };
   const theirs = {
     metadata: { user_id: "u" },
@@ -320,7 +320,7 @@ test.each<[string, Body]>([
   ],
   ["tool_choice", { messages: HELLO, tools: [], tool_choice: { type: "any" } }],
   ["tools.1", { messages: HELLO, tools: [TOOL, { type: "bash_20250124", name: "bash" }] }],
-])("%s is not supported by chats", (param, request) => {
+])("the parameter %s is not supported by chats", (param, request) => {
   const call = () => chatRequestOf({ model: "m", ...request });
   expect(call).toThrow(NotSupportedByChat);
   expect(call).toThrow(expect.objectContaining({ param }));

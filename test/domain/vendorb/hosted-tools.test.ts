@@ -1,4 +1,4 @@
-/** Tools that only the convention's own service has. */
+/** Hosted tools, which only Anthropic's own service has. */
 import { describe, expect, test } from "vitest";
 import { withoutHostedTools } from "../../../src/domain/vendorb/hosted-tools.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -17,7 +17,7 @@ test("the caller's own tools are left as they are", () => {
   });
 });
 
-test("others are left out, and told", () => {
+test("hosted tools are left out and named", () => {
   const tools = [search, own, bash, search];
   expect(withoutHostedTools({ a: 1, tools, tool_choice: { type: "auto" } }, {})).toEqual({
     request: { a: 1, tools: [own], tool_choice: { type: "auto" } },
@@ -26,12 +26,12 @@ test("others are left out, and told", () => {
   });
 });
 
-test("without any tool that is left there is nothing to choose from", () => {
+test("a tool choice without any remaining tool is dropped", () => {
   const { request } = withoutHostedTools({ tools: [search], tool_choice: { type: "auto" } }, {});
   expect(request).toEqual({});
 });
 
-test("a version that names a type has it", () => {
+test("a version whose schema names a hosted tool keeps it", () => {
   const type = { enum: ["web_search_20250305"] };
   const schema = { properties: { tools: { items: { properties: { type } } } } };
   expect(withoutHostedTools({ tools: [search, bash] }, schema)).toMatchObject({
@@ -46,7 +46,10 @@ describe("a choice that demands one", () => {
     [{ type: "tool", name: "weather" }, [search, own], undefined],
     [{ type: "any" }, [search], "web_search_20250305"],
     [{ type: "any" }, [search, own], undefined],
-  ])("%j of %j: %s", (tool_choice, tools, requiredType) => {
-    expect(withoutHostedTools({ tools, tool_choice }, {}).requiredType).toBe(requiredType);
-  });
+  ])(
+    "a choice that demands a hosted tool is found: %j of %j: %s",
+    (tool_choice, tools, requiredType) => {
+      expect(withoutHostedTools({ tools, tool_choice }, {}).requiredType).toBe(requiredType);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** Images of messages become files and data again, and nothing else does. */
+/** Image sources of messages: they become files and data again, and no other values do. */
 import { describe, expect, test } from "vitest";
 import { withImageAddresses, withImageData } from "../../../src/domain/vendorb/image-sources.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -10,7 +10,7 @@ describe("an image", () => {
   const address = (data: string) => (data === "AAAA" ? "https://example.com/a" : undefined);
   const result = (source: Json): Json => ({ type: "tool_result", content: [image(source)] });
 
-  test("has an address where its data has become a file, also in a tool's result", () => {
+  test("an image has an address where its data has become a file, also in a tool's result", () => {
     const url = { type: "url", url: "https://example.com/a" };
     const message = (source: Json) => [{ role: "user", content: [image(source), result(source)] }];
     expect(withImageAddresses(message(encoded("AAAA")), address)).toEqual(message(url));
@@ -23,11 +23,11 @@ describe("an image", () => {
     image({ ...encoded("AAAA"), detail: "high" }),
     image({ type: "base64", data: "AAAA" }),
     { type: "tool_use", input: { type: "image", source: "AAAA" } },
-  ])("is not %j", (value) => {
+  ])("the value %j is not an image", (value) => {
     expect(withImageAddresses(value, address)).toEqual(value);
   });
 
-  test("is data again for its container, and stays an address of the web", () => {
+  test("an image has data again for its container, and keeps an address of the web", () => {
     const data = image({ type: "url", url: `data:image/png;base64,AAAA` });
     expect(withImageData([data])).toEqual([image(encoded("AAAA"))]);
     const web = image({ type: "url", url: "https://example.com/a.png" });

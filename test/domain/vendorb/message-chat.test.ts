@@ -1,11 +1,11 @@
-/** Messages of containers that speak chats: chunks, completions or plain text. */
+/** Messages from containers that speak chats: chunks, completions or plain text. */
 import { describe, expect, test } from "vitest";
 import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
 import { MessageStream } from "../../../src/domain/vendorb/message-stream.ts";
 import { CALLS_STREAM, VLLM_COMPLETION, VLLM_STREAM } from "../vendora/chat-samples.ts";
 import { callDelta, delta, headOf, ID, textBlock, told, usageOf, useBlock } from "./message-log.ts";
 
-test("each event in its order, with a ping when the first block has begun", () => {
+test("each event has its order, with a ping after the start of the first block", () => {
   const stream = new MessageStream(headOf({}));
   const raw = [
     ...VLLM_STREAM.flatMap((data) => stream.take({ event: "output", data })),
@@ -23,7 +23,7 @@ test("each event in its order, with a ping when the first block has begun", () =
   ]);
 });
 
-test("a message begins with the first output, even if that says nothing yet", () => {
+test("a message begins with the first output, even if that has no text", () => {
   const stream = new MessageStream(headOf({}));
   expect(stream.take({ event: "status", data: { status: "started" } })).toEqual([]);
   const [start] = stream.take({ event: "output", data: delta({ role: "assistant" }) });
@@ -32,7 +32,7 @@ test("a message begins with the first output, even if that says nothing yet", ()
 
 const USAGE = usageOf({ input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 3 });
 
-test("a stream: its text, why it ended, and its tokens, those of a cache apart", () => {
+test("a stream has its text, its stop reason and its tokens, with cached tokens apart", () => {
   expect(told(VLLM_STREAM).message).toMatchObject({
     id: ID,
     model: "ada/chat",
@@ -42,7 +42,7 @@ test("a stream: its text, why it ended, and its tokens, those of a cache apart",
   });
 });
 
-test("a completion is the same", () => {
+test("a completion becomes the same message", () => {
   expect(told([VLLM_COMPLETION]).message).toMatchObject({
     content: [textBlock("Grüße, world")],
     stop_reason: "end_turn",
@@ -50,7 +50,7 @@ test("a completion is the same", () => {
   });
 });
 
-test("plain text, whose tokens the prediction has counted", () => {
+test("a plain text has the tokens that the prediction has counted", () => {
   const metrics = { input_tokens: 7, output_tokens: 2 };
   expect(told(["on", " and on"], { metrics }).message).toMatchObject({
     content: [textBlock("on and on")],
@@ -59,12 +59,12 @@ test("plain text, whose tokens the prediction has counted", () => {
   });
 });
 
-test("nothing said is no block", () => {
+test("an empty text makes no block", () => {
   expect(told([]).message).toMatchObject({ content: [], stop_reason: "end_turn" });
   expect(told([delta({ role: "assistant", content: "" }, "stop")]).message.content).toEqual([]);
 });
 
-test("thoughts are a block of their own, signed so that clients send it back", () => {
+test("reasoning is a block of its own, signed so that clients send it back", () => {
   const usage = {
     prompt_tokens: 1,
     completion_tokens: 5,
@@ -83,13 +83,13 @@ test("thoughts are a block of their own, signed so that clients send it back", (
   expect(message.usage.output_tokens_details).toEqual({ thinking_tokens: 3 });
 });
 
-test("a refusal is text", () => {
+test("a refusal becomes text", () => {
   const { message } = told([delta({ refusal: "I will not" }, "content_filter")]);
   expect(message).toMatchObject({ content: [textBlock("I will not")], stop_reason: "refusal" });
 });
 
 describe("calls", () => {
-  test("of a server that names them anew in each piece, and of one that gives no ids", () => {
+  test("calls are told apart from a server that renames them in each piece, or gives no IDs", () => {
     const { message } = told(CALLS_STREAM);
     expect(message).toMatchObject({
       content: [
@@ -100,7 +100,7 @@ describe("calls", () => {
     });
   });
 
-  test("are streamed as they come, one after the other", () => {
+  test("calls are streamed as they come, one after the other", () => {
     const { events } = told([
       delta({ content: "See" }),
       callDelta(0, { id: "a", name: "weather" }),
@@ -123,7 +123,7 @@ describe("calls", () => {
     ]);
   });
 
-  test("whose pieces are mixed wait for each other", () => {
+  test("calls whose pieces are mixed are sent one after the other", () => {
     const { message } = told([
       callDelta(0, { id: "a", name: "weather" }),
       callDelta(1, { id: "b", name: "time" }),
@@ -140,7 +140,7 @@ describe("calls", () => {
     ]);
   });
 
-  test("that all have the index 0 are told apart by their ids", () => {
+  test("calls that all have the index 0 are told apart by their IDs", () => {
     const { message } = told([
       callDelta(0, { id: "a", name: "weather", json: '{"n":1}' }),
       callDelta(0, { id: "b", name: "weather", json: '{"n":2}' }),
@@ -152,7 +152,7 @@ describe("calls", () => {
     });
   });
 
-  test("end with a line break at some servers, which is no block", () => {
+  test("calls can end with a line break, which makes no block", () => {
     const { message } = told([
       callDelta(0, { id: "a", name: "f", json: "{}" }),
       delta({ content: "\n" }, "stop"),
@@ -160,7 +160,7 @@ describe("calls", () => {
     expect(message.content).toEqual([useBlock("a", "f", {})]);
   });
 
-  test("that are cut off have no input", () => {
+  test("calls that are cut off have no input", () => {
     const { message } = told([
       callDelta(0, { id: "a", name: "f", json: '{"city":"Kö' }),
       callDelta(1, { id: "b", name: "g" }),
@@ -172,7 +172,7 @@ describe("calls", () => {
     });
   });
 
-  test("with too much in their inputs are the model's error", () => {
+  test("calls with too much input fail as the model's error", () => {
     const deep = `${'{"a":'.repeat(200)}1${"}".repeat(200)}`;
     const many = `{"a":[${"0,".repeat(300_000)}0]}`;
     const call = (json: string, index: number) =>
@@ -200,19 +200,19 @@ describe("why it stops", () => {
     expect(told([output], { request }).message).toMatchObject({ stop_reason, stop_sequence });
   });
 
-  test("a model that does not tell has reached its limit, or not", () => {
+  test("a model without a stop reason has reached its limit, or not", () => {
     const of = (output_tokens: number) =>
       told(["a"], { request, metrics: { output_tokens } }).message.stop_reason;
     expect([of(4), of(3)]).toEqual(["max_tokens", "end_turn"]);
   });
 });
 
-test("a failed or canceled prediction has no end of its own", () => {
+test("a failed or canceled prediction has no stop reason", () => {
   const stream = new MessageStream(headOf({}));
   stream.take({ event: "output", data: "on" });
   expect(stream.take({ event: "done", data: { status: "failed" } })).toEqual([]);
 });
 
-test("an output that is neither text nor of a convention cannot be told", () => {
+test("an output that is neither text nor of a known API is refused", () => {
   expect(() => told([{ width: 5 }])).toThrow(TranslationFailed);
 });

@@ -1,4 +1,4 @@
-/** The log of a messages call, and what becomes of it: its stream, and the same as a whole. */
+/** The log of a messages call and its result: its stream, and the same message as a whole. */
 import { expect } from "vitest";
 import { MessageStream, messageOf } from "../../../src/domain/vendorb/message-stream.ts";
 import { exactText } from "../../../src/lib/exact-json.ts";
@@ -18,7 +18,7 @@ export const headOf = ({ request }: Asked) => ({
   request: { model: "ada/chat", max_tokens: 100, ...request },
 });
 
-/** The stream of these outputs, and the message: both tell the same. */
+/** Returns the stream of these outputs and the message, which must have the same content. */
 export function told(outputs: Json[], asked: Asked = {}) {
   const { metrics = null } = asked;
   const stream = new MessageStream(headOf(asked));
@@ -27,14 +27,14 @@ export function told(outputs: Json[], asked: Asked = {}) {
     ...stream.take({ event: "done", data: { status: "succeeded", metrics } }),
   ];
   const events = checkedEvents(raw);
-  // As it is sent: numbers and names that were marked meanwhile are themselves again.
+  // `exactText` restores numbers and names that were marked meanwhile, as in the sent answer.
   const sent: unknown = JSON.parse(exactText(messageOf(headOf(asked), outputs, metrics)));
   const message = checkedMessage(sent);
   expect(assembled(events)).toEqual(message);
   return { events, message };
 }
 
-/** What the official client makes of a stream. */
+/** Returns the message that the official client assembles from a stream. */
 function assembled(events: MessageEvent[]): object {
   let message: Record<string, unknown> = {};
   const content: Record<string, unknown>[] = [];
@@ -77,7 +77,7 @@ function assembled(events: MessageEvent[]): object {
   return message;
 }
 
-/** What was cut off cannot be read. */
+/** Returns the parsed JSON, or an empty object if the text is cut off. */
 function parsed(text: string): object {
   try {
     return JSON.parse(text);
@@ -109,7 +109,6 @@ export const useBlock = (id: string, name: string, input: object) => ({
   caller: { type: "direct" },
 });
 
-/** A chunk of a chat. */
 export const delta = (delta: Json, finish_reason: string | null = null): Json => ({
   choices: [{ index: 0, delta, finish_reason }],
 });

@@ -1,4 +1,7 @@
-/** Messages of containers that have the convention themselves, in the manner of their servers. Not recordings. */
+/**
+ * Messages from containers that have the messages API themselves, in the style of their servers. Not
+ * recordings.
+ */
 import { describe, expect, test } from "vitest";
 import { MessageAssembler } from "../../../src/domain/vendorb/message-assembler.ts";
 import { messageOf } from "../../../src/domain/vendorb/message-stream.ts";
@@ -27,7 +30,7 @@ const end = (delta: Json, usage: Json): Json[] => [
   { type: "message_stop" },
 ];
 
-/** As llama.cpp has it: thoughts without a signature, and a call. */
+/** Outputs as llama.cpp sends them: reasoning without a signature, and a call. */
 const LLAMA_CPP: Json[] = [
   start({ input_tokens: 9, cache_read_input_tokens: 4, output_tokens: 0 }),
   blockStart(0, { type: "thinking", thinking: "" }),
@@ -54,12 +57,12 @@ const EXPECTED = {
   usage: usageOf({ input_tokens: 9, cache_read_input_tokens: 4, output_tokens: 7 }),
 };
 
-test("its events, with our id and the model's name", () => {
+test("a server's events pass with our ID and the model's name", () => {
   const { message } = told(LLAMA_CPP);
   expect(message).toMatchObject({ id: ID, model: "ada/chat", ...EXPECTED });
 });
 
-test("what it has counted is told at the beginning", () => {
+test("tokens that a server has counted are in the first event", () => {
   const [first] = told(LLAMA_CPP).events;
   expect(first).toMatchObject({
     message: { usage: { input_tokens: 9, cache_read_input_tokens: 4 } },
@@ -75,7 +78,7 @@ test("a runner assembles the same into one message", () => {
   expect(checkedMessage(message)).toEqual(told(LLAMA_CPP).message);
 });
 
-test("a whole message", () => {
+test("a whole message passes with our ID and the model's name", () => {
   const { message } = told([
     {
       id: "theirs",
@@ -104,7 +107,7 @@ test("a whole message", () => {
   });
 });
 
-test("its pings are not ours", () => {
+test("a server's pings are dropped", () => {
   const { events } = told([
     { type: "ping" },
     ...LLAMA_CPP.flatMap((one) => [one, { type: "ping" }]),
@@ -113,7 +116,7 @@ test("its pings are not ours", () => {
 });
 
 describe("a server that leaves out", () => {
-  test("where blocks begin and end", () => {
+  test("blocks without a beginning and an end get both", () => {
     const { message } = told([
       start({ input_tokens: 1, output_tokens: 0 }),
       text(0, "a"),
@@ -124,7 +127,7 @@ describe("a server that leaves out", () => {
     expect(message.content).toMatchObject([textBlock("a"), { type: "thinking", thinking: "b" }]);
   });
 
-  test("the pieces of what it has put into the beginning", () => {
+  test("content that is only in the beginning of a block gets its pieces", () => {
     const { message } = told([
       start({ input_tokens: 1, output_tokens: 0 }),
       blockStart(0, { type: "text", text: "All" }),
@@ -137,7 +140,7 @@ describe("a server that leaves out", () => {
     expect(message.content).toEqual([textBlock("All of it"), useBlock("t", "f", { a: 1 })]);
   });
 
-  test("why it stops, and what it has counted", () => {
+  test("a message without a stop reason and usage gets both", () => {
     const metrics = { input_tokens: 5, output_tokens: 100 };
     const outputs = [
       { type: "message_start", message: {} },
@@ -154,7 +157,7 @@ describe("a server that leaves out", () => {
   });
 });
 
-test("a block that we do not know is passed on", () => {
+test("an unknown block is passed on", () => {
   const redacted = { type: "redacted_thinking", data: "x" };
   const { message } = told([
     start({ input_tokens: 1, output_tokens: 0 }),

@@ -1,4 +1,4 @@
-/** However an answer is cut, and whatever its pieces come as: what must stay true of a message. */
+/** Invariants of a message whose output comes in any pieces of any kind. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -29,7 +29,7 @@ const said = fc.oneof(
   ),
 );
 
-test("all that was said is in the blocks, in its order, whole and streamed", () => {
+test("all output is in the blocks in its order, whole and streamed", () => {
   fc.assert(
     fc.property(fc.array(said, { maxLength: 12 }), (all) => {
       const { content } = told(all.map(({ output }) => output)).message;
@@ -48,7 +48,7 @@ test("all that was said is in the blocks, in its order, whole and streamed", () 
   );
 });
 
-test("an empty piece of another kind parts nothing", () => {
+test("an empty piece of another kind does not split a block", () => {
   const empty = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "" } };
   const outputs = [delta({ reasoning: "a" }), empty, delta({ reasoning: "b" })];
   expect(told(outputs).message.content).toMatchObject([{ type: "thinking", thinking: "ab" }]);
@@ -57,7 +57,7 @@ test("an empty piece of another kind parts nothing", () => {
 const cuts = fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 6 });
 const call = fc.record({ input: fc.dictionary(fc.string(), fc.json()), cuts });
 
-test("the inputs of calls, however they are cut and mixed up, are each put together", () => {
+test("the inputs of calls are each joined, however they are cut and mixed", () => {
   const calls = fc.array(call, { minLength: 1, maxLength: 3 });
   const turns = fc.infiniteStream(fc.nat(2));
   fc.assert(
@@ -78,7 +78,7 @@ test("the inputs of calls, however they are cut and mixed up, are each put toget
       const inputs = content.flatMap((block): [string, string, unknown][] =>
         block.type === "tool_use" ? [[block.name, block.id, block.input]] : [],
       );
-      // By name: as text an input with a `toString` of its own cannot be compared.
+      // Inputs are sorted by name, because an input with its own `toString` cannot be compared as text.
       const sorted = inputs.toSorted(([a], [b]) => (a < b ? -1 : 1));
       expect(sorted).toEqual(
         calls.map(({ input }, index) => [`f${index}`, `call_${index}`, { ...input }]),
@@ -87,7 +87,7 @@ test("the inputs of calls, however they are cut and mixed up, are each put toget
   );
 });
 
-/** Cuts a text after so many characters each, and the rest of it. */
+/** Cuts a text into pieces of these sizes, and the rest of it. */
 function cut(text: string, sizes: number[]): string[] {
   let from = 0;
   const pieces = sizes.map((size) => {

@@ -1,11 +1,11 @@
-/** The estimate for containers that do not count. */
+/** The estimate of tokens for containers that do not count. */
 import { expect, test } from "vitest";
 import { estimatedTokens } from "../../../src/domain/vendorb/token-count.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const messages = [{ role: "user", content: "x".repeat(396) }];
 
-test("four characters are a token, wherever they are", () => {
+test("four characters count as a token, wherever they are", () => {
   expect(estimatedTokens({ messages })).toBe(100);
   expect(estimatedTokens({ messages, system: "y".repeat(40) })).toBe(110);
   const blocks = [{ role: "user", content: [{ type: "text", text: "x".repeat(396) }] }];
@@ -13,7 +13,7 @@ test("four characters are a token, wherever they are", () => {
   expect(estimatedTokens({ messages, tools: [{ name: "z".repeat(40) }] })).toBe(110);
 });
 
-test("an image has its price, whatever its size", () => {
+test("an image counts a fixed number of tokens, whatever its size", () => {
   const source = (data: string) => ({ type: "base64", media_type: "image/png", data });
   const of = (data: string) =>
     estimatedTokens({

@@ -1,4 +1,4 @@
-/** Where a webhook may not go, in every spelling that somebody has tried. */
+/** Addresses that a webhook may not go to, in every known spelling. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isPublic, urlRefusal } from "../../../src/domain/webhooks/address.ts";
@@ -9,7 +9,7 @@ const refusal = (address: string, allowInsecure = false) =>
 const fixed = (length: number) => ({ minLength: length, maxLength: length });
 
 const INSIDE = [
-  // Loopback.
+  // Loopback addresses.
   "127.0.0.1",
   "127.0.0.1.",
   "127.1",
@@ -24,7 +24,7 @@ const INSIDE = [
   "127。0。0。1",
   "0",
   "0.0.0.0",
-  // Metadata: most clouds, Alibaba, Oracle, Azure.
+  // Metadata services: most clouds, Alibaba, Oracle, Azure.
   "169.254.169.254",
   "0xA9FEA9FE",
   "2852039166",
@@ -33,7 +33,7 @@ const INSIDE = [
   "100.100.100.200",
   "192.0.0.192",
   "168.63.129.16",
-  // Private and special networks, at both ends.
+  // Private and special networks, their first and last addresses.
   "10.0.0.0",
   "10.255.255.255",
   "100.64.0.0",
@@ -66,7 +66,7 @@ const INSIDE = [
   "[2001:db8::1]",
   "[3fff::1]",
   "[5f00::1]",
-  // An IPv4 address in it: mapped, compatible, translated, NAT64, 6to4, Teredo.
+  // IPv6 addresses with an IPv4 address in them: mapped, compatible, translated, NAT64, 6to4, Teredo.
   "[::ffff:127.0.0.1]",
   "[::ffff:7f00:1]",
   "[::ffff:a9fe:a9fe]",
@@ -79,7 +79,7 @@ const INSIDE = [
   "[2002:7f00:1::]",
   "[2002:a9fe:a9fe::1]",
   "[2001:0:7f00:1::]",
-  // Names.
+  // Host names.
   "localhost",
   "localhost.",
   "LOCALHOST",
@@ -106,7 +106,7 @@ const INSIDE = [
   "a.onion",
 ];
 
-/** The public internet, to whose addresses one goes by name. */
+/** Public IP addresses, which are refused because webhooks need a host name. */
 const NAMELESS = [
   "1.1.1.1",
   "9.255.255.255",
@@ -150,13 +150,13 @@ test.each([
   [".example.com", ".example.com"],
   ["localhost..", "localhost.."],
   ["169.254.169.254..", "169.254.169.254.."],
-])("nothing is posted to %s, wherever it may be", (host, named) => {
+])("nothing is posted to %s, wherever it resolves to", (host, named) => {
   const text = `'${named}' is not a host name: it begins with a dot or has two in a row`;
   expect(refusal(`https://${host}/hook`)).toBe(text);
   expect(refusal(`http://${host}/hook`, true)).toBe(text);
 });
 
-test.each(OUTSIDE)("%s may be posted to", (host) => {
+test.each(OUTSIDE)("a webhook may be posted to %s", (host) => {
   expect(refusal(`https://${host}:8443/hook?key=value`)).toBeUndefined();
 });
 
@@ -168,14 +168,14 @@ describe("the text", () => {
       "https://0x7f.1:8443/hook?token=hunter2",
       "127.0.0.1 is not on the public internet: use a publicly reachable URL",
     ],
-  ])("of %s says what to do", (address, text) => expect(refusal(address)).toBe(text));
+  ])("the refusal of %s says what to do", (address, text) => expect(refusal(address)).toBe(text));
 
   test.each([
     "https://me:hunter2@example.com/",
     "https://hunter2@example.com/",
     "https://:hunter2@example.com/",
     "https://example.com:hunter2@127.0.0.1/?hunter2",
-  ])("of %s names no secret", (address) => {
+  ])("the refusal of %s names no secret", (address) => {
     expect(refusal(address)).toMatch(/user name or password/);
     expect(refusal(address)).not.toContain("hunter2");
   });
@@ -191,34 +191,41 @@ describe("where insecure ones are allowed", () => {
     "http://a.localhost./",
     "http://example.com/",
     "https://example.com/",
-  ])("%s may be posted to", (address) => expect(refusal(address, true)).toBeUndefined());
+  ])("a webhook may be posted to %s if insecure addresses are allowed", (address) =>
+    expect(refusal(address, true)).toBeUndefined(),
+  );
 
   const others = INSIDE.filter(
     (host) => !/localhost|^127\.|^\[::1\]$/.test(new URL(`http://${host}`).hostname),
   );
-  test("what is inside, and no loopback, stays refused", () => {
+  test("internal addresses other than loopback are refused even if insecure addresses are allowed", () => {
     expect(others.filter((host) => !refusal(`http://${host}/`, true))).toEqual([]);
     expect(others).toContain("169.254.169.254");
     expect(others).toContain("[::ffff:127.0.0.1]");
   });
 
-  test.each(["ftp://127.0.0.1/", "http://me@127.0.0.1/"])("and %s", (address) => {
-    expect(refusal(address, true)).toBeDefined();
-  });
+  test.each(["ftp://127.0.0.1/", "http://me@127.0.0.1/"])(
+    "the address %s is refused even if insecure addresses are allowed",
+    (address) => {
+      expect(refusal(address, true)).toBeDefined();
+    },
+  );
 });
 
 describe("any spelling of an IPv4 address", () => {
   const radix = fc.constantFrom(8, 10, 16);
   const zeros = fc.nat(3);
 
-  /** A part as a number in octal, decimal or hexadecimal, with zeros before it where they may be. */
+  /**
+   * Returns a part as a number in octal, decimal or hexadecimal, with leading zeros where they are allowed.
+   */
   const spelt = (value: number, [base, more]: [number, number]) => {
     if (base === 10) return String(value);
     const prefix = base === 16 ? "0x" : "0";
     return prefix + "0".repeat(more) + value.toString(base);
   };
 
-  /** One to four parts, the last of which stands for all that are left. */
+  /** One to four parts, the last of which stands for all remaining octets. */
   const spelling = (octets: fc.Arbitrary<number[]>) =>
     fc
       .tuple(octets, fc.integer({ min: 1, max: 4 }), fc.array(fc.tuple(radix, zeros), fixed(4)))
@@ -244,14 +251,14 @@ describe("any spelling of an IPv4 address", () => {
     startingWith(224),
   );
 
-  test("is refused when it is inside", () => {
+  test("any spelling of an internal IPv4 address is refused", () => {
     fc.assert(
       fc.property(spelling(inside), (host) => refusal(`https://${host}/`) !== undefined),
       { numRuns: 1_000 },
     );
   });
 
-  test("is the same as its usual one when it is outside", () => {
+  test("any spelling of a public IPv4 address is recognized as an IP address", () => {
     fc.assert(
       fc.property(spelling(startingWith(93, 184)), (host) =>
         / is an IP address/.test(refusal(`https://${host}/`) ?? ""),
@@ -259,7 +266,7 @@ describe("any spelling of an IPv4 address", () => {
     );
   });
 
-  test("is refused within IPv6, wherever that has room for one", () => {
+  test("an internal IPv4 address within an IPv6 address is refused", () => {
     const prefixes = ["::ffff:", "::", "::ffff:0:", "64:ff9b::", "64:ff9b:1::"];
     fc.assert(
       fc.property(inside, fc.constantFrom(...prefixes), (octets, prefix) => {
@@ -272,7 +279,7 @@ describe("any spelling of an IPv4 address", () => {
 
 describe("what a resolver says", () => {
   test.each(["93.184.215.14", "2606:4700:4700::1111", "2606:4700:4700:0:0:0:0:1111"])(
-    "%s is public",
+    "the resolved address %s is public",
     (address) => expect(isPublic(address)).toBe(true),
   );
 
@@ -290,5 +297,5 @@ describe("what a resolver says", () => {
     "[2606:4700:4700::1111]",
     "2606:4700:4700::1111/128",
     "::ffff:93.184.215.14",
-  ])("%s is not", (address) => expect(isPublic(address)).toBe(false));
+  ])("the resolved address %s is not public", (address) => expect(isPublic(address)).toBe(false));
 });

@@ -1,4 +1,4 @@
-/** What an account is told of the deliveries of a prediction. */
+/** The rows about a prediction's deliveries in the account object. */
 import { describe, expect, it } from "vitest";
 import { deliveryRowsOf } from "../../../src/domain/webhooks/delivery-row.ts";
 import { Outbox } from "../../../src/domain/webhooks/outbox.ts";
@@ -8,7 +8,7 @@ const rowsOf = (outbox: Outbox) =>
   deliveryRowsOf("p", outbox.events, "https://example.com/hook", 9_000);
 
 describe("the rows of an outbox", () => {
-  it("are one for each event and receiver", () => {
+  it("an outbox has one row for each event and receiver", () => {
     const outbox = new Outbox([own, all]);
     outbox.plan(happening("started", 2, 1_000));
     const common = { prediction_id: "p", sequence: 2, event: "started", at: 1_000, told_at: 9_000 };
@@ -19,7 +19,7 @@ describe("the rows of an outbox", () => {
     ]);
   });
 
-  it("tell of the last try that has ended, and when the next one is", () => {
+  it("rows have the last try that has ended, and the time of the next one", () => {
     const outbox = new Outbox([own]);
     outbox.plan(happening("started", 2, 1_000));
     const [first] = outbox.begin(1_000, rules);
@@ -34,7 +34,7 @@ describe("the rows of an outbox", () => {
     expect(rowsOf(outbox)).toMatchObject([{ state: "delivered", error: null, next_at: null }]);
   });
 
-  it("are without outputs, unless they had trouble", () => {
+  it("rows have no outputs, unless their delivery failed", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("output", 3, 1_000));
     const [first] = outbox.begin(1_000, rules);

@@ -1,4 +1,4 @@
-/** Whether an endpoint works: what of a try is news, and when one is switched off. */
+/** The health of an endpoint: which tries change it, and when it is switched off. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Health, healthAfter, type Try } from "../../../src/domain/webhooks/health.ts";
@@ -60,7 +60,7 @@ test.each<[string, Health, Try, Partial<Health> | undefined]>([
 });
 
 describe("it is switched off", () => {
-  test("when a delivery is given up and none has arrived for five days", () => {
+  test("an endpoint is switched off when a delivery is given up and none has arrived for five days", () => {
     expect(healthAfter(failing(5, "no response within 10 s"), lastFailure)).toEqual({
       enabled: false,
       failing_since: NOW - 5 * DAY,
@@ -70,7 +70,7 @@ describe("it is switched off", () => {
     });
   });
 
-  test("at once when it says that it is gone", () => {
+  test("an endpoint is switched off at once when it answers that it is gone", () => {
     expect(healthAfter(healthy, gone)).toEqual({
       enabled: false,
       failing_since: NOW,
@@ -91,7 +91,7 @@ const tries = fc.array(
   { maxLength: 60 },
 );
 
-test("whatever happens, in order: it is off only for a reason, and changes are few", () => {
+test("an endpoint is off only for a reason, and its health changes rarely, in any order of tries", () => {
   fc.assert(
     fc.property(tries, (history) => {
       let health = healthy;

@@ -13,7 +13,7 @@ import {
 } from "./outbox-samples.ts";
 
 describe("outputs", () => {
-  it("are told every 500 ms, when there are more", () => {
+  it("outputs are sent every 500 ms, when there are more", () => {
     const outbox = new Outbox([all]);
     expect(outbox.outputAt(0)).toBe(Number.POSITIVE_INFINITY);
     expect(outbox.outputAt(1)).toBe(0);
@@ -23,7 +23,7 @@ describe("outputs", () => {
     expect(new Outbox([own]).outputAt(7)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("that wait are superseded by later ones, and by the end", () => {
+  it("outputs that wait are superseded by later ones and by the end", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("output", 3, 0, 1));
     const [first] = outbox.begin(0, rules);
@@ -34,7 +34,8 @@ describe("outputs", () => {
       "superseded",
       "pending",
     ]);
-    // Under way while it was overtaken: it is not tried again, and its destination has not failed.
+    // The first try was under way when it was overtaken: it is not tried again, and its destination has not
+    // failed.
     expect(settle(outbox, first, refused(500), 1_100)).toBe("superseded");
     outbox.planEnd(happening("completed", 9, 1_200, 3));
     expect(states(outbox).map(([, , state]) => state)).toEqual([
@@ -45,7 +46,7 @@ describe("outputs", () => {
     ]);
   });
 
-  it("wait for as long as the one before would have, and the end does not", () => {
+  it("outputs wait for as long as the one before would have, and the end does not", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("output", 3, 0, 1));
     const [first] = outbox.begin(0, rules);
@@ -60,13 +61,13 @@ describe("outputs", () => {
     const [second] = outbox.begin(60_100, rules);
     expect(second?.event.outputs).toBe(3);
     settle(outbox, second, refused(500), 60_200);
-    // The second failure in a row, of whichever of them.
+    // Two tries in a row have failed, of either output.
     expect(outbox.dueAt()).toBe(90_200);
     outbox.planEnd(happening("completed", 9, 61_000, 4));
     expect(outbox.dueAt()).toBe(61_000);
   });
 
-  it("that were overtaken on their way hand on what they have met", () => {
+  it("outputs that were overtaken during their try hand on its failure", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("output", 3, 0, 1));
     const [first] = outbox.begin(0, rules);
@@ -75,7 +76,7 @@ describe("outputs", () => {
     expect(outbox.dueAt()).toBe(5_600);
   });
 
-  it("are not told any more to one for which they were given up", () => {
+  it("outputs are no longer sent to a receiver for which they were given up", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("output", 3, 0, 1));
     const [first] = outbox.begin(0, rules);
@@ -90,7 +91,7 @@ describe("outputs", () => {
     ]);
   });
 
-  it("are not superseded by `started`, nor by what others are told", () => {
+  it("outputs are not superseded by `started`, nor by events for other receivers", () => {
     const outbox = new Outbox([all, own]);
     outbox.plan(happening("output", 1, 0, 1));
     outbox.plan(happening("started", 2, 0));
@@ -105,7 +106,7 @@ describe("outputs", () => {
     expect(states(early)[0]).toEqual([1, "all", "pending"]);
   });
 
-  it("that nobody has got are not dropped, however many come after them", () => {
+  it("outputs that were not delivered are not dropped, however many come after them", () => {
     const outbox = new Outbox([all, outputOnly]);
     outbox.plan(happening("output", 2, 0, 1));
     const [, toOnly] = outbox.begin(0, rules);
@@ -116,7 +117,7 @@ describe("outputs", () => {
     expect(outbox.takeChanges()).toEqual({ changed: [], dropped: [] });
   });
 
-  it("are told to the last to those who are not told of the end", () => {
+  it("the last outputs are sent to receivers that are not sent the end", () => {
     const outbox = new Outbox([all, outputOnly]);
     outbox.plan(happening("output", 3, 0, 1));
     outbox.planEnd(happening("completed", 9, 600, 4));
@@ -135,14 +136,14 @@ describe("outputs", () => {
     ]);
   });
 
-  it("say nothing twice when the end brings no more of them", () => {
+  it("outputs are not sent again when the end brings no more of them", () => {
     const outbox = new Outbox([outputOnly]);
     outbox.plan(happening("output", 3, 0, 4));
     outbox.planEnd(happening("completed", 9, 600, 4));
     expect(outbox.events).toHaveLength(1);
   });
 
-  it("are kept a hundred at most", () => {
+  it("at most a hundred outputs are kept", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("started", 1, 0));
     for (let n = 2; n < 300; n++) outbox.plan(happening("output", n, n * 500, n));

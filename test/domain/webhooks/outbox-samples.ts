@@ -1,4 +1,4 @@
-/** What tests of the outbox begin with. */
+/** Sample destinations, events and outcomes for tests of the outbox. */
 
 import { presentPrediction } from "../../../src/domain/predictions/prediction-resource.ts";
 import { initialState } from "../../../src/domain/predictions/state.ts";
@@ -53,11 +53,11 @@ export const settle = (
   return outbox.settle(begun, outcome, now, 0.5, rules);
 };
 
-/** What was begun, and where. */
+/** Returns the event and the endpoint of each try that was begun. */
 export const names = (begun: BegunTry[]) =>
   begun.map(({ event, delivery }) => [event.event, delivery.endpoint_id]);
 
-/** The state of each delivery, by sequence and receiver. */
+/** Returns the state of each delivery, by sequence and receiver. */
 export const states = (outbox: Outbox) =>
   outbox.events.flatMap(({ sequence, deliveries }) =>
     deliveries.map(({ endpoint_id, state }) => [sequence, endpoint_id, state]),

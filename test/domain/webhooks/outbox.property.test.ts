@@ -1,4 +1,4 @@
-/** Whatever receivers answer and whenever the service dies: what must stay true of an outbox. */
+/** Invariants of an outbox, whatever receivers answer and whenever the service dies. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type BegunTry, Outbox, type OutboxEvent } from "../../../src/domain/webhooks/outbox.ts";
@@ -39,7 +39,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** An outbox as the prediction object has it: what is not written is gone when it dies. */
+/** An outbox like in the prediction object: changes that are not written are lost when it dies. */
 class Life {
   outbox = new Outbox(destinations);
   now = 0;
@@ -88,7 +88,7 @@ class Life {
     this.#save();
   }
 
-  /** The end comes, and all receivers are well from now on. */
+  /** Ends the prediction; all receivers accept from now on. */
   end(): void {
     this.outbox.planEnd(happening("completed", this.#log + 5, this.now, this.#outputs));
     this.#save();
@@ -145,7 +145,7 @@ const REFUSED: Step[] = [
   settled({ status: 410, error: "responded with status 410", final: true }),
 ];
 
-it("tells everybody all that must be told, in an order that can be found again", () => {
+it("an outbox delivers all events that it must to all receivers, in an order that can be restored", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const life = new Life();
@@ -162,7 +162,7 @@ it("tells everybody all that must be told, in an order that can be found again",
       for (const { event, sequence, outputs, deliveries } of life.outbox.events) {
         for (const { endpoint_id, state, attempts, failures, losses } of deliveries) {
           if (state === "failed") {
-            // It was not given up for nothing.
+            // The delivery was given up for a reason.
             const final = attempts.at(-1)?.status === 410 || (endpoint_id === null && isGone);
             expect(final || failures >= 12 || losses >= 11).toBe(true);
             continue;
@@ -170,7 +170,7 @@ it("tells everybody all that must be told, in an order that can be found again",
           const told = attempts.some(({ status, error }) => status !== null && error === null);
           if (event !== "output") expect([event, told]).toEqual([event, true]);
           else if (!told) {
-            // What was not told itself is in something later that was, or that failed for good.
+            // The superseded output is contained in a later one that was delivered, or that failed finally.
             const later = life.outbox.events.filter(
               (one) =>
                 one.sequence > sequence &&
@@ -186,7 +186,7 @@ it("tells everybody all that must be told, in an order that can be found again",
     }),
     {
       numRuns: sized(100, 500),
-      // The later output, which superseded two, was refused for good.
+      // The later output, which superseded two, was refused finally.
       examples: [[REFUSED]],
     },
   );

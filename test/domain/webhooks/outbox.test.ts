@@ -14,7 +14,7 @@ import {
 } from "./outbox-samples.ts";
 
 describe("an outbox", () => {
-  it("delivers each event to each destination that wants it", () => {
+  it("an outbox delivers each event to each destination that wants it", () => {
     const outbox = new Outbox([own, all, outputOnly]);
     outbox.plan(happening("started", 2, 1_000));
     expect(outbox.dueAt()).toBe(1_000);
@@ -31,20 +31,20 @@ describe("an outbox", () => {
     ]);
   });
 
-  it("tells only once that it has started, whatever attempt has", () => {
+  it("an outbox sends `started` only once, whichever attempt has started", () => {
     const outbox = new Outbox([own]);
     outbox.plan(happening("started", 2, 1_000));
     outbox.plan(happening("started", 5, 9_000));
     expect(outbox.events).toHaveLength(1);
   });
 
-  it("has one try under way at each destination, and keeps the order", () => {
+  it("an outbox has one try under way at each destination, and keeps the order", () => {
     const outbox = new Outbox([own, all]);
     outbox.plan(happening("started", 2, 1_000));
     const [first, other] = outbox.begin(1_000, rules);
     outbox.planEnd(happening("completed", 9, 1_500));
     expect(outbox.begin(1_500, rules)).toEqual([]);
-    // The guard of the tries that are under way: nothing else is due before one has ended.
+    // The two tries under way guard the queue: no other event is due before one has ended.
     expect(outbox.dueAt()).toBe(16_000);
     settle(outbox, other, delivered, 1_600);
     expect(names(outbox.begin(1_600, rules))).toEqual([["completed", "all"]]);
@@ -52,7 +52,7 @@ describe("an outbox", () => {
     expect(names(outbox.begin(2_000, rules))).toEqual([["completed", null]]);
   });
 
-  it("delays what is throttled, as if it had not been tried", () => {
+  it("an outbox delays a throttled delivery as if it had not been tried", () => {
     const outbox = new Outbox([own]);
     outbox.plan(happening("started", 2, 1_000));
     for (let now = 1_000; now < 1_000_000; now += 15_000) {
@@ -64,7 +64,7 @@ describe("an outbox", () => {
     expect(outbox.events[0]?.deliveries[0]).toMatchObject({ attempts: [], failures: 0, losses: 0 });
   });
 
-  it("tries again what has failed, and lets nothing else wait for it", () => {
+  it("an outbox tries a failed delivery again, and no other delivery waits for it", () => {
     const outbox = new Outbox([own]);
     outbox.plan(happening("started", 2, 1_000));
     const [started] = outbox.begin(1_000, rules);
@@ -77,7 +77,7 @@ describe("an outbox", () => {
     expect(names(outbox.begin(6_100, rules))).toEqual([["started", null]]);
   });
 
-  it("keeps what the last three tries were answered, until it forgets that", () => {
+  it("an outbox keeps the answers to the last three tries, until it forgets them", () => {
     const outbox = new Outbox([own]);
     outbox.plan(happening("started", 2, 1_000));
     for (const response of ["a", "b", "c", "d"]) {
@@ -96,7 +96,7 @@ describe("an outbox", () => {
     expect(outbox.takeChanges().changed).toEqual([]);
   });
 
-  it("gives up after 12 tries, and says so once", () => {
+  it("an outbox gives up after 12 tries, and says so once", () => {
     const outbox = new Outbox([own]);
     outbox.planEnd(happening("completed", 2, 0));
     const ends: string[] = [];
@@ -109,7 +109,7 @@ describe("an outbox", () => {
     expect(states(outbox)).toEqual([[2, null, "failed"]]);
   });
 
-  it("waits for as long as the receiver asks", () => {
+  it("an outbox waits for as long as the receiver asks", () => {
     const outbox = new Outbox([own]);
     outbox.planEnd(happening("completed", 2, 0));
     const [begun] = outbox.begin(0, rules);
@@ -117,7 +117,7 @@ describe("an outbox", () => {
     expect(outbox.dueAt()).toBe(90_100);
   });
 
-  it("stops all that goes to its own webhook when that is gone, and nothing else", () => {
+  it("an outbox stops all deliveries to its own webhook when that is gone, and no others", () => {
     const telltale = { endpoint_id: null, events: all.events };
     const outbox = new Outbox([telltale, all]);
     outbox.plan(happening("started", 2, 0));
@@ -134,7 +134,7 @@ describe("an outbox", () => {
       [4, "all", "pending"],
     ]);
     outbox.planEnd(happening("completed", 9, 40, 3));
-    // It is there, to be delivered by hand.
+    // Event 9 stays in the outbox, to be delivered by hand.
     expect(states(outbox).slice(4)).toEqual([
       [9, null, "failed"],
       [9, "all", "pending"],
@@ -147,7 +147,7 @@ describe("an outbox", () => {
     ]);
   });
 
-  it("goes on planning for an endpoint that is gone: it may be switched on again", () => {
+  it("an outbox goes on planning for an endpoint that is gone, because it may be switched on again", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("started", 2, 0));
     const [begun] = outbox.begin(0, rules);
@@ -159,7 +159,7 @@ describe("an outbox", () => {
     ]);
   });
 
-  it("begins again a try of which nothing was ever heard, and hears nothing of it any more", () => {
+  it("an outbox begins a lost try again, and ignores a late outcome of it", () => {
     const outbox = new Outbox([own]);
     outbox.planEnd(happening("completed", 2, 0));
     const [lost] = outbox.begin(0, rules);
@@ -173,7 +173,7 @@ describe("an outbox", () => {
     expect(last).toMatchObject({ at: 15_000, status: 200, error: null });
   });
 
-  it("counts only what has failed, not what was lost", () => {
+  it("an outbox counts only failed tries, not lost ones", () => {
     const outbox = new Outbox([own]);
     outbox.planEnd(happening("completed", 2, 0));
     let now = 0;
@@ -186,7 +186,7 @@ describe("an outbox", () => {
     expect(outbox.dueAt() - now).toBe(5_010);
   });
 
-  it("waits longer for each try that is lost, and not for ever", () => {
+  it("an outbox waits longer for each try that is lost, up to a limit", () => {
     const outbox = new Outbox([own]);
     outbox.planEnd(happening("completed", 2, 0));
     const waits: number[] = [];
@@ -200,7 +200,7 @@ describe("an outbox", () => {
     expect(outbox.events[0]?.deliveries[0]?.attempts.every(({ error }) => error)).toBe(true);
   });
 
-  it("goes on from what was written", () => {
+  it("an outbox goes on from its written state", () => {
     const before = new Outbox([own]);
     before.plan(happening("started", 2, 0));
     before.begin(0, rules);
@@ -212,7 +212,7 @@ describe("an outbox", () => {
     expect(after.pending).toBe(false);
   });
 
-  it("gives what has changed, once", () => {
+  it("an outbox returns its changes once", () => {
     const outbox = new Outbox([own]);
     outbox.plan(happening("started", 2, 0));
     expect(outbox.takeChanges().changed.map(({ sequence }) => sequence)).toEqual([2]);
@@ -234,7 +234,7 @@ describe("redelivering", () => {
     return outbox;
   };
 
-  it("sends an event to all once more, or to one", () => {
+  it("redelivering sends an event once more to all receivers, or to one", () => {
     const outbox = done(200);
     expect(outbox.redeliver(9, 1_000)?.sequence).toBe(9);
     expect(names(outbox.begin(1_000, rules))).toEqual([
@@ -246,7 +246,7 @@ describe("redelivering", () => {
     expect(names(other.begin(1_000, rules))).toEqual([["completed", null]]);
   });
 
-  it("has all its tries again, also where all was given up", () => {
+  it("redelivering allows all tries again, also where a delivery was given up", () => {
     const outbox = done(410);
     expect(outbox.pending).toBe(false);
     outbox.redeliver(9, 1_000, "all");
@@ -256,7 +256,7 @@ describe("redelivering", () => {
     expect(begun?.delivery.attempts.map(({ status }) => status)).toEqual([410, 500]);
   });
 
-  it("of an output is not superseded by a later one", () => {
+  it("a redelivered output is not superseded by a later one", () => {
     const outbox = new Outbox([all]);
     outbox.plan(happening("output", 3, 0, 1));
     const [first] = outbox.begin(0, rules);
@@ -272,12 +272,12 @@ describe("redelivering", () => {
     expect(settle(outbox, again, refused(500), 510)).toBe("pending");
   });
 
-  it("knows no other events, and no other receivers", () => {
+  it("redelivering knows no other events and no other receivers", () => {
     expect(done(200).redeliver(8, 0)).toBeUndefined();
     expect(done(200).redeliver(9, 0, "nobody")).toBeUndefined();
   });
 
-  it("leaves alone what is on its way", () => {
+  it("redelivering leaves a delivery alone that is under way", () => {
     const outbox = new Outbox([own]);
     outbox.planEnd(happening("completed", 9, 0));
     const [begun] = outbox.begin(0, rules);
@@ -287,7 +287,7 @@ describe("redelivering", () => {
     expect(states(outbox)).toEqual([[9, null, "delivered"]]);
   });
 
-  it("keeps the last 50 tries", () => {
+  it("redelivering keeps the last 50 tries", () => {
     const outbox = done(200);
     for (let n = 1; n <= 60; n++) {
       outbox.redeliver(9, n * 100, null);

@@ -24,7 +24,7 @@ const BODY = '{"status":"succeeded","output":"“Curiouser and curiouser!” �
 const EVENT = JSON.parse(BODY);
 const ID = "evt_01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e_7";
 
-/** A genuine delivery: signed by the library of Standard Webhooks, not by us. */
+/** Returns a genuine delivery, signed by the library of Standard Webhooks and not by us. */
 function delivery({ id = ID, at = NOW, body = BODY, secret = SECRET } = {}) {
   const webhook = secret.startsWith("whsec_")
     ? new Webhook(secret)
@@ -76,11 +76,11 @@ describe("a genuine delivery", () => {
     ["bytes within a larger buffer", { headers, body: Buffer.from(`[${body}]`).subarray(1, -1) }],
     ["names in upper case", { headers: Object.fromEntries(shouted), body }],
     ["values in lists", { headers: Object.fromEntries(listed), body }],
-  ])("as %s", async (_, request) => {
+  ])("a genuine delivery is verified as %s", async (_, request) => {
     expect(await verifyWebhook(request, SECRET, { now: NOW })).toEqual(EVENT);
   });
 
-  test("as a server of Node receives it, by the clock", async () => {
+  test("a genuine delivery is verified as a server of Node receives it, by the clock", async () => {
     const server = createServer(async (request, response) => {
       const raw = { headers: request.headers, body: await buffer(request) };
       response.end(JSON.stringify(await verifyWebhook(raw, SECRET)));
@@ -95,7 +95,7 @@ describe("a genuine delivery", () => {
 });
 
 describe("secrets", () => {
-  test("any one of several will do, whichever has signed", async () => {
+  test("any one of several secrets verifies, whichever has signed", async () => {
     for (const secret of [SECRET, OLD_SECRET])
       expect(await verifyWebhook(delivery({ secret }), [SECRET, OLD_SECRET], { now: NOW })).toEqual(
         EVENT,
@@ -106,7 +106,7 @@ describe("secrets", () => {
     ["text that is no key of Standard Webhooks", TEXT_SECRET, TEXT_SECRET],
     ["a key whose padding was lost on the way", OLD_SECRET, OLD_SECRET.replace("=", "")],
     ["a key with the line break of the file that it was in", SECRET, `${SECRET}\n`],
-  ])("%s", async (_, secret, used) => {
+  ])("a secret is accepted: %s", async (_, secret, used) => {
     expect(await verifyWebhook(delivery({ secret }), used, { now: NOW })).toEqual(EVENT);
   });
 
@@ -117,17 +117,17 @@ describe("secrets", () => {
     ["a prefix and nothing", "whsec_"],
     ["no base64", "whsec_not base64!"],
     ["the other base64", "whsec_MfKQ9r8GKYqrTwj_PD8ILPZIo2LaLaSw"],
-  ])("%s: refused", async (_, secret) => {
+  ])("a secret is refused: %s", async (_, secret) => {
     await expectRefused("bad_secret", delivery(), secret);
   });
 
-  test("a variable that is not set", async () => {
+  test("a secret variable that is not set is refused", async () => {
     await expect(verifyWebhook(delivery(), process.env.NO_SUCH_SECRET)).rejects.toThrow(
       "The secret is missing: check that the variable that holds it is set.",
     );
   });
 
-  test("are in no message", async () => {
+  test("secrets are in no error message", async () => {
     const secrets = [TEXT_SECRET, OLD_SECRET, "whsec_a bad, but secret one"];
     for (const secret of secrets) {
       const { message, stack } = await refusal(delivery(), secret);
@@ -138,7 +138,7 @@ describe("secrets", () => {
 
 describe("headers", () => {
   test.each(["webhook-id", "webhook-timestamp", "webhook-signature"])(
-    "%s is missing",
+    "a delivery without the header %s is refused",
     async (name) => {
       for (const value of [undefined, ""]) {
         const { headers, body } = delivery();
@@ -147,10 +147,10 @@ describe("headers", () => {
     },
   );
 
-  test("are what a context of Hono has not: says what to pass", async () => {
+  test("a context of Hono has no headers, and the error says what to pass", async () => {
     const request = webRequest();
     for (const passed of [{ arrayBuffer: () => request.arrayBuffer() }, { body: BODY }]) {
-      // As JavaScript does it, which nobody stops.
+      // JavaScript can pass a context, because it checks no types.
       const { code, message } = await refusal(Object.assign(Object.create(null), passed));
       expect(code).toBe("missing_headers");
       expect(message).toContain("c.req.raw");
@@ -165,13 +165,13 @@ describe("headers", () => {
     "+1764000000",
     "0x69244e00",
     "1764000000, 1764000000",
-  ])("the time %j", async (time) => {
+  ])("the time %j is refused", async (time) => {
     const { headers, body } = delivery();
     const error = await refusal({ headers: { ...headers, "webhook-timestamp": time }, body });
     expect(error.code).toBe(time === "" ? "missing_headers" : "bad_headers");
   });
 
-  test("one signature fits no other way to part id, time and body", async () => {
+  test("a signature verifies no other split of ID, time and body", async () => {
     const { headers } = delivery({ body: `x.${NOW / 1_000}.${BODY}` });
     const shifted = { ...headers, "webhook-id": `${ID}.${NOW / 1_000}.x` };
     await expectRefused("bad_headers", { headers: shifted, body: BODY });
@@ -197,14 +197,14 @@ describe("the time it was sent", () => {
     else expect(await verifyWebhook(request, SECRET, options)).toEqual(EVENT);
   });
 
-  test("a tolerance that is no number refuses everything", async () => {
+  test("a tolerance that is no number refuses every delivery", async () => {
     const options = { now: NOW, toleranceSeconds: Number.NaN };
     await expect(verifyWebhook(delivery(), SECRET, options)).rejects.toThrow("NaN s are allowed");
   });
 });
 
 describe("the body", () => {
-  test("parsed, or not read at all: says that the raw one is wanted", async () => {
+  test("a body that is parsed or unread is refused, and the error asks for the raw one", async () => {
     for (const body of [EVENT, undefined, null, webRequest().body]) {
       const { code, message } = await refusal({ ...delivery(), body });
       expect(code).toBe("bad_body");
@@ -212,20 +212,20 @@ describe("the body", () => {
     }
   });
 
-  test("parsed and written again: says so", async () => {
+  test("a body that was parsed and written again is refused, and the error says so", async () => {
     const { headers } = delivery({ body: JSON.stringify(EVENT, null, 1) });
     const { code, message } = await refusal({ headers, body: JSON.stringify(EVENT) });
     expect(code).toBe("no_match");
     expect(message).toContain("No signature matches. Pass the raw body exactly as it arrived");
   });
 
-  test("of a Request that was read before", async () => {
+  test("the body of a Request that was read before is refused", async () => {
     const request = webRequest();
     await request.json();
     await expectRefused("bad_body", request);
   });
 
-  test.each(["", "not JSON"])("signed, but %j", async (body) => {
+  test.each(["", "not JSON"])("the signed body %j is refused", async (body) => {
     await expectRefused("bad_body", delivery({ body }));
   });
 });
@@ -245,7 +245,7 @@ describe("signatures", () => {
     ["after what is none", ["v1,", "v1,%%%", ",", "", genuine]],
     ["joined by the comma of a list of headers", [`${other},`, genuine]],
     ["as the twentieth", [...Array(19).fill(other), genuine]],
-  ])("%s", async (_, signatures) => {
+  ])("a signature header is accepted: %s", async (_, signatures) => {
     expect(await verifyWebhook(signedWith(...signatures), SECRET, { now: NOW })).toEqual(EVENT);
   });
 
@@ -256,11 +256,11 @@ describe("signatures", () => {
     ["cut off", [genuine.slice(0, -4)]],
     ["with something after it", [`${genuine}A`]],
     ["of nothing", ["v1,"]],
-  ])("%s: refused", async (_, signatures) => {
+  ])("a signature header is refused: %s", async (_, signatures) => {
     await expectRefused("no_match", signedWith(...signatures));
   });
 
-  test("are looked at twenty times for each secret, however many there are", async () => {
+  test("at most twenty signatures are checked for each secret", async () => {
     const verify = vi.spyOn(crypto.subtle, "verify");
     const many = signedWith(...Array<string>(10_000).fill(other), genuine);
     await expectRefused("no_match", many, [SECRET, OLD_SECRET]);

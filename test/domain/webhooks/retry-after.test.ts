@@ -9,7 +9,9 @@ test.each([
   ["999999999", 999_999_999_000],
   ["Sat, 31 Jan 2026 12:01:30 GMT", 90_000],
   ["Saturday, 31-Jan-26 12:01:30 GMT", 90_000],
-])("%s asks for %d ms", (header, ms) => expect(retryAfterMs(header, NOW)).toBe(ms));
+])("the header Retry-After: %s asks for %d ms", (header, ms) =>
+  expect(retryAfterMs(header, NOW)).toBe(ms),
+);
 
 test.each([
   [null],
@@ -21,4 +23,6 @@ test.each([
   ["9".repeat(400)],
   ["Infinity"],
   ["Sat, 31 Jan 2026 11:59:59 GMT"],
-])("%s asks for nothing", (header) => expect(retryAfterMs(header, NOW)).toBeUndefined());
+])("the header Retry-After: %s asks for nothing", (header) =>
+  expect(retryAfterMs(header, NOW)).toBeUndefined(),
+);

@@ -5,7 +5,7 @@ import { nextDelay } from "../../../src/domain/webhooks/schedule.ts";
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-/** All delays from the first to the last, with the same chance each time. */
+/** Returns all delays from the first to the last, with the same chance each time. */
 function delays(chance: number): number[] {
   const all: number[] = [];
   for (let tries = 1; ; tries++) {
@@ -18,7 +18,7 @@ function delays(chance: number): number[] {
 const sum = (all: number[]) => all.reduce((a, b) => a + b, 0);
 
 describe("the times between tries", () => {
-  it("grow, and end after 24 h", () => {
+  it("the delays grow, and end after 24 h", () => {
     const all = delays(0.5);
     expect(all.slice(0, 4)).toEqual([5, 30, 120, 300].map((s) => s * SECOND));
     expect(all).toHaveLength(11);
@@ -26,12 +26,12 @@ describe("the times between tries", () => {
     expect(sum(all) / HOUR).toBeCloseTo(23.9, 1);
   });
 
-  it("are jittered by a fifth to both sides", () => {
+  it("the delays are jittered by a fifth to both sides", () => {
     expect(nextDelay(2, 5 * SECOND, 0)).toBe(24 * SECOND);
     expect(nextDelay(2, 5 * SECOND, 1)).toBe(36 * SECOND);
   });
 
-  it("are in proportion to the first", () => {
+  it("the delays are in proportion to the first", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 11 }),
@@ -44,9 +44,9 @@ describe("the times between tries", () => {
     );
   });
 
-  it("wait for as long as the receiver asks, within bounds", () => {
+  it("the delays are as long as the receiver asks, within bounds", () => {
     expect(nextDelay(1, 5 * SECOND, 0.5, 60 * SECOND)).toBe(60 * SECOND);
-    // It asks for less than is usual by now.
+    // The receiver asks for less than the usual delay of try 5.
     expect(nextDelay(5, 5 * SECOND, 0.5, SECOND)).toBe(15 * 60 * SECOND);
     expect(nextDelay(1, 5 * SECOND, 0.5, 1_000 * HOUR)).toBe(8 * HOUR);
     expect(nextDelay(12, 5 * SECOND, 0.5, HOUR)).toBeUndefined();

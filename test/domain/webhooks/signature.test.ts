@@ -22,11 +22,13 @@ const textSecret = fc
 const secrets = fc.array(fc.oneof(standardSecret, textSecret), { minLength: 1, maxLength: 4 });
 const json = fc.json({ stringUnit: "binary" });
 
-/** The library of Standard Webhooks, as anybody would call it. */
+/** Verifies with the library of Standard Webhooks, called in the usual way. */
 const standard = (secret: string) =>
   secret.startsWith("whsec_") ? new Webhook(secret) : new Webhook(secret, { format: "raw" });
 
-/** The second form, as the guide to webhooks has it: with plain tools, from the text of the secret. */
+/**
+ * Verifies the second form like the guide to webhooks does: with plain tools, from the text of the secret.
+ */
 function plainVerifies(headers: Record<string, string>, body: string, secret: string): boolean {
   const header = headers["auspex-webhook-signature"] ?? "";
   const [, time, signatures = ""] = /^t=(\d+)((?:,v1=[0-9a-f]{64})+)$/.exec(header) ?? [];
@@ -34,7 +36,7 @@ function plainVerifies(headers: Record<string, string>, body: string, secret: st
   return signatures.split(",v1=").includes(expected);
 }
 
-test("the vector of the libraries of Standard Webhooks", async () => {
+test("the signature equals the test vector of the libraries of Standard Webhooks", async () => {
   const delivery = {
     id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
     at: 1_614_265_330_000,
@@ -57,7 +59,7 @@ test("each receiver's own secret verifies, in both forms and all implementations
   );
 });
 
-test("nobody else's secret verifies", async () => {
+test("another receiver's secret does not verify", async () => {
   const headers = await signedHeaders({ id: ID, at: Date.now(), body: BODY }, [SECRET, TEXT]);
   for (const secret of [newWebhookSecret(), `${TEXT}.`, SECRET.slice("whsec_".length)]) {
     expect(() => standard(secret).verify(BODY, headers)).toThrow("No matching signature");
@@ -67,7 +69,7 @@ test("nobody else's secret verifies", async () => {
 });
 
 test.each(["webhook-id", "webhook-timestamp", "webhook-signature", "body"])(
-  "a bit flipped anywhere in %s",
+  "a bit flipped anywhere in %s breaks the signature",
   async (where) => {
     const at = Date.now();
     const headers = await signedHeaders({ id: ID, at, body: BODY }, [SECRET]);
@@ -81,7 +83,7 @@ test.each(["webhook-id", "webhook-timestamp", "webhook-signature", "body"])(
   },
 );
 
-test("a bit flipped anywhere in the second form, or in what it signs", async () => {
+test("a bit flipped anywhere in the second form, or in what it signs, breaks the signature", async () => {
   const headers = await signedHeaders({ id: ID, at: Date.now(), body: BODY }, [TEXT]);
   for (const body of flips(BODY)) expect(plainVerifies(headers, body, TEXT)).toBe(false);
   for (const header of flips(headers["auspex-webhook-signature"] ?? ""))
@@ -94,13 +96,13 @@ test("an empty body is signed like any other", async () => {
   expect(plainVerifies(headers, "", SECRET)).toBe(true);
 });
 
-test("the time is that of the try, in whole seconds that have begun", async () => {
+test("the signed time is that of the try, in whole seconds that have begun", async () => {
   const headers = await signedHeaders({ id: ID, at: 1_764_000_000_999, body: BODY }, [SECRET]);
   expect(headers["webhook-timestamp"]).toBe("1764000000");
   expect(headers["auspex-webhook-signature"]).toMatch(/^t=1764000000,/);
 });
 
-test("signatures stand in the order of the secrets, and nothing of a secret is in any header", async () => {
+test("signatures are in the order of the secrets, and no header contains a part of a secret", async () => {
   const delivery = { id: ID, at: Date.now(), body: BODY };
   const both = await signedHeaders(delivery, [SECRET, TEXT]);
   const [one, other] = [
@@ -114,14 +116,14 @@ test("signatures stand in the order of the secrets, and nothing of a secret is i
   for (const part of [SECRET.slice(6), TEXT]) expect(JSON.stringify(both)).not.toContain(part);
 });
 
-test("without a secret there is no signature", async () => {
+test("a delivery without a secret has no signature", async () => {
   expect(await signedHeaders({ id: ID, at: 1_764_000_000_000, body: BODY }, [])).toEqual({
     "webhook-id": ID,
     "webhook-timestamp": "1764000000",
   });
 });
 
-test("a new secret is 256 bits that were never there before, as a create would take it", () => {
+test("a new secret is 256 random bits that a create accepts", () => {
   const made = Array.from({ length: 100 }, newWebhookSecret);
   expect(new Set(made).size).toBe(100);
   for (const secret of made) {
@@ -136,18 +138,18 @@ test.each([
   ["a line break at its end", `${TEXT}\n`],
   ["a tab", "a passphrase\twith a tab"],
   ["a zero", "a passphrase\0with a zero"],
-])("text with %s is no secret: libraries differ on it", (_, secret) => {
+])("a text with %s is refused as a secret, because libraries differ on it", (_, secret) => {
   expect(webhookSecret.safeParse(secret).error?.issues).toMatchObject([
     { message: expect.stringMatching(/only ASCII letters/) },
   ]);
 });
 
-test("eight characters are enough, and seven are not", () => {
+test("a secret needs at least eight characters", () => {
   expect(webhookSecret.parse("12345678")).toBe("12345678");
   expect(webhookSecret.safeParse("1234567").success).toBe(false);
 });
 
-test("the document says so, too", () => {
+test("the API document states the same rule for secrets", () => {
   const { pattern, minLength, maxLength } = z.toJSONSchema(webhookSecret);
   expect({ pattern, minLength, maxLength }).toEqual({
     pattern: "^[ -~]{8,256}$",
@@ -156,12 +158,12 @@ test("the document says so, too", () => {
   });
 });
 
-test("a key without its padding, or of the other base64, is no secret: libraries differ on it", () => {
+test("a key without padding, or in base64url, is refused as a secret, because libraries differ on it", () => {
   for (const key of ["MfKQ9r8GKYqrTwjUPD8ILP", "MfKQ9r8GKYqrTwj_PD8ILPZIo2LaLaSw"])
     expect(webhookSecret.safeParse(`whsec_${key}`).success).toBe(false);
 });
 
-/** The text with each of its bits flipped, one at a time. */
+/** Yields the text with each of its bits flipped, one at a time. */
 function* flips(text: string) {
   for (let at = 0; at < text.length; at++)
     for (let bit = 1; bit < 128; bit <<= 1)

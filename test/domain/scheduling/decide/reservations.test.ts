@@ -59,21 +59,21 @@ function reserved(): PoolState {
   return state;
 }
 
-test("meanwhile it takes only runs that end before", () => {
+test("a reserved box takes only runs that end before the reservation begins", () => {
   const state = reserved();
   state.ask(ask("short", { run_limit_ms: 30 * SECOND }));
   expect(decide(state, NOW)).toMatchObject({ do: "join", job: "short" });
-  // It would end at 45 s.
+  // The other run would end at 45 s.
   expect(decide(state, NOW + 25 * SECOND)).toMatchObject({ do: "nothing" });
 });
 
-test("nor does it take a run that may take longer than those that it has", () => {
+test("a reserved box takes no run that may take longer than the runs that it has", () => {
   const state = reserved();
   state.ask(ask("short", { run_limit_ms: 3_600 * SECOND }));
   expect(decide(state, NOW)).toMatchObject({ do: "nothing" });
 });
 
-test("it does not keep the box from others when it is withdrawn, or has declined it", () => {
+test("a job that was withdrawn or that declined the box reserves it no longer", () => {
   const state = reserved();
   state.ask(ask("other", { run_limit_ms: 3_600 * SECOND }));
   state.exclude("w", "one", NOW);
@@ -84,7 +84,7 @@ test("it does not keep the box from others when it is withdrawn, or has declined
   expect(decide(again, NOW)).toMatchObject({ do: "join", job: "other" });
 });
 
-test("no second box is reserved for the same class, nor the same box for another", () => {
+test("no second box is reserved for the same class, and no box for two classes", () => {
   const classes = [...CLASSES, "l40s-x3"];
   const runs = [0, 1, 2].map((n) => busy(`c${n}`, "story"));
   const boxes = ["one", "two"].map((id) => box(id, { classes, containers: runs }));
@@ -116,7 +116,7 @@ test("beside a flood of singles a wide job runs within a minute, the limits of t
     const handouts = [...runs.keys()];
     state.report(box("one", { gpus: 4, classes: CLASSES, handed, handouts, containers }), now);
   };
-  // Every run takes as long as it may, longer than any is expected to.
+  // Every run takes as long as it may, longer than expected.
   for (; now < NOW + 400 * SECOND && !begins.has("w"); now += SECOND) {
     for (const [handout, { ends }] of runs) if (ends <= now) runs.delete(handout);
     tell();

@@ -53,7 +53,7 @@ export const box = (id: string, fields: Partial<BoxView> = {}): BoxView => ({
   ...fields,
 });
 
-/** All boxes take jobs. */
+/** Returns a pool whose boxes all take jobs. */
 export function poolOf(boxes: BoxView[], settings: Partial<Settings> = {}): PoolState {
   const state = new PoolState(settings);
   for (const one of boxes) {

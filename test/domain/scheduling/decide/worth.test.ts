@@ -4,7 +4,9 @@ import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import type { ContainerView } from "../../../../src/domain/scheduling/decide/types.ts";
 import { ask, box, container, NOW, poolOf } from "./samples.ts";
 
-/** A full box, its keys asked for and set up as told; what goes for a new key? */
+/**
+ * Returns the containers that a full box stops for a new key, given the asks and the setup time of each key.
+ */
 function stopped(
   containers: ContainerView[],
   keys: Record<string, { asks: number; setup_ms: number }>,
@@ -22,17 +24,17 @@ function stopped(
 
 const [c, d] = [container("c", { key: "c" }), container("d", { key: "d" })];
 
-test("what is asked for less goes", () => {
+test("the container whose key is asked for less is stopped", () => {
   const keys = { c: { asks: 2, setup_ms: 10_000 }, d: { asks: 3, setup_ms: 10_000 } };
   expect(stopped([c, d], keys)).toEqual(["c"]);
 });
 
-test("what is back sooner goes, though it is asked for more", () => {
+test("the container that is set up again sooner is stopped, though its key is asked for more", () => {
   const keys = { c: { asks: 2, setup_ms: 60_000 }, d: { asks: 3, setup_ms: 10_000 } };
   expect(stopped([c, d], keys)).toEqual(["d"]);
 });
 
-test("what frees more GPUs goes before what is worth a little less", () => {
+test("a container that frees more GPUs is stopped before one that is worth a little less", () => {
   const large = container("c", { key: "c", gpus: 4 });
   const keys = { c: { asks: 3, setup_ms: 10_000 }, d: { asks: 2, setup_ms: 10_000 } };
   expect(stopped([large, d], keys)).toEqual(["c"]);
@@ -44,12 +46,12 @@ test("the second container of a key goes before the only one of another", () => 
   expect(stopped(twice, keys)).toEqual(["c1"]);
 });
 
-test("what was wanted once, but is not used any more, goes in the end", () => {
+test("a container whose key is no longer asked for is stopped in the end", () => {
   let containers = [c, d];
   const state = poolOf([box("one", { gpus: 2, containers })]);
   for (let n = 0; n < 3; n += 1) state.demand.add("c", NOW);
   const gone: string[] = [];
-  // Keys that come once each push each other out, until the clock has passed what c is worth.
+  // Keys that are asked for once replace each other until the clock has passed the worth of c.
   for (let n = 0; n < 8; n += 1) {
     const key = `new-${n}`;
     state.ask(ask(key, { key }));
