@@ -8,13 +8,8 @@ import { exactText } from "../../../src/lib/exact-json.ts";
 import { type JsonSource, textFrom } from "../../../src/lib/json-text.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import {
-  MAX_INLINE_OUTPUT,
-  type Metrics,
-  type SetupProgress,
-  type StoredValue,
-} from "../../../src/protocol/event.ts";
-import type { RunReporter } from "../jobs/executor.ts";
+import { MAX_INLINE_OUTPUT } from "../../../src/protocol/event.ts";
+import { PassingReporter, type RunReporter } from "../jobs/executor.ts";
 import { asFailure, external, type Failure, failedFinish, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";
@@ -54,7 +49,7 @@ export interface OutputQueueOptions {
 
 type Delivery = () => void;
 
-export class OutputQueue implements StoredOutput {
+export class OutputQueue extends PassingReporter implements StoredOutput {
   readonly #options: OutputQueueOptions;
   readonly #queue: Promise<Delivery>[] = [];
   #draining: Promise<void> | undefined;
@@ -62,6 +57,7 @@ export class OutputQueue implements StoredOutput {
   #failure: Failure | undefined;
 
   constructor(options: OutputQueueOptions) {
+    super(options.reporter);
     this.#options = options;
   }
 
@@ -70,20 +66,8 @@ export class OutputQueue implements StoredOutput {
     return references && ((content, type) => files.place(content, madeName("output", type), type));
   }
 
-  setup(progress: SetupProgress): void {
-    this.#options.reporter.setup(progress);
-  }
-
-  logs(text: string): void {
-    this.#options.reporter.logs(text);
-  }
-
-  metrics(metrics: Metrics): void {
-    this.#options.reporter.metrics(metrics);
-  }
-
   /** Reported at once if nothing needs waiting for: most outputs are short texts. */
-  output(value: Json, json = exactText(value)): void {
+  override output(value: Json, json = exactText(value)): void {
     if (this.#failure) return;
     try {
       const { draft, pending } = this.#draft(value);
@@ -94,24 +78,12 @@ export class OutputQueue implements StoredOutput {
       if (settled === undefined || text === undefined || isLarge(text)) {
         this.#push(this.#prepare(draft, pending, source));
       } else {
-        this.#options.reporter.output(settled, text);
+        this.reporter.output(settled, text);
         this.#delivered += 1;
       }
     } catch (error) {
       this.#fail(error);
     }
-  }
-
-  reserve(bytes: number): boolean {
-    return this.#options.reporter.reserve(bytes);
-  }
-
-  outputJson(json: string): void {
-    this.#options.reporter.outputJson(json);
-  }
-
-  storedOutput(value: StoredValue): void {
-    this.#options.reporter.storedOutput(value);
   }
 
   async settle(finish: Finish): Promise<Finish> {
@@ -174,7 +146,7 @@ export class OutputQueue implements StoredOutput {
    * too.
    */
   async #prepare(draft: Draft, pending: Pending[], source: JsonSource): Promise<Delivery> {
-    const { reporter } = this.#options;
+    const { reporter } = this;
     const found = pending.map(async (one) => [one, await one.address] as const);
     const json = textFrom(fillDraft(draft, new Map(await Promise.all(found))), source);
     const size = Buffer.byteLength(json);
@@ -185,9 +157,8 @@ export class OutputQueue implements StoredOutput {
   }
 
   async #store(json: string, size: number): Promise<Delivery> {
-    const { reporter, store } = this.#options;
-    const name = await store.value(json);
-    return () => reporter.storedOutput({ name, size });
+    const name = await this.#options.store.value(json);
+    return () => this.reporter.storedOutput({ name, size });
   }
 
   #fail(error: unknown): void {

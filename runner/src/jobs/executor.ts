@@ -26,6 +26,43 @@ export interface RunReporter {
   metrics(metrics: Metrics): void;
 }
 
+/** A reporter that passes on what its subclass does not override. */
+export class PassingReporter implements RunReporter {
+  protected readonly reporter: RunReporter;
+
+  constructor(reporter: RunReporter) {
+    this.reporter = reporter;
+  }
+
+  setup(progress: SetupProgress): void {
+    this.reporter.setup(progress);
+  }
+
+  output(value: Json, json?: string): void {
+    this.reporter.output(value, json);
+  }
+
+  reserve(bytes: number): boolean {
+    return this.reporter.reserve(bytes);
+  }
+
+  outputJson(json: string): void {
+    this.reporter.outputJson(json);
+  }
+
+  storedOutput(value: StoredValue): void {
+    this.reporter.storedOutput(value);
+  }
+
+  logs(text: string): void {
+    this.reporter.logs(text);
+  }
+
+  metrics(metrics: Metrics): void {
+    this.reporter.metrics(metrics);
+  }
+}
+
 /** A job, whose input may not have been fetched yet. */
 export type JobOrder = Omit<Job, "input">;
 

@@ -2,29 +2,23 @@
  * What a run has logged last, so that of what its container printed before it died the rest can be
  * added: the runner only sees it once the container has gone, and most lines were logged by then.
  */
-import type { Json } from "../../../src/protocol/common.ts";
-import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
-import type { RunReporter } from "./executor.ts";
+import type { SetupProgress } from "../../../src/protocol/event.ts";
+import { PassingReporter } from "./executor.ts";
 
 /** More than is known of a container that has gone (engines/log-tail.ts). */
 const MAX_CHARS = 32 * 1024;
 
-export class LastWords implements RunReporter {
-  readonly #reporter: RunReporter;
+export class LastWords extends PassingReporter {
   #logged = "";
 
-  constructor(reporter: RunReporter) {
-    this.#reporter = reporter;
-  }
-
-  setup(progress: SetupProgress): void {
+  override setup(progress: SetupProgress): void {
     this.#hear(progress.logs ?? "");
-    this.#reporter.setup(progress);
+    super.setup(progress);
   }
 
-  logs(text: string): void {
+  override logs(text: string): void {
     this.#hear(text);
-    this.#reporter.logs(text);
+    super.logs(text);
   }
 
   /** @param printed what a container printed last that never became ready */
@@ -37,26 +31,6 @@ export class LastWords implements RunReporter {
   addToRun(printed: string): void {
     const text = unlogged(printed, this.#logged);
     if (text !== "") this.logs(text);
-  }
-
-  output(value: Json, json?: string): void {
-    this.#reporter.output(value, json);
-  }
-
-  reserve(bytes: number): boolean {
-    return this.#reporter.reserve(bytes);
-  }
-
-  outputJson(json: string): void {
-    this.#reporter.outputJson(json);
-  }
-
-  storedOutput(value: StoredValue): void {
-    this.#reporter.storedOutput(value);
-  }
-
-  metrics(metrics: Metrics): void {
-    this.#reporter.metrics(metrics);
   }
 
   #hear(text: string): void {

@@ -6,9 +6,9 @@
 import { estimatedTokens } from "../../../src/domain/vendorb/token-count.ts";
 import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
+import type { Metrics } from "../../../src/protocol/event.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
-import { isImageCall, type RunReporter } from "./executor.ts";
+import { isImageCall, PassingReporter, type RunReporter } from "./executor.ts";
 import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 
 /** Typical for English text in most models' tokenizers. */
@@ -22,8 +22,7 @@ interface Tokens {
   output?: number | undefined;
 }
 
-export class TokenUsage implements RunReporter {
-  readonly #reporter: RunReporter;
+export class TokenUsage extends PassingReporter {
   readonly #call: VendoraCall;
   readonly #input: Record<string, Json>;
   #usage: Tokens = {};
@@ -33,46 +32,26 @@ export class TokenUsage implements RunReporter {
   #counted = 0;
 
   constructor(reporter: RunReporter, call: VendoraCall, input: Record<string, Json>) {
-    this.#reporter = reporter;
+    super(reporter);
     this.#call = call;
     this.#input = input;
   }
 
-  setup(progress: SetupProgress): void {
-    this.#reporter.setup(progress);
-  }
-
-  logs(text: string): void {
-    this.#reporter.logs(text);
-  }
-
-  reserve(bytes: number): boolean {
-    return this.#reporter.reserve(bytes);
-  }
-
-  outputJson(json: string): void {
-    this.#reporter.outputJson(json);
-  }
-
-  storedOutput(value: StoredValue): void {
-    this.#reporter.storedOutput(value);
-  }
-
-  output(value: Json, json?: string): void {
+  override output(value: Json, json?: string): void {
     const usage = readUsage(value, this.#isWithoutOutput);
     this.#usage = mergeTokens(this.#usage, usage);
     this.#characters += outputCharacters(value);
     if (usage?.output !== undefined) this.#counted = this.#characters;
-    this.#reporter.output(value, json);
+    super.output(value, json);
   }
 
   /** Language models on Replicate report `input_token_count`. */
-  metrics(metrics: Metrics): void {
+  override metrics(metrics: Metrics): void {
     this.#metrics = mergeTokens(this.#metrics, {
       input: tokenCount(metrics.input_tokens) ?? tokenCount(metrics.input_token_count),
       output: tokenCount(metrics.output_tokens) ?? tokenCount(metrics.output_token_count),
     });
-    this.#reporter.metrics(metrics);
+    super.metrics(metrics);
   }
 
   /** Reports the usage after the last output, also for runs that failed or were stopped. */
@@ -86,7 +65,7 @@ export class TokenUsage implements RunReporter {
     const rest = this.#isWithoutOutput || isReported ? 0 : this.#characters - this.#counted;
     const isEstimated =
       input === undefined || rest > 0 || (reported === undefined && !this.#isWithoutOutput);
-    this.#reporter.metrics({
+    super.metrics({
       input_tokens: input ?? this.#estimatedInput(),
       output_tokens: this.#isWithoutOutput ? 0 : (reported ?? 0) + estimate(rest),
       ...(isEstimated && { tokens_estimated: 1 }),
