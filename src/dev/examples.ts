@@ -15,15 +15,18 @@ const LIST = "shared.json";
 
 const list = z.array(z.string());
 
-export async function exampleNames(): Promise<string[]> {
-  const entries = await readdir(EXAMPLES, { withFileTypes: true });
+export async function exampleNames(root = EXAMPLES): Promise<string[]> {
+  const entries = await readdir(root, { withFileTypes: true });
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   return folders.filter((name) => name !== "shared").sort();
 }
 
 /** The files of one complete example, with where each is kept. */
-export async function exampleFiles(name: string): Promise<[path: string, source: string][]> {
-  const folder = join(EXAMPLES, name);
+export async function exampleFiles(
+  name: string,
+  root = EXAMPLES,
+): Promise<[path: string, source: string][]> {
+  const folder = join(root, name);
   const own = (await filesOf(folder)).filter((path) => path !== LIST);
   const shared = list.parse(JSON.parse(await readFile(join(folder, LIST), "utf8")));
   return [
@@ -33,16 +36,16 @@ export async function exampleFiles(name: string): Promise<[path: string, source:
 }
 
 /** Writes one complete example into the folder. */
-export async function copyExample(name: string, folder: string): Promise<void> {
-  for (const [path, source] of await exampleFiles(name)) {
+export async function copyExample(name: string, folder: string, root = EXAMPLES): Promise<void> {
+  for (const [path, source] of await exampleFiles(name, root)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await cp(source, join(folder, path));
   }
 }
 
 /** Writes all of them into folders of their names. */
-export async function copyExamples(folder: string): Promise<void> {
-  for (const name of await exampleNames()) await copyExample(name, join(folder, name));
+export async function copyExamples(folder: string, root = EXAMPLES): Promise<void> {
+  for (const name of await exampleNames(root)) await copyExample(name, join(folder, name), root);
 }
 
 if (import.meta.main) {

@@ -7,19 +7,15 @@ import type { Client } from "./client.ts";
 const TIMEOUT_MS = 60_000;
 
 /** By the name of the model. */
-const inputs = (picture: string): Record<string, object> => ({
-  duotone: { image: picture, dark: "#3b0d2e" },
-  brush: { prompt: "A red sunset over snowy mountains, with a lake", num_outputs: 4, seed: 3 },
-  meaning: { input: ["A cat sleeps", "A kitten naps", "The king's army marches"] },
-  story: { prompt: "Alice was", max_tokens: 80, seed: 7 },
-});
+const INPUTS: Record<string, object> = {
+  image: { prompt: "A red sunset over snowy mountains, with a lake", num_outputs: 4, seed: 3 },
+  embeddings: { input: ["A cat sleeps", "A kitten naps", "The king's army marches"] },
+  "text-generation": { prompt: "Alice was", max_tokens: 80, seed: 7 },
+};
 
-/**
- * Those of models that have none. What fails is left for the next start.
- * @param picture the URL of one, for inputs
- */
-export async function pinExamples(client: Client, owner: string, picture: string): Promise<void> {
-  for (const [name, input] of Object.entries(inputs(picture))) {
+/** Pins an example for each model that has none. What fails is left for the next start. */
+export async function pinExamples(client: Client, owner: string): Promise<void> {
+  for (const [name, input] of Object.entries(INPUTS)) {
     const path = `/models/${owner}/${name}/examples`;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const { items } = await client.call(pageOf(example), "GET", path, { signal });

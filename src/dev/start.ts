@@ -1,7 +1,7 @@
 /**
  * `npm start`: all of Auspex on this machine. Starts the control plane in workerd, a user, a runner
- * with the process engine and the example models, then streams a prediction into the terminal and
- * makes a picture. With --docker a second runner, for images; with --empty the control plane only.
+ * with the process engine and the example models, then streams a prediction into the terminal.
+ * With --docker a second runner, for images; with --empty the control plane only.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,6 @@ import { assertFree, type Deployment, PortTaken, startDeployment } from "./deplo
 import { EXAMPLES_CLASS, requireDocker, seedExamples, startDockerRunner } from "./docker-runner.ts";
 import { copyExamples } from "./examples.ts";
 import { endLastWorkerd, noteWorkerd } from "./last-workerd.ts";
-import { makePicture } from "./picture.ts";
 import { pinExamples } from "./pinned-examples.ts";
 import { messageOf } from "./refusal.ts";
 import { type Relay, startRelay } from "./relay.ts";
@@ -28,15 +27,13 @@ import {
   STATE_FOLDER,
   writeSecrets,
 } from "./state.ts";
-import { farewell, say, showEmpty, showPicture, showStream, showUsage } from "./terminal.ts";
+import { farewell, say, showEmpty, showStream, showUsage } from "./terminal.ts";
 
 const USERNAME = "demo";
 /** The concurrency of one container of the language models. */
 const SLOTS = 32;
 const CONTAINERS = 8;
-/** The complete examples, inside the repository so that duotone finds its dependencies. */
 const MODELS = join(STATE_FOLDER, "models");
-const SAMPLE = join(MODELS, "duotone/sample.jpg");
 /** The cron trigger of wrangler.toml, which does not run locally. */
 const SCHEDULE_MS = 60_000;
 const PARENT_CHECK_MS = 500;
@@ -200,14 +197,12 @@ async function main(): Promise<void> {
   );
   const client = new Client(url, user.token);
   await publishModels(client, USERNAME, MODELS, place.hardware);
-  await showStream(client, `${USERNAME}/story`);
-  const picture = await makePicture(client, `${USERNAME}/duotone`, SAMPLE);
-  showPicture(picture, `${USERNAME}/duotone`);
+  await showStream(client, `${USERNAME}/text-generation`);
   const login = { email: EMAIL, password: secrets.password };
   const { docker } = values;
-  showUsage({ url, token: user.token, username: USERNAME, login, picture, docker });
+  showUsage({ url, token: user.token, username: USERNAME, login, docker });
   // Everything can be used meanwhile.
-  await pinExamples(client, USERNAME, picture.input).catch((error: unknown) => {
+  await pinExamples(client, USERNAME).catch((error: unknown) => {
     if (!stopping) say(`Not all examples were pinned: ${messageOf(error)}`);
   });
 }

@@ -1,6 +1,5 @@
 /** The output of `npm start`. */
 import type { Client } from "./client.ts";
-import type { Picture } from "./picture.ts";
 
 const began = performance.now();
 
@@ -8,7 +7,7 @@ export const say = (text: string) => console.log(text);
 
 export const farewell = () => say("\nStopping …");
 
-/** Runs the story model and shows its text as it comes. */
+/** Runs a model that generates text, and shows the text as it comes. */
 export async function showStream(client: Client, model: string): Promise<void> {
   const body = { model, stream: true, input: { prompt: "Alice was", max_tokens: 80, seed: 7 } };
   say(`\n${model} says:\n`);
@@ -24,10 +23,6 @@ export async function showStream(client: Client, model: string): Promise<void> {
   say(
     `\n\n(from npm start to the end of the text: ${((performance.now() - began) / 1000).toFixed(1)} s)`,
   );
-}
-
-export function showPicture({ output }: Picture, model: string): void {
-  say(`\n${model} made a picture:\n\n  ${output}`);
 }
 
 export function showEmpty({ url, operatorToken }: { url: string; operatorToken: string }): void {
@@ -52,7 +47,6 @@ export function showUsage({
   token,
   username,
   login,
-  picture,
   docker,
 }: {
   url: string;
@@ -60,7 +54,6 @@ export function showUsage({
   username: string;
   /** For the dashboard. */
   login: { email: string; password: string };
-  picture: Picture;
   /** Whether a runner has Docker. */
   docker: boolean;
 }): void {
@@ -75,7 +68,7 @@ export function showUsage({
   # (with Node 22.13 or newer): ${pages}/docs/publishing
   ${command} init greeter --template node`;
   say(`
-Auspex is up: the control plane in workerd, a runner with ten example models${docker ? ", and one with Docker" : ""}. The
+Auspex is up: the control plane in workerd, a runner with six example models${docker ? ", and one with Docker" : ""}. The
 example models run as your own processes, without isolation: use this to try things out.
 
   dashboard  ${pages}   (${login.email}, password ${login.password})
@@ -90,21 +83,21 @@ Paste these into another terminal:
   # wait for the result
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -H 'Prefer: wait' \\
-    -d '{"model": "${username}/hello", "input": {"name": "you"}}'
+    -d '{"model": "${username}/text-generation", "input": {"prompt": "Alice was"}}'
 
   # stream text
   curl -sN $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
-    -d '{"model": "${username}/story", "input": {"prompt": "The Queen"}, "stream": true}'
+    -d '{"model": "${username}/text-generation", "input": {"prompt": "The Queen"}, "stream": true}'
 
-  # a file in, a file out: the output is the URL of the picture
+  # make a picture: the output is its URL
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -H 'Prefer: wait' \\
-    -d '{"model": "${username}/duotone", "input": {"image": "${picture.input}", "dark": "#3b0d2e"}}'
+    -d '{"model": "${username}/image", "input": {"prompt": "A red sunset over snowy mountains"}}'
 
   # chat, with the OpenAI API
   curl -sN $AUSPEX_URL/v1/vendora/chat/completions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
-    -H 'Content-Type: application/json' -d '{"model": "${username}/scribe", "stream": true,
+    -H 'Content-Type: application/json' -d '{"model": "${username}/chat", "stream": true,
     "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
 
   ${own}
@@ -112,7 +105,7 @@ Paste these into another terminal:
   # a long prediction: to cancel it, POST to the url in the response, followed by /cancel
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
-    -d '{"model": "${username}/sums", "input": {"numbers": [1, 2, 3], "mode": "slow", "seconds": 60}}'
+    -d '{"model": "${username}/text-generation", "input": {"max_tokens": 2000, "delay_ms": 100}}'
 
 Or save this as try.mjs, and run it with: npm install openai && node try.mjs
 
@@ -121,11 +114,11 @@ Or save this as try.mjs, and run it with: npm install openai && node try.mjs
     baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN,
   });
   const answer = await openai.responses.create({
-    model: "${username}/scribe", input: "Why is the Hatter mad?",
+    model: "${username}/chat", input: "Why is the Hatter mad?",
   });
   console.log(answer.output_text);
   const { data } = await openai.embeddings.create({
-    model: "${username}/meaning", input: ["cat", "kitten"],
+    model: "${username}/embeddings", input: ["cat", "kitten"],
   });
   console.log(data.length, "vectors of", data[0].embedding.length, "numbers");
 

@@ -9,7 +9,7 @@ const CONVENTION_PROBLEMS: Record<string, Example> = {
   ...PROBLEMS,
   400: {
     description: "The version does not support the call, or its container rejected the request",
-    detail: "The model 'demo/scribe' does not support embeddings.",
+    detail: "The model 'demo/chat' does not support embeddings.",
   },
   502: {
     description: "The model failed; retrying the same call will not help",

@@ -317,7 +317,7 @@ export const oneModel = z.object({
 export const encodedModel = z.object({
   model: z.string().max(200).meta({
     description: "`owner/name` or `owner/name:version`, with `/` encoded as `%2F`",
-    example: "demo/scribe",
+    example: "demo/chat",
   }),
 });
 export const oneVersion = oneModel.extend({

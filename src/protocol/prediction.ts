@@ -146,7 +146,7 @@ export const createPrediction = z
   })
   .meta({
     id: "CreatePrediction",
-    example: { model: "demo/story", input: { prompt: "The Queen" } },
+    example: { model: "demo/text-generation", input: { prompt: "The Queen" } },
   });
 
 /** The path parameters of a prediction. */
@@ -171,7 +171,7 @@ export const predictionQuery = pageQuery().extend({
     .meta({
       description:
         "Predictions of any version of this model. If no model has this name, predictions whose model had it when they ran",
-      example: "demo/story",
+      example: "demo/text-generation",
     }),
   id: z
     .string()

@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { copyExample } from "../../src/dev/examples.ts";
 import type { Home } from "../cli/support/command.ts";
 import { buildExample, docker } from "../docker/registry.ts";
+import { copyModel } from "../support/models.ts";
 
 const MIB = 1024 ** 2;
 /** Images of language models have large layers, too, and Docker pulls three at a time. */
@@ -36,7 +36,7 @@ export async function publishImages(home: Home, size: number): Promise<void> {
   // `buildExample` builds node:24-slim if it cannot be pulled.
   await docker("image", "rm", await buildExample("hello", tagOf("base")));
   const context = join(home.folder, "context");
-  await copyExample("hello", join(context, "model"));
+  await copyModel("hello", join(context, "model"));
   await writeFile(join(context, "Dockerfile"), DOCKERFILE);
   for (let n = 0; n < LAYERS; n++) await writeWeights(join(context, `weights-${n}`), size / LAYERS);
   const manifest = JSON.parse(await readFile(join(context, "model/auspex.json"), "utf8"));

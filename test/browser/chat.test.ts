@@ -6,7 +6,7 @@ import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
-const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
+const SAMPLE = join(ROOT, "test/models/duotone/sample.jpg");
 const playground = (model: string) => `/models/${OPERATOR}/${model}`;
 
 let site: Site;
@@ -40,7 +40,7 @@ async function lastInput(visitor: Visitor): Promise<unknown> {
 it("two turns with a system prompt are written as they come, and are there after a reload", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("scribe"));
+  await visitor.open(playground("chat"));
   await page.getByLabel("System prompt").fill("Answer in one sentence.");
   await page.getByText("Sampling", { exact: true }).click();
   await page.getByLabel("Maximum tokens").fill("1000");
@@ -173,7 +173,7 @@ it("a picture is attached, sent, and shown", async () => {
 it("a tool that is called is shown, and goes on with the result that is given", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("scribe"));
+  await visitor.open(playground("chat"));
   await page.getByText("Tools", { exact: true }).click();
   await page.getByRole("button", { name: "Insert an example" }).click();
   await say(visitor, "What is the weather in San Francisco?");
@@ -239,7 +239,7 @@ it("pictures are collected, and one is the next input", async () => {
 it("a text is said aloud, and the sound is written down again with its times", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("crier"));
+  await visitor.open(playground("text-to-speech"));
   await page.getByLabel("text", { exact: true }).fill("Down the hole. And up.");
   await page.keyboard.press("Control+Enter");
   const player = page.locator(".media-item audio");
@@ -252,7 +252,7 @@ it("a text is said aloud, and the sound is written down again with its times", a
   expect(duration).toBeGreaterThan(1);
   await visitor.look();
   const address = await player.getAttribute("src");
-  await visitor.open(playground("listener"));
+  await visitor.open(playground("speech-to-text"));
   await page.getByLabel("audio", { exact: true }).fill(new URL(address ?? "", site.url).href);
   await page.keyboard.press("Control+Enter");
   const segments = page.locator(".media-segments li");
@@ -277,7 +277,7 @@ it("a run opens as its conversation and goes on from there, and Back leads to th
       { role: "assistant", content: "Mad." },
       { role: "user", content: more },
     ];
-    const body = { model: `${OPERATOR}/scribe`, input: { messages: said, max_tokens: 40 } };
+    const body = { model: `${OPERATOR}/chat`, input: { messages: said, max_tokens: 40 } };
     return (await client.call(predictionWithIO, "POST", "/predictions", { body })).id;
   }
   const visitor = await site.visitor({ as: "grace" });
@@ -306,7 +306,7 @@ it("a run opens as its conversation and goes on from there, and Back leads to th
   await bubbles.getByText("Why?").waitFor();
   expect(page.url()).toContain(first);
   // The run opens again as it was.
-  await visitor.open(`${playground("scribe")}?prediction=${first}`);
+  await visitor.open(`${playground("chat")}?prediction=${first}`);
   await bubbles.getByText("Alice?").waitFor();
   expect(await bubbles.count()).toBe(2);
   await page.goBack();
@@ -317,7 +317,7 @@ it("without scripts a chat is a form", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const protocol = visitor.protocol();
   await protocol.send("Emulation.setScriptExecutionDisabled", { value: true });
-  await visitor.page.goto(playground("scribe"));
+  await visitor.page.goto(playground("chat"));
   await visitor.page.getByRole("textbox", { name: "messages" }).fill("Who is the Hatter?");
   await visitor.page.getByRole("button", { name: /^Run/ }).click();
   await visitor.page.waitForURL(/\?prediction=/);

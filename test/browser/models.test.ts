@@ -146,7 +146,7 @@ it("models are found while the reader types, and Back leaves the search", async 
   await field.pressSequentially("stor");
   await page.waitForURL("**/models?q=stor");
   await page.getByText(/^\d+ models? found$/).waitFor();
-  expect(await page.getByRole("link", { name: "ada/story" }).count()).toBe(1);
+  expect(await page.getByRole("link", { name: "ada/text-generation" }).count()).toBe(1);
   expect(await field.evaluate((one) => one === document.activeElement)).toBe(true);
   await field.pressSequentially("zzzz");
   await page.getByText("No models match “storzzzz”").waitFor();
@@ -161,7 +161,7 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   await site.world.runner("one");
   const visitor = await site.visitor({ as: OPERATOR });
   const { page } = visitor;
-  await visitor.open(`/models/${OPERATOR}/story?view=form`);
+  await visitor.open(`/models/${OPERATOR}/text-generation?view=form`);
   await page.getByLabel(/^prompt/).fill("Alice was");
   await page.getByLabel(/^max_tokens/).fill("8");
   await page.getByLabel(/^delay_ms/).fill("0");
@@ -171,7 +171,7 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   const id = new URL(page.url()).searchParams.get("prediction");
   await visitor.open(`/predictions/${id}`);
   await page.getByRole("button", { name: "Pin as an example" }).click();
-  await visitor.arrives(`/models/${OPERATOR}/story/examples`);
+  await visitor.arrives(`/models/${OPERATOR}/text-generation/examples`);
   await page.getByRole("link", { name: "Use these inputs" }).click();
   await page.waitForURL(/example=/);
   expect(await page.getByLabel(/^prompt/).inputValue()).toBe("Alice was");
@@ -189,7 +189,7 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
 it("the tabs of a model keep their places, whichever is chosen", async () => {
   const visitor = await site.visitor({ as: OPERATOR });
   const { page } = visitor;
-  await visitor.open(`/models/${OPERATOR}/story`);
+  await visitor.open(`/models/${OPERATOR}/text-generation`);
   const tabs = page.getByRole("navigation", { name: "Pages of story" });
   const place = await tabs.boundingBox();
   for (const name of ["Versions", "API", "Settings", "Overview", "Variables", "Examples"]) {

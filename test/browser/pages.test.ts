@@ -26,7 +26,7 @@ const { AUSPEX_PICTURES: PICTURES } = process.env;
 /** No receiver listens on port 1. */
 const NO_RECEIVER = "http://127.0.0.1:1/hooks";
 
-const MODEL = `${OPERATOR}/story`;
+const MODEL = `${OPERATOR}/text-generation`;
 
 let site: Site;
 let owner: Client;
@@ -77,9 +77,9 @@ async function makeRuns() {
   };
   // Seven runs make a row of recent runs that is wider than a page.
   const prompts = ["One", "Two", "Three", "Four", "Five", "Six", "Seven"];
-  await Promise.all(prompts.map((prompt) => create("story", { prompt, max_tokens: 1 })));
+  await Promise.all(prompts.map((prompt) => create("text-generation", { prompt, max_tokens: 1 })));
   const [text, picture, failed, running] = await Promise.all([
-    create("story", { prompt: "Alice was", max_tokens: 60, seed: 7 }),
+    create("text-generation", { prompt: "Alice was", max_tokens: 60, seed: 7 }),
     create("duotone", { image: await uploadFile(owner, SAMPLE), width: 200 }),
     create("duotone", { image: "data:text/plain;base64,bm8gcGljdHVyZQ==" }),
     create("gated", { before: ["One", " two"], gate: "never", after: [" three"] }, false),

@@ -6,7 +6,7 @@ import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const WHO = "heidi";
-const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
+const SAMPLE = join(ROOT, "test/models/duotone/sample.jpg");
 const playground = (model: string) => `/models/${OPERATOR}/${model}`;
 
 let site: Site;

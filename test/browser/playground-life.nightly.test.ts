@@ -241,7 +241,7 @@ describe("the view of pictures", () => {
   }
 
   async function running(visitor: Visitor): Promise<void> {
-    await visitor.open(`/models/${OPERATOR}/brush`);
+    await visitor.open(`/models/${OPERATOR}/image`);
     await visitor.page.getByLabel("prompt").fill("a hill");
     await visitor.page.getByRole("button", { name: "Run", exact: true }).click();
   }

@@ -10,7 +10,7 @@ import { upload } from "../../src/protocol/upload.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
-const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
+const SAMPLE = join(ROOT, "test/models/duotone/sample.jpg");
 const playground = (model: string) => `/models/${OPERATOR}/${model}`;
 const formOf = (model: string) => `${playground(model)}?view=form`;
 
@@ -74,7 +74,7 @@ it("a reader's own picture is sent, and the model's picture comes back", async (
 it("Back leads to the run before, with its input, and a run to its own page", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(formOf("story"));
+  await visitor.open(formOf("text-generation"));
   const prompt = page.getByLabel(/^prompt/);
   const run = async (beginning: string, before?: string) => {
     await prompt.fill(beginning);
@@ -241,7 +241,7 @@ it("another version keeps the input that was typed", async () => {
 it("text grows as it is written, and goes on where it was after a reload", async () => {
   const visitor = await site.visitor({ as: "grace" });
   const { page } = visitor;
-  await visitor.open(playground("story"));
+  await visitor.open(playground("text-generation"));
   await page.getByLabel("prompt").fill("The Queen");
   await page.getByLabel(/^max_tokens/).fill("60");
   await page.getByLabel(/^delay_ms/).fill("100");

@@ -46,7 +46,11 @@ describe.runIf(browserIsThere)("in a browser", () => {
 
   it("a story grows word by word, and goes on after a reload without losing or repeating a word", async () => {
     // The story lasts longer than the test on any machine: it is cancelled at the end.
-    const id = await create("story", { prompt: "The Queen", max_tokens: 2_000, delay_ms: 50 });
+    const id = await create("text-generation", {
+      prompt: "The Queen",
+      max_tokens: 2_000,
+      delay_ms: 50,
+    });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);
@@ -303,7 +307,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
   });
 
   it("a page compares embeddings, whose values are a tree that unfolds", async () => {
-    const id = await create("meaning", { input: ["cat", "kitten"] });
+    const id = await create("embeddings", { input: ["cat", "kitten"] });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);
@@ -331,7 +335,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
 
   it("a page shows the first of many embeddings, at their end and when it opens, and has all as a file", async () => {
     const input = Array.from({ length: 1_500 }, (_, n) => `cat ${n}`);
-    const id = await create("meaning", { input });
+    const id = await create("embeddings", { input });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`);

@@ -40,7 +40,7 @@ it("a token is made, shown once and copied, calls the API, and is refused once i
   const openai = new OpenAI({ baseURL: `${site.url}/v1/vendora`, apiKey: token, maxRetries: 0 });
   const chat = () =>
     openai.chat.completions.create({
-      model: `${OPERATOR}/scribe`,
+      model: `${OPERATOR}/chat`,
       messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
     });
   expect((await chat()).choices[0]?.message.content).toMatch(/\w+/);
@@ -69,7 +69,7 @@ it("a token for some models runs those, and says which when it is asked for anot
   const create = (model: string) =>
     client.fetch("POST", "/predictions", { body: { model: `${OPERATOR}/${model}`, input: {} } });
   expect((await create("hello")).status).toBe(202);
-  const other = await create("story");
+  const other = await create("text-generation");
   expect(other.status).toBe(403);
   expect(await other.text()).toContain(`${OPERATOR}/hello`);
 });

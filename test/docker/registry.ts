@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { copyExample } from "../../src/dev/examples.ts";
 import { manifest } from "../../src/protocol/oci.ts";
+import { copyModel } from "../support/models.ts";
 import { giveBaseLayer, keepBaseLayer } from "./base-layer.ts";
 
 const run = promisify(execFile);
@@ -82,7 +82,7 @@ export async function buildExample(
   await makeBase();
   const context = await mkdtemp(join(tmpdir(), "auspex-context-"));
   try {
-    await copyExample(name, context);
+    await copyModel(name, context);
     await installDependencies(context);
     await appendFile(join(context, "Dockerfile"), lines);
     await docker("build", "--quiet", "--tag", tag, context);

@@ -39,7 +39,7 @@ it("`auspex login` keeps a valid token, readable by its owner only, and for its 
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(out).not.toContain(token);
   const { out: models } = await fresh.run(["models", "--json"]);
-  expect(JSON.parse(models)).toContainEqual(expect.objectContaining({ name: "story" }));
+  expect(JSON.parse(models)).toContainEqual(expect.objectContaining({ name: "text-generation" }));
   const elsewhere = await fresh.run(["models"], {
     environment: { AUSPEX_URL: "http://127.0.0.1:9" },
   });
@@ -51,7 +51,7 @@ it("`auspex login` keeps a valid token, readable by its owner only, and for its 
 
 it("`auspex run` streams a text, and nothing else is on standard output", async () => {
   const inputs = ["prompt=The Queen", "seed=1", "max_tokens=20", "delay_ms=0"];
-  const { code, out, err } = await home.run(["run", "ada/story", ...inputs]);
+  const { code, out, err } = await home.run(["run", "ada/text-generation", ...inputs]);
   expect(code, err).toBe(0);
   const [id = ""] = /[0-9a-f-]{36}/.exec(err) ?? [];
   const full = await world.client.call(predictionWithIO, "GET", `/predictions/${id}`);
@@ -70,7 +70,7 @@ it("`auspex run --json` prints the whole prediction; the output of a chat is tex
     output: { result: 1.75 },
   });
   const question = "messages=Where is the golden key?";
-  const chat = await home.run(["run", "ada/scribe", question, "-q"]);
+  const chat = await home.run(["run", "ada/chat", question, "-q"]);
   expect(chat).toMatchObject({ code: 0, err: "" });
   expect(chat.out).toMatch(/^[^{}]{20,}\n$/);
 });
@@ -119,7 +119,7 @@ it("Ctrl+C cancels the running prediction", async () => {
 });
 
 it("`auspex run` cancels a prediction whose output nobody reads any more", async () => {
-  const run = "run ada/story prompt=Alice max_tokens=2000";
+  const run = "run ada/text-generation prompt=Alice max_tokens=2000";
   const piped = `node src/cli/main.ts ${run} | head -c 5; echo ":\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", piped], {
     cwd: ROOT,

@@ -4,13 +4,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { listModels } from "../../runner/src/engines/process/model-folder.ts";
-import { EXAMPLES } from "../../src/dev/examples.ts";
 import { publishModel } from "../../src/dev/seed.ts";
 import { model, version } from "../../src/protocol/model.ts";
 import { variable } from "../../src/protocol/variable.ts";
 import { docker, type Pushed, type Registry, startRegistry } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
+import { listAllModels } from "../support/models.ts";
 import { USERNAME } from "./support/access.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
@@ -39,7 +38,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     world = await World.open({
       variables: { IMAGE_REGISTRY: registry.host, IMAGE_ALLOW_LIST: `${registry.host}/weighed/*` },
       publish: async (owner) => {
-        for (const folder of await listModels(EXAMPLES)) {
+        for (const folder of await listAllModels()) {
           const { digest } = await registry.push(folder.manifest.name, USERNAME);
           await publishModel(owner, USERNAME, { ...folder, digest });
         }
@@ -69,7 +68,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
   });
 
   it("a container streams its output", async () => {
-    const watch = await world.create("story", { max_tokens: 40, seed: 7, delay_ms: 5 });
+    const watch = await world.create("text-generation", { max_tokens: 40, seed: 7, delay_ms: 5 });
     const full = await endOf(world, watch, "succeeded");
     expect(full.output).toEqual(watch.dataOf("output"));
     expect(full.output).toHaveLength(40);
@@ -88,7 +87,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
   it("containers with an OpenAI-compatible server chat and embed", async () => {
     const { openai } = vendoraOf(world.access);
     const stream = openai.chat.completions.stream({
-      model: `${USERNAME}/scribe`,
+      model: `${USERNAME}/chat`,
       messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
       seed: 7,
       max_completion_tokens: 20,
@@ -99,7 +98,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(seen.join("")).toBe(text);
     expect(seen.length).toBeGreaterThan(5);
     const { data } = await openai.embeddings.create({
-      model: `${USERNAME}/meaning`,
+      model: `${USERNAME}/embeddings`,
       input: ["The king is on the throne", "The queen is on the throne", "The cat eats fish"],
     });
     const [king, queen, cat] = data.map(({ embedding }) => embedding);
@@ -208,7 +207,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
   });
 
   it("a prediction fails when its runner is killed after output was seen", async () => {
-    const watch = await world.create("story", { max_tokens: 500, delay_ms: 50 });
+    const watch = await world.create("text-generation", { max_tokens: 500, delay_ms: 50 });
     await watch.first("output");
     const killed = runner;
     await killed.kill();

@@ -47,7 +47,7 @@ describe.each([
   test("the official client gets the refusal", async () => {
     const openai = new OpenAI({ baseURL: `${url}/v1/vendora`, apiKey: token(), maxRetries: 0 });
     const messages = [{ role: "user" as const, content: "x".repeat(20 * MIB) }];
-    const call = openai.chat.completions.create({ model: "ada/scribe", messages });
+    const call = openai.chat.completions.create({ model: "ada/chat", messages });
     await expect(call).rejects.toMatchObject({ status });
   });
 

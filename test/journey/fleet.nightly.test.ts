@@ -23,7 +23,7 @@ it("twenty predictions reach their ends on three runners of which two are killed
   ]);
   const requests = Array.from({ length: 20 }, (_, n) =>
     n % 4 === 3
-      ? world.create("story", { seed: n, max_tokens: 30, delay_ms: 30 })
+      ? world.create("text-generation", { seed: n, max_tokens: 30, delay_ms: 30 })
       : world.create("sums", { numbers: [n], mode: "slow", seconds: 0.3 }),
   );
   const watches = await Promise.all(requests);

@@ -176,7 +176,7 @@ const WAITING = 20;
 
 test("waiting calls keep no memory for their bodies", async () => {
   await world.operator.fetch("PUT", "/operator/hardware/nowhere", { body: { name: "Nowhere" } });
-  const model = `${USERNAME}/scribe`;
+  const model = `${USERNAME}/chat`;
   const elsewhere = { hardware_identifier: "nowhere" };
   expect((await world.client.fetch("PATCH", `/models/${model}`, { body: elsewhere })).ok).toBe(
     true,

@@ -81,10 +81,10 @@ describe.each([ORACLE, NATIVE])("AI SDK 6 with %s", (name) => {
 it("AI SDK 6 gets completions, embeddings and images", async () => {
   const model = openaiProvider.completion(ORACLE);
   expect((await generateText({ model, prompt: "Once upon a time" })).text).not.toBe("");
-  const meaning = openaiProvider.embedding(`${USERNAME}/meaning`);
+  const meaning = openaiProvider.embedding(`${USERNAME}/embeddings`);
   const { embeddings } = await embedMany({ model: meaning, values: ["cat", "kitten"] });
   expect(embeddings).toHaveLength(2);
-  const brush = openaiProvider.image(`${USERNAME}/brush`);
+  const brush = openaiProvider.image(`${USERNAME}/image`);
   const { image } = await generateImage({ model: brush, prompt: "Hills", size: "64x40" });
   expect(image.mediaType).toBe("image/png");
 });

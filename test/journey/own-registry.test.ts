@@ -5,12 +5,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { listModels } from "../../runner/src/engines/process/model-folder.ts";
-import { EXAMPLES } from "../../src/dev/examples.ts";
 import { publishModel } from "../../src/dev/seed.ts";
 import { model } from "../../src/protocol/model.ts";
 import { buildExample, docker } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
+import { listAllModels } from "../support/models.ts";
 import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
@@ -60,7 +59,7 @@ describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
     // The push has created the model as a private one, so nobody else may pull its image.
     expect(await world.client.call(model, "GET", path)).toMatchObject({ visibility: "private" });
     await expect(docker("pull", `${name}@${digest}`)).rejects.toThrow(/denied|not found|unauthor/);
-    const examples = await listModels(EXAMPLES);
+    const examples = await listAllModels();
     const folder = examples.find(({ manifest }) => manifest.name === "hello");
     if (!folder) throw new Error("no example 'hello'");
     await publishModel(world.client, USERNAME, { ...folder, digest });

@@ -16,7 +16,7 @@ it("a running stream loses nothing when the control plane is killed, also after 
   const cable = await world.cable();
   await world.runner("one", { url: cable.url });
   const input = { max_tokens: 150, seed: 3, delay_ms: 30 };
-  const watch = await world.create("story", input);
+  const watch = await world.create("text-generation", input);
   await watch.until(({ id }) => id > 15);
   cable.cut();
   await watch.until(({ id }) => id > 50);
@@ -24,7 +24,7 @@ it("a running stream loses nothing when the control plane is killed, also after 
   const full = await endOf(world, watch, "succeeded");
   expect(watch.breaks).toBeGreaterThan(0);
   expect(full.output).toEqual(watch.dataOf("output"));
-  const same = await world.create("story", { ...input, delay_ms: 0 });
+  const same = await world.create("text-generation", { ...input, delay_ms: 0 });
   expect((await endOf(world, same, "succeeded")).output).toEqual(full.output);
 });
 

@@ -74,7 +74,7 @@ test("a runner started by npx registers, is up to date, works, and drains when n
   });
   const hello = await endOf(world, await world.create("hello", { name: "box" }), "succeeded");
   expect(hello.output).toMatch(/box/);
-  const story = await world.create("story", { seed: 1, max_tokens: 5 });
+  const story = await world.create("text-generation", { seed: 1, max_tokens: 5 });
   await endOf(world, story, "succeeded");
   await vi.waitFor(async () => {
     const [state] = await world.runnerStates();

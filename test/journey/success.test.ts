@@ -37,7 +37,7 @@ it("a prediction answers one value to a caller who waits", async () => {
 
 it("a story's stream has the pieces of its output", async () => {
   const input = { prompt: "Alice was", max_tokens: 40, seed: 7, delay_ms: 5 };
-  const body = { model: `${USERNAME}/story`, stream: true, input };
+  const body = { model: `${USERNAME}/text-generation`, stream: true, input };
   const events: Event[] = [];
   for await (const event of world.client.events("POST", "/predictions", { body })) {
     events.push(event);
@@ -101,7 +101,7 @@ it("a stream resumes through a connection that breaks mid-run, with each event e
   const cable = await world.cable();
   // The run lasts 6 s. The connection breaks three times meanwhile, which takes 2.4 s, or more under load.
   const input = { max_tokens: 150, seed: 1, delay_ms: 40 };
-  const whole = await world.create("story", input);
+  const whole = await world.create("text-generation", input);
   const seen: Event[] = [];
   for (const how of ["after_id", "last-event-id", "after_id"]) {
     const far = world.clientOver(cable);

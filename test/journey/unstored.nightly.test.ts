@@ -29,7 +29,7 @@ async function watched() {
   );
   const first = await Promise.all(
     Array.from({ length: RUNS }, (_, seed) =>
-      world.create("story", { max_tokens: 100, seed, delay_ms: 30 }),
+      world.create("text-generation", { max_tokens: 100, seed, delay_ms: 30 }),
     ),
   );
   const readers = first.map((one) => [one, world.watch(one.id, true), world.watch(one.id)]);

@@ -1,10 +1,9 @@
 /** A runner that is updated while it works: it is reloaded, and its next process goes on. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { listModels } from "../../runner/src/engines/process/model-folder.ts";
-import { EXAMPLES } from "../../src/dev/examples.ts";
 import { publishModel } from "../../src/dev/seed.ts";
 import { docker, type Registry, startRegistry } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
+import { listAllModels } from "../support/models.ts";
 import { USERNAME } from "./support/access.ts";
 import { pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
@@ -56,7 +55,7 @@ describe("with processes", () => {
 if (!dockerIsUp) console.log("Docker does not answer: a journey of updates is left out.");
 
 describe.runIf(dockerIsUp)("with containers", () => {
-  const MODELS = ["story", "duotone"];
+  const MODELS = ["text-generation", "duotone"];
   let registry: Registry;
   let world: World;
 
@@ -65,7 +64,7 @@ describe.runIf(dockerIsUp)("with containers", () => {
     world = await World.open({
       variables: { IMAGE_REGISTRY: registry.host },
       publish: async (owner) => {
-        for (const folder of await listModels(EXAMPLES)) {
+        for (const folder of await listAllModels()) {
           const { name } = folder.manifest;
           if (!MODELS.includes(name)) continue;
           const { digest } = await registry.push(name, USERNAME);
@@ -101,7 +100,11 @@ describe.runIf(dockerIsUp)("with containers", () => {
     const old = await world.runner("boxed");
     const image = await uploadFile(world.client, SAMPLE);
     const made = await picture(image);
-    const stream = await world.create("story", { max_tokens: 400, seed: 7, delay_ms: 20 });
+    const stream = await world.create("text-generation", {
+      max_tokens: 400,
+      seed: 7,
+      delay_ms: 20,
+    });
     await stream.first("output");
     const containers = await containersOf(old);
     expect(containers).toHaveLength(2);
@@ -114,7 +117,11 @@ describe.runIf(dockerIsUp)("with containers", () => {
     await next.says(/adopted idle containers .*count=2/);
     // The container uploads to the port that the old process gave it.
     expect(await picture(image)).toEqual(made);
-    await endOf(world, await world.create("story", { max_tokens: 3, seed: 7 }), "succeeded");
+    await endOf(
+      world,
+      await world.create("text-generation", { max_tokens: 3, seed: 7 }),
+      "succeeded",
+    );
     expect(await containersOf(next)).toEqual(containers);
 
     const third = world.update(next);
@@ -130,7 +137,7 @@ describe.runIf(dockerIsUp)("with containers", () => {
 
   it("containers of a runner with other settings are removed", { timeout: 60_000 }, async () => {
     const old = await world.runner("boxed");
-    await endOf(world, await world.create("story", { max_tokens: 3 }), "succeeded");
+    await endOf(world, await world.create("text-generation", { max_tokens: 3 }), "succeeded");
     old.signal("SIGUSR2");
     await old.ends();
     expect(await containersOf(old)).toEqual([expect.stringMatching(/./)]);

@@ -11,8 +11,8 @@ import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
 
-const CRIER = `${USERNAME}/crier`;
-const LISTENER = `${USERNAME}/listener`;
+const CRIER = `${USERNAME}/text-to-speech`;
+const LISTENER = `${USERNAME}/speech-to-text`;
 const CHANTER = `${USERNAME}/chanter`;
 
 let world: World;
@@ -97,7 +97,7 @@ describe("a Cog model that speaks", () => {
   });
 
   it("the call is one prediction under one idempotency key", async () => {
-    const options = { headers: { "Idempotency-Key": "crier" } };
+    const options = { headers: { "Idempotency-Key": "text-to-speech" } };
     const asked = { model: CRIER, input: "Alice", voice: "high" } as const;
     const answers = [
       await openai.audio.speech.create(asked, options),

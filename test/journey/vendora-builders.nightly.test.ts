@@ -14,8 +14,8 @@ import { langChainOf } from "./support/vendorb.ts";
 import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
-const STORY = `${USERNAME}/story`;
-const MEANING = `${USERNAME}/meaning`;
+const STORY = `${USERNAME}/text-generation`;
+const MEANING = `${USERNAME}/embeddings`;
 
 let world: World;
 let openai: ReturnType<typeof buildersOf>;

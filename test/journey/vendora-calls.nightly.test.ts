@@ -147,7 +147,7 @@ describe("the examples", () => {
   const key = [{ role: "user" as const, content: "Where is the golden key?" }];
 
   it("the example models write the same under the same seed, streamed and plain", async () => {
-    const asked = { model: `${USERNAME}/scribe`, messages: key, seed: 3, max_tokens: 20 };
+    const asked = { model: `${USERNAME}/chat`, messages: key, seed: 3, max_tokens: 20 };
     const plain = await openai.chat.completions.create(asked);
     const streamed = await openai.chat.completions.stream(asked).finalChatCompletion();
     const texts = [plain, streamed].map(({ choices }) => choices[0]?.message.content);
@@ -162,7 +162,7 @@ describe("the examples", () => {
 
   it("the example embeddings are near for similar texts", async () => {
     const input = ["The cat drinks milk", "A kitten laps up cream", "The train leaves at nine"];
-    const { data } = await openai.embeddings.create({ model: `${USERNAME}/meaning`, input });
+    const { data } = await openai.embeddings.create({ model: `${USERNAME}/embeddings`, input });
     const [cat = [], kitten = [], train = []] = data.map(({ embedding }) => embedding);
     const nearness = (a: number[], b: number[]) =>
       a.reduce((sum, x, n) => sum + x * (b[n] ?? 0), 0);

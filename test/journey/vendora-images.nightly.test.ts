@@ -11,7 +11,7 @@ import { endOf } from "./support/end.ts";
 import { predictionIn, type Vendora, vendoraOf } from "./support/vendora.ts";
 import { World } from "./support/world.ts";
 
-const BRUSH = `${USERNAME}/brush`;
+const BRUSH = `${USERNAME}/image`;
 const EASEL = `${USERNAME}/easel`;
 const HILLS = { model: BRUSH, prompt: "Hills at dusk", size: "64x48" as const };
 

@@ -9,7 +9,7 @@ import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
 const NATIVE = `${USERNAME}/oracle-native`;
-const SCRIBE = `${USERNAME}/scribe`;
+const SCRIBE = `${USERNAME}/chat`;
 
 let world: World;
 let ai: ReturnType<typeof aiSdkOf>;

@@ -141,8 +141,8 @@ describe("models", () => {
   it("models are listed page by page, and found by their names", async () => {
     const ids: string[] = [];
     for await (const { id } of anthropic.models.list({ limit: 2 })) ids.push(id);
-    expect(ids).toEqual(expect.arrayContaining([ORACLE, NATIVE, RECITER, `${USERNAME}/scribe`]));
-    expect(ids).not.toContain(`${USERNAME}/meaning`);
+    expect(ids).toEqual(expect.arrayContaining([ORACLE, NATIVE, RECITER, `${USERNAME}/chat`]));
+    expect(ids).not.toContain(`${USERNAME}/embeddings`);
     expect(new Set(ids).size).toBe(ids.length);
     expect(await anthropic.models.retrieve(ORACLE)).toMatchObject({ id: ORACLE, type: "model" });
   });

@@ -110,7 +110,7 @@ async function make(ask: Ask, n: number, endpoints: Target[]): Promise<Made> {
   const client = audience === "own" ? bob : ada;
   const targets = audience === "own" ? [] : [...endpoints];
   const body: Record<string, unknown> = streams
-    ? { model: `${USERNAME}/story`, input: { max_tokens: 20, delay_ms: 50, seed: n } }
+    ? { model: `${USERNAME}/text-generation`, input: { max_tokens: 20, delay_ms: 50, seed: n } }
     : { model: `${USERNAME}/hello`, input: { name: `${n}` } };
   if (audience !== "endpoints") {
     const path = `/own/${n}`;

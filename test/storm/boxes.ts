@@ -1,18 +1,17 @@
 /** A runner that runs containers: a registry, an owner whose models are images, hardware of its own. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { listModels } from "../../runner/src/engines/process/model-folder.ts";
 import { Client } from "../../src/dev/client.ts";
-import { EXAMPLES } from "../../src/dev/examples.ts";
 import { publishModel, seed } from "../../src/dev/seed.ts";
 import { hardware } from "../../src/protocol/hardware.ts";
 import { newToken } from "../../src/protocol/operator.ts";
 import type { Registry } from "../docker/registry.ts";
+import { listAllModels } from "../support/models.ts";
 import { StormRunner } from "./weather/storm-runner.ts";
 
 export const BOX_OWNER = "dora";
 /** Those of the plan whose examples are images. */
-export const BOXED = ["hello", "sums", "story", "duotone"];
+export const BOXED = ["hello", "sums", "text-generation", "duotone"];
 const HARDWARE = "box";
 
 /** Where each image has a volume, with a file in it that is named after the runner. */
@@ -36,7 +35,7 @@ export async function startBoxes(
   await operator.call(hardware, "PUT", `/operator/hardware/${HARDWARE}`, { body });
   const { token } = await seed(operator, BOX_OWNER);
   const owner = new Client(url, token);
-  for (const folder of await listModels(EXAMPLES)) {
+  for (const folder of await listAllModels()) {
     const example = folder.manifest.name;
     if (!BOXED.includes(example)) continue;
     const { digest } = await registry.push(example, BOX_OWNER, volume);

@@ -17,7 +17,7 @@ const CURL_SETTINGS = "fail-with-body\nsilent\nshow-error\nmax-time = 120\n";
 export const readmeCalls: Check = {
   name: "README's call",
   async run({ url, token, folder, models }) {
-    const digest = models.find(({ manifest }) => manifest.name === "story")?.digest ?? "";
+    const digest = models.find(({ manifest }) => manifest.name === "text-generation")?.digest ?? "";
     const script = [published(digest), withOwnNames(await callInReadme())].join("\n");
     await writeFile(join(folder, ".curlrc"), CURL_SETTINGS);
     const shell = spawn("bash", ["-euo", "pipefail", "-c", script], {
@@ -39,8 +39,8 @@ export const readmeCalls: Check = {
 
 const published = (digest: string) => `
 post() { curl "$AUSPEX_URL/v1$1" -H "Authorization: Bearer $AUSPEX_TOKEN" -H 'Content-Type: application/json' -d "$2"; }
-post /models '{"name": "story", "visibility": "public", "hardware_identifier": "${NAME}"}'
-post /models/${NAME}/story/versions '{"release_notes": "First version", "container_image_digest": "${digest}",
+post /models '{"name": "text-generation", "visibility": "public", "hardware_identifier": "${NAME}"}'
+post /models/${NAME}/text-generation/versions '{"release_notes": "First version", "container_image_digest": "${digest}",
   "schemas": {"prediction": {"input": {"type": "object"}, "output": {}}}}'`;
 
 /** The last shell block of "Publish a model and call it". */
@@ -53,7 +53,10 @@ async function callInReadme(): Promise<string> {
 }
 
 function withOwnNames(script: string): string {
-  const names = { "ada/greeter": `${NAME}/story`, '"name": "Ada"': '"prompt": "The Queen"' };
+  const names = {
+    "ada/greeter": `${NAME}/text-generation`,
+    '"name": "Ada"': '"prompt": "The Queen"',
+  };
   return Object.entries(names).reduce((text, [example, own]) => {
     if (!text.includes(example)) throw new Error(`README.md does not say ${example} any more.`);
     return text.replaceAll(example, own);

@@ -56,7 +56,10 @@ class Reader {
   #resumed = 0;
 
   static async of(visit: Visit, input: Record<string, number>): Promise<Reader> {
-    const body = { model: await visit.publish("story"), input: { prompt: "The Queen", ...input } };
+    const body = {
+      model: await visit.publish("text-generation"),
+      input: { prompt: "The Queen", ...input },
+    };
     const { id } = await visit.client.call(predictionWithIO, "POST", "/predictions", { body });
     return new Reader(visit.client, id);
   }

@@ -17,7 +17,7 @@ import { type RunnerProcess, startRunner } from "../runner.ts";
 
 export const NAME = VERIFIER;
 const TOKEN_NAME = "npm run verify";
-const EXAMPLES = ["story", "sums"];
+const EXAMPLES = ["text-generation"];
 const RUNNER_STOP_MS = 35_000;
 
 const anything = z.unknown();

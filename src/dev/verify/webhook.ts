@@ -45,7 +45,7 @@ async function arrives(visit: Visit, { url, port }: Tunnel): Promise<string> {
     const here = typeof address === "object" ? `http://127.0.0.1:${address?.port}` : undefined;
     const { secret } = await endpointAt(client, `${url ?? here}/auspex-verify`);
     const received = once(server, "request", { signal: AbortSignal.timeout(PATIENCE_MS) });
-    const body = { model: await visit.publish("sums"), input: { numbers: [1, 2, 3] } };
+    const body = { model: await visit.publish("text-generation"), input: { max_tokens: 5 } };
     const { id } = await client.call(predictionWithIO, "POST", "/predictions", { body });
     const [request, response] = await received.catch(() => {
       throw new Error(`none arrived within ${PATIENCE_MS / 1000} s`);

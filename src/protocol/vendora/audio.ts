@@ -23,7 +23,9 @@ export const speechRequest = z
     webhook: vendoraWebhook,
   })
   .catchall(json)
-  .meta({ example: { model: "demo/crier", input: "All in the golden afternoon.", voice: "low" } });
+  .meta({
+    example: { model: "demo/text-to-speech", input: "All in the golden afternoon.", voice: "low" },
+  });
 export type SpeechRequest = z.infer<typeof speechRequest>;
 
 const usage = z.looseObject({

@@ -30,7 +30,7 @@ export const chatRequest = z
   .catchall(json)
   .meta({
     example: {
-      model: "demo/scribe",
+      model: "demo/chat",
       messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
     },
   });
@@ -127,7 +127,7 @@ export const completionRequest = z
     webhook: vendoraWebhook,
   })
   .catchall(json)
-  .meta({ example: { model: "demo/story", prompt: "The Hatter opened his eyes" } });
+  .meta({ example: { model: "demo/text-generation", prompt: "The Hatter opened his eyes" } });
 export type CompletionRequest = z.infer<typeof completionRequest>;
 
 /** A container's response, or a chunk of its stream: they have the same shape. */

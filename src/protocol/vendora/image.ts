@@ -40,7 +40,7 @@ const common = {
 export const imageRequest = z
   .object(common)
   .catchall(json)
-  .meta({ example: { model: "demo/brush", prompt: "Hills at dusk", size: "512x384" } });
+  .meta({ example: { model: "demo/image", prompt: "Hills at dusk", size: "512x384" } });
 export type ImageRequest = z.infer<typeof imageRequest>;
 
 /** The options of an answer that do not describe the picture. */
@@ -72,7 +72,7 @@ export const imageEditRequest = z
   .catchall(json)
   .meta({
     example: {
-      model: "demo/brush",
+      model: "demo/image",
       prompt: "The same hills at night",
       images: [{ image_url: "https://example.com/hills.png" }],
     },

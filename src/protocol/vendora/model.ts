@@ -4,7 +4,7 @@ import { compatibilities } from "../model.ts";
 
 export const vendoraModel = z
   .object({
-    id: z.string().meta({ description: "Value for `model`", example: "demo/scribe" }),
+    id: z.string().meta({ description: "Value for `model`", example: "demo/chat" }),
     object: z.literal("model"),
     created: z.int().meta({ description: "Unix seconds", example: 1_795_000_000 }),
     owned_by: z.string().meta({ example: "demo" }),

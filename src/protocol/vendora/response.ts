@@ -27,7 +27,7 @@ export const responseRequest = z
     webhook: vendoraWebhook,
   })
   .catchall(json)
-  .meta({ example: { model: "demo/scribe", input: "Who is the Mad Hatter?" } });
+  .meta({ example: { model: "demo/chat", input: "Who is the Mad Hatter?" } });
 export type ResponseRequest = z.infer<typeof responseRequest>;
 
 const context = responseRequest.pick({
@@ -40,7 +40,7 @@ const context = responseRequest.pick({
 export const inputTokensRequest = context
   .extend({ model: vendoraModelName.nullish() })
   .catchall(json)
-  .meta({ example: { model: "demo/scribe", input: "Who is the Mad Hatter?" } });
+  .meta({ example: { model: "demo/chat", input: "Who is the Mad Hatter?" } });
 export type InputTokensRequest = z.infer<typeof inputTokensRequest>;
 
 export const inputTokens = z
@@ -57,7 +57,7 @@ export const compactRequest = context
   .extend({ model: vendoraModelName, instructions: z.string().max(10_000_000).nullish() })
   .catchall(json)
   .meta({
-    example: { model: "demo/scribe", input: [{ role: "user", content: "Who is the Hatter?" }] },
+    example: { model: "demo/chat", input: [{ role: "user", content: "Who is the Hatter?" }] },
   });
 export type CompactRequest = z.infer<typeof compactRequest>;
 

@@ -14,7 +14,7 @@ export const embeddingRequest = z
     webhook: vendoraWebhook,
   })
   .catchall(json)
-  .meta({ example: { model: "demo/meaning", input: ["cat", "kitten"] } });
+  .meta({ example: { model: "demo/embeddings", input: ["cat", "kitten"] } });
 export type EmbeddingRequest = z.infer<typeof embeddingRequest>;
 
 /** The body of POST /vendora/moderations. */

@@ -48,7 +48,7 @@ const conversation = z
   .catchall(json);
 
 const example = {
-  model: "demo/scribe",
+  model: "demo/chat",
   max_tokens: 100,
   messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
 };

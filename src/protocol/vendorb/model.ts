@@ -6,8 +6,8 @@ import { cursorText, integerText, timestamp } from "../common.ts";
 export const vendorbModel = z
   .object({
     type: z.literal("model"),
-    id: z.string().meta({ description: "Value for `model`", example: "demo/scribe" }),
-    display_name: z.string().meta({ example: "demo/scribe" }),
+    id: z.string().meta({ description: "Value for `model`", example: "demo/chat" }),
+    display_name: z.string().meta({ example: "demo/chat" }),
     created_at: timestamp,
     lifecycle: z.literal("active"),
     line: z.null(),

@@ -35,7 +35,7 @@ const COMPLETION = {
   id: "chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
   object: "chat.completion",
   created: 1_795_000_000,
-  model: "demo/scribe",
+  model: "demo/chat",
   choices: [
     {
       index: 0,
@@ -47,7 +47,7 @@ const COMPLETION = {
   usage: { prompt_tokens: 4, completion_tokens: 5, total_tokens: 9 },
 };
 
-const CHUNKS = `data: {"id":"chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"chat.completion.chunk","created":1795000000,"model":"demo/scribe","choices":[{"index":0,"delta":{"role":"assistant","content":"The"},"finish_reason":null}]}
+const CHUNKS = `data: {"id":"chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"chat.completion.chunk","created":1795000000,"model":"demo/chat","choices":[{"index":0,"delta":{"role":"assistant","content":"The"},"finish_reason":null}]}
 
 data: [DONE]
 
@@ -79,7 +79,7 @@ const embeddings = body("EmbeddingList", "Embeddings in the format of OpenAI's A
 const EMBEDDINGS = {
   object: "list",
   data: [{ object: "embedding", index: 0, embedding: [0.6, -0.8] }],
-  model: "demo/meaning",
+  model: "demo/embeddings",
   usage: { prompt_tokens: 4, total_tokens: 4 },
 };
 

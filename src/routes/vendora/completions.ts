@@ -29,12 +29,12 @@ const COMPLETION = {
   id: "cmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
   object: "text_completion",
   created: 1_795_000_000,
-  model: "demo/story",
+  model: "demo/text-generation",
   choices: [{ index: 0, text: " very wide.", logprobs: null, finish_reason: "stop" }],
   usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
 };
 
-const CHUNKS = `data: {"id":"cmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"text_completion","created":1795000000,"model":"demo/story","choices":[{"index":0,"text":" very","logprobs":null,"finish_reason":null}]}
+const CHUNKS = `data: {"id":"cmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"text_completion","created":1795000000,"model":"demo/text-generation","choices":[{"index":0,"text":" very","logprobs":null,"finish_reason":null}]}
 
 data: [DONE]
 

@@ -50,7 +50,7 @@ const RESPONSE = {
   object: "response",
   created_at: 1_795_000_000,
   status: "completed",
-  model: "demo/scribe",
+  model: "demo/chat",
   output: [
     {
       id: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e",

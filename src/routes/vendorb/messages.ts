@@ -39,7 +39,7 @@ const MESSAGE = {
   id: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e",
   type: "message",
   role: "assistant",
-  model: "demo/scribe",
+  model: "demo/chat",
   content: [{ type: "text", text: "The Queen sighed." }],
   stop_reason: "end_turn",
   stop_sequence: null,

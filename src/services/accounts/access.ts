@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * @param what "The model 'demo/story'"
+ * @param what "The model 'demo/text-generation'"
  * @throws ProblemError not_found, forbidden
  */
 export async function requireAccess(

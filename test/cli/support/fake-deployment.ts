@@ -14,7 +14,7 @@ const fakeModel = z.looseObject({
 });
 export type FakeModel = z.infer<typeof fakeModel>;
 
-const HELLO = JSON.parse(readFileSync(join(ROOT, "runner/examples/hello/auspex.json"), "utf8"));
+const HELLO = JSON.parse(readFileSync(join(ROOT, "test/models/hello/auspex.json"), "utf8"));
 const OWNER = { id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e", username: "ada", avatar_url: "" };
 const AT = "2026-11-26T00:00:00.000Z";
 const OFF = newCompatibilities.parse({});

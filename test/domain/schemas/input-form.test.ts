@@ -1,16 +1,16 @@
 /** The form of an input schema, and the input that the form makes. */
 import { describe, expect, test } from "vitest";
-import duotone from "../../../runner/examples/duotone/auspex.json" with { type: "json" };
-import hello from "../../../runner/examples/hello/auspex.json" with { type: "json" };
-import meaning from "../../../runner/examples/meaning/auspex.json" with { type: "json" };
-import scribe from "../../../runner/examples/scribe/auspex.json" with { type: "json" };
-import scribeCog from "../../../runner/examples/scribe-cog/auspex.json" with { type: "json" };
-import story from "../../../runner/examples/story/auspex.json" with { type: "json" };
-import sums from "../../../runner/examples/sums/auspex.json" with { type: "json" };
+import scribe from "../../../runner/examples/chat/auspex.json" with { type: "json" };
+import meaning from "../../../runner/examples/embeddings/auspex.json" with { type: "json" };
+import story from "../../../runner/examples/text-generation/auspex.json" with { type: "json" };
 import { type Field, formFields } from "../../../src/domain/schemas/input-form.ts";
 import { fillForm, readForm } from "../../../src/domain/schemas/input-form-values.ts";
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import type { Json } from "../../../src/protocol/common.ts";
+import duotone from "../../models/duotone/auspex.json" with { type: "json" };
+import hello from "../../models/hello/auspex.json" with { type: "json" };
+import scribeCog from "../../models/scribe-cog/auspex.json" with { type: "json" };
+import sums from "../../models/sums/auspex.json" with { type: "json" };
 import { avalanche, issuesOf, object, type Schema } from "./json-schemas.ts";
 
 const examples = Object.entries({

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { ROOT } from "../../../src/dev/bundle.ts";
 
-export const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
+export const SAMPLE = join(ROOT, "test/models/duotone/sample.jpg");
 
 export interface Pixels {
   width: number;

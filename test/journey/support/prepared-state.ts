@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { ROOT } from "../../../src/dev/bundle.ts";
 import { Client } from "../../../src/dev/client.ts";
 import { type DeploymentOptions, startDeployment } from "../../../src/dev/deployment.ts";
-import { copyExamples, SHARED } from "../../../src/dev/examples.ts";
+import { SHARED } from "../../../src/dev/examples.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
+import { copyModels } from "../../support/models.ts";
 import { LOCAL, OPERATOR_TOKEN, USERNAME } from "./access.ts";
 
 export interface PreparedState {
@@ -44,7 +45,7 @@ export async function prepareState(
 }
 
 async function assembleModels(folder: string): Promise<void> {
-  await copyExamples(folder);
+  await copyModels(folder);
   // duotone needs sharp, which is in the repository's node_modules.
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const own = join(ROOT, "test/journey/models");

@@ -21,6 +21,7 @@ import { ProcessEngine } from "../../../runner/src/engines/process/process-engin
 import { signalGroup, spawnGroup } from "../../../runner/src/engines/process/process-group.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import { processesIn } from "../../processes/processes-in.ts";
+import { TEST_MODELS } from "../../support/models.ts";
 import {
   addModel,
   type Box,
@@ -47,11 +48,11 @@ describe("the digest of a folder", () => {
 
   it("is that of its files, wherever it lies", async () => {
     const copy = join(directory, "copy");
-    cpSync(source("examples/hello"), copy, { recursive: true });
+    cpSync(join(TEST_MODELS, "hello"), copy, { recursive: true });
     const digest = await folderDigest(copy);
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
-    expect(await folderDigest(source("examples/hello"))).toBe(digest);
-    cpSync(source("examples/hello"), join(copy, "node_modules/hello"), { recursive: true });
+    expect(await folderDigest(join(TEST_MODELS, "hello"))).toBe(digest);
+    cpSync(join(TEST_MODELS, "hello"), join(copy, "node_modules/hello"), { recursive: true });
     writeFileSync(join(copy, ".env"), "");
     expect(await folderDigest(copy)).toBe(digest);
     writeFileSync(join(copy, "model.mjs"), "");
@@ -69,10 +70,8 @@ describe("the digest of a folder", () => {
 
 it("lists the models of a folder", async () => {
   const models = await listModels(source("examples"));
-  const names = [
-    ...["brush", "crier", "duotone", "hello", "listener", "meaning", "scribe", "scribe-cog"],
-    ...["story", "sums"],
-  ];
+  const names = ["chat", "embeddings", "image", "speech-to-text"];
+  names.push("text-generation", "text-to-speech");
   expect(models.map(({ manifest }) => manifest.name)).toEqual(names);
 });
 
@@ -147,7 +146,7 @@ describe("the engine", () => {
 
   it("tells a crash's last words, and not where the model lies", async () => {
     const folder = join(box.models, "broken");
-    addModel(box.models, "broken", source("examples/hello/model.mjs"));
+    addModel(box.models, "broken", join(TEST_MODELS, "hello/model.mjs"));
     writeFileSync(join(folder, "model.mjs"), "throw new Error('no weights');\n");
     const image = { repository: "r/broken", digest: await folderDigest(folder) };
     const model = { owner: "test", name: "broken", version_number: 1 };
@@ -219,7 +218,7 @@ describe("the engine", () => {
 
   it("tells of a command that does not exist", async () => {
     const models = join(directory, "models/test");
-    addModel(models, "broken", source("examples/hello/model.mjs"));
+    addModel(models, "broken", join(TEST_MODELS, "hello/model.mjs"));
     const manifest = { name: "broken", command: ["no-such-program"] };
     const schemas = { prediction: { input: {}, output: {} } };
     writeFileSync(join(models, "broken/auspex.json"), JSON.stringify({ ...manifest, schemas }));
@@ -280,7 +279,7 @@ describe("the engine", () => {
     });
     expect(good).toMatchObject({
       ok: true,
-      detail: expect.stringContaining("test/hello, test/liar, test/listener, test/meaning"),
+      detail: expect.stringContaining("test/hello, test/image, test/liar"),
     });
     const [, bad] = await checkEngine({ ...options, models: join(directory, "nowhere") });
     expect(bad).toMatchObject({ ok: false, advice: expect.stringContaining("--models") });

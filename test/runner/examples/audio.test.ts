@@ -9,8 +9,8 @@ let listener: Example;
 
 beforeAll(async () => {
   [crier, listener] = await Promise.all([
-    startExample(join(examplesFolder, "crier")),
-    startExample(join(examplesFolder, "listener")),
+    startExample(join(examplesFolder, "text-to-speech")),
+    startExample(join(examplesFolder, "speech-to-text")),
   ]);
 });
 afterAll(() => Promise.all([crier.stop(), listener.stop()]));

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectErrorBody } from "../../published/validate.ts";
+import { CHAT, key, question, type Scribe, startScribe } from "../support/chat.ts";
 import { examplesFolder, launchExample, until } from "../support/example.ts";
-import { CHAT, key, question, type Scribe, startScribe } from "../support/scribe.ts";
 
 let scribe: Scribe;
 beforeAll(async () => {
@@ -171,7 +171,7 @@ describe("what it refuses", () => {
 
 it("is not ready while it loads, and ends on SIGTERM", async () => {
   const folder = await mkdtemp(join(tmpdir(), "auspex-example-"));
-  await cp(join(examplesFolder, "scribe"), folder, { recursive: true });
+  await cp(join(examplesFolder, "chat"), folder, { recursive: true });
   await writeFile(
     join(folder, "model.mjs"),
     `import { once } from "node:events";

@@ -1,8 +1,8 @@
 /** What the example language model says as a real process, over HTTP and by Cog. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { key, question, type Scribe, startScribe } from "../support/chat.ts";
 import { type Example, examplesFolder, type State, startExample } from "../support/example.ts";
-import { key, question, type Scribe, startScribe } from "../support/scribe.ts";
 
 let scribe: Scribe;
 beforeAll(async () => {
@@ -109,8 +109,8 @@ describe("what it says", () => {
 
 it("says which model it is", async () => {
   const { body } = await scribe.get<{ data: object[] }>("/v1/models");
-  expect(body).toMatchObject({ object: "list", data: [{ id: "scribe", object: "model" }] });
-  expect((await scribe.get("/v1/models/scribe")).body).toEqual(body.data[0]);
+  expect(body).toMatchObject({ object: "list", data: [{ id: "chat", object: "model" }] });
+  expect((await scribe.get("/v1/models/chat")).body).toEqual(body.data[0]);
 });
 
 describe("behind the Cog interface", () => {

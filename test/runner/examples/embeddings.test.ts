@@ -15,12 +15,12 @@ interface Embeddings<Vector> {
 
 let meaning: Example;
 beforeAll(async () => {
-  meaning = await startExample(join(examplesFolder, "meaning"));
+  meaning = await startExample(join(examplesFolder, "embeddings"));
 });
 afterAll(() => meaning.stop());
 
 const send = <Body>(body: object) =>
-  meaning.send<Body>("POST", PATH, { model: "meaning", ...body });
+  meaning.send<Body>("POST", PATH, { model: "embeddings", ...body });
 
 async function embed(input: string | string[], more: object = {}): Promise<number[][]> {
   const { status, body } = await send<Embeddings<number[]>>({ input, ...more });

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
 import { EXAMPLES, exampleNames, SHARED } from "../../../src/dev/examples.ts";
+import { TEST_MODELS } from "../../support/models.ts";
 import {
   type Answer,
   type Example,
@@ -21,7 +22,7 @@ import {
   webhookToken,
 } from "../support/example.ts";
 
-const names = ["hello", "story", "sums"];
+const names = ["hello", "text-generation", "sums"];
 let hello: Example;
 let story: Example;
 let sums: Example;
@@ -68,18 +69,27 @@ describe("the folders", () => {
   it("are complete: shared files are in each that needs them, and nothing else is added", async () => {
     const models = await listModels(examplesFolder);
     const all = [
-      ...["brush", "crier", "duotone", "hello", "listener", "meaning", "scribe", "scribe-cog"],
-      ...["story", "sums"],
+      ...["chat", "duotone", "embeddings", "hello", "image", "scribe-cog", "speech-to-text"],
+      ...["sums", "text-generation", "text-to-speech"],
     ];
     expect(models.map(({ manifest }) => manifest.name)).toEqual(all);
-    const cog = ["brush", "crier", "duotone", "hello", "listener", "scribe-cog", "story", "sums"];
-    const scribes = ["scribe", "scribe-cog"];
+    const cog = [
+      "image",
+      "text-to-speech",
+      "duotone",
+      "hello",
+      "speech-to-text",
+      "scribe-cog",
+      "text-generation",
+      "sums",
+    ];
+    const scribes = ["chat", "scribe-cog"];
     const copies: Record<string, string[]> = {
       "cog.mjs": cog,
-      "vendora.mjs": ["meaning", "scribe"],
-      "voice.mjs": ["crier", "listener"],
-      "wav.mjs": ["crier", "listener"],
-      "text.txt": [...scribes, "story"],
+      "vendora.mjs": ["embeddings", "chat"],
+      "voice.mjs": ["text-to-speech", "speech-to-text"],
+      "wav.mjs": ["text-to-speech", "speech-to-text"],
+      "text.txt": [...scribes, "text-generation"],
       Dockerfile: all,
     };
     for (const file of ["ngrams", "passages", "sampling", "stop", "writer"]) {
@@ -91,12 +101,12 @@ describe("the folders", () => {
         expect(await readFile(join(examplesFolder, folder, file), "utf8")).toBe(shared);
     }
     for (const name of all) {
-      const own = (await readdir(join(EXAMPLES, name))).filter((file) => file !== "shared.json");
+      const root = (await exampleNames()).includes(name) ? EXAMPLES : TEST_MODELS;
+      const own = (await readdir(join(root, name))).filter((file) => file !== "shared.json");
       const added = Object.keys(copies).filter((file) => copies[file]?.includes(name));
       const files = await readdir(join(examplesFolder, name));
       expect(files.sort()).toEqual([...own, ...added].sort());
     }
-    expect(await exampleNames()).toEqual(all);
   });
 
   it("serve the schemas of their manifests", async () => {
@@ -188,7 +198,7 @@ describe("hello", () => {
   });
 });
 
-describe("story", () => {
+describe("text-generation", () => {
   it("streams: each webhook brings more of the same text", async () => {
     const { id } = await put(story, { prompt: "Alice was", max_tokens: 12, delay_ms: 5 });
     const end = await receiver.end(id);

@@ -88,12 +88,12 @@ test("the document is enough, whatever else is not answered", async () => {
 const CHATS = ["vendora_chat_completions", "vendora_responses"] as const;
 
 test.each([
-  ["story", "cog", "prompt", "streams", ["vendora_completions"]],
-  ["brush", "cog", "prompt", "streams", ["vendora_images_generations", "vendora_images_edits"]],
+  ["text-generation", "cog", "prompt", "streams", ["vendora_completions"]],
+  ["image", "cog", "prompt", "streams", ["vendora_images_generations", "vendora_images_edits"]],
   ["scribe-cog", "cog", "messages", "streams", CHATS],
-  ["crier", "cog", "text", "", ["vendora_audio_speech"]],
-  ["listener", "cog", "audio", "", ["vendora_audio_transcriptions"]],
-  ["scribe", "vendora", "messages", "streams", CHATS],
+  ["text-to-speech", "cog", "text", "", ["vendora_audio_speech"]],
+  ["speech-to-text", "cog", "audio", "", ["vendora_audio_transcriptions"]],
+  ["chat", "vendora", "messages", "streams", CHATS],
 ] as const)("of the example %s a version learns what it can do", async (...row) => {
   const [name, spoken, named, streams, calls] = row;
   const example = await startExample(join(examplesFolder, name));

@@ -22,11 +22,11 @@ import type {
 } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import type { WeightOptions } from "../../../runner/src/weights/weights.ts";
-import { copyExamples } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { processesIn } from "../../processes/processes-in.ts";
+import { copyModels } from "../../support/models.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -194,7 +194,7 @@ export async function openBox(
   const directory = mkdtempSync(join(tmpdir(), "auspex-box-"));
   const owners = join(directory, "models");
   const models = join(owners, OWNER);
-  await copyExamples(models);
+  await copyModels(models);
   addModel(models, "liar", here("../models/liar.mjs"));
   addModel(models, "files", here("../models/files.mjs"));
   addModel(models, "server", here("../models/server.mjs"), "vendora");

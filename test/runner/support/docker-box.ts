@@ -12,10 +12,10 @@ import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
-import { copyExample } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { docker, makeBase, type Registry, startRegistry } from "../../docker/registry.ts";
+import { copyModel } from "../../support/models.ts";
 import {
   fileOptions,
   makeJob,
@@ -58,7 +58,7 @@ export class DockerBox {
   /** Builds on the example `hello`: its server, and another model. */
   async push(model: string, script: string, options: ModelOptions = {}): Promise<Image> {
     const context = join(this.folder, model);
-    await copyExample("hello", context);
+    await copyModel("hello", context);
     cpSync(here(`../models/${script}`), join(context, "model.mjs"));
     const manifest = { name: model, schemas: { prediction: { input: {}, output: {} } } };
     writeFileSync(join(context, "auspex.json"), JSON.stringify(manifest));

@@ -11,14 +11,14 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ROOT } from "../../../src/dev/bundle.ts";
-import { copyExamples } from "../../../src/dev/examples.ts";
+import { copyModels } from "../../support/models.ts";
 
 /** The complete examples, for all test files of this process. */
 export const examplesFolder = mkdtempSync(join(tmpdir(), "auspex-examples-"));
 process.once("exit", () => rmSync(examplesFolder, { recursive: true }));
 // For duotone's sharp.
 symlinkSync(join(ROOT, "node_modules"), join(examplesFolder, "node_modules"));
-await copyExamples(examplesFolder);
+await copyModels(examplesFolder);
 
 export const webhookToken = "a token of the test";
 

@@ -14,7 +14,7 @@ const pair = z.object({ data: z.tuple([vector, vector]) });
 
 export async function callEmbedding(ground: Ground, made: MadeCall): Promise<void> {
   const { mark, n } = made.call;
-  const body = { model: ground.modelOf(made.call, "meaning"), input: [mark, mark] };
+  const body = { model: ground.modelOf(made.call, "embeddings"), input: [mark, mark] };
   for (const { status, text } of await create(ground, made, { path: PATH, body, idIn })) {
     if (status !== 200) continue;
     const { data } = pair.safeParse(JSON.parse(text));

@@ -16,7 +16,7 @@ export async function callStream(ground: Ground, made: MadeCall, work: Stream): 
   const { call } = made;
   const { tokens: max_tokens, every: delay_ms, text: seed } = work;
   const input = { max_tokens, delay_ms, seed, mark: call.mark };
-  const model = ground.modelOf(call, "story");
+  const model = ground.modelOf(call, "text-generation");
   const body = { model, input, stream: true, ...webhookOf(ground, made) };
   const plan = call.readers[0] ?? STAYS;
   if (call.parallel) return repeatStream(ground, made, body, plan);

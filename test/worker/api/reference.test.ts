@@ -68,9 +68,9 @@ test("the reference shows calls that send and receive bytes, and how addresses a
 });
 
 test.each([
-  ["createChatCompletion", ["demo/scribe", "Who is the Mad Hatter?"]],
-  ["createResponse", ["demo/scribe", "Who is the Mad Hatter?"]],
-  ["createEmbeddings", ["demo/meaning", "kitten"]],
+  ["createChatCompletion", ["demo/chat", "Who is the Mad Hatter?"]],
+  ["createResponse", ["demo/chat", "Who is the Mad Hatter?"]],
+  ["createEmbeddings", ["demo/embeddings", "kitten"]],
 ])("the call of %s runs unchanged with the models of npm start", (id, shown) => {
   const [, body = ""] = /-d &#39;(.*?)&#39;/s.exec(callOf(id)) ?? [];
   const sent = JSON.parse(body.replaceAll("&quot;", '"'));

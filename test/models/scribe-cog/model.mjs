@@ -1,4 +1,4 @@
-// The model of `scribe` behind the Cog interface: chat messages in, text out. Auspex turns that into
+// The model of `chat` behind the Cog interface: chat messages in, text out. Auspex turns that into
 // chat completions and responses.
 
 import { readFile } from "node:fs/promises";

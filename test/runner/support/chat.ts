@@ -9,7 +9,7 @@ export const CHAT = "/v1/chat/completions";
 export const question = (content: string) => [{ role: "user", content }];
 /** Asked wherever a test asks for nothing else. */
 export const key = {
-  model: "scribe",
+  model: "chat",
   messages: question("Where is the golden key?"),
   delay_ms: 0,
   seed: 1,
@@ -62,7 +62,7 @@ export interface Scribe extends Example {
 }
 
 export async function startScribe(): Promise<Scribe> {
-  const example = await startExample(join(examplesFolder, "scribe"));
+  const example = await startExample(join(examplesFolder, "chat"));
 
   async function chat(body: object): Promise<Completion> {
     const answer = await example.send<Completion>("POST", CHAT, { ...key, ...body });

@@ -1,4 +1,4 @@
-// Writes down what the model crier says: a sound file in, text with times out.
+// Writes down what the model text-to-speech says: a sound file in, text with times out.
 
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";
