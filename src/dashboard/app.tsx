@@ -11,9 +11,8 @@ import { errorResponse, ProblemError, problemStatus, problemTitle, toProblem } f
 import { logger } from "../log.ts";
 import { requestBody } from "../middleware/body.ts";
 import { noStoreByDefault } from "../middleware/conditional.ts";
-import { separateFilesOrigin } from "../middleware/files-origin.ts";
-import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
-import { lengthOf, meterWrites } from "../middleware/write-meter.ts";
+import { lengthOf, limitAddress, limitRate, meterWrites } from "../middleware/rate-limit.ts";
+import { separateFilesOrigin } from "../middleware/response-headers.ts";
 import { readManifest } from "../services/assets.ts";
 import { getServices } from "../services/services.ts";
 import {

@@ -6,8 +6,7 @@
  *   v1.<key id>.<base64url of nonce and ciphertext>
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
-import { derivedKey } from "../lib/derived-key.ts";
-import { hex } from "../lib/hex.ts";
+import { derivedKey, hex } from "../lib/hex.ts";
 
 /** Each purpose has its own key. */
 type Purpose = "variables" | "webhooks";

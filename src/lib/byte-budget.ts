@@ -8,7 +8,7 @@ import { holdForRequest, LAPSE_MS, requireClient } from "./current-request.ts";
 import { sleep } from "./timeout.ts";
 
 /**
- * How often one that waits looks whether its turn has come. It is not woken by who releases: that is
+ * A waiting request polls for its turn at this interval. `release` does not wake it, since that is
  * another request, and after such a wake-up one's call to R2 was never answered (workerd 2026-10).
  */
 const LOOK_MS = 10;
@@ -53,7 +53,7 @@ export class ByteBudget {
   readonly #holders = new Set<Held>();
   /** The holder that has the extra room. Its bytes do not count as shared. */
   #favoured: Held | undefined;
-  /** By owner, in the order of their turns. */
+  /** The waiting requests by owner, in the order of their turns. */
   readonly #waiters = new Map<string, Waiter[]>();
 
   constructor(limits: ByteLimits) {

@@ -3,11 +3,10 @@
  * that JSON.parse and JSON.stringify would change is a string meanwhile, which begins with a mark, and so
  * is a name that they would move or lose.
  */
-import type { Json } from "./json.ts";
-import { stringEnd, withoutSeparators } from "./json-marks.ts";
+import { type Json, stringEnd, withoutSeparators } from "./json.ts";
 
 /**
- * Where none of these is, nothing changes: many digits, an exponent, a last zero behind the point, -0, and
+ * JSON.parse reads all numbers and names exactly but these: many digits, an exponent, a last zero behind the point, -0, and
  * names that are integers or `__proto__`.
  */
 const MAY_CHANGE = /\d[\d.]{15}|\d[eE]|\.\d*0(?!\d)|-0(?![\d.])|"(?:\d+|__proto__)"\s*:/;
@@ -15,7 +14,7 @@ const NUMBER_OR_QUOTE = /["\d-]/g;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const MOVED_NAME = /"(?:\d+|__proto__)"\s*:/y;
 
-/** Nobody can guess it, so no string of a body begins with it. Workers have no random values before a request. */
+/** The mark is random, so no string of a body begins with it. Workers have no random values before a request. */
 let mark: string | undefined;
 const madeMark = () => {
   mark ??= `exact-${crypto.randomUUID()}-`;

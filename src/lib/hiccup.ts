@@ -63,7 +63,7 @@ export const MESSAGES: Record<Hiccup, string[]> = {
 
 const KINDS = ["full", "busy", "passing"] as const;
 
-/** What the error, or what has caused it, is; undefined when it is no hiccup. */
+/** Returns the kind of the error or its cause; undefined when the error is not transient. */
 export function hiccupIn(error: unknown): Hiccup | undefined {
   if (!(error instanceof Error)) return undefined;
   if (has(error, "overloaded")) return "busy";

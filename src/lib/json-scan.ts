@@ -17,7 +17,7 @@ const OPEN = 3;
 const CLOSE = 4;
 const COMMA = 5;
 
-/** What a byte means outside of a string. */
+/** The kind of each byte outside of a string. */
 const KINDS = new Uint8Array(256);
 for (const [kind, characters] of [
   [SPACE, " \t\n\r"],

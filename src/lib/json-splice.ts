@@ -43,7 +43,7 @@ export function* arrayPieces<Reference = never>(
   yield separator === "[" ? empty : "]";
 }
 
-/** As objectPieces, for texts alone: 0.6 µs instead of 3 µs. */
+/** `objectText` is `objectPieces` for texts alone: 0.6 µs instead of 3 µs. */
 export function objectText(members: object, values: Record<string, string>): string {
   let text = JSON.stringify(members).slice(0, -1);
   for (const [name, value] of Object.entries(values)) {
@@ -53,7 +53,7 @@ export function objectText(members: object, values: Record<string, string>): str
 }
 
 /**
- * As objectText, for many objects that differ only in their last member: each event of a log is
+ * `objectText` for many objects that differ only in their last member: each event of a log is
  * written by one.
  */
 export function objectWriter(members: object, name: string): (value: string) => string {
@@ -61,7 +61,7 @@ export function objectWriter(members: object, name: string): (value: string) => 
   return (value) => `${head}${value}}`;
 }
 
-/** As arrayPieces, of texts alone. */
+/** `arrayPieces` of texts alone. */
 export const arrayText = (values: string[]): string => `[${values.join(",")}]`;
 
 /** With neighboring texts joined. */

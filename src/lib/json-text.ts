@@ -3,8 +3,7 @@
  * and to write it again would change numbers that no double can hold, `1.0`, and the order of names.
  */
 import { exactText } from "./exact-json.ts";
-import type { Json } from "./json.ts";
-import { stringEnd, withoutSeparators } from "./json-marks.ts";
+import { type Json, stringEnd, withoutSeparators } from "./json.ts";
 import { arrayText } from "./json-splice.ts";
 
 /** A part of a text. */
@@ -46,7 +45,7 @@ function withoutSpaces(text: string): string {
   return from === 0 ? text : parts.join("") + text.slice(from);
 }
 
-/** Where a value ends. @param text without spaces between values */
+/** Returns the end of a value. @param text without spaces between values */
 export function valueEnd(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === QUOTE) return stringEnd(text, from + 1);
@@ -89,7 +88,7 @@ export function* membersOf(text: string, from = 0): Generator<Span & { name: str
   }
 }
 
-/** Where the value of a member begins; the end of the text if there is none. */
+/** Returns the beginning of a member's value, or the end of the text without that member. */
 export function memberFrom(text: string, name: string): number {
   for (let at = 1; text.charCodeAt(at) === QUOTE; ) {
     const end = stringEnd(text, at + 1);

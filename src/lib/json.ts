@@ -5,7 +5,7 @@ export type Json = string | number | boolean | null | Json[] | { [name: string]:
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The same object if no field is null: most pieces of a stream have none. @param kept fields that may be null */
+/** Returns the same object if no field is null: most pieces of a stream have none. @param kept fields that may be null */
 export function withoutNulls<T extends object>(fields: T, kept: readonly string[] = []): T {
   const isLeftOut = ([name, value]: [string, unknown]) => value === null && !kept.includes(name);
   const nulls = Object.entries(fields).filter(isLeftOut);
@@ -15,7 +15,7 @@ export function withoutNulls<T extends object>(fields: T, kept: readonly string[
   return rest;
 }
 
-/** Where a number is that no double can hold, as in `1e400`, which JSON.parse makes Infinity. */
+/** Returns the path to a number that no double can hold, such as `1e400`, which JSON.parse reads as Infinity. */
 export function nonFiniteIn(value: unknown): string[] | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : [];
   if (typeof value !== "object" || value === null) return undefined;
@@ -32,3 +32,25 @@ export function nonFiniteIn(value: unknown): string[] | undefined {
   }
   return undefined;
 }
+
+/** The next character that means something inside a string of JSON; the end of the text if there is none. */
+export function nextMark(text: string, from: number): number {
+  MARK.lastIndex = from;
+  return MARK.exec(text)?.index ?? text.length;
+}
+
+const MARK = /["\\]/g;
+
+/** Returns the index behind the closing quote of a JSON string. @param from behind its opening quote */
+export function stringEnd(text: string, from: number): number {
+  let at = nextMark(text, from);
+  while (text.charAt(at) === "\\") at = nextMark(text, at + 2);
+  return at + 1;
+}
+
+/** Valid in strings of JSON, but some readers take them for the end of a line. */
+const SEPARATORS = /[\u0085\u2028\u2029]/g;
+
+/** Escapes the line separators in the output of `JSON.stringify`. */
+export const withoutSeparators = (json: string): string =>
+  json.replace(SEPARATORS, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);

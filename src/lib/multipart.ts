@@ -40,7 +40,7 @@ export function boundaryOf(contentType: string): string | undefined {
 
 export class MultipartParser {
   readonly #delimiter: Uint8Array;
-  /** What has arrived and is not understood yet. The first delimiter needs no line end before it. */
+  /** Bytes that are not parsed yet. The first delimiter needs no line end before it. */
   #rest: Uint8Array = CRLF;
   #state: "preamble" | "delimiter" | "head" | "body" | "done" = "preamble";
 
@@ -53,7 +53,7 @@ export class MultipartParser {
     this.#rest = this.#rest.length === 0 ? chunk : joined(this.#rest, chunk);
     for (;;) {
       if (this.#state === "done") {
-        // What follows the last delimiter may be as long as a form may be.
+        // The epilogue may be as long as a form may be.
         this.#rest = NOTHING;
         return;
       }
@@ -94,7 +94,7 @@ export class MultipartParser {
     if (padding.length > MAX_HEAD_BYTES || padding.some((byte) => byte !== 0x20 && byte !== 0x09))
       throw new MalformedForm("a delimiter is not at the end of its line");
     if (at < 0) return false;
-    // With the line end, since a head may be empty.
+    // `#rest` keeps the line end, since a head may be empty.
     this.#rest = this.#rest.subarray(at);
     this.#state = "head";
     return true;
@@ -136,7 +136,7 @@ function parameter(header: string, name: string): string | undefined {
   );
 }
 
-/** `filename*=UTF-8''…`, which some clients send beside the other. */
+/** Some clients send `filename*=UTF-8''…` beside `filename`. */
 function extended(header: string): string | undefined {
   const [, text] = /;\s*filename\*=utf-8'[^']*'([^\s;]+)/i.exec(header) ?? [];
   try {
@@ -153,7 +153,7 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
   return all;
 }
 
-/** By its first byte alone a file of line ends would call `indexOf` for each. */
+/** A search for the first byte alone would call `indexOf` for each line end of a file. */
 function indexOf(bytes: Uint8Array, pattern: Uint8Array): number {
   const [first = 0] = pattern;
   const last = bytes.length - pattern.length;

@@ -6,7 +6,7 @@ const MIN_BYTES = 160_000;
 /** For whoever was too slow. */
 export const LEAST_PACE = `at least ${MIN_BYTES / 1_000} kB every ${PACE_MS / 1_000} s are required.`;
 
-/** What is asked of a whole body, once it has had its time to begin. */
+/** The rate that a whole body must have after its grace period. */
 export interface Average {
   bytesPerSecond: number;
   graceMs: number;
@@ -19,7 +19,7 @@ export class Pace {
   #timer = setTimeout(() => this.#check(), PACE_MS);
   #received = 0;
   readonly #average: Average;
-  /** Of the periods that are over. */
+  /** Milliseconds of the client's in past periods. */
   #ownMs = 0;
   #total = 0;
   /** When the client began to wait for us, and how long it has in this period. */
@@ -30,7 +30,7 @@ export class Pace {
   constructor(error: () => Error, average: Average = { bytesPerSecond: 0, graceMs: 0 }) {
     this.#error = error;
     this.#average = average;
-    // Whoever has just been served need not hear of it.
+    // A body that has ended must not cause an unhandled rejection.
     this.#tooSlow.promise.catch(() => {});
   }
 
@@ -58,7 +58,7 @@ export class Pace {
 
   #waited = (): number => (this.#waitsSince === undefined ? 0 : Date.now() - this.#waitsSince);
 
-  /** What is left of the period has to bring its share. */
+  /** The rest of the period must bring its share of bytes. */
   #check(): void {
     const ownMs = Math.max(0, PACE_MS - this.#waitedMs - this.#waited());
     this.#ownMs += ownMs;

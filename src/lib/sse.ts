@@ -1,5 +1,5 @@
 /** Server-sent events as text, each with one `data:` line: JSON contains no raw line breaks. */
-import { withoutSeparators } from "./json-marks.ts";
+import { withoutSeparators } from "./json.ts";
 
 /** A comment without a blank line: after an `id:`, a blank line is an event to openai-python and httpx-sse. */
 export const HEARTBEAT = ": keep-alive\n";

@@ -10,7 +10,7 @@ const MAX_REST = 3;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export class Utf8Check {
-  /** What continues a character of the part before. */
+  /** The bytes that continue a character of the part before. */
   readonly #first: number[] = [];
   /** The beginning of a character that is not complete yet. */
   #last = new Uint8Array();
@@ -54,7 +54,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
 
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
-/** Where the last complete character ends. */
+/** Returns the end of the last complete character. */
 function endOfWhole(bytes: Uint8Array): number {
   for (let back = 1; back <= MAX_REST; back++) {
     const byte = bytes.at(-back) ?? 0;

@@ -22,8 +22,7 @@ import { isSeenRunner } from "../services/runners/runners.ts";
 import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
-import { clientNetwork, limitAddress, limitRate } from "./rate-limit.ts";
-import { lengthOf, meterWrites } from "./write-meter.ts";
+import { clientNetwork, lengthOf, limitAddress, limitRate, meterWrites } from "./rate-limit.ts";
 
 /** Requires an access token with one of the scopes. */
 export const requireScope = (...scopes: [Scope, ...Scope[]]) =>
@@ -47,7 +46,7 @@ export const requireAllScopesToWrite = (route: WriteRoute, ...scopes: [Scope, Sc
 export const requireScopeToPredict = userToken(countPrediction, anyScope(["predict"]));
 
 /**
- * The same, where a model is run: an isolate that does not know the token looks up both at once.
+ * `requireScopeToPredict` for calls that name a model: an isolate that does not know the token looks up both at once.
  * @param named the model that the request names, as far as that can be known before its sender
  */
 export const requireScopeToRun = (named: NamedModel) =>
@@ -85,7 +84,7 @@ export const allowSignedUrl = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** What the signature of a request must be for, by its path: a part of an upload, or a file. */
+/** The object that the signature of a request must be for, by its path: a part of an upload, or a file. */
 function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
   const { upload_id, part_number, source_id = "", file_name = "" } = req.param();
   return upload_id === undefined
@@ -113,7 +112,7 @@ export const requireRunner = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * For calls of runners that are written each time, to D1 or to the runner's object. The token is limited, and
+ * This limit is for calls of runners that write to D1 or to the runner's object. The token is limited, and
  * not the runner: one token has up to a thousand names. A thousand runners may still start at once.
  */
 export const limitRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
@@ -122,7 +121,7 @@ export const limitRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * For what runners report to their pool, which is one object for all of them and works on each snapshot. Each
+ * This limit is for reports to a pool, which is one object for all runners and works on each snapshot. Each
  * runner is limited, since a token may have a thousand that are well. An ID that this isolate has not seen with
  * the token counts against the token, so that made-up IDs are no way around the limit.
  */
@@ -173,7 +172,7 @@ export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
 }
 
 /**
- * What a stream says last when its token has been revoked or has expired.
+ * The last event of a stream whose token was revoked or has expired.
  * @param say in the stream's own format
  */
 export async function tokenEndedWords(

@@ -5,7 +5,6 @@
 import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError } from "../errors.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
-import { FormScan } from "../lib/form-scan.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
 import { LEAST_PACE, Pace } from "../lib/pace.ts";
 
@@ -34,7 +33,7 @@ const budget = new ByteBudget({
 const LARGE_BYTES = 1024 * 1024;
 
 /**
- * Of those, as many are decoded and parsed: that takes five bytes for each while text is parsed that is
+ * As many of those bodies are decoded and parsed at a time: that takes five bytes for each while text is parsed that is
  * not Latin-1, and three until it is stored.
  */
 const decodedBudget = new ByteBudget({
@@ -227,3 +226,31 @@ export const busy = () =>
     `Too many large request bodies at once. Try again in ${RETRY_SECONDS} seconds, with fewer requests at a time.`,
     { "retry-after": String(RETRY_SECONDS) },
   );
+
+const AMPERSAND = 0x26;
+const HYPHEN = 0x2d;
+const LINE_FEED = 0x0a;
+
+/** Limits the number of fields of a form while its bytes arrive. */
+class FormScan {
+  #left: number;
+  #before = 0;
+
+  constructor(fields: number) {
+    this.#left = fields;
+  }
+
+  /**
+   * Counts field separators of both encodings: `&`, and a line that starts with a hyphen.
+   * @returns whether the form is still within the limit
+   */
+  feed(bytes: Uint8Array): boolean {
+    let before = this.#before;
+    for (const byte of bytes) {
+      if (byte === AMPERSAND || (byte === HYPHEN && before === LINE_FEED)) this.#left -= 1;
+      before = byte;
+    }
+    this.#before = before;
+    return this.#left >= 0;
+  }
+}

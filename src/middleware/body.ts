@@ -32,7 +32,7 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     read ??= isForm ? readerOf().form() : readerOf().json();
     return read;
   };
-  // Where no media type is named a validator asks for the bytes after they were parsed. Else they are not kept.
+  // Validators ask for the bytes after they were parsed if the request names no media type. Otherwise they are not kept.
   const isNamed = Boolean(c.req.header("content-type"));
   const bodies: object[] = [];
   c.set("bodies", bodies);
@@ -42,7 +42,7 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     read = undefined;
     c.req.bodyCache = {};
     c.req.addValidatedData("json", {});
-    // Who waits may still hold the list, as the reader of a form does, but has no use for the bytes.
+    // A waiting caller such as the reader of a form may hold the list, but does not need the bytes.
     c.var.sentFiles?.files.splice(0);
     c.set("sentFiles", undefined);
     c.set("sentBody", undefined);
@@ -80,7 +80,7 @@ const takes = (sender: SentBy) =>
  */
 export const takesDataUris = takes("any");
 
-/** For messages, whose images are base64: those too. */
+/** Messages have images as base64: those too. */
 export const takesImages = takes("messages");
 
 /**
@@ -121,7 +121,7 @@ function parsedJson(text: string): Json {
   return body;
 }
 
-/** It is emptied with the request. */
+/** The list is emptied with the request. */
 function kept<Body>(c: Context<AppEnv>, body: Body): Body {
   if (typeof body === "object" && body !== null) c.var.bodies?.push(body);
   return body;

@@ -1,6 +1,7 @@
 /** Long-running requests: streams and waiting calls count against the account, and end with its token. */
 import type { Context } from "hono";
 import type { AppEnv } from "../context.ts";
+import { CHECK_MS } from "../domain/accounts/access-checks.ts";
 import { problemEvent } from "../errors.ts";
 import { accessEnded } from "../services/accounts/authentication.ts";
 import {
@@ -11,7 +12,6 @@ import {
 import { streamReader } from "../services/predictions/event-log.ts";
 import type { EventStream } from "../services/predictions/event-stream.ts";
 import { requireValidToken, tokenEndedWords } from "./authentication.ts";
-import { endStreamWhen } from "./stream-end.ts";
 
 /** A request with a token or of a page. */
 type CallerContext = Pick<Context, "req"> & {
@@ -44,7 +44,7 @@ export async function limitOpenStream<Stream extends EventStream>(
 }
 
 /**
- * The same for an export of the account.
+ * `limitExport` counts an export of the account like a stream.
  * @param lastWords a line of JSON once its reader may not read on
  */
 export async function limitExport(
@@ -61,7 +61,7 @@ async function watched<Stream extends EventStream>(
   lastWords: () => Promise<string | undefined>,
 ): Promise<Stream> {
   if (req.method === "HEAD") {
-    // Nobody will read it or leave it: it would count for good.
+    // A response that nobody reads or cancels would count until the isolate ends.
     await stream.body.cancel();
     return { ...stream, body: new Blob().stream() };
   }
@@ -69,9 +69,23 @@ async function watched<Stream extends EventStream>(
   return stream;
 }
 
-/** Whoever reads a stream that is passed on as it is, for its object, which counts it and ends it. */
+/** The reader of a stream that is passed on, for the object that counts and ends it. */
 export function tokenReader(c: Context<AppEnv>) {
   const { services, caller } = c.var;
   const lastWords = problemEvent(accessEnded(), c);
   return streamReader(services, { kind: "token", id: caller.token_id }, caller.user_id, lastWords);
+}
+
+/**
+ * Checks every CHECK_MS, not for each event.
+ * @param check returns the stream's last event once access has ended
+ */
+export function endStreamWhen(stream: EventStream, check: () => Promise<string | undefined>): void {
+  const timer = setInterval(async () => {
+    const lastEvent = await check();
+    if (lastEvent === undefined) return;
+    clearInterval(timer);
+    await stream.end(lastEvent);
+  }, CHECK_MS);
+  void stream.over.then(() => clearInterval(timer));
 }

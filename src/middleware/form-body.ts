@@ -7,16 +7,25 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { z } from "zod";
 import type { AppEnv } from "../context.ts";
-import { formObject } from "../domain/vendora/form-fields.ts";
+import { invalid } from "../domain/schemas/validation.ts";
+import { type FormField, fieldName, formObject } from "../domain/vendora/form-fields.ts";
+import { ProblemError } from "../errors.ts";
+import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { whenClientLeaves } from "../lib/current-request.ts";
-import { boundaryOf } from "../lib/multipart.ts";
+import { boundaryOf, MalformedForm, MultipartParser, type PartHead } from "../lib/multipart.ts";
+import { type Average, LEAST_PACE, Pace } from "../lib/pace.ts";
 import { logger } from "../log.ts";
 import type { Json } from "../protocol/common.ts";
 import type { VendoraCall } from "../protocol/runner.ts";
 import { vendoraModelName } from "../protocol/vendora/chat.ts";
-import { FormFiles } from "../services/predictions/form-files.ts";
+import {
+  type FormFile,
+  FormFiles,
+  KEPT_BYTES,
+  PART_BYTES,
+} from "../services/predictions/form-files.ts";
 import { findCallable } from "../services/vendora/calls.ts";
-import { FormReader } from "./form-reader.ts";
+import { brokenOff, busy, requirePlain, tooLarge } from "./body-reader.ts";
 
 /**
  * Comes after authentication. A form for a model that is not there ends where it names it, which official
@@ -67,3 +76,168 @@ function giveBody(c: Context<AppEnv>, body: Record<string, Json>): void {
   c.var.bodies?.push(body);
   Object.assign(c.req, { json: async () => body });
 }
+
+const MIB = 1024 * 1024;
+
+/** An input may have 90 files; a form has a few fields beside them. */
+const MAX_PARTS = 256;
+/** The limit of all fields together: a prompt has 32,000 characters at most. */
+const MAX_FIELD_BYTES = MIB;
+
+/** The most that a form has in memory. */
+const FORM_BYTES = PART_BYTES + KEPT_BYTES + MAX_FIELD_BYTES;
+
+/** Beside that of other bodies: two long forms of one account at a time, and three of all. */
+const budget = new ByteBudget({
+  shared: 3 * FORM_BYTES,
+  share: 2 * FORM_BYTES,
+  waiting: 16,
+  patience_ms: 10_000,
+});
+
+/** The longest form is here after 12 minutes: as slowly as other bodies may come, it would keep others out for 100. */
+const AVERAGE: Average = { bytesPerSecond: 150_000, graceMs: 60_000 };
+
+export interface FormOptions {
+  boundary: string;
+  /** Forms of the same account share a budget. */
+  owner: string;
+  /** The limit of the whole form. */
+  maxBytes: number;
+  files: FormFiles;
+  /** Called with each field as it has arrived, before anything that follows is read. */
+  onField: (field: FormField) => Promise<void>;
+}
+
+export class FormReader {
+  readonly #request: Request;
+  readonly #options: FormOptions;
+  readonly #held: Held;
+  readonly #fields: FormField[] = [];
+  #parts = 0;
+  #fieldBytes = 0;
+  /** The part that arrives. */
+  #name = "";
+  #file: FormFile | undefined;
+  /** The text of a field: bytes would keep the whole chunk that they came in. */
+  #text = "";
+  #decoder = newDecoder();
+
+  constructor(request: Request, options: FormOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.#held = new Held(options.owner);
+  }
+
+  /** Frees the memory that the form holds. */
+  release = (): void => budget.release(this.#held);
+
+  /** @throws ProblemError, ValidationFailure, and whatever `onField` throws */
+  async read(): Promise<FormField[]> {
+    const { boundary } = this.#options;
+    const parser = new MultipartParser(boundary);
+    const pace = new Pace(tooSlow, AVERAGE);
+    try {
+      for await (const chunk of this.#chunks(pace)) {
+        for (const event of wellFormed(() => [...parser.feed(chunk)])) {
+          if (event.kind === "head") await pace.excluding(this.#begin(event.head));
+          else if (event.kind === "bytes") await pace.excluding(this.#add(event.bytes));
+          else await pace.excluding(this.#end());
+        }
+      }
+      wellFormed(() => parser.end());
+    } finally {
+      pace.end();
+    }
+    return this.#fields;
+  }
+
+  async *#chunks(pace: Pace): AsyncGenerator<Uint8Array> {
+    requirePlain(this.#request);
+    const { maxBytes } = this.#options;
+    const length = Number(this.#request.headers.get("content-length") ?? FORM_BYTES);
+    if (length > maxBytes) throw tooLong(maxBytes);
+    const reader: ReadableStreamDefaultReader<Uint8Array> | undefined =
+      this.#request.body?.getReader();
+    if (!reader) return;
+    try {
+      await pace.excluding(this.#hold(Math.min(length, FORM_BYTES)));
+      for (let size = 0; ; ) {
+        const { done, value } = await Promise.race([reader.read().catch(brokenOff), pace.tooSlow]);
+        if (done) return;
+        size += value.byteLength;
+        if (size > maxBytes) throw tooLong(maxBytes);
+        pace.received(value.byteLength);
+        yield value;
+      }
+    } finally {
+      await reader.cancel().catch(() => {});
+    }
+  }
+
+  async #hold(bytes: number): Promise<void> {
+    try {
+      await budget.take(this.#held, bytes);
+    } catch (error) {
+      throw error instanceof BudgetExceeded ? busy() : error;
+    }
+  }
+
+  async #begin(head: PartHead): Promise<void> {
+    this.#parts += 1;
+    if (this.#parts > MAX_PARTS) throw tooLarge(`A form can have at most ${MAX_PARTS} parts.`);
+    if (fieldName(head.name) === undefined)
+      throw invalid(["body"], "The name of a field has 1 to 200 characters, and may end with [].");
+    this.#name = head.name;
+    this.#file = head.filename === undefined ? undefined : await this.#options.files.begin(head);
+  }
+
+  async #add(bytes: Uint8Array): Promise<void> {
+    if (this.#file) return this.#file.add(bytes);
+    this.#fieldBytes += bytes.length;
+    if (this.#fieldBytes > MAX_FIELD_BYTES)
+      throw tooLarge("The fields of a form can have at most 1 MiB beside its files.");
+    this.#text += utf8(() => this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  async #end(): Promise<void> {
+    const value = this.#file
+      ? await this.#options.files.end(this.#file)
+      : this.#text + utf8(() => this.#decoder.decode());
+    this.#text = "";
+    this.#decoder = newDecoder();
+    const field = { name: this.#name, value };
+    this.#fields.push(field);
+    if (!this.#file) await this.#options.onField(field);
+  }
+}
+
+const newDecoder = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+function utf8(decode: () => string): string {
+  try {
+    return decode();
+  } catch {
+    throw invalid(["body"], "The fields of a form must be UTF-8.");
+  }
+}
+
+function wellFormed<Result>(parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof MalformedForm)) throw error;
+    throw new ProblemError("bad_request", `The form is malformed: ${error.message}.`);
+  }
+}
+
+const tooSlow = () =>
+  new ProblemError(
+    "request_timeout",
+    `The form arrived too slowly: ${LEAST_PACE} After the first minute, so are ${AVERAGE.bytesPerSecond / 1_000} kB a second on average. ${INSTEAD}`,
+  );
+
+const INSTEAD = "Upload longer files with POST /v1/uploads, and send their URLs in a JSON body.";
+
+const tooLong = (bytes: number) =>
+  tooLarge(`A form can have at most ${Math.floor(bytes / MIB)} MiB. ${INSTEAD}`);

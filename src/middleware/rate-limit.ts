@@ -1,6 +1,8 @@
 /** Rate limits per IP address, token and account (numbers in wrangler.toml). */
 import { nearerLimit, type RateStatus, RequestCounter } from "../domain/accounts/rate-limit.ts";
+import type { WriteCost } from "../domain/accounts/write-bucket.ts";
 import { ProblemError } from "../errors.ts";
+import { withinWriteLimit } from "../services/accounts/write-limit.ts";
 import type { Services } from "../services/services.ts";
 
 /** Binding, period in seconds, and what is counted. */
@@ -80,3 +82,24 @@ export function clientNetwork({ req }: Pick<LimitedContext, "req">): string {
   const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill("0");
   return [...head, ...zeros, ...tail].slice(0, 4).join(":");
 }
+
+/** The part of a request context that the API and the dashboard share. */
+interface MeteredContext {
+  var: { services: Services };
+  set(name: "services", services: Services): void;
+}
+
+/** @param cost the most that the request writes @throws ProblemError too_many_requests */
+export const meterWrites = (
+  c: MeteredContext,
+  userId: string,
+  cost: WriteCost,
+  next: () => Promise<void>,
+): Promise<void> =>
+  withinWriteLimit(c.var.services, userId, cost, async (services) => {
+    c.set("services", services);
+    await next();
+  });
+
+/** How many bytes the request's body has, if it says so: what is longer is charged as it arrives. */
+export const lengthOf = (header: string | undefined): number => Number(header ?? 0) || 0;

@@ -1,5 +1,5 @@
 /**
- * Who sends a request to the registry: a user with an access token, a runner with a grant, or anybody. Clients show
+ * Authenticates requests to the registry: a user with an access token, a runner with a grant, or anybody. Clients show
  * either as a bearer token, which they got at /v2/token for the same as a password, or as a password at once.
  */
 import type { Context } from "hono";
@@ -14,8 +14,7 @@ import type { Caller } from "../services/accounts/caller.ts";
 import { grantedModel } from "../services/registry/pull-grants.ts";
 import type { Puller } from "../services/registry/repositories.ts";
 import { identifyUser } from "./authentication.ts";
-import { limitAddress, limitRate } from "./rate-limit.ts";
-import { lengthOf, meterWrites } from "./write-meter.ts";
+import { lengthOf, limitAddress, limitRate, meterWrites } from "./rate-limit.ts";
 
 const READING = ["GET", "HEAD"];
 

@@ -7,7 +7,7 @@ import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { rateHeaders } from "../domain/accounts/rate-limit.ts";
-import { conventionOf } from "../errors.ts";
+import { conventionOf, ProblemError } from "../errors.ts";
 import { isNotStored } from "./conditional.ts";
 import { CONTENT_LEFT_OUT_HEADER, PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
 
@@ -57,3 +57,26 @@ function headersOf(c: Context<AppEnv>): [string, string][] {
     ...(convention === "vendorb" && { "request-id": c.get("requestId") }),
   });
 }
+
+const FILE = /^\/v1\/files\/[^/]+\/[^/]+$/;
+const READS = ["GET", "HEAD"];
+
+/**
+ * Serves files from an origin of their own (FILES_ORIGIN), so that uploads never share an origin with the
+ * pages. That origin serves nothing else, and signed URLs of the main origin redirect to it.
+ */
+export const separateFilesOrigin = createMiddleware<AppEnv>(async (c, next) => {
+  const { filesOrigin } = c.var.services.settings;
+  if (filesOrigin === undefined) return next();
+  const { origin, pathname, search } = new URL(c.req.url);
+  // The router decodes `/%761/files`, so the undecoded path says nothing about the route.
+  const isFilePath = FILE.test(c.req.path);
+  const isFile = isFilePath && READS.includes(c.req.method);
+  if (origin !== filesOrigin) {
+    if (isFile && c.req.query("signature") !== undefined)
+      return c.redirect(`${filesOrigin}${pathname}${search}`, 307);
+  } else if (!isFile && !(isFilePath && c.req.method === "OPTIONS")) {
+    throw new ProblemError("not_found", "This origin serves only files.");
+  }
+  await next();
+});

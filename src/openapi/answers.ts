@@ -54,7 +54,7 @@ export const headerRefs = (...names: string[]): NonNullable<ResponseObject["head
 
 export interface ErrorExample {
   code: ProblemCode;
-  /** What the status means. */
+  /** The meaning of the status. */
   description: string;
   /** An example of `detail`. */
   detail: string;
@@ -132,7 +132,7 @@ const HEADERS: Record<string, (keyof typeof headers)[]> = {
   503: ["retry-after"],
 };
 
-/** Of an error with this status. */
+/** An error with this status. */
 export const errorHeaders = (status: string) =>
   headerRefs("x-request-id", ...(HEADERS[status] ?? []));
 
@@ -180,7 +180,7 @@ export const invalid: ResponseObject = {
   },
 };
 
-/** By status. */
+/** The answers by status. */
 export const sharedAnswers: Record<string, ResponseObject> = {
   ...Object.fromEntries(
     Object.entries(PROBLEMS).map(([status, one]) => [status, problem(status, one)]),

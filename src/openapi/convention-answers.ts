@@ -83,13 +83,13 @@ function answersIn(format: Format): Record<string, ResponseObject> {
   };
 }
 
-/** By status. */
+/** The answers by status. */
 export const conventionAnswers: Record<Convention, Record<string, ResponseObject>> = {
   vendora: answersIn(FORMATS.vendora),
   vendorb: answersIn(FORMATS.vendorb),
 };
 
-/** What the names of these answers begin with in the document, before the status. */
+/** The prefix of the names of these answers in the document, before the status. */
 export const PREFIX: Record<Convention, string> = { vendora: "Vendora", vendorb: "Vendorb" };
 
 export function conventionOfPath(path: string): Convention | undefined {

@@ -1,21 +1,23 @@
 /** The OpenAPI document, generated from the routes' declarations. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { Handler } from "hono";
+import type { Context, Handler } from "hono";
+import { LRUCache } from "lru-cache";
 import type { AppEnv } from "../context.ts";
 import type { Convention } from "../domain/vendora/call.ts";
 import type { ResourceShape } from "../protocol/user.ts";
 import { headers, sharedAnswers } from "./answers.ts";
 import { conventionAnswers, PREFIX } from "./convention-answers.ts";
-import { describeDefaults } from "./defaults.ts";
 import { info, securitySchemes, tags } from "./introduction.ts";
 import { completeOperation } from "./operation.ts";
 import { addSamples } from "./samples.ts";
 import {
   type Document,
   type DocumentedOperation,
+  isInline,
   METHODS,
   type PathItem,
   type ResponseObject,
+  type Schema,
   type Schemas,
 } from "./types.ts";
 
@@ -103,3 +105,50 @@ function handlersOf(api: OpenAPIHono<AppEnv>, { method, path }: DocumentedOperat
     .filter((entry) => entry.method === method.toUpperCase() && entry.path === route)
     .map(({ handler }) => handler);
 }
+
+/**
+ * Moves default values into descriptions. Client generators read `default` as a promise that the field is
+ * always present, and require callers to send it.
+ */
+export const describeDefaults = (schemas: Schemas): Schemas => each(schemas);
+
+function describe(schema: Schema): Schema {
+  if (!isInline(schema)) return schema;
+  const { default: preset, properties, anyOf, ...rest } = schema;
+  const without = {
+    ...rest,
+    ...(properties && { properties: each(properties) }),
+    ...(anyOf && { anyOf: anyOf.map(describe) }),
+  };
+  if (preset === undefined) return without;
+  const words = `\`${JSON.stringify(preset)}\` by default`;
+  return { ...without, description: [rest.description, words].filter(Boolean).join("; ") };
+}
+
+const each = (schemas: Schemas): Schemas =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, describe(schema)]));
+
+/** A deployment has few origins: its own domain and the one at workers.dev. */
+const MAX_ORIGINS = 8;
+
+/**
+ * Calls `make` once for each origin, with the resource shape that the deployment serves.
+ * The isolate keeps the results.
+ * @param make gets the same further arguments as long as the isolate lives
+ */
+export function perOrigin<Value extends object | string, More extends unknown[] = []>(
+  make: (shape: ResourceShape, origin: string, ...more: More) => Value,
+) {
+  const cache = new LRUCache<string, Value>({ max: MAX_ORIGINS });
+  return (c: Context<AppEnv>, ...more: More): Value => {
+    const shape = c.var.services.settings.resourceShape;
+    const { origin } = new URL(c.req.url);
+    const key = `${shape} ${origin}`;
+    const value = cache.get(key) ?? make(shape, origin, ...more);
+    cache.set(key, value);
+    return value;
+  };
+}
+
+/** The document and its pages change only with a deployment. */
+export const DOCUMENT_CACHE = "public, max-age=300";

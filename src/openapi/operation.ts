@@ -4,16 +4,16 @@ import { allowAnonymous, allowSignedUrl, requireOperator } from "../middleware/a
 import { conditionalGet } from "../middleware/conditional.ts";
 import { headerRefs, notModified, sharedAnswers } from "./answers.ts";
 import { conventionAnswers, conventionOfPath, PREFIX } from "./convention-answers.ts";
-import { exampleOf } from "./example.ts";
 import { describeParameter, findSignature, ifNoneMatchHeader, rangeHeader } from "./parameters.ts";
-import { isBinary } from "./reference.ts";
-import type {
-  Content,
-  DocumentedOperation,
-  Operation,
-  ResponseObject,
-  Schemas,
-  Security,
+import {
+  type Content,
+  type DocumentedOperation,
+  exampleOf,
+  isBinary,
+  type Operation,
+  type ResponseObject,
+  type Schemas,
+  type Security,
 } from "./types.ts";
 
 /**

@@ -1,6 +1,5 @@
 /** Sample values of fields, from which the document's examples are composed. */
-import { isInline } from "./reference.ts";
-import type { Schemas } from "./types.ts";
+import { isInline, type Schemas } from "./types.ts";
 
 const AVATAR = "https://example.com/ada.png";
 
@@ -42,7 +41,7 @@ const partAddress = (number: number, size: number) =>
 
 const machine = { name: "NVIDIA L40S", gpus: 1, cpus: 16, ram_per_gpu_gb: 48, ram_gb: 128 };
 
-/** By schema and field. */
+/** Samples by schema and field. */
 const SAMPLES: Record<string, Record<string, unknown>> = {
   OwnerA: { username: "ada", avatar_url: AVATAR },
   OwnerB: { name: "ada", avatar_url: AVATAR },

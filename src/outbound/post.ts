@@ -2,9 +2,8 @@
 import type { Outcome } from "../domain/webhooks/outcome.ts";
 import { retryAfterMs } from "../domain/webhooks/retry-after.ts";
 import type { WebhookSettings } from "../env.ts";
-import { textStart } from "../lib/bounded-text.ts";
-import { TimeLimit } from "../lib/time-limit.ts";
-import { withTimeout } from "../lib/timeout.ts";
+import { textStart } from "../lib/streams.ts";
+import { TimeLimit, withTimeout } from "../lib/timeout.ts";
 import { checkResolvedUrl } from "./refusal.ts";
 import { ResolutionFailed } from "./resolve.ts";
 

@@ -1,7 +1,7 @@
 /** Resolves a host name by DNS over HTTPS, in its JSON format: a Worker has no other way. */
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import { textUpTo } from "../lib/bounded-text.ts";
+import { textUpTo } from "../lib/streams.ts";
 
 /** A host could not be resolved. The message is for users. */
 export class ResolutionFailed extends Error {}

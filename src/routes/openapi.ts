@@ -3,8 +3,7 @@ import { $ } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import type { AppEnv } from "../context.ts";
 import { conditionalGet } from "../middleware/conditional.ts";
-import { createDocument } from "../openapi/document.ts";
-import { DOCUMENT_CACHE, perOrigin } from "../openapi/per-origin.ts";
+import { createDocument, DOCUMENT_CACHE, perOrigin } from "../openapi/document.ts";
 
 /** Describes the routes that `app` has when this is called: mount it after them. */
 export function mountOpenapi(app: Hono<AppEnv>): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byteText } from "../../src/lib/byte-text.ts";
+import { byteText } from "../../src/lib/text.ts";
 
 test.each([
   [0, "0 bytes"],

@@ -1,6 +1,6 @@
 /** What a spreadsheet reads. */
 import { expect, test } from "vitest";
-import { csvLine } from "../../src/lib/csv.ts";
+import { csvLine } from "../../src/lib/text.ts";
 
 test.each([
   [["day", 0, 1.5, -2], "day,0,1.5,-2"],

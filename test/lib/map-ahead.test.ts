@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mapAhead } from "../../src/lib/map-ahead.ts";
+import { mapAhead } from "../../src/lib/streams.ts";
 
 /** Work that ends when it is told to. */
 function workshop() {

@@ -1,6 +1,6 @@
 /** JSON that does not outgrow what it tells. */
 import { expect, test } from "vitest";
-import { readableJson } from "../../src/lib/readable-json.ts";
+import { readableJson } from "../../src/lib/text.ts";
 import type { Json } from "../../src/protocol/common.ts";
 
 const nested = (levels: number): Json => JSON.parse("[".repeat(levels) + "]".repeat(levels));

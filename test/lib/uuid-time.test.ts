@@ -1,6 +1,6 @@
 import { v7 as uuid } from "uuid";
 import { expect, test } from "vitest";
-import { firstIdAt } from "../../src/lib/uuid-time.ts";
+import { firstIdAt } from "../../src/lib/hex.ts";
 
 test("parts the ids that were made before a moment from those after it", () => {
   const moment = 1_795_430_742_123;

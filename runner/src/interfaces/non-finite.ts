@@ -1,6 +1,6 @@
 /** NaN and Infinity in a container's answer: Python writes them into JSON, which has neither. */
 import { randomUUID } from "node:crypto";
-import { stringEnd } from "../../../src/lib/json-marks.ts";
+import { stringEnd } from "../../../src/lib/json.ts";
 
 const QUOTE_OR_NUMBER = /"|-?(?:NaN|Infinity)/g;
 

@@ -3,7 +3,7 @@
  * possible, enforces the limits, and hands the events out in portions for the frames.
  */
 import { exactText } from "../../../src/lib/exact-json.ts";
-import { withoutSeparators } from "../../../src/lib/json-marks.ts";
+import { withoutSeparators } from "../../../src/lib/json.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import {

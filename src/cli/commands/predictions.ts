@@ -1,8 +1,7 @@
 /** `auspex predictions`: your own, or one in full. */
-
 import { z } from "zod";
 import { parseExact } from "../../lib/exact-json.ts";
-import { readableJson } from "../../lib/readable-json.ts";
+import { readableJson } from "../../lib/text.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { model as modelShape } from "../../protocol/model.ts";
 import {

@@ -4,7 +4,7 @@ import { messageText } from "../../domain/predictions/message-text.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { numberIn } from "../../lib/exact-json.ts";
-import { readableJson } from "../../lib/readable-json.ts";
+import { readableJson } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { SetupProgress } from "../../protocol/event.ts";
 import type { Schemas } from "../../protocol/model.ts";

@@ -1,6 +1,6 @@
 /** What an account has stored at the moment, whatever the period of its usage. */
 import type { Child } from "hono/jsx";
-import { byteText } from "../../lib/byte-text.ts";
+import { byteText } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 
 export const Storage = ({

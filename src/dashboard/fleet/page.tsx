@@ -1,8 +1,7 @@
 /** `/fleet`: pools with their hardware classes, queues and runners. */
-
 import { type FleetAlert, fleetAlerts } from "../../domain/runners/alerts.ts";
 import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
-import { byteText } from "../../lib/byte-text.ts";
+import { byteText } from "../../lib/text.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import type { DatabaseSpace } from "../../services/accounts/storage-quota.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";

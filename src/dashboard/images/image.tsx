@@ -1,5 +1,5 @@
 /** One image of an account: what it is, what runs it, and what deleting it would do. */
-import { byteText } from "../../lib/byte-text.ts";
+import { byteText } from "../../lib/text.ts";
 import type { AccountImage } from "../../services/registry/account-images.ts";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";

@@ -1,5 +1,5 @@
 /** The images of an account: how much they take, each of them, and how to push one. */
-import { byteText } from "../../lib/byte-text.ts";
+import { byteText } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { AccountImage } from "../../services/registry/account-images.ts";

@@ -1,6 +1,6 @@
 /** The image of a version: what it is made of, what it says of itself, and where it is. */
 import type { ShownLabel } from "../../domain/images/shown-labels.ts";
-import { byteText } from "../../lib/byte-text.ts";
+import { byteText } from "../../lib/text.ts";
 import type { DescribedImage, ImageContent } from "../../services/images/describe-image.ts";
 import type { ImagePlaces } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";

@@ -1,5 +1,4 @@
 /** The input form of the playground: fields, or the whole input as JSON. */
-
 import { type Field, type FieldKind, formFields } from "../../domain/schemas/input-form.ts";
 import {
   type FilledField,
@@ -10,7 +9,7 @@ import {
   readJsonInput,
 } from "../../domain/schemas/input-form-values.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { readableJson } from "../../lib/readable-json.ts";
+import { readableJson } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import { fieldText } from "../form.ts";

@@ -1,7 +1,7 @@
 /** Embeddings among outputs: lists of numbers, or what OpenAI's API answers. */
 import { numberIn } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
-import { oneLine } from "../../lib/one-line.ts";
+import { oneLine } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
 
 export type Vector = number[];

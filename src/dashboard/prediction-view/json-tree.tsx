@@ -5,7 +5,7 @@
 import type { Child } from "hono/jsx";
 import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
 import { exactText, unmarked } from "../../lib/exact-json.ts";
-import { readableJson } from "../../lib/readable-json.ts";
+import { readableJson } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Branch, isBranch, leafType, paginated, sizeText } from "./branch.ts";
 import { isUrlKind, outputOf } from "./output-kind.ts";

@@ -1,7 +1,7 @@
 /** `/predictions/:id/webhooks/:event_id`: one event, how each receiver took it, and what is posted. */
 import { parseExact } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
-import { readableJson } from "../../lib/readable-json.ts";
+import { readableJson } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { ShownEvent } from "../../services/webhooks/deliveries.ts";
 import { Above, ALL_PREDICTIONS, Copy, linkToPrediction, Time } from "../ui/parts.tsx";

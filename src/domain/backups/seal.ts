@@ -5,8 +5,7 @@
  *
  *   id of the BACKUP_KEY (4 bytes), nonce (12 bytes), ciphertext
  */
-import { derivedKey } from "../../lib/derived-key.ts";
-import { hex } from "../../lib/hex.ts";
+import { derivedKey, hex } from "../../lib/hex.ts";
 
 /** Where a part belongs. Number 0 is the manifest. */
 export interface PartPlace {

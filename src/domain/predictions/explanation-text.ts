@@ -1,6 +1,5 @@
 /** Why a prediction waits, in words, with what would help. */
-
-import { aboutText, count, freeText } from "../../lib/count-text.ts";
+import { aboutText, count, freeText } from "../../lib/text.ts";
 import { runnersText } from "../scheduling/class-text.ts";
 import type { Reason } from "../scheduling/decide/explain.ts";
 import type { NamedRunner, SetAside } from "../scheduling/named-explanation.ts";

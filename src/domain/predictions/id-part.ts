@@ -1,5 +1,5 @@
 /** What people have of an id: its beginning, or its end as lists show it ("…3f6a1b2c4d5e"). */
-import { firstIdAt } from "../../lib/uuid-time.ts";
+import { firstIdAt } from "../../lib/hex.ts";
 
 export interface IdPart {
   beginning?: string;

@@ -1,5 +1,5 @@
 /** Ids of predictions rise with the time: a time, like the beginning of an id, is a range of them. */
-import { firstIdAt } from "../../lib/uuid-time.ts";
+import { firstIdAt } from "../../lib/hex.ts";
 
 export interface IdRange {
   /** The first that may be in it, and the first that is beyond it. */

@@ -1,7 +1,7 @@
 /** The text of an output, from its JSON text as it comes: strings as they are, messages of a chat by what they say. */
 import { parseExact } from "../../lib/exact-json.ts";
-import { nextMark } from "../../lib/json-marks.ts";
-import { readableJson } from "../../lib/readable-json.ts";
+import { nextMark } from "../../lib/json.ts";
+import { readableJson } from "../../lib/text.ts";
 import { messageText } from "./message-text.ts";
 
 /** A value that is no string is held until its end; of a larger one the JSON is the text. */

@@ -5,7 +5,7 @@
  *   <model id>.<runner token id>.<unix ms of its end>.<HMAC-SHA-256, base64url>
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
-import { derivedKey } from "../../lib/derived-key.ts";
+import { derivedKey } from "../../lib/hex.ts";
 
 export interface Grant {
   model_id: string;

@@ -1,5 +1,5 @@
 /** What needs an operator, of a whole fleet: worst first. */
-import { aboutText, count } from "../../lib/count-text.ts";
+import { aboutText, count } from "../../lib/text.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import { silenceOf } from "./silence.ts";
 

@@ -1,5 +1,5 @@
 /** Why the predictions of a class wait, in words, with what would help. For operators. */
-import { aboutText, count, freeText } from "../../lib/count-text.ts";
+import { aboutText, count, freeText } from "../../lib/text.ts";
 import type { ClassReason } from "./decide/explain-class.ts";
 import type { NamedClassExplanation, NamedRunner } from "./named-explanation.ts";
 

@@ -1,5 +1,5 @@
 /** Why predictions of a model wait, in words, with what would help. For its owner and for operators. */
-import { count } from "../../lib/count-text.ts";
+import { count } from "../../lib/text.ts";
 import type { SomeReason } from "./decide/explain-some.ts";
 
 /** @param isOperator whether the reader can change the fleet */

@@ -1,6 +1,6 @@
 /** Converts between the text in a form's fields and the model's input. */
 import { exactText, markedName, unmarked } from "../../lib/exact-json.ts";
-import { readableJson } from "../../lib/readable-json.ts";
+import { readableJson } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Field, FieldKind } from "./input-form.ts";
 import { readJson } from "./input-form-json.ts";

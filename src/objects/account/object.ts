@@ -14,7 +14,7 @@ import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/p
 import type { Claim } from "../../domain/predictions/state.ts";
 import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import { type Bindings, settings } from "../../env.ts";
-import { timeOfId } from "../../lib/uuid-time.ts";
+import { timeOfId } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";
 import type { AccountPage } from "../../protocol/backup.ts";
 import type { Keyset } from "../../storage/keyset.ts";

@@ -5,7 +5,7 @@
  * with the time.
  */
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
-import { firstIdAt, timeOfId } from "../../lib/uuid-time.ts";
+import { firstIdAt, timeOfId } from "../../lib/hex.ts";
 
 /** Data is removed when that of all that share a row is due: at most this late, or 1 % of the time. */
 const LONGEST_MS = 5 * 60_000;

@@ -1,5 +1,5 @@
 /** Events of the log, encoded once: to be counted, stored, and sent to readers. */
-import { withoutSeparators } from "../../lib/json-marks.ts";
+import { withoutSeparators } from "../../lib/json.ts";
 import { valueEnd } from "../../lib/json-text.ts";
 import { encodeJsonEvent } from "../../lib/sse.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";

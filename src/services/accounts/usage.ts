@@ -1,8 +1,7 @@
 /** Usage of an account. */
-
 import { lastDays, tokenName, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
-import { csvLine } from "../../lib/csv.ts";
+import { csvLine } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";

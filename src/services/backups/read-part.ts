@@ -4,7 +4,7 @@
  * that refer to a later row which the backup has not.
  */
 import type { BackupPosition, BackupProgress } from "../../domain/backups/progress.ts";
-import { mapAhead } from "../../lib/map-ahead.ts";
+import { mapAhead } from "../../lib/streams.ts";
 import { logger } from "../../log.ts";
 import type { AccountCopy } from "../../objects/account/rpc-types.ts";
 import { accountAt } from "../../objects/account/stub.ts";

@@ -4,9 +4,9 @@
  */
 import { RequestCounter } from "../../domain/accounts/rate-limit.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
+import { firstIdAt } from "../../lib/hex.ts";
 import { backoffMs } from "../../lib/retry.ts";
 import { sleep } from "../../lib/timeout.ts";
-import { firstIdAt } from "../../lib/uuid-time.ts";
 import { findAccount } from "../accounts/account-object.ts";
 import type { Services } from "../services.ts";
 

@@ -1,7 +1,7 @@
 /** Look-ups by support, of a prediction of one account or of any account. Each is logged. */
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { notFound } from "../../errors.ts";
-import { timeOfId } from "../../lib/uuid-time.ts";
+import { timeOfId } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";
 import { accountAt } from "../../objects/account/stub.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";

@@ -3,9 +3,9 @@ import { MAX_BLOB_BYTES, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors-registry.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../../lib/byte-budget.ts";
-import { ChunkReader } from "../../lib/chunk-reader.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { LEAST_PACE, Pace } from "../../lib/pace.ts";
+import { ChunkReader } from "../../lib/streams.ts";
 import { objectKey } from "../../storage/registry/objects.ts";
 import {
   endUpload,

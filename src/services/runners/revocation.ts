@@ -1,6 +1,6 @@
 /** Revoking runner tokens. Their runners are removed a day later. */
 import { notFound } from "../../errors.ts";
-import { mapAhead } from "../../lib/map-ahead.ts";
+import { mapAhead } from "../../lib/streams.ts";
 import { logger } from "../../log.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
 import { revokeRunnerToken as revoke } from "../../storage/accounts/tokens.ts";

@@ -1,7 +1,7 @@
+/// <reference lib="esnext.typedarrays" />
 /** The files of pictures, written into JSON: as URLs, and as base64 that is read while it is sent. */
 import type { Picture } from "../../domain/vendora/image-answer.ts";
 import { TranslationFailed } from "../../domain/vendora/translation.ts";
-import { base64Stream } from "../../lib/base64-stream.ts";
 import { objectPieces } from "../../lib/json-splice.ts";
 import { oneFile } from "../../protocol/file.ts";
 import { factsOf, fileKey, getFile, headFile } from "../../storage/files/files.ts";
@@ -83,5 +83,31 @@ export async function* pieceBytes(
     const file = await getFile(env.FILES, piece.key);
     if (!file) throw new Error(`the file ${piece.key} is gone`);
     yield* base64Stream(file.body);
+  }
+}
+
+/** A group of three bytes becomes four characters. */
+const GROUP = 3;
+
+async function* base64Stream(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, void> {
+  /** Fewer than three bytes, which have no text without those that follow. */
+  let rest = new Uint8Array();
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const bytes = new Uint8Array(rest.length + value.length);
+      bytes.set(rest);
+      bytes.set(value, rest.length);
+      const whole = bytes.length - (bytes.length % GROUP);
+      if (whole > 0) yield encoder.encode(bytes.subarray(0, whole).toBase64());
+      rest = bytes.slice(whole);
+    }
+    if (rest.length > 0) yield encoder.encode(rest.toBase64());
+  } finally {
+    await reader.cancel().catch(() => {});
   }
 }

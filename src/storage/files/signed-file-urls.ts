@@ -1,8 +1,7 @@
 /** The keys that sign URLs, and URLs of files signed with them. */
 import { type SigningKey, signGrant, signingKey } from "../../domain/files/signed-url.ts";
 import type { Settings } from "../../env.ts";
-import { derivedKey } from "../../lib/derived-key.ts";
-import { bytesOfHex } from "../../lib/hex.ts";
+import { bytesOfHex, derivedKey } from "../../lib/hex.ts";
 import type { Database } from "../database.ts";
 import { findKey } from "../keys.ts";
 

@@ -1,8 +1,7 @@
 /** Bounds of requests: every text, list and number has one, and the document states it. */
 import { expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
-import { resolveSchema } from "../../../src/openapi/reference.ts";
-import type { Schema } from "../../../src/openapi/types.ts";
+import { resolveSchema, type Schema } from "../../../src/openapi/types.ts";
 import { bodyOf, documentIn, parametersOf, schemasOf } from "../support/document.ts";
 import { newWorld } from "../support/world.ts";
 

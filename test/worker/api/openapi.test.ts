@@ -4,8 +4,12 @@ import { validate } from "@hyperjump/json-schema/openapi-3-1";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { operationsIn } from "../../../src/openapi/document.ts";
-import { resolveSchema } from "../../../src/openapi/reference.ts";
-import type { Document, Operation, Schema } from "../../../src/openapi/types.ts";
+import {
+  type Document,
+  type Operation,
+  resolveSchema,
+  type Schema,
+} from "../../../src/openapi/types.ts";
 import { createUpload } from "../../../src/protocol/upload.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import {

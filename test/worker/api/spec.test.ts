@@ -1,8 +1,15 @@
 /** The document compared with the contract: every endpoint, parameter, limit and field. */
 import { describe, expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
-import { isBinary, isInline, refName, resolveSchema } from "../../../src/openapi/reference.ts";
-import type { Document, Operation, Schema } from "../../../src/openapi/types.ts";
+import {
+  type Document,
+  isBinary,
+  isInline,
+  type Operation,
+  refName,
+  resolveSchema,
+  type Schema,
+} from "../../../src/openapi/types.ts";
 import { ENDPOINTS, type Expected, PATH_PARAMETERS } from "../support/contract.ts";
 import {
   bodyOf,

@@ -1,7 +1,7 @@
 /** The list of predictions, and the actions on one, without client code. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { timeOfId } from "../../../src/lib/uuid-time.ts";
+import { timeOfId } from "../../../src/lib/hex.ts";
 import { type Customer, newCustomer } from "../support/customer.ts";
 import { eventually } from "../support/eventually.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";

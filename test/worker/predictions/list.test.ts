@@ -1,6 +1,6 @@
 /** GET /v1/predictions: newest first, filtered, and only the caller's own predictions. */
 import { expect, test } from "vitest";
-import { timeOfId } from "../../../src/lib/uuid-time.ts";
+import { timeOfId } from "../../../src/lib/hex.ts";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
 import { newModel, type Page, pageAt, publish, referenceOf } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CHECK_MS } from "../../../src/domain/accounts/access-checks.ts";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import { HEARTBEAT } from "../../../src/lib/sse.ts";
-import { endStreamWhen } from "../../../src/middleware/stream-end.ts";
+import { endStreamWhen } from "../../../src/middleware/concurrent-requests.ts";
 import type { Client } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { EventReader } from "../support/events.ts";

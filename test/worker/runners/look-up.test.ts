@@ -3,11 +3,15 @@ import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { newPredictionUuid } from "../../../src/domain/predictions/prediction-id.ts";
-import { timeOfId } from "../../../src/lib/uuid-time.ts";
+import { timeOfId } from "../../../src/lib/hex.ts";
 import { AccountObject } from "../../../src/objects/account/object.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
-import type { OperatorPrediction, PredictionSearch } from "../../../src/protocol/operator.ts";
-import { operatorPrediction, predictionSearch } from "../../../src/protocol/operator.ts";
+import {
+  type OperatorPrediction,
+  operatorPrediction,
+  type PredictionSearch,
+  predictionSearch,
+} from "../../../src/protocol/operator.ts";
 import { writeCounts } from "../../../src/storage/models/counts.ts";
 import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";

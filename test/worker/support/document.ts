@@ -2,17 +2,18 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { app } from "../../../src/app.ts";
-import { exampleOf } from "../../../src/openapi/example.ts";
 import { findSignature } from "../../../src/openapi/parameters.ts";
-import { isBinary, resolveSchema } from "../../../src/openapi/reference.ts";
-import type {
-  Document,
-  InlineSchema,
-  Operation,
-  Parameter,
-  ResponseObject,
-  Schema,
-  Schemas,
+import {
+  type Document,
+  exampleOf,
+  type InlineSchema,
+  isBinary,
+  type Operation,
+  type Parameter,
+  type ResponseObject,
+  resolveSchema,
+  type Schema,
+  type Schemas,
 } from "../../../src/openapi/types.ts";
 import { ORIGIN } from "./client.ts";
 

@@ -1,15 +1,17 @@
 /** An operation of the API with an example request, or a webhook. */
 import type { PropsWithChildren } from "hono/jsx";
 import { findSignature } from "../../../openapi/parameters.ts";
-import { isBinary, refName, resolveSchema } from "../../../openapi/reference.ts";
-import type {
-  Content,
-  Document,
-  DocumentedOperation,
-  Operation as OperationObject,
-  Parameter,
-  ResponseObject,
-  Schemas,
+import {
+  type Content,
+  type Document,
+  type DocumentedOperation,
+  isBinary,
+  type Operation as OperationObject,
+  type Parameter,
+  type ResponseObject,
+  refName,
+  resolveSchema,
+  type Schemas,
 } from "../../../openapi/types.ts";
 import { Inline, Prose } from "./prose.tsx";
 import { requestOf } from "./request.ts";

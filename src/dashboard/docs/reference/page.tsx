@@ -1,11 +1,11 @@
 /** The reference page: the document for people. Made on the server, works without JavaScript. */
 import { operationsIn } from "../../../openapi/document.ts";
-import { resolveSchema } from "../../../openapi/reference.ts";
-import type {
-  Document,
-  DocumentedOperation,
-  Operation as OperationObject,
-  Schemas,
+import {
+  type Document,
+  type DocumentedOperation,
+  type Operation as OperationObject,
+  resolveSchema,
+  type Schemas,
 } from "../../../openapi/types.ts";
 import type { Manifest } from "../../../protocol/assets.ts";
 import { REFERENCE } from "../contents.ts";

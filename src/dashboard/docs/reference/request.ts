@@ -1,13 +1,14 @@
 /** The example request of an operation, from the examples of the OpenAPI document: what samples say. */
-import { exampleOf } from "../../../openapi/example.ts";
+
 import { findSignature } from "../../../openapi/parameters.ts";
-import { isBinary } from "../../../openapi/reference.ts";
-import type {
-  Content,
-  DocumentedOperation,
-  Operation,
-  Parameter,
-  Schemas,
+import {
+  type Content,
+  type DocumentedOperation,
+  exampleOf,
+  isBinary,
+  type Operation,
+  type Parameter,
+  type Schemas,
 } from "../../../openapi/types.ts";
 
 export interface SampleRequest {

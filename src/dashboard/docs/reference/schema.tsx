@@ -1,7 +1,6 @@
 /** A schema in readable form: type, limits and fields, nested ones collapsed. */
 import type { FC } from "hono/jsx";
-import { isInline, refName } from "../../../openapi/reference.ts";
-import type { InlineSchema, Schema } from "../../../openapi/types.ts";
+import { type InlineSchema, isInline, refName, type Schema } from "../../../openapi/types.ts";
 import { Inline } from "./prose.tsx";
 
 export const anchorOf = (name: string) => `schema-${name}`;

@@ -1,6 +1,6 @@
 /** A conversation read back from the input of a prediction: what input.ts writes, and what clients send. */
 import { isObject } from "../../../lib/json.ts";
-import { readableJson } from "../../../lib/readable-json.ts";
+import { readableJson } from "../../../lib/text.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { newAnswer, type ToolCall, type Turn } from "./conversation.ts";
 import { type Content, contentOf, isEmptyPart, type Part } from "./read-content.ts";

@@ -1,6 +1,5 @@
 /** Samples for a shell, with curl. */
-
-import { readableJson } from "../../../lib/readable-json.ts";
+import { readableJson } from "../../../lib/text.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { ApiId, Input } from "./bodies.ts";
 import { plainText } from "./literal.ts";

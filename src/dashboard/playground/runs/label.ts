@@ -1,9 +1,8 @@
 /** What a run is known by in a list: the first words that it was given, and a picture that it made. */
-
 import type { Field } from "../../../domain/schemas/input-form.ts";
 import { exactText, numberIn, unmarked } from "../../../lib/exact-json.ts";
 import { isObject } from "../../../lib/json.ts";
-import { oneLine } from "../../../lib/one-line.ts";
+import { oneLine } from "../../../lib/text.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
 

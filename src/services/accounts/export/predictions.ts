@@ -1,5 +1,5 @@
 /** The predictions of an account, as lines of its export, newest first. */
-import { mapAhead } from "../../../lib/map-ahead.ts";
+import { mapAhead } from "../../../lib/streams.ts";
 import type { ExportLine } from "../../../protocol/export.ts";
 import type { Services } from "../../services.ts";
 import { findAccount } from "../account-object.ts";

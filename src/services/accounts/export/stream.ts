@@ -1,5 +1,5 @@
 /** The stream of an export: nothing is made ahead of its reader. */
-import { withoutSeparators } from "../../../lib/json-marks.ts";
+import { withoutSeparators } from "../../../lib/json.ts";
 import { untilAborted } from "../../../lib/timeout.ts";
 import { logger } from "../../../log.ts";
 import type { ExportLine } from "../../../protocol/export.ts";

@@ -1,7 +1,6 @@
 /** Values that fit a schema except for one mistake. */
 import fc from "fast-check";
-import { resolveSchema } from "../../../../src/openapi/reference.ts";
-import type { InlineSchema, Schema } from "../../../../src/openapi/types.ts";
+import { type InlineSchema, resolveSchema, type Schema } from "../../../../src/openapi/types.ts";
 import { hostileText, hostileValue } from "./hostile.ts";
 import { type Source, valid } from "./valid.ts";
 

@@ -1,7 +1,11 @@
 /** Values that fit a schema of the document. */
 import fc from "fast-check";
-import { resolveSchema } from "../../../../src/openapi/reference.ts";
-import type { InlineSchema, Schema, Schemas } from "../../../../src/openapi/types.ts";
+import {
+  type InlineSchema,
+  resolveSchema,
+  type Schema,
+  type Schemas,
+} from "../../../../src/openapi/types.ts";
 
 /** The source of values, in addition to the schemas themselves. */
 export interface Source {

@@ -1,12 +1,12 @@
 /** Faults of an answer, according to the document. */
 import { Validator } from "@cfworker/json-schema";
 import { operationsIn } from "../../../../src/openapi/document.ts";
-import { isBinary } from "../../../../src/openapi/reference.ts";
-import type {
-  Document,
-  DocumentedOperation,
-  ResponseObject,
-  Schema,
+import {
+  type Document,
+  type DocumentedOperation,
+  isBinary,
+  type ResponseObject,
+  type Schema,
 } from "../../../../src/openapi/types.ts";
 import { validationError } from "../../../../src/protocol/common.ts";
 import { bodyOf } from "../document.ts";
