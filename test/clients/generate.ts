@@ -1,4 +1,4 @@
-/** Makes clients of a document, as their users do: node generate.ts <document> <folder> */
+/** Makes clients of a document, as users of the API do: node generate.ts <document> <folder> */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -21,7 +21,7 @@ await generate({
     target: join(folder, "orval.ts"),
     client: "fetch",
     mode: "single",
-    // Where the document says that it is served.
+    // The base URL is the server of the document.
     baseUrl: { getBaseUrlFromSpecification: true },
   },
 });

@@ -1,4 +1,4 @@
-/** What spectral and redocly have against a document, by their recommended rules: prints it. */
+/** Prints the objections of spectral and redocly to a document, by their recommended rules. */
 import { readFile } from "node:fs/promises";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import core from "@stoplight/spectral-core";
@@ -8,7 +8,7 @@ import rulesets from "@stoplight/spectral-rulesets";
 const [path = ""] = process.argv.slice(2);
 const source = await readFile(path, "utf8");
 
-/** Of spectral: an error. */
+/** The severity of an error in spectral. */
 const ERROR = 0;
 const spectral = new core.Spectral();
 spectral.setRuleset({ extends: [[rulesets.oas, "recommended"]] });

@@ -1,7 +1,7 @@
 /**
- * The layer of the base image as a registry has got it, kept for the registries of other files and of later
- * runs: each file has its own, and Docker compresses that layer for 9 s of a processor. Of a layer that it
- * has pushed anywhere before it asks whether the repository has it, and then does not.
+ * The layer of the base image as a registry has stored it, kept for the registries of other files and of
+ * later runs. Each file has a registry of its own, and Docker compresses that layer for 9 s of a processor.
+ * If Docker has pushed a layer anywhere, it asks whether the repository has it, and does not push it again.
  */
 import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ const KEPT = fileURLToPath(new URL("../../node_modules/.cache/base-layer", impor
 const NAME = /^[0-9a-f]{64}$/;
 const REGISTRY = "docker/registry/v2";
 
-/** Puts it into a repository to which an image is about to be pushed. @param root of the registry's files */
+/** Puts the layer into a repository before an image is pushed to it. @param root of the registry's files */
 export async function giveBaseLayer(root: string, repository: string): Promise<void> {
   for (const hex of await kept()) {
     const link = join(REGISTRY, "repositories", repository, "_layers/sha256", hex, "link");
@@ -32,7 +32,7 @@ const kept = async () => (await readdir(KEPT).catch(() => [])).filter((name) => 
 
 const dataOf = (hex: string) => join(REGISTRY, "blobs/sha256", hex.slice(0, 2), hex, "data");
 
-/** Whole or not at all, and once: other files do the same. */
+/** Places a file as a whole, unless it is there: other test files place it, too. */
 async function place(from: string, to: string): Promise<void> {
   if (await stat(to).catch(() => undefined)) return;
   await mkdir(dirname(to), { recursive: true });

@@ -1,5 +1,5 @@
-// A real registry on loopback, which Docker accepts without TLS, so that tests pull by digest
-// what they pushed. It is Debian's docker-registry; the base image is made by base.sh.
+// A real registry on loopback, which Docker accepts without TLS, so that tests pull by digest what they
+// pushed. The registry is Debian's docker-registry; base.sh makes the base image.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,14 +20,14 @@ const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const base = fileURLToPath(new URL("base.sh", import.meta.url));
 
 export interface Pushed {
-  /** What an image is called without its digest: `localhost:PORT/owner/name`. */
+  /** The image's name without its digest: `localhost:PORT/owner/name`. */
   repository: string;
   digest: string;
 }
 
 export interface Manifest {
   digest: string;
-  /** Digests, from the base up. */
+  /** Digests of the layers, from the base up. */
   layers: string[];
 }
 
@@ -35,26 +35,26 @@ export interface Registry {
   /** `localhost:PORT` */
   host: string;
   /**
-   * Builds an example, pushes it as `owner/name` and leaves nothing of it with the daemon.
+   * Builds an example, pushes it as `owner/name` and removes it from Docker.
    * @param lines more for its Dockerfile
    */
   push(name: string, owner?: string, lines?: string): Promise<Pushed>;
-  /** Pushes what Docker has under `localhost:PORT/` and this path. @returns its manifest */
+  /** Pushes Docker's image with the name `localhost:PORT/` and this path. @returns its manifest */
   send(path: string): Promise<Manifest>;
-  /** Also removes from Docker what was pushed here or pulled from here. */
+  /** Stops the registry. Removes from Docker all images that were pushed here or pulled from here. */
   stop(): Promise<void>;
 }
 
 /**
- * Docker looks for a cached layer among all images of the same parent, and gives up a build if one of
- * them is removed meanwhile: other files of tests remove theirs.
+ * Docker looks for a cached layer among all images of the same parent, and gives up a build if one of them is
+ * removed meanwhile, as other test files do.
  */
 const LOST_A_SIBLING = "unable to find image";
 const BUILD_TRIES = 5;
 
 /** Runs the docker client and returns what it printed. */
 export async function docker(...args: string[]): Promise<string> {
-  // BuildKit is a plugin that Debian's docker.io does not bring.
+  // Debian's docker.io does not have BuildKit's plugin.
   const env = { ...process.env, DOCKER_BUILDKIT: "0" };
   for (let tries = 1; ; tries++) {
     try {
@@ -67,7 +67,7 @@ export async function docker(...args: string[]): Promise<string> {
   }
 }
 
-/** node:24-slim, where it cannot be pulled. */
+/** Builds node:24-slim if it cannot be pulled. */
 export const makeBase = () => run(base);
 
 /**
@@ -92,7 +92,9 @@ export async function buildExample(
   return tag;
 }
 
-/** What `npm install` in the folder would do, from what the repository has installed already. */
+/**
+ * Copies the dependencies of a folder from the repository's node_modules, as `npm install` would fetch them.
+ */
 async function installDependencies(folder: string): Promise<void> {
   const wanted = [folder];
   const installed = new Set<string>();
@@ -100,7 +102,7 @@ async function installDependencies(folder: string): Promise<void> {
     const text = await readFile(join(next, "package.json"), "utf8").catch(() => "{}");
     const { dependencies, optionalDependencies } = JSON.parse(text);
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
-      // Optional ones are for other platforms as a rule, and not there.
+      // Most optional dependencies are for other platforms, and not installed.
       if (installed.has(name) || !existsSync(join(modules, name))) continue;
       installed.add(name);
       await cp(join(modules, name), join(folder, "node_modules", name), { recursive: true });
@@ -156,14 +158,16 @@ export async function startRegistry(): Promise<Registry> {
   return { host, push, send, stop };
 }
 
-/** By reference, not by id: the same image may be in use under the name of another registry. */
+/**
+ * Removes images by reference instead of ID: the same image may be in use under the name of another registry.
+ */
 async function removeImages(host: string): Promise<void> {
   const format = "{{.Repository}}:{{.Tag}} {{.Repository}}@{{.Digest}}";
   const listed = await docker("images", "--digests", "--format", format, `${host}/*/*`);
   const references = new Set(listed.split(/\s+/).filter((one) => /^[^<]+$/.test(one)));
   for (const reference of references) {
     await docker("image", "rm", "--force", reference).catch((error: unknown) => {
-      // The last tag of an image takes its digest along.
+      // Removing the last tag of an image removes its digest, too.
       if (!String(error).includes("No such image")) throw error;
     });
   }
@@ -178,7 +182,7 @@ function configuration(port: number, root: string): string {
   });
 }
 
-/** Of the newest image of a repository. */
+/** Returns the manifest of the newest image of a repository. */
 async function manifestOf(port: number, path: string): Promise<Manifest> {
   const response = await fetch(`http://127.0.0.1:${port}/v2/${path}/manifests/latest`, {
     headers: { accept: "application/vnd.docker.distribution.manifest.v2+json" },
@@ -203,7 +207,7 @@ async function ready(child: ChildProcess, port: number): Promise<void> {
   throw failure;
 }
 
-/** A child that could not be started has no process id. */
+/** Whether a child process runs. One that could not be started has no process ID. */
 function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }

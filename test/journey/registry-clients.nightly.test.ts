@@ -127,7 +127,7 @@ describe.runIf(dockerIsUp)("the registry of a deployment", () => {
     );
   });
 
-  test.runIf(hasClient("skopeo deletes an image"))("skopeo deletes", async () => {
+  test.runIf(hasClient("skopeo"))("skopeo deletes an image", async () => {
     const login = ["--authfile", join(folder, "skopeo", "auth.json"), "--tls-verify=false"];
     await running(
       "skopeo",

@@ -1,4 +1,7 @@
-/** A whole tool loop of each coding agent with its default settings, against a model that is as strict as vLLM. */
+/**
+ * A whole tool loop of each coding agent with its default settings, against a model that is as strict as
+ * vLLM.
+ */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
@@ -13,7 +16,7 @@ import { AGENTS, installAgents, runAgent } from "./support/agents.ts";
 
 const MODEL = `${USERNAME}/agent`;
 
-/** What agents ask for outside of this machine. All of it is refused. */
+/** Addresses outside of this machine that agents ask for. All are refused. */
 const refused = new Set<string>();
 const proxy = createServer((request, response) => {
   refused.add(request.url ?? "");
@@ -22,7 +25,7 @@ const proxy = createServer((request, response) => {
 proxy.on("connect", ({ url = "" }, socket) => {
   socket.on("error", () => socket.destroy());
   const [host, port] = url.split(":");
-  // Some agents send everything to a proxy.
+  // Some agents send all requests to the proxy, also those to loopback.
   if (host === "127.0.0.1" || host === "localhost") {
     const direct = connect(Number(port), "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");

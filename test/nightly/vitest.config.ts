@@ -1,4 +1,4 @@
-/** What runs each night: all of what is too long for every change, and the newest versions of others' programs. */
+/** The nightly tests: all that are too long for every change, and the newest versions of others' programs. */
 import { defineConfig } from "vitest/config";
 
 process.env.AUSPEX_NIGHTLY = "1";

@@ -1,16 +1,16 @@
-/** A TCP proxy before the Worker: a cable that can be pulled, cut or made slow. */
+/** A cable: a TCP proxy before the Worker that can be pulled, cut or made slow. */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** `swallow`: connections stand and nothing gets through; `refuse`: every connection is broken. */
+/** `swallow`: connections stay open and no bytes get through; `refuse`: every connection is broken. */
 type Mode = "pass" | "swallow" | "refuse";
 
 interface State {
   mode: Mode;
-  /** How long each chunk is on its way, ms. */
+  /** The delay of each chunk, ms. */
   delay: number;
-  /** Bytes to the Worker until all is cut. */
+  /** Bytes to the Worker until all connections are cut. */
   left: number;
 }
 
@@ -43,7 +43,7 @@ export class Cable {
         from.on("error", () => to.destroy());
         from.on("close", () => {
           sockets.delete(from);
-          // What ends behind a pulled cable is not seen before it.
+          // The end of a connection behind a pulled cable is not visible before it.
           if (state.mode !== "swallow") to.destroy();
         });
       }
@@ -62,12 +62,12 @@ export class Cable {
     this.#state = state;
   }
 
-  /** From now on nothing gets through, in either direction, and nobody is told. */
+  /** Swallows from now on all bytes, in either direction, without an error. */
   swallow(): void {
     this.#state.mode = "swallow";
   }
 
-  /** From now on whatever comes arrives so much later, in its order. */
+  /** Delays from now on each chunk by this time, ms, in its order. */
   delay(ms: number): void {
     this.#state.delay = ms;
   }
@@ -77,23 +77,23 @@ export class Cable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The same, once so many bytes more have been sent. */
+  /** Breaks all connections as `cut` does, after this many more bytes. */
   cutAfter(bytes: number): void {
     this.#state.left = bytes;
   }
 
-  /** As `cut`, with a RST to both sides. */
+  /** Breaks all connections as `cut` does, with a RST to both sides. */
   reset(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Breaks all connections, and new ones too. */
+  /** Breaks all connections, and new ones, too. */
   refuse(): void {
     this.#state.mode = "refuse";
     this.cut();
   }
 
-  /** Lets new connections through; what was swallowed is gone, and so are its connections. */
+  /** Lets new connections through; swallowed bytes are lost, and so are their connections. */
   heal(): void {
     this.#state.mode = "pass";
     this.#state.delay = 0;

@@ -1,7 +1,7 @@
 /**
- * The runner and the command as their packages have them, in one file each: from their sources, which are
- * hundreds, each start would take 0.6 s of a processor instead of 0.35 s, and tests start them 400 times.
- * Before all tests of a project that starts one.
+ * The runner and the command as their packages have them, in one file each, built before all tests of a
+ * project that starts one. From their hundreds of sources, each start would take 0.6 s of a processor instead
+ * of 0.35 s, and tests start them 400 times.
  */
 import { execFile } from "node:child_process";
 import { copyFile, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { ROOT } from "../../src/dev/bundle.ts";
 import { packCli } from "../../src/dev/cli-package.ts";
 import { packRunner } from "../../src/dev/runner-package.ts";
 
-/** Always the same, since Node knows by its path what it has compiled. */
+/** The folder is always the same, because Node finds its compiled modules by their paths. */
 const FOLDER = join(ROOT, "node_modules/.cache/packages");
 
 export const RUNNER = join(FOLDER, "runner/dist/main.js");
@@ -25,7 +25,7 @@ declare module "vitest" {
   }
 }
 
-/** Each project calls it. */
+/** Builds the packages once, although each project calls this setup. */
 export default async function setup({ vitest }: TestProject): Promise<void> {
   if ("packages" in vitest.getProvidedContext()) return;
   vitest.provide("packages", true);
@@ -39,7 +39,7 @@ export default async function setup({ vitest }: TestProject): Promise<void> {
   }
 }
 
-/** With the version of the sources, which does not end with a hash. */
+/** Unpacks a package, with the version of the sources, which does not end with a hash. */
 async function unpack(tgz: string, name: string, sources: string): Promise<void> {
   const folder = `${tgz}-${name}`;
   await mkdir(folder);

@@ -1,6 +1,6 @@
 /**
- * For real processes on a machine that is busy: what is waited for comes later than within the second
- * that vitest has by default, and only what does not come at all is to be noticed.
+ * Patience for real processes on a busy machine: vitest's default of one second is too short, and only a
+ * condition that never holds must fail.
  */
 import { vi } from "vitest";
 

@@ -1,7 +1,7 @@
-/** The processes of a folder's models, by way of /proc. */
+/** The processes of a folder's models, from /proc. */
 import { readdirSync, readlinkSync } from "node:fs";
 
-/** Pids of those that run in the folder or below it. */
+/** Returns the IDs of processes whose working directory is the folder or below it. */
 export function processesIn(directory: string): number[] {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.map(Number).filter((pid) => workingDirectory(pid).startsWith(directory));

@@ -1,11 +1,11 @@
-/** The process of the control plane, by way of /proc. */
+/** The process of the control plane, from /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The pid of the workerd that this process has started. */
+/** Returns the process ID of the workerd that this process has started. */
 export function workerdPid(): number | undefined {
   return pids().find((pid) => {
     const stat = statOf(pid);
-    // The name of the program stands in brackets and may hold blanks; the parent comes second after it.
+    // The program's name is in brackets and may have blanks; the parent is the second field after it.
     const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return stat.includes("(workerd)") && Number(parent) === process.pid;
   });
@@ -16,7 +16,7 @@ const pids = () =>
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
 
-/** One that has ended in this moment has none. */
+/** Returns the `stat` of a process; empty if it has just ended. */
 function statOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,4 +1,4 @@
-/** Agents of others, in their newest versions, which are installed when it runs. */
+/** Coding agents in their newest versions, which are installed during the run. */
 import { defineProject } from "vitest/config";
 import { REAL_PROCESSES, root } from "./shared.ts";
 

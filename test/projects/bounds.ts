@@ -10,7 +10,7 @@ export default defineProject({
     provide: { isNightly },
     ...RULES,
     isolate: false,
-    // None waits: only what does not end at all is to be noticed, however busy the machine is.
+    // No test waits for anything, so the timeout only catches one that never ends, on a machine of any load.
     testTimeout: 60_000,
   },
 });

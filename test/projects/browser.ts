@@ -1,4 +1,4 @@
-/** People at the dashboard, in a Chromium. */
+/** Users of the dashboard, in a Chromium. */
 import { defineProject } from "vitest/config";
 import { BROWSER, filesOf, isNightly, root } from "./shared.ts";
 
@@ -11,7 +11,7 @@ export default defineProject({
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...BROWSER,
     setupFiles: "test/processes/patience.ts",
-    // What is imported is the same for all files, and heavy: Miniflare, wrangler, playwright.
+    // All files share their imports, which are heavy: Miniflare, wrangler, playwright.
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,

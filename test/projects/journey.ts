@@ -1,4 +1,4 @@
-/** All of it as real processes: the Worker in workerd, runners, models. */
+/** The whole system as real processes: the Worker in workerd, runners, models. */
 import { defineProject } from "vitest/config";
 import { filesOf, isNightly, REAL_PROCESSES, root } from "./shared.ts";
 
@@ -11,7 +11,7 @@ export default defineProject({
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",
-    // What is imported is the same for all files, and heavy: Miniflare, wrangler.
+    // All files share their imports, which are heavy: Miniflare, wrangler.
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,4 +1,6 @@
-/** What runs on machines of users: the agent that runs models, and the command, against services of the tests. */
+/**
+ * Programs on machines of users: the agent that runs models, and the command, against services of the tests.
+ */
 import { defineProject } from "vitest/config";
 import { filesOf, REAL_PROCESSES, root } from "./shared.ts";
 
@@ -10,7 +12,7 @@ export default defineProject({
     globalSetup: "test/processes/packages.ts",
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",
-    // What is imported is the same for all files.
+    // All files share their imports.
     isolate: false,
     testTimeout: 60_000,
   },

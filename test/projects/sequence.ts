@@ -1,7 +1,7 @@
-/** The order of all files: what takes longest first, so that no processor waits at the end. */
+/** The order of all files: the longest come first, so that no processor waits at the end. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Each takes more than 20 s; of a file that has not run before, vitest knows only its size. */
+/** Files that take more than 20 s each; vitest knows only the size of a file that has not run before. */
 const LONG = [
   "journey/deploy/deploy",
   "journey/webhook-faults",
@@ -32,7 +32,7 @@ export class Sequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const projects = [...new Set(sorted.map(({ project }) => project))];
-    // A project's files stay together: who runs them is started for each project anew.
+    // A project's files stay together, because its workers are started for each project.
     return projects.flatMap((project) => {
       const own = sorted.filter((file) => file.project === project);
       return [...own.filter(isLong), ...own.filter((file) => !isLong(file))];

@@ -5,23 +5,23 @@ import type {} from "../support/sized.ts";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where Linux keeps files in memory. */
+/** The folder in which Linux keeps files in memory. */
 const MEMORY = "/dev/shm";
 const ROOM_BYTES = 4 * 2 ** 30;
 
 /**
- * Temporary files stay in memory where there is room: each commit of a database would wait for the
- * disk, 1 to 7 ms, and one file of tests makes thousands.
+ * Temporary files are in memory if there is room: each commit of a database would wait 1 to 7 ms for the
+ * disk, and one test file makes thousands.
  */
 if (process.env.TMPDIR === undefined && hasRoom()) process.env.TMPDIR = MEMORY;
 
 /**
- * Node keeps compiled modules, for all processes of a run and for the next run: a runner starts with
- * 0.4 s of processor time instead of 0.7 s.
+ * Node keeps compiled modules, for all processes of a run and for the next run: a runner starts with 0.4 s of
+ * processor time instead of 0.7 s.
  */
 process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules/.cache/compiled");
 
-/** Docker gives a container 64 MB, and nothing may be executed there. */
+/** Whether /dev/shm has room. Docker gives a container 64 MB, where nothing may be executed. */
 function hasRoom(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
@@ -50,15 +50,18 @@ export function filesOf(folders: string[], sized: string[] = []) {
 }
 
 /**
- * Four groups, one after the other, on two processors; by itself vitest takes one worker less than
- * there are. Real processes wait as well as work, and the Worker waits for its objects; rules only
- * compute, and another worker would only import the same once more.
+ * Four groups, one after the other, on two processors; vitest's default is one worker less than there are
+ * processors. Real processes wait as well as work, and the Worker waits for its objects, so both have more
+ * workers. Rules only compute, and another worker would only import the same modules again.
  */
 export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 } };
 export const RULES = { maxWorkers: 2, sequence: { groupOrder: 1 } };
 export const WORKER = { maxWorkers: 3, sequence: { groupOrder: 2 } };
-/** Not beside containers: Chromium gives up all its requests when a network comes or goes on the machine. */
+/**
+ * Browsers do not run next to containers: Chromium aborts all its requests when a network of the machine
+ * comes or goes.
+ */
 export const BROWSER = { maxWorkers: 4, sequence: { groupOrder: 3 } };
 
-/** Pure rules that take seconds, at night a minute. */
+/** Pure rules that take seconds, and at night a minute. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];

@@ -1,6 +1,6 @@
 /**
- * Prints where the time of a run went: for each project, and for the ten files that took most processor
- * time. Keeps all of it in .auspex/test-times.json, for `npm run house`.
+ * Prints the time of a run for each project, and for the ten files that took most processor time. Writes all
+ * times to .auspex/test-times.json, for `npm run house`.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { root } from "./shared.ts";
 export interface FileTime {
   file: string;
   project: string;
-  /** Processor seconds: of what all processes used, an equal share for each file that ran at the moment. */
+  /** Processor seconds: each file that runs gets an equal share of the time that all processes use. */
   cpu: number;
   wall: number;
 }
 
 const SLOWEST = 10;
-/** A file that takes more of its project's processor time than this is to be divided or made cheaper. */
+/** The share of its project's processor time above which a file is to be divided or made cheaper. */
 const MOST = 0.05;
 const TICKS_PER_SECOND = 100;
 
@@ -67,7 +67,7 @@ export class TimesReporter implements Reporter {
     writeFileSync(join(root, ".auspex/test-times.json"), JSON.stringify(kept));
   }
 
-  /** What was used since the last event goes to the files that ran. */
+  /** Shares the processor time since the last event among the files that ran. */
   #share(): void {
     const used = usedByAll();
     const part = (used - this.#used) / this.#running.size;
@@ -81,7 +81,7 @@ export class TimesReporter implements Reporter {
 
 const seconds = (value: number) => value.toFixed(1).padStart(7);
 
-/** Processor seconds of this process and of all that descend from it; 0 where there is no /proc. */
+/** Returns the processor seconds of this process and of all its descendants; 0 without /proc. */
 function usedByAll(): number {
   const parents = new Map<number, number>();
   const used = new Map<number, number>();
@@ -90,7 +90,7 @@ function usedByAll(): number {
     const [, parent, ...rest] = after.split(" ").map(Number);
     if (parent === undefined) continue;
     parents.set(Number(name), parent);
-    // utime, stime, and those of children that have ended.
+    // The fields are utime, stime, and those of children that have ended.
     used.set(
       Number(name),
       rest.slice(9, 13).reduce((sum, ticks) => sum + ticks, 0),

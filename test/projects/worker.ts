@@ -20,7 +20,7 @@ export default defineProject({
         queueConsumers: {
           "auspex-dispatch": { maxBatchSize: 100, maxBatchTimeout: 0 },
         },
-        // What is reached soon: a test turns them on for itself.
+        // Limits are low, so that tests reach them soon. A test turns them on for itself.
         ratelimits: {
           RATE_LIMIT_ADDRESS: { namespace_id: "7301", simple: { limit: 5, period: 10 } },
           RATE_LIMIT_TOKEN: { namespace_id: "7302", simple: { limit: 8, period: 10 } },
@@ -38,10 +38,10 @@ export default defineProject({
           SECRET_KEY: "a-secret-key-for-tests-of-32-chars",
           SIGN_UP: "open",
           IMAGE_REGISTRY: "registry.example.com",
-          // workerd implements none.
+          // workerd implements no jurisdictions.
           JURISDICTION: "",
           WEBHOOK_ALLOW_INSECURE: "true",
-          // Nobody answers there: what a test resolves, it resolves with a server of its own.
+          // No resolver listens on port 1: a test that needs one starts its own.
           WEBHOOK_RESOLVER: "http://127.0.0.1:1/dns-query",
           MAX_WAITING: "20",
           RATE_LIMITS: "off",
@@ -66,7 +66,7 @@ export default defineProject({
     ),
     provide: { isNightly },
     setupFiles: ["test/worker/support/setup.ts"],
-    // Only what does not end at all is to be noticed, however busy the machine is.
+    // The timeout only catches a test that never ends, on a machine of any load.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Without bundling, vitest does not resolve the imports inside itty-durable.

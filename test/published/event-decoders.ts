@@ -1,4 +1,7 @@
-/** Decodes event streams by the rules of the clients that read them, which differ in what a blank line ends. */
+/**
+ * Decoders of event streams by the rules of the clients that read them, which differ in the events that a
+ * blank line ends.
+ */
 
 export interface DecodedEvent {
   event: string;
@@ -14,12 +17,15 @@ interface Fields {
 
 /** Whether a blank line dispatches an event. */
 const RULES = {
-  /** Also of anthropic-python and httpx-sse: an id is never forgotten, so every later blank line is an event. */
+  /**
+   * anthropic-python and httpx-sse have this rule, too: an id is never forgotten, so every later blank line
+   * is an event.
+   */
   "openai-python": ({ event, data, id, hasRetry }: Fields) =>
     event !== "" || data.length > 0 || id !== "" || hasRetry,
-  /** Of `openai` and `@anthropic-ai/sdk`. */
+  /** `openai` and `@anthropic-ai/sdk` have this rule. */
   "the JS SDKs": ({ event, data }: Fields) => event !== "" || data.length > 0,
-  /** Of browsers, and of eventsource-parser, which the AI SDK uses. */
+  /** Browsers have this rule, and eventsource-parser, which the AI SDK uses. */
   EventSource: ({ data }: Fields) => data.length > 0,
 };
 

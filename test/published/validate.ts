@@ -1,4 +1,4 @@
-/** Holds bodies and events of the convention against both of its published descriptions. */
+/** Checks of bodies and events of the convention against both of its published descriptions. */
 import { dereference, type Schema, validate } from "@cfworker/json-schema";
 import { expect } from "vitest";
 import { z } from "zod";
@@ -15,7 +15,7 @@ const described = z.object({
   }),
 });
 
-/** One description, in parts. */
+/** Joins the parts of one description. */
 const joined = (...parts: unknown[]) => ({
   components: {
     schemas: Object.assign({}, ...parts.map((part) => described.parse(part).components.schemas)),
@@ -28,13 +28,13 @@ const DOCUMENTS = {
 };
 type Document = keyof typeof DOCUMENTS;
 
-/** All parts of each description by their addresses: it takes as long to list them as to use them. */
+/** All parts of each description by their addresses: listing them takes as long as using them. */
 const LOOKUPS = {
   openai: dereference(DOCUMENTS.openai),
   "open-responses": dereference(DOCUMENTS["open-responses"]),
 };
 
-/** What a description has against a value: nothing, as a rule. */
+/** Returns the objections of a description to a value: none if it is valid. */
 export function objections(document: Document, schema: string, value: unknown): string[] {
   const part = DOCUMENTS[document].components.schemas[schema];
   if (!part) throw new Error(`no schema ${document}/${schema}`);
@@ -56,7 +56,10 @@ const chunkOfCompletion = z.looseObject({
   usage: z.looseObject({}).nullish(),
 });
 
-/** The description has one shape for both; before the last chunk there is neither a reason nor a usage. */
+/**
+ * Checks a chunk of a completion. The description has one shape for chunks and completions, but there is
+ * neither a reason nor a usage before the last chunk.
+ */
 export function expectCompletionChunk(value: unknown) {
   const { usage, ...chunk } = chunkOfCompletion.parse(value);
   const choices = chunk.choices.map((choice) => ({
@@ -81,7 +84,7 @@ export const expectResponse = (value: object) =>
     ...objections("open-responses", "ResponseResource", READABLE["open-responses"](value)),
   ]).toEqual([]);
 
-/** Against the schema of its `type`, in each description that has one: at least one has. */
+/** Checks an event against the schema of its `type`, in each description that has one: at least one has. */
 export function expectResponseEvent(event: { type: string; response?: object }) {
   const { response } = event;
   const schemas = (["openai", "open-responses"] as const).flatMap((document) =>
@@ -113,7 +116,7 @@ function withListedCode(response: object): object {
   return data ? { ...data, error: { ...data.error, code: "invalid_prompt" } } : response;
 }
 
-/** A response without that in which the two descriptions contradict each other. */
+/** Returns a response without the fields in which the two descriptions contradict each other. */
 const READABLE: Record<Document, (response: object) => object> = {
   openai(response) {
     const { usage, ...rest } = { usage: undefined, ...response };

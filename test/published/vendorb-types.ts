@@ -1,6 +1,7 @@
 /**
- * What the schemas of vendorb.ts accept is of the types of the official client: the compiler says so. In
- * a file of its own, since the client's types bring those of Node, which the Worker's tests do not have.
+ * A check by the compiler that all values that the schemas of vendorb.ts accept have the types of the
+ * official client. The file is separate because the client's types bring those of Node, which the Worker's
+ * tests do not have.
  */
 import type {
   Message,
@@ -12,7 +13,10 @@ import type { ErrorResponse } from "@anthropic-ai/sdk/resources/shared";
 import type { z } from "zod";
 import { anyMessage, model, published, tokens, told } from "./vendorb.ts";
 
-/** The client has `citations: null` where there are none, which the AI SDK refuses: the field is left out. */
+/**
+ * The client has `citations: null` for no citations, which the AI SDK refuses: the service leaves the field
+ * out.
+ */
 type Uncited<T> = T extends { type: "text"; citations: unknown }
   ? Omit<T, "citations">
   : T extends (infer One)[]

@@ -1,6 +1,6 @@
 /**
- * Holds bodies and events of the vendorb convention against schemas that are as strict as the types of
- * its official client: vendorb-types.ts holds them against those.
+ * Checks of bodies and events of the vendorb convention against schemas that are as strict as the types of
+ * its official client: vendorb-types.ts compares the two.
  */
 import { expect } from "vitest";
 import { z } from "zod";
@@ -20,7 +20,7 @@ const call = z.strictObject({
   type: z.literal("tool_use"),
   id: z.string().regex(/^.+$/),
   name: z.string(),
-  // Not `z.record`, which drops a property named `__proto__`.
+  // `z.record` is not used, because it drops a property named `__proto__`.
   input: jsonObject,
   caller: z.strictObject({ type: z.literal("direct") }),
 });
@@ -66,7 +66,7 @@ export const anyMessage = z.strictObject({
 });
 
 const message = anyMessage.extend({ stop_reason: stopReason });
-/** As a stream begins with it. */
+/** A message at the beginning of a stream. */
 const begun = anyMessage.extend({
   content: z.tuple([]),
   stop_reason: z.null(),
@@ -98,7 +98,7 @@ export const told = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("message_stop") }),
 ]);
 
-/** The client's types leave it out, because the client does. */
+/** The client's types leave `ping` out, because the client does. */
 const ping = z.strictObject({ type: z.literal("ping") });
 const event = z.union([told, ping]);
 export type MessageEvent = z.infer<typeof told>;
@@ -123,7 +123,7 @@ const error = z.object({
   }),
   request_id: z.string().nullable(),
 });
-/** Its conflicts are in the list of types that the client has, and in none of its shapes. */
+/** An error as published: conflicts are in the client's list of types, and in none of its shapes. */
 export const published = error.extend({
   error: error.shape.error.extend({ type: errorType.exclude(["conflict_error"]) }),
 });
@@ -165,8 +165,8 @@ export function checkedError(value: unknown) {
 }
 
 /**
- * All events of a stream, each in its place: the blocks one after the other, with the deltas of their
- * kind. Without the pings, of which there is one at least if there is a block.
+ * Checks all events of a stream, each in its place: the blocks one after the other, with the deltas of their
+ * kind. Returns them without the pings, of which there is at least one if there is a block.
  * @param complete false: its reader left, or it broke off
  */
 export function checkedEvents(values: unknown[], complete = true): MessageEvent[] {

@@ -1,4 +1,4 @@
-/** The ways in which a receiver answers, or does not. */
+/** The answers of a receiver, and its ways to give none. */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
@@ -8,14 +8,14 @@ const CHUNK = Buffer.alloc(64 * 1_024, "x");
 const HUGE = 4 * 1_024 * 1_024;
 const TRICKLE_MS = 20;
 
-/** @param sent told of the bytes of a body without end. */
+/** @param sent called with the number of bytes of an endless body */
 export function answer(
   behaviour: Behaviour,
   response: ServerResponse,
   socket: Socket,
   sent: (bytes: number) => void,
 ): void {
-  // Whoever asked may leave in the middle of any of these.
+  // The client may leave in the middle of any answer.
   response.on("error", () => {});
   if (typeof behaviour === "string") cause(behaviour, response, socket, sent);
   else if (behaviour.afterMs) setTimeout(say, behaviour.afterMs, behaviour, response).unref();
@@ -56,7 +56,7 @@ function cause(
       Readable.from(endless(sent), { highWaterMark: 1 }).pipe(response);
       return;
     case "huge-headers":
-      // Written by hand: with so many, Node refuses.
+      // The answer is written by hand, because Node refuses headers of this size.
       socket.end(`HTTP/1.1 200 OK\r\nhuge: ${"x".repeat(HUGE)}\r\ncontent-length: 0\r\n\r\n`);
       return;
     case "hints":

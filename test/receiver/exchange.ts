@@ -1,4 +1,4 @@
-/** What a receiver is told to do with a request, and what it remembers of one. Of tests in Node and in workerd. */
+/** The behaviours of a receiver, and its records of requests. For tests in Node and in workerd. */
 
 export type Behaviour = Answer | Trouble;
 
@@ -6,7 +6,7 @@ export interface Answer {
   status: number;
   headers?: Record<string, string>;
   body?: string;
-  /** From the request's last byte to the answer's first, ms. */
+  /** Time from the request's last byte to the answer's first, ms. */
   afterMs?: number;
 }
 
@@ -37,21 +37,21 @@ export type Trouble =
   | "half";
 
 export interface Received {
-  /** From 0, in order of arrival, over all paths. */
+  /** The number of the request, from 0, in order of arrival, over all paths. */
   index: number;
-  /** Which connection brought it, from 1. */
+  /** The number of the connection that brought the request, from 1. */
   connection: number;
   method: string;
   path: string;
-  /** With its question mark; empty without one. */
+  /** The query with its question mark; empty without a query. */
   query: string;
-  /** Names in lower case. */
+  /** Headers with names in lower case. */
   headers: Record<string, string>;
   body: string;
-  /** When its body had come, ms since 1970. */
+  /** The time at which the body had come, unix ms. */
   at: number;
-  /** Bytes of the body that were sent in return: of "endless" only. */
+  /** Bytes of the body that were sent in return; only for "endless". */
   sent: number;
-  /** Whether the answer is out to its end, or the connection gone. */
+  /** Whether the answer has been sent to its end, or the connection is gone. */
   over: boolean;
 }

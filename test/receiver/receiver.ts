@@ -1,4 +1,4 @@
-/** A receiver of webhooks, which can be told to fail in every way there is. */
+/** A receiver of webhooks, which can fail in every way there is. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -15,25 +15,25 @@ interface Waiter {
 }
 
 export class Receiver {
-  /** In order of arrival. */
+  /** Requests in order of arrival. */
   readonly received: Received[] = [];
   readonly #scripts = new Map<string, Behaviour[]>();
   readonly #byPath = new Map<string, Received[]>();
   readonly #waiters = new Set<Waiter>();
   readonly #connections = new WeakMap<Socket, number>();
-  /** A connection that is idle stays: whoever keeps it for its next request must not lose it. */
+  /** An idle connection stays open: a client that keeps it for its next request must not lose it. */
   readonly #server = createServer({ keepAliveTimeout: 0 }, (request, response) =>
-    // A request that breaks off was never received.
+    // A request that breaks off is not recorded.
     this.#take(request, response).catch(() => {}),
   );
   #connected = 0;
 
-  /** @param port 0: any that is free. Another, to come back where one was closed. */
+  /** Opens a receiver. @param port 0: any free port; another: the port of a closed receiver */
   static async open(port = 0): Promise<Receiver> {
     const receiver = new Receiver();
     receiver.#server.on("connection", (socket) => {
       receiver.#connections.set(socket, ++receiver.#connected);
-      // Whoever asks may leave at any moment.
+      // The client may leave at any moment.
       socket.on("error", () => {});
     });
     receiver.#server.listen(port, "127.0.0.1");
@@ -45,14 +45,14 @@ export class Receiver {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Without a slash at its end. */
+  /** The address of the receiver, without a slash at its end. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
   /**
-   * What requests meet, one after the other; the last stays. 200 where nothing is said.
-   * @param target a path, or a path with a query, which then counts for more
+   * Sets the behaviours for requests, one after the other; the last stays. The default is 200.
+   * @param target a path, or a path with a query, which takes precedence
    */
   script(target: string, behaviours: Behaviour[]): void {
     this.#scripts.set(target, [...behaviours]);
@@ -63,8 +63,8 @@ export class Receiver {
   }
 
   /**
-   * Resolves with what has come to a path, once it is enough.
-   * @param enough so many requests, or a rule, asked whenever one comes or is over
+   * Resolves with the requests to a path, once there are enough.
+   * @param enough a number of requests, or a rule that is called whenever a request comes or is over
    */
   waitFor(path: string, enough: number | Waiter["enough"]): Promise<Received[]> {
     const rule = typeof enough === "number" ? (all: Received[]) => all.length >= enough : enough;
@@ -74,7 +74,7 @@ export class Receiver {
     });
   }
 
-  /** Breaks what is open: nothing more is received, and nobody is waited for. */
+  /** Breaks open connections: nothing more is received, and nobody is waited for. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     this.#server.close();

@@ -1,7 +1,7 @@
 /**
- * Lets minutes pass for the accounts of a deployment that has stopped: after a restart a row may lag
- * until its account looks for itself (LOOK_MS in domain/predictions/prediction-row.ts), and so long
- * nobody waits here.
+ * Time travel for the account objects of a stopped deployment. After a restart a row may lag until its
+ * account checks overdue rows (LOOK_MS in domain/predictions/prediction-row.ts), which takes longer than the
+ * storm waits.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { LOOK_MS } from "../../src/domain/predictions/prediction-row.ts";
 
 const NS_PER_MS = 1_000_000n;
-/** Where workerd keeps the time of an object's own alarm, ns. */
+/** The key under which workerd keeps the time of an object's own alarm, ns. */
 const ALARM_KEY = 1;
 
 export function ageAccounts(stateFolder: string): void {

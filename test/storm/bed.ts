@@ -1,4 +1,4 @@
-/** What the storm breaks upon: a deployment whose state lies in a folder, runners, and the ways between. */
+/** The bed of a storm: a deployment whose state is in a folder, runners, and the cables between them. */
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "../../src/dev/bundle.ts";
@@ -21,7 +21,7 @@ import type { Breakable } from "./weather/weather.ts";
 
 const SLOTS = 8;
 
-/** A storm is shorter than what these take as deployed. */
+/** Times shorter than the deployed ones, which take longer than a storm. */
 const VARIABLES = {
   RATE_LIMITS: "off",
   LOG_SAMPLE_RATE: "0",
@@ -30,7 +30,7 @@ const VARIABLES = {
   CONNECT_SECONDS: "2",
   CANCEL_SECONDS: "8",
   TELEMETRY_SECONDS: "2",
-  /** The local queue is memory: an offer that waits there is lost with each kill. */
+  /** The local queue is in memory: an offer that waits there is lost with each kill. */
   REDISPATCH_SECONDS: "2",
   WEBHOOK_TIMEOUT_SECONDS: "2",
   WEBHOOK_RETRY_SECONDS: "0.2",
@@ -41,18 +41,18 @@ export interface Bed extends Breakable {
   stateFolder: string;
   operator: Client;
   receiver: Receiver;
-  /** Without anything that breaks in between. */
+  /** Clients over the relay without a cable that breaks. */
   clients: Record<Call["account"], Client>;
   ground(recorder: Recorder, over: AbortSignal): Ground;
-  /** Stops the deployment and starts it again where it was. */
+  /** Stops the deployment and starts it again at the same address. */
   restart(meanwhile: () => void): Promise<void>;
   /** Stops the deployment for good. */
   stop(): Promise<void>;
-  /** Ends all of it. */
+  /** Ends the deployment, the runners and the cables. */
   close(): Promise<void>;
 }
 
-/** @param registry of images, when Docker takes part: with one runner more, for containers */
+/** @param registry of images, if Docker takes part: adds one runner, for containers */
 export async function makeBed(folder: string, count: number, registry?: Registry): Promise<Bed> {
   const [script, configuration] = await Promise.all([
     bundle(join(folder, "bundle")),
@@ -66,7 +66,7 @@ export async function makeBed(folder: string, count: number, registry?: Registry
   const bob = await seed(operator, "bob");
   const tokens = { ada: user.token, bob: bob.token };
   const receiver = await Receiver.open();
-  // As deployed: whoever leaves is noticed at once.
+  // The relay works as in a deployment: a client that leaves is noticed at once.
   const relay: Relay = await startRelay(deployment.url, 0);
   const openCable = () => Cable.open(relay.url);
   const [callersCable, receiverCable, ...cables] = await Promise.all([

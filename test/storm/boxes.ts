@@ -1,4 +1,4 @@
-/** A runner that runs containers: a registry, an owner whose models are images, hardware of its own. */
+/** A runner with containers: a registry, an owner whose models are images, and hardware of its own. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { Client } from "../../src/dev/client.ts";
@@ -10,11 +10,11 @@ import { listAllModels } from "../support/models.ts";
 import { StormRunner } from "./weather/storm-runner.ts";
 
 export const BOX_OWNER = "dora";
-/** Those of the plan whose examples are images. */
+/** Models of the plan whose examples are images. */
 export const BOXED = ["hello", "sums", "text-generation", "duotone"];
 const HARDWARE = "box";
 
-/** Where each image has a volume, with a file in it that is named after the runner. */
+/** The folder of each image's volume, with a file in it that has the runner's name. */
 const VOLUME = "/scratch";
 
 /** Publishes the images, and starts a runner for them behind a cable. */
@@ -28,7 +28,7 @@ export async function startBoxes(
     slots,
   }: { url: string; cable: string; stateFolder: string; slots: number },
 ): Promise<StormRunner> {
-  // Names of containers are the machine's.
+  // Names of containers are shared by all runners of the machine.
   const name = `boxes-${randomBytes(4).toString("hex")}`;
   const volume = `RUN mkdir ${VOLUME} && touch ${VOLUME}/${name}\nVOLUME ${VOLUME}\n`;
   const body = { name: "Boxes" };

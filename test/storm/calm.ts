@@ -1,4 +1,4 @@
-/** The calm after the storm: all that was accepted comes to its end, and all that is told arrives. */
+/** The calm after the storm: all accepted predictions end, and all webhooks arrive. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
@@ -12,7 +12,7 @@ import type { Recorder } from "./recorder.ts";
 
 const POLL_MS = 500;
 
-/** Everything works again; an operator resumes the runners that were set aside for minutes. */
+/** Heals all cables; an operator resumes the runners that were set aside for minutes. */
 export async function heal(bed: Bed, recorder: Recorder): Promise<void> {
   for (const cable of [...bed.cables, bed.callersCable, bed.receiverCable]) cable.heal();
   await until(async () => {
@@ -25,14 +25,16 @@ export async function heal(bed: Bed, recorder: Recorder): Promise<void> {
   }, AbortSignal.timeout(RETURN_MS));
 }
 
-/** workerd may just have been killed, ms. */
+/** The time in which workerd returns after a kill, ms. */
 const RETURN_MS = 30_000;
 
-/** A row that lags for longer has broken a promise, unless that is left to the accounts' own look, ms. */
+/**
+ * The time after which a lagging row has broken a promise, unless the accounts' own check must mend it, ms.
+ */
 const SOON_MS = LAG_MS + 2_000;
 const LATEST_MS = 60_000;
 
-/** Until all rows say that their predictions have ended, and all webhooks are told. */
+/** Waits until all rows say that their predictions have ended, and all webhooks are delivered. */
 export async function settle(bed: Bed, recorder: Recorder): Promise<void> {
   const late = await rowsEnd(bed.clients, recorder, AbortSignal.timeout(SOON_MS));
   recorder.note("rows have settled", { late });
@@ -46,7 +48,7 @@ export async function settle(bed: Bed, recorder: Recorder): Promise<void> {
   recorder.note("webhooks are told");
 }
 
-/** @returns the predictions that the lists still say have not ended */
+/** @returns the predictions whose rows still say that they have not ended */
 async function rowsEnd(
   clients: Bed["clients"],
   recorder: Recorder,
@@ -77,7 +79,7 @@ async function allTold(clients: Bed["clients"]): Promise<boolean> {
   return true;
 }
 
-/** Until it is so, or the deadline has come. What breaks off is asked again. */
+/** Waits until the condition holds, or the deadline has come. A call that breaks off is repeated. */
 async function until(isSo: () => Promise<boolean>, deadline: AbortSignal): Promise<void> {
   while (!deadline.aborted && !(await isSo().catch(() => false))) await sleep(POLL_MS);
 }

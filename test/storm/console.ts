@@ -1,10 +1,10 @@
-/** Where the control plane's log goes: Miniflare writes it, and what it says itself, to this console. */
+/** The log of the control plane, which Miniflare writes to this console with lines of its own. */
 import { createWriteStream } from "node:fs";
 import { format } from "node:util";
 
 const METHODS = ["log", "info", "warn", "error"] as const;
 
-/** @returns what makes the console the console again */
+/** @returns a function that restores the console */
 export function divertConsole(file: string): () => void {
   const stream = createWriteStream(file);
   const before = METHODS.map((name) => [name, console[name]] as const);

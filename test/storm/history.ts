@@ -1,4 +1,4 @@
-/** What was seen of a storm from outside. The promises are checked on this alone (promises/). */
+/** A history of a storm as seen from outside. The promises (promises/) are checked on this alone. */
 import type { Prediction, PredictionWithIO } from "../../src/protocol/prediction.ts";
 import type { WebhookEvent, WebhookEventName } from "../../src/protocol/webhook.ts";
 import type { WebhookPayload } from "../../src/protocol/webhook-payload.ts";
@@ -6,12 +6,12 @@ import type { Call } from "./plan/calls.ts";
 
 export interface History {
   calls: MadeCall[];
-  /** What broke, when (unix ms), and for how long. */
+  /** Each fault, its time (unix ms), and its duration, ms. */
   faults: { at: number; what: string; ms: number }[];
   sightings: Sighting[];
   looks: Look[];
   readings: Reading[];
-  /** Answers that nobody should get. */
+  /** Answers that no caller should get. */
   oddities: Oddity[];
   endpoints: Endpoint[];
   deliveries: Delivery[];
@@ -21,35 +21,38 @@ export interface History {
 
 export interface MadeCall {
   call: Call;
-  /** How often its create was sent. */
+  /** The number of times that its create was sent. */
   sent: number;
   /** Each answer that named a prediction; times are unix ms. */
   accepted: { id: string; at: number }[];
   /** Answers to its cancel. */
   cancels: { id: string; status: number; at: number }[];
-  /** What the webhook's signatures are made with. */
+  /** The secret of the webhook's signatures. */
   secret?: string;
-  /** What the caller of a chat or a response has heard, if to its end. */
+  /** The text of a chat or a response, if its caller read it to the end. */
   heard?: string;
 }
 
-/** A state of a prediction that somebody was told. */
+/** A state of a prediction that a caller has seen. */
 export interface Sighting {
   id: string;
   by: "create" | "get" | "list";
   status: Prediction["status"];
-  /** When it was asked for and when it was answered, unix ms. */
+  /** The times of the request and of the answer, unix ms. */
   askedAt: number;
   seenAt: number;
-  /** The answer as a whole, but for its input and the signatures of addresses: only of final ones, and none of a list. */
+  /**
+   * The final state without its input and the signatures of addresses; undefined for other states and for
+   * lists.
+   */
   body?: string;
 }
 
-/** The newest page of an account's list: without filters, so that it has all that was created since. */
+/** The newest page of an account's list, without filters, so it has all recent predictions. */
 export interface Look {
   account: Call["account"];
   askedAt: number;
-  /** The oldest prediction on it; empty if it has all. Ids sort by when they were made. */
+  /** The oldest prediction on the page; empty if the page has all. IDs sort by their creation. */
   since: string;
   ids: string[];
 }
@@ -62,17 +65,17 @@ export interface Event {
 
 export type ConnectionEnd = "end" | "left" | "broken" | "silent" | "refused";
 
-/** What a reader of a log got, over all its connections. */
+/** A reader's events of a log, over all its connections. */
 export interface Reading {
   id: string;
-  /** Of the prediction's stream, or of the response's. */
+  /** The log of the prediction, or that of the response. */
   log: "events" | "response";
   reader: string;
   events: Event[];
   connections: { at: number; after: number; events: number; ended: ConnectionEnd; why?: string }[];
-  /** It has seen the end and was told that nothing follows. */
+  /** True if the reader saw the end and got the answer that nothing follows. */
   complete: boolean;
-  /** It broke off, and whoever read it began anew: it has a beginning of the log. */
+  /** True if the reader broke off and started again: this reading has a beginning of the log. */
   given_up?: true;
 }
 
@@ -84,49 +87,49 @@ export interface Oddity {
   n?: number;
 }
 
-/** An endpoint of an account, which is told of all its predictions. */
+/** An endpoint of an account, which gets the events of all its predictions. */
 export interface Endpoint {
   id: string;
   account: Call["account"];
   path: string;
   events: WebhookEventName[];
-  /** Each delivery is signed with each. */
+  /** Each delivery is signed with each secret. */
   secrets: string[];
 }
 
 /** A webhook that the receiver got. */
 export interface Delivery {
-  /** The endpoint that it came to; null: the prediction's own webhook. */
+  /** The endpoint of the delivery; null: the prediction's own webhook. */
   endpoint_id: string | null;
   at: number;
-  /** Or why not. */
+  /** True, or the reason why it does not verify. */
   verified: true | string;
   payload: WebhookPayload;
 }
 
-/** A prediction as it is at the end, from every side. */
+/** The final state of a prediction, from every side. */
 export interface End {
   id: string;
   account: Call["account"];
-  /** Null: there is none. */
+  /** Null if there is no object. */
   object: PredictionWithIO | null;
   row: Prediction | null;
   exported: PredictionWithIO | null;
-  /** Read again from the beginning. */
+  /** The log, read again from the beginning. */
   log: Event[];
-  /** Of a response in the background. */
+  /** The log of a response in the background. */
   response?: Event[];
   webhooks: WebhookEvent[];
-  /** The pixels of the picture that it has made, as a hash. */
+  /** A hash of the pixels of its picture. */
   picture?: string;
 }
 
-/** What is still there although everything has been removed. */
+/** Leftovers that are still there after everything has been removed. */
 export interface Leftovers {
   what: (typeof LEFTOVERS)[number];
   /** How many things were looked at. */
   looked: number;
-  /** Where they are. */
+  /** The places of the leftovers. */
   found: string[];
 }
 

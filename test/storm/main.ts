@@ -1,7 +1,7 @@
 /**
- * `npm run storm`: real runners, workerd, models and the network are broken at random while
- * predictions of every kind run; then every promise is checked from outside. Fails when one is
- * broken. The same seed gives the same calls and the same faults, though not the same races.
+ * `npm run storm`: real runners, workerd, models and the network are broken at random while predictions of
+ * every kind run; then every promise is checked from outside. Fails when a promise is broken. The same seed
+ * gives the same calls and the same faults, though not the same races.
  */
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { misused, readCommandLine, readNumber } from "../../src/dev/command-line.ts";
-// In memory, where there is room.
+// The state is in memory if there is room, which this module sets up.
 import "../projects/shared.ts";
 import { report } from "./report.ts";
 import { storm } from "./storm.ts";
@@ -38,7 +38,7 @@ const { values } = readCommandLine(USAGE, {
   },
 });
 
-/** A new one: at the end it is removed. */
+/** Returns the folder of the storm. A new one is removed at the end. */
 async function ownFolder(given?: string): Promise<string> {
   if (given === undefined) return mkdtemp(join(tmpdir(), "auspex-storm-"));
   const path = resolve(given);
@@ -66,5 +66,5 @@ report(history, checked, title);
 const isBroken = checked.some(({ breaches }) => breaches.length > 0);
 if (isBroken) console.log(`\nBROKEN: ${title}\nWhat is left of it is in ${folder}`);
 else if (!values.keep) await rm(folder, { recursive: true });
-// Not by itself: what still waits would hold the process.
+// Open handles would keep the process alive, so it exits explicitly.
 process.exit(isBroken ? 1 : 0);

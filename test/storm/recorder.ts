@@ -1,4 +1,4 @@
-/** Writes down what is seen, as it is seen. */
+/** The recorder, which writes events of the storm down as they are seen. */
 import { createWriteStream, type WriteStream } from "node:fs";
 import {
   type Prediction,
@@ -25,12 +25,12 @@ export class Recorder {
   readonly #timeline: WriteStream;
   readonly #began = Date.now();
 
-  /** @param timeline a file: a line of JSON for all that happens, with ms since the storm began */
+  /** @param timeline a file with a line of JSON for each event, with ms since the storm began */
   constructor(timeline: string) {
     this.#timeline = createWriteStream(timeline);
   }
 
-  /** A line of the timeline. */
+  /** Writes a line of the timeline. */
   note(what: string, more: object = {}): void {
     const ms = Date.now() - this.#began;
     this.#timeline.write(`${JSON.stringify({ ms, what, ...more })}\n`);
@@ -52,7 +52,7 @@ export class Recorder {
     made.accepted.push({ id, at: Date.now() });
   }
 
-  /** An answer that is a prediction. */
+  /** Records an answer that is a prediction. */
   sighting(by: Sighting["by"], askedAt: number, text: string): PredictionWithIO {
     const prediction = predictionWithIO.parse(JSON.parse(text));
     const { id, status } = prediction;
@@ -62,7 +62,7 @@ export class Recorder {
     return prediction;
   }
 
-  /** Rows of a list. */
+  /** Records the rows of a list. */
   listed(rows: Prediction[], askedAt: number): void {
     const seenAt = Date.now();
     for (const { id, status } of rows)

@@ -1,12 +1,15 @@
-/** What a storm has shown, as a table, and of each breach what it takes to find it again. */
+/** The report of a storm: a table, and the evidence of each breach. */
 import { print } from "../bench/table.ts";
 import type { History } from "./history.ts";
 import type { Checked } from "./promises/all.ts";
 import { type Breach, endOf } from "./promises/promise.ts";
 
-/** Of each promise. */
+/** The most breaches that are shown of each promise. */
 const MOST_SHOWN = 5;
-/** Faults are shown that came so long before a prediction was made or after it changed last, ms. */
+/**
+ * The report shows faults from this long before a prediction's creation to this long after its last change,
+ * ms.
+ */
 const AROUND_MS = 2_000;
 
 export function report(history: History, checked: Checked[], title: string): void {
@@ -35,7 +38,7 @@ function summary({ calls, ends, faults, readings }: History): string {
   ].join("\n");
 }
 
-/** What a container printed last follows on further lines. */
+/** Returns the first line of an error: the last output of a container follows on further lines. */
 const reasonIn = ({ message }: { message: string }) => message.split("\n")[0] ?? "";
 
 function countsOf(words: string[]): string {

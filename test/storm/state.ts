@@ -1,4 +1,4 @@
-/** What is compared of predictions. */
+/** The parts of predictions that are compared. */
 import { createHash } from "node:crypto";
 import type { PredictionWithIO } from "../../src/protocol/prediction.ts";
 import { listed } from "../journey/support/listed.ts";
@@ -7,14 +7,14 @@ const FINAL: string[] = ["succeeded", "failed", "canceled"];
 
 export const isFinal = ({ status }: { status: string }) => FINAL.includes(status);
 
-/** Addresses have the origin that they were asked for at, and are signed anew each time. */
+/** Addresses have the origin of the request, and are signed again for each. */
 const ADDRESS = /https?:\/\/[^/"]+(\/[^"?]*)(?:\?[^"]*)?/g;
 
-/** As text, with what may differ from one reader to the next left out. */
+/** Returns a value as text, without the parts that may differ between readers. */
 export const textOf = (value: unknown): string =>
   JSON.stringify(value ?? null).replaceAll(ADDRESS, "$1");
 
-/** Of all that may not change. */
+/** Returns a hash of all parts that may not change. */
 export function digest(prediction: PredictionWithIO): string {
   const { output, data_removed } = prediction;
   const text = textOf([listed(prediction), output, data_removed]);

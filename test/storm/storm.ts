@@ -1,4 +1,4 @@
-/** One storm: what the seed plans is done and broken, then all is calm, and all promises are checked. */
+/** One storm: the seed's plan is carried out, then all is calm, and all promises are checked. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,16 +30,16 @@ export interface StormOptions {
   seed: number;
   predictions: number;
   minutes: number;
-  /** How often things break: 1, or more. */
+  /** The frequency of faults: 1, or more. */
   strength: number;
   runners: number;
-  /** With a runner more, whose models are containers. */
+  /** Whether one more runner takes part, whose models are containers. */
   docker: boolean;
-  /** Where all is kept: the state, the runners' folders and logs, the timeline. */
+  /** The folder of the state, the runners' folders and logs, and the timeline. */
   folder: string;
 }
 
-/** From the last fault to the end of all that it has held up, ms. */
+/** The time from the last fault to the end of all predictions that it delayed, ms. */
 const CALM_MS = 90_000;
 const MOST_TEXT = 2_000;
 
@@ -90,7 +90,7 @@ export async function storm(
   return { history, checked: checkAll(history, await pictures()) };
 }
 
-/** Ends the runners, removes all, ends the deployment, and looks at what is left. */
+/** Ends the runners, removes all data, ends the deployment, and collects the leftovers. */
 async function clear(bed: Bed, recorder: Recorder): Promise<History["leftovers"]> {
   const known = new Set<string>();
   for (const client of Object.values(bed.clients))
@@ -108,7 +108,7 @@ async function clear(bed: Bed, recorder: Recorder): Promise<History["leftovers"]
   return [...left, ...leftoversIn(bed.stateFolder, known, new Set(awaited))];
 }
 
-/** Large outputs are of no use to whoever reads it. */
+/** Returns a shortened text: large outputs do not help a reader of the report. */
 const shortened = (_: string, value: unknown) =>
   typeof value === "string" && value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value;
 

@@ -1,4 +1,6 @@
-/** Random JSON text with what a parser would change: digits, the order of names, and separators of lines. */
+/**
+ * Random JSON text with parts that a parser would change: digits, the order of names, and line separators.
+ */
 import * as fc from "fast-check";
 
 const number = fc.oneof(
@@ -40,7 +42,7 @@ export const awkwardJson: fc.Arbitrary<string> = value;
 
 const PARTS = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s"[\]{},:]+/gs;
 
-/** Puts spaces and line breaks between the parts of JSON. */
+/** Returns functions that put spaces and line breaks between the parts of JSON. */
 export const spaced: fc.Arbitrary<(text: string) => string> = fc
   .constantFrom("", " ", "\n", "\r\n\t ")
   .map((space) => (text) => (text.match(PARTS) ?? []).map((part) => part + space).join(""));

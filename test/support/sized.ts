@@ -1,4 +1,4 @@
-/** How much a test does: a part for every change, all of it at night (CONTRIBUTING.md). */
+/** The size of a test: a part for every change, all of it at night (CONTRIBUTING.md). */
 import { inject } from "vitest";
 
 declare module "vitest" {

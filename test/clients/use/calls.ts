@@ -1,4 +1,4 @@
-/** One call through each client, as its types have it; what it answers, printed. */
+/** One call through each client, in its types; prints the answers. */
 import createFetchClient from "openapi-fetch";
 import { createClient } from "./generated/hey-api/client";
 import { createPrediction as viaHeyApi } from "./generated/hey-api/sdk.gen";
@@ -8,7 +8,7 @@ import { type CreatePrediction, type Json, createPrediction as viaOrval } from "
 const { BASE = "", TOKEN = "", MODEL = "" } = process.env;
 const headers = { authorization: `Bearer ${TOKEN}`, prefer: "wait=30" };
 
-/** Any JSON goes in, and what has a default may be left out. */
+/** A value of any JSON is accepted, and fields with defaults may be left out. */
 const nested: Json = [1, null, { deep: ["a", { deeper: true }] }];
 const body = { model: MODEL, input: { name: "Ada", nested } } satisfies CreatePrediction;
 

@@ -14,12 +14,12 @@ interface Access {
 }
 
 interface AgentSetup {
-  /** On npm. */
+  /** The package's name on npm. */
   pack: string;
   command: string;
   args: string[];
   environment: Record<string, string>;
-  /** In its home. */
+  /** Files in the agent's home. */
   files: Record<string, string>;
 }
 
@@ -99,7 +99,9 @@ wire_api = "responses"
   }),
 };
 
-/** The newest versions, in a folder of their own: a gigabyte, too much for a file system in memory. */
+/**
+ * Installs the newest versions in a folder of their own: a gigabyte, too much for a file system in memory.
+ */
 export async function installAgents(access: Access): Promise<string> {
   const cache = join(ROOT, "node_modules/.cache");
   mkdirSync(cache, { recursive: true });
@@ -110,7 +112,7 @@ export async function installAgents(access: Access): Promise<string> {
   return folder;
 }
 
-/** Runs it on a note, and returns what it prints. @param proxy for all addresses but loopback */
+/** Runs an agent on a note, and returns its output. @param proxy for all addresses but loopback */
 export async function runAgent(
   { command, args, environment, files }: AgentSetup,
   folder: string,

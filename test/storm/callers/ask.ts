@@ -1,4 +1,4 @@
-/** One request, and one that is repeated until it is answered. */
+/** A single request, and a request that is repeated until it is answered. */
 import type { Call as Request } from "../../../src/dev/client.ts";
 import type { MadeCall } from "../history.ts";
 import { type Ground, longerEachTime, pause } from "./ground.ts";
@@ -10,15 +10,15 @@ export interface Answer {
   askedAt: number;
 }
 
-/** No request waits longer for its answer, ms: what is longer on its way is lost behind a cable. */
+/** The most time that a request waits for its answer, ms: a slower one is lost behind a cable. */
 const TIMEOUT_MS = 30_000;
-/** Between the first two tries, ms. */
+/** The time between the first two tries, ms. */
 const RETRY_MS = 200;
 
-/** What the service says when it does not know itself what happened (src/errors.ts). */
+/** The service's message for an error that it does not know (src/errors.ts). */
 const INTERNAL = /Something went wrong on our side/;
 
-/** @returns undefined when it broke off: what came of it is unknown */
+/** @returns undefined when the connection broke off: the outcome is unknown */
 export async function ask(
   ground: Ground,
   made: MadeCall,
@@ -42,7 +42,7 @@ export async function ask(
   }
 }
 
-/** @returns undefined when all patience has come to its end */
+/** @returns undefined when `over` is aborted */
 export async function insist(
   ground: Ground,
   made: MadeCall,
@@ -59,9 +59,14 @@ export async function insist(
   return undefined;
 }
 
-/** Too slow: the control plane was stopped, or the cable. Too many: not now. */
+/**
+ * Statuses that are tried again. 408: the control plane or the cable was stopped. 429: the service is busy.
+ */
 export const RETRIED = [408, 429];
 
-/** A call of the vendora convention names its prediction also when that has failed. */
+/**
+ * Whether an answer is final. A call of the vendora convention names its prediction also when that has
+ * failed.
+ */
 const isAnswered = ({ status, headers }: Answer) =>
   (status < 500 && !RETRIED.includes(status)) || headers.has("auspex-prediction-id");

@@ -1,4 +1,4 @@
-/** What happens around a prediction from its accept to its end: it is polled, read and cancelled. */
+/** The attendance of a prediction from its accept to its end: it is polled, read and cancelled. */
 import type { MadeCall } from "../history.ts";
 import { isFinal } from "../state.ts";
 import { ask, insist } from "./ask.ts";
@@ -6,7 +6,7 @@ import { type Ground, longerEachTime, pause } from "./ground.ts";
 import { readPrediction } from "./reader.ts";
 
 const POLL_MS = 700;
-/** Once more after its end, ms: it must not have changed. */
+/** The time after the end of a final poll, ms: the prediction must not have changed. */
 const LATER_MS = 3_000;
 
 export async function attend(ground: Ground, made: MadeCall, id: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Carries out a call of the plan, to its end. */
+/** The execution of a call of the plan, to its end. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "../plan/calls.ts";
 import { callChat } from "./chat.ts";
@@ -9,7 +9,7 @@ import { callPlain } from "./plain.ts";
 import { callResponse } from "./response.ts";
 import { callStream } from "./stream.ts";
 
-/** Resolves when all of them are over. */
+/** Resolves when all calls are over. */
 export async function callAll(ground: Ground, calls: Call[]): Promise<void> {
   const began = Date.now();
   await Promise.all(

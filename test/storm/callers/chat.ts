@@ -1,4 +1,4 @@
-/** Chat completions, streamed and not, by callers of whom some leave before the end. */
+/** Chat completions, streamed and not, of callers some of whom leave before the end. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { z } from "zod";
 import type { MadeCall } from "../history.ts";
@@ -24,7 +24,7 @@ const chunk = z.object({
   choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
 });
 
-/** The words of a chat or a response, which its input tells the oracle to say. */
+/** Returns the words of a chat or a response, which its input makes the oracle say. */
 export const wordsOf = ({ mark }: Call, words: number) =>
   Array.from({ length: words }, (_, n) => `${mark}${n} `);
 
@@ -45,7 +45,7 @@ export async function callChat(ground: Ground, made: MadeCall, work: Chat): Prom
   await attendAll(ground, made);
 }
 
-/** Under a key it is asked for again until it is heard to its end. */
+/** Streams a chat. With a key, the call is repeated until it is read to its end. */
 async function stream(
   ground: Ground,
   made: MadeCall,
@@ -64,7 +64,7 @@ async function stream(
   } while (parallel && !leaves && !ground.over.aborted);
 }
 
-/** @throws when it broke off or was not accepted */
+/** @throws when the stream broke off or was not accepted */
 async function listen(
   ground: Ground,
   made: MadeCall,

@@ -1,4 +1,4 @@
-/** Creates predictions: once, or under one key as often and as many at once as it takes. */
+/** Creates of predictions: a single one, or with one key any number of tries, several at once. */
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MadeCall } from "../history.ts";
@@ -10,14 +10,14 @@ interface Creation {
   path: string;
   body: object;
   prefer?: string;
-  /** Which prediction an answer names, if any. */
+  /** Returns the ID of the prediction that an answer names, if any. */
   idIn: (answer: Answer) => string | undefined;
 }
 
-/** Between two sends of one key: some meet each other, some the first one's end. */
+/** The time between two sends with one key, ms: some meet each other, some the first one's end. */
 export const STAGGER_MS = 40;
 
-/** The key of a call: the same at each try. */
+/** Returns the key of a call: the same at each try. */
 export const keyOf = ({ call }: MadeCall) =>
   createHash("sha256").update(call.mark).digest("hex").slice(0, 32);
 
@@ -45,7 +45,7 @@ export async function create(
       ground.recorder.accepted(made, id);
       return [answer];
     }
-    // Without a key nobody can tell what came of it; with one, this is no answer to it.
+    // The outcome is unknown without a key; with a key, a refusal is an oddity.
     if (answer.status < 500 && !RETRIED.includes(answer.status)) {
       const text = `${answer.status}: ${answer.text}`;
       ground.recorder.odd({ what: `POST ${path} refused`, answer: text, n: made.call.n });

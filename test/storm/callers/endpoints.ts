@@ -1,6 +1,6 @@
 /**
- * Endpoints of an account, which are told of all that it runs. Of two accounts one has them: predictions
- * without receivers take shorter ways, which the other one's go.
+ * Endpoints of an account, which get the events of all its predictions. Only one of two accounts has
+ * endpoints: predictions without receivers take shorter code paths, which the other account's do.
  */
 import { createdEndpointSecret, createdWebhookEndpoint } from "../../../src/protocol/webhook.ts";
 import type { Bed } from "../bed.ts";
@@ -9,7 +9,7 @@ import type { EndpointPlan } from "../plan/endpoints.ts";
 
 const ACCOUNT = "bob";
 
-/** Each has two secrets, as while one is being replaced. */
+/** Opens endpoints. Each has two secrets, as during a replacement. */
 export async function openEndpoints(
   { clients, receiver, receiverCable }: Bed,
   plans: EndpointPlan[],

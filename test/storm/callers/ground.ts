@@ -1,22 +1,22 @@
-/** What callers stand on. */
+/** The surroundings of the callers: clients, models, receiver and recorder. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../../src/dev/client.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Recorder } from "../recorder.ts";
 
 export interface Ground {
-  /** The account of a call, the way that it takes. */
+  /** Returns the client of a call's account, over the cable or not. */
   clientOf(call: Pick<Call, "account" | "overCable">): Client;
   recorder: Recorder;
-  /** `owner/name` of the model that a call is to run. */
+  /** Returns the `owner/name` of the model that a call runs. */
   modelOf(call: Pick<Call, "boxed">, name: string): string;
-  /** Of webhooks, without a slash at its end. */
+  /** The address of the webhooks' receiver, without a slash at its end. */
   receiverUrl: string;
-  /** What deliveries of a call meet. */
+  /** Sets the receiver's behaviours for deliveries of a call. */
   scriptReceiver(path: string, call: Call): void;
-  /** The picture that is sent. */
+  /** The path of the picture that is sent. */
   sample: string;
-  /** The end of all patience: whoever still waits gives up. */
+  /** Aborted at the end of the calm: all waiting callers give up. */
   over: AbortSignal;
 }
 
@@ -24,8 +24,8 @@ const FACTOR = 1.5;
 const MOST_MS = 3_000;
 
 /**
- * How long to wait, longer each time: of a service that cannot keep up nobody may ask so much that it never
- * can again.
+ * Returns the time to wait, ms, longer at each call: too many requests would keep a slow service from ever
+ * catching up.
  */
 export function longerEachTime(firstMs: number): () => number {
   let next = firstMs / FACTOR;
@@ -35,6 +35,6 @@ export function longerEachTime(firstMs: number): () => number {
   };
 }
 
-/** Or until all patience is over. */
+/** Sleeps until the time is over, or until `over` is aborted. */
 export const pause = (ground: Ground, ms: number) =>
   sleep(ms, undefined, { signal: ground.over }).catch(() => {});

@@ -1,4 +1,7 @@
-/** Streams that are created under a key: whoever is cut off repeats the create and reads from the beginning. */
+/**
+ * Streams that are created with a key: a caller that is cut off repeats the create and reads from the
+ * beginning.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Event, MadeCall, Reading } from "../history.ts";
 import type { ReaderPlan } from "../plan/calls.ts";
@@ -9,10 +12,13 @@ import { connect, idIn, type Log, RETRY_MS } from "./reader.ts";
 
 type Stays = Pick<ReaderPlan, "stays" | "away">;
 
-/** Each of them costs as much as a caller. */
+/** The most streams at once: each costs as much as a caller. */
 const MOST_AT_ONCE = 2;
 
-/** As many at once as the plan says, each to the end. Who has its id meanwhile attends to it. */
+/**
+ * Reads as many streams at once as the plan says, each to the end. The caller that gets the ID attends the
+ * prediction.
+ */
 export async function repeatStream(
   ground: Ground,
   made: MadeCall,
@@ -40,7 +46,10 @@ interface Repeated {
   accept(id: string): void;
 }
 
-/** Each try reads from the first event on: it must be the same prediction, and the same log. */
+/**
+ * Reads a stream to its end. Each try reads from the first event on: it must be the same prediction, and the
+ * same log.
+ */
 async function readToEnd(
   ground: Ground,
   made: MadeCall,
@@ -61,7 +70,7 @@ async function readToEnd(
       recorder.history.readings.push(reading);
       accept(id);
       delay = longerEachTime(RETRY_MS);
-      // One that just ended has broken its promise, and is left as it is.
+      // A reading that ended by itself has broken a promise, and stays as it is.
       if (last && last.connections[0]?.ended !== "end") last.given_up = true;
       last = reading;
     }

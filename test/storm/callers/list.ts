@@ -1,4 +1,4 @@
-/** Somebody who looks at the lists all the time: they may lag a little, but nothing in them goes back. */
+/** A caller that reads the lists all the time: they may lag a little, but must not go back. */
 import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
 import { prediction } from "../../../src/protocol/prediction.ts";
@@ -13,7 +13,7 @@ const PATH = "/predictions?page_size=50";
 
 const page = pageOf(prediction);
 
-/** Until all patience is over. */
+/** Reads the lists until `over` is aborted. */
 export async function watchLists(ground: Ground): Promise<void> {
   const accounts: Call["account"][] = ["ada", "bob"];
   while (!ground.over.aborted) {
@@ -21,7 +21,7 @@ export async function watchLists(ground: Ground): Promise<void> {
       const client = ground.clientOf({ account, overCable: false });
       return [lookAtNewest(ground.recorder, client, account), lookAtOpen(ground.recorder, client)];
     });
-    // The control plane may be away.
+    // The control plane may be down.
     await Promise.allSettled(looks);
     await pause(ground, LOOK_MS);
   }
@@ -40,7 +40,10 @@ async function lookAtNewest(
   recorder.history.looks.push({ account, askedAt, since, ids: items.map(({ id }) => id) });
 }
 
-/** However old they are: what has ended must not stay among them. */
+/**
+ * Reads all pending and started rows of an account, of any age: a prediction that has ended must not stay
+ * among them.
+ */
 async function lookAtOpen(recorder: Recorder, client: Client): Promise<void> {
   const askedAt = Date.now();
   recorder.listed(await rowsOf(client, "pending", "started"), askedAt);

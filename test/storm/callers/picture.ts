@@ -1,4 +1,4 @@
-/** Files in and out: a picture that is uploaded or sent along, and uploads that nobody completes. */
+/** Files in and out: a picture that is uploaded or sent in the body, and uploads that nobody completes. */
 import { readFile, stat } from "node:fs/promises";
 import { sendParts } from "../../../runner/src/files/send-parts.ts";
 import { upload } from "../../../src/protocol/upload.ts";
@@ -32,7 +32,7 @@ export async function callPicture(ground: Ground, made: MadeCall, work: Picture)
 const dataUri = async ({ sample }: Ground) =>
   `data:image/jpeg;base64,${(await readFile(sample)).toString("base64")}`;
 
-/** @returns the address of the upload; undefined when it did not come to that */
+/** @returns the address of the upload; undefined when it was not created */
 async function send(ground: Ground, made: MadeCall): Promise<string | undefined> {
   const { size } = await stat(ground.sample);
   const begun = await begin(ground, made, size);
@@ -51,7 +51,7 @@ async function send(ground: Ground, made: MadeCall): Promise<string | undefined>
 export async function abandon(ground: Ground, made: MadeCall, size: number): Promise<void> {
   const begun = await begin(ground, made, size);
   const [url] = begun?.urls ?? [];
-  // Of some the first part is there when they are left, and of some nothing is.
+  // Uploads of an even size are left with their first part, the others with none.
   if (url && size % 2 === 0)
     await fetch(url, { method: "PUT", body: new Uint8Array(size) }).catch(() => {});
 }

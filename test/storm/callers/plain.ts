@@ -1,4 +1,4 @@
-/** Predictions that are waited for or polled: greetings, sums, and what is large. */
+/** Predictions that are waited for or polled: greetings, sums, and large ones. */
 import type { MadeCall } from "../history.ts";
 import type { Call, Work } from "../plan/calls.ts";
 import { attend } from "./attend.ts";
@@ -17,7 +17,7 @@ export async function callPlain(ground: Ground, made: MadeCall, work: Plain): Pr
   );
 }
 
-/** Each prediction that an answer names is attended once: under one key it is the same. */
+/** Creates predictions and attends each ID once: answers with one key name the same prediction. */
 export async function createAndAttend(
   ground: Ground,
   made: MadeCall,

@@ -1,4 +1,4 @@
-/** Readers of a log who leave, are cut off, and come back to where they were. */
+/** Readers of a log that leave, are cut off, and resume. */
 import { z } from "zod";
 import type { Client } from "../../../src/dev/client.ts";
 import { CallFailed } from "../../../src/dev/client.ts";
@@ -7,13 +7,13 @@ import type { ReaderPlan } from "../plan/calls.ts";
 import { RETRIED } from "./ask.ts";
 import { type Ground, longerEachTime, pause } from "./ground.ts";
 
-/** Nothing has come for so long: whoever reads asks again, ms. */
+/** The time without an event after which a reader connects again, ms. */
 const SILENT_MS = 8_000;
 export const RETRY_MS = 100;
 
 const first = z.object({ prediction: z.object({ id: z.uuid() }) });
 
-/** The first event of a log names its prediction; one that does not is noted. */
+/** Returns the ID in the first event of a log; a log without one is noted as an oddity. */
 export function idIn({ data }: Event, { recorder }: Ground, { call: { n } }: MadeCall) {
   const id = first.safeParse(data).data?.prediction.id;
   if (id === undefined)
@@ -23,16 +23,16 @@ export function idIn({ data }: Event, { recorder }: Ground, { call: { n } }: Mad
 
 export interface Log {
   reading: Reading;
-  /** A connection: all events after this one. */
+  /** Opens a connection with all events after this one. */
   open(after: number, signal: AbortSignal): AsyncIterable<Event>;
   isLast(event: Event): boolean;
-  /** Asked when it has ended without a last event, which that of a cancelled response does. */
+  /** Called when a stream has ended without a last event, as that of a cancelled response does. */
   isOver?(): Promise<boolean>;
 }
 
 type Stays = Pick<ReaderPlan, "stays" | "away">;
 
-/** @param first the connection that created the prediction, if it is read from there */
+/** @param first the connection that created the prediction, if the log is read from there */
 export async function follow(
   ground: Ground,
   log: Log,
@@ -57,7 +57,7 @@ export async function follow(
   }
 }
 
-/** One connection of it. @param stay so many events */
+/** Reads one connection of a log. @param stay the most events */
 export async function connect(
   ground: Ground,
   { reading, open, isLast }: Log,

@@ -1,4 +1,4 @@
-/** Responses: waited for, or in the background, whose stream is taken up again with starting_after. */
+/** Responses: waited for, or in the background, whose stream is resumed with starting_after. */
 import { z } from "zod";
 import type { Client } from "../../../src/dev/client.ts";
 import type { Event, MadeCall, Reading } from "../history.ts";
@@ -26,14 +26,14 @@ const completed = z.object({
   output: z.array(z.object({ content: z.array(z.object({ text: z.string() })) })),
 });
 
-/** Undefined of one that was cancelled, or has failed. */
+/** Returns the text of a response; undefined if it was cancelled or has failed. */
 const textIn = ({ text }: Answer) =>
   completed
     .safeParse(JSON.parse(text))
     .data?.output.flatMap(({ content }) => content.map(({ text }) => text))
     .join("");
 
-/** Both are the same UUID. */
+/** Returns the response's ID, which has the same UUID as the prediction's. */
 const responseId = (id: string) => `resp_${id.replaceAll("-", "")}`;
 
 export async function callResponse(ground: Ground, made: MadeCall, work: Response): Promise<void> {
@@ -96,7 +96,7 @@ function responseLog(ground: Ground, made: MadeCall, id: string): Log {
   };
 }
 
-/** Its events, by their numbers. @param after -1: all */
+/** Yields the events of a response with their numbers. @param after -1: all events */
 export async function* responseEvents(
   client: Client,
   id: string,
@@ -107,7 +107,7 @@ export async function* responseEvents(
   const path = `${PATH}/${responseId(id)}?stream=true${query}`;
   for await (const { data } of client.events("GET", path, { signal })) {
     const event = numbered.safeParse(data).data;
-    // An error on the stream is none of the response's events.
+    // An error on the stream is not an event of the response.
     if (!event || event.type === "error") throw new Error(JSON.stringify(data));
     yield { id: event.sequence_number, event: event.type, data: event };
   }

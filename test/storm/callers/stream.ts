@@ -1,4 +1,4 @@
-/** Predictions whose create is answered with their stream, by one who leaves and resumes. */
+/** Predictions whose create is answered with their stream, which its reader leaves and resumes. */
 import type { Event, MadeCall } from "../history.ts";
 import type { Work } from "../plan/calls.ts";
 import { attend } from "./attend.ts";
@@ -9,7 +9,7 @@ import { webhookOf } from "./webhook.ts";
 
 type Stream = Extract<Work, { kind: "stream" }>;
 
-/** How the reader who creates it behaves, when no plan says. */
+/** The behaviour of the reader that creates the prediction, if the plan has none. */
 const STAYS = { stays: [7, 0, 20], away: 200 };
 
 export async function callStream(ground: Ground, made: MadeCall, work: Stream): Promise<void> {
@@ -24,7 +24,7 @@ export async function callStream(ground: Ground, made: MadeCall, work: Stream): 
   const client = ground.clientOf(call);
   const events = client.events("POST", "/predictions", { signal: ground.over, body });
   const opened = await open(events).catch(() => undefined);
-  // What came of it, nobody can tell.
+  // The outcome of a create that broke off is unknown.
   if (!opened) return;
   const id = idIn(opened.first, ground, made);
   if (id === undefined) return;

@@ -1,4 +1,4 @@
-/** The webhook of a call, which its receiver will verify. */
+/** The webhook of a call, which its receiver verifies. */
 import { createHash } from "node:crypto";
 import type { Webhook } from "../../../src/protocol/webhook.ts";
 import type { MadeCall } from "../history.ts";

@@ -1,4 +1,4 @@
-/** The webhooks that came, verified as a receiver does, with the package that is made for it. */
+/** Deliveries of webhooks, verified as a receiver does, with the package for receivers. */
 import { webhookPayload } from "../../../src/protocol/webhook-payload.ts";
 import { verifyWebhook } from "../../../src/receiver/index.ts";
 import type { Received } from "../../receiver/exchange.ts";
@@ -21,7 +21,7 @@ export async function deliveriesOf(
   const deliveries: Delivery[] = [];
   for (const one of received) {
     const destination = byPath.get(one.path);
-    // Of a request whose connection was reset at its headers nobody has read the body.
+    // The body is empty if the connection was reset after the request's headers.
     if (!destination || one.body === "") continue;
     const { endpoint_id, secrets } = destination;
     const verified = await verify(one, secrets).then(() => true as const, String);
@@ -31,6 +31,6 @@ export async function deliveriesOf(
   return deliveries;
 }
 
-/** With each of them by itself: who has one need not have another. */
+/** Verifies a delivery with each secret alone: a receiver may have only one of them. */
 const verify = (one: Received, secrets: Destination["secrets"]) =>
   Promise.all(secrets.map((secret) => verifyWebhook(one, secret, { now: one.at })));

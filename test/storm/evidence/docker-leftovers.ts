@@ -1,4 +1,4 @@
-/** What a Docker runner that has ended has left on the machine besides its containers. */
+/** Leftovers of a Docker runner that has ended, besides its containers. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const BRIDGE = "com.docker.network.bridge.name";
 
 const linesOf = (text: string) => text.split("\n").filter((line) => line !== "");
 
-/** The networks of a runner, by name, each with its bridge. */
+/** Returns the networks of a runner by name, each with its bridge. */
 async function networksOf(runner: string): Promise<Map<string, string>> {
   const own = ["--filter", labelOf(runner), "--format", "{{.Name}}"];
   const names = linesOf(await docker("network", "ls", ...own));
@@ -22,20 +22,20 @@ async function networksOf(runner: string): Promise<Map<string, string>> {
   return new Map((await Promise.all(bridges)).map((bridge, n) => [names[n] ?? "", bridge]));
 }
 
-/** Its images put a file with its name into their volumes (boxes.ts): others have volumes too. */
+/** Returns the volumes with a file that has the runner's name (boxes.ts): other runners have volumes, too. */
 async function volumesOf(runner: string): Promise<{ looked: number; found: string[] }> {
   const names = linesOf(await docker("volume", "ls", "--quiet"));
   const places = names.map((name) =>
     docker("volume", "inspect", "--format", "{{.Mountpoint}}", name)
       .then((place) => existsSync(join(place, runner)))
-      // Others come and go meanwhile.
+      // A volume of another runner may be removed meanwhile.
       .catch(() => false),
   );
   const isMarked = await Promise.all(places);
   return { looked: names.length, found: names.filter((_, n) => isMarked[n]) };
 }
 
-/** @returns what is to be called when the runner has ended */
+/** @returns a function to call when the runner has ended */
 export async function watchDocker(runner: string): Promise<() => Promise<Leftovers[]>> {
   const networks = await networksOf(runner);
   const volumes = await volumesOf(runner);

@@ -1,4 +1,4 @@
-/** All predictions of an account, as its list and its export have them. */
+/** All predictions of an account, from its list and its export. */
 import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
 import { type ExportLine, exportLine } from "../../../src/protocol/export.ts";
@@ -7,7 +7,7 @@ import { type Prediction, prediction } from "../../../src/protocol/prediction.ts
 const page = pageOf(prediction);
 const PAGE_SIZE = 50;
 
-/** @param statuses with one of these; all when there is none */
+/** @param statuses of the predictions; none means all */
 export async function rowsOf(
   client: Client,
   ...statuses: Prediction["status"][]
@@ -25,7 +25,7 @@ export async function rowsOf(
   return rows;
 }
 
-/** @throws Error when one is cut short */
+/** @throws Error when an export is cut short */
 export async function exportOf(client: Client): Promise<ExportLine[]> {
   const lines: ExportLine[] = [];
   let query = "";

@@ -1,4 +1,4 @@
-/** Each prediction as it is in the end, from every side. */
+/** The final state of each prediction, from every side. */
 import { createHash } from "node:crypto";
 import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
@@ -10,12 +10,12 @@ import { responseEvents } from "../callers/response.ts";
 import type { End, Event, History } from "../history.ts";
 import { exportOf, rowsOf } from "./list.ts";
 
-/** Looked at so many at a time. */
+/** The number of predictions that are read at once. */
 const AT_ONCE = 8;
-/** A log that does not end is none, ms. */
+/** A log that does not end within this time is recorded as it is, ms. */
 const LOG_MS = 20_000;
 
-/** Of every prediction that is listed, and of every one that was accepted. */
+/** Collects the ends of all listed and all accepted predictions. */
 export async function collectEnds({ clients }: Bed, history: History): Promise<End[]> {
   const ends: End[] = [];
   for (const account of ["ada", "bob"] as const) {
@@ -70,13 +70,13 @@ async function objectOf(client: Client, id: string): Promise<PredictionWithIO | 
   return response.ok ? predictionWithIO.parse(JSON.parse(text)) : null;
 }
 
-/** As far as it comes: what is missing is missed by whoever checks it. */
+/** Reads a log as far as it comes: the promises notice the missing events. */
 async function read(events: AsyncIterable<Event>): Promise<Event[]> {
   const log: Event[] = [];
   try {
     for await (const event of events) log.push(event);
   } catch {
-    // It did not end.
+    // The log did not end.
   }
   return log;
 }

@@ -1,12 +1,12 @@
-/** Removes all that the accounts have: what is then still there belongs to nobody. */
+/** Removal of all that the accounts have: anything that is still there then belongs to nobody. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../../src/dev/client.ts";
 import type { Bed } from "../bed.ts";
 import { exportOf, rowsOf } from "./list.ts";
 
-/** After this, uploads that nobody completed are swept: UPLOAD_HOURS and an hour, ms. */
+/** The time after which uploads that nobody completed are swept: UPLOAD_HOURS and an hour, ms. */
 const UPLOADS_MS = 25 * 3_600_000;
-/** What is removed in the background is gone by then, ms. */
+/** The time of removals in the background, ms. */
 const SETTLE_MS = 3_000;
 
 export async function removeAll({ clients, deployment }: Bed): Promise<void> {
@@ -21,6 +21,6 @@ export async function removeAll({ clients, deployment }: Bed): Promise<void> {
   await sleep(SETTLE_MS);
 }
 
-/** What is under way cannot be removed: the promises say so by themselves. */
+/** Removes a resource. Predictions that run are refused, which a promise reports by itself. */
 const remove = async (client: Client, path: string): Promise<void> =>
   void (await (await client.fetch("DELETE", path)).text());

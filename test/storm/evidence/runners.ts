@@ -1,15 +1,15 @@
-/** What a runner that has ended well has left: processes of its models, and files. */
+/** Leftovers of a runner that has ended well: processes of its models, and files. */
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Leftovers } from "../history.ts";
 import type { StormRunner } from "../weather/storm-runner.ts";
 import { watchDocker } from "./docker-leftovers.ts";
 
-/** The models themselves. */
+/** The folders of the models, which the storm makes. */
 const GIVEN = ["models", "owners"];
 /**
- * The cache keeps input files, each with a record of where it is from, and the runner a list of the images that it
- * has pulled; all else is for as long as a prediction runs.
+ * Files that a runner keeps: the cache has input files, each with a record of its source, and images.json
+ * lists the pulled images. Other files last only as long as a prediction runs.
  */
 const KEPT = /^(?:cache\/inputs\/(?:files|sources)\/|images\.json$)/;
 

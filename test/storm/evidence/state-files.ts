@@ -1,7 +1,7 @@
 /**
- * What lies in the state folder of a deployment that has stopped, where nobody sees it over the API:
- * objects, alarms, waiting jobs, stored files. The layout is that of Miniflare and workerd: a folder
- * for each class, with a database for each object and one, `metadata`, with the alarms of all.
+ * Leftovers in the state folder of a stopped deployment, which the API does not show: objects, alarms,
+ * waiting jobs, stored files. The layout is that of Miniflare and workerd: a folder for each class, with a
+ * database for each object and one, `metadata`, with the alarms of all.
  */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -10,11 +10,11 @@ import { deserialize } from "node:v8";
 import { z } from "zod";
 import type { Leftovers } from "../history.ts";
 
-/** An alarm that is late by less may just have been about to go off, ms. */
+/** The most time that an alarm may be late, ms: it may just have been due. */
 const LATE_MS = 20_000;
 /**
- * What is removed wakes once more, in an hour or a day (forgetAt in domain/predictions/life.ts). An
- * alarm that is due sooner is one that sets itself again and again, ms.
+ * An object that was removed wakes once more, in an hour or a day (forgetAt in domain/predictions/life.ts).
+ * An alarm that is due sooner, ms, is one that sets itself again and again.
  */
 const SOON_MS = 30 * 60_000;
 const NS_PER_MS = 1_000_000n;
@@ -23,9 +23,9 @@ const named = z.object({ spec: z.object({ id: z.uuid() }) });
 const alarm = z.object({ actor_id: z.string(), scheduled_time: z.bigint() });
 
 /**
- * @param known ids of predictions that are listed: of these a record may be kept for its key or for
- * late files, as long as it has an alarm that ends it
- * @param awaited those whose webhooks are still to be delivered
+ * @param known IDs of listed predictions: their objects may keep a record for their key or for late files, as
+ * long as an alarm will remove it
+ * @param awaited predictions whose webhooks are still to be delivered
  */
 export function leftoversIn(
   state: string,
@@ -43,15 +43,15 @@ export function leftoversIn(
 
 interface StoredObject {
   name: string;
-  /** Of its prediction. */
+  /** The ID of the object's prediction. */
   id: string | undefined;
-  /** What it has stored. */
+  /** Keys of the stored values. */
   keys: string[];
 }
 
 const classFolder = (state: string, name: string) => join(state, "do", `auspex-${name}`);
 
-/** Of the database of each object in a folder. */
+/** Reads the database of each object in a folder. */
 function fromEach<Of>(folder: string, read: (db: DatabaseSync, name: string) => Of): Of[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(".sqlite") && file !== "metadata.sqlite")
@@ -65,7 +65,7 @@ const hasTable = (db: DatabaseSync, name: string) =>
   db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !==
   undefined;
 
-/** When each object's alarm is due, unix ms, by the object's id. */
+/** Returns the time of each object's alarm, unix ms, by the object's ID. */
 function alarmsOf(state: string, name: string): Map<string, number> {
   using db = new DatabaseSync(join(classFolder(state, name), "metadata.sqlite"));
   const alarms = db.prepare("SELECT actor_id, scheduled_time FROM _cf_ALARM");
@@ -104,7 +104,7 @@ function alarmsIn(state: string, objects: StoredObject[], awaited: ReadonlySet<s
   return { what: "alarm that goes on", looked: all.length, found };
 }
 
-/** Whatever an object has stored must be of a prediction that is known, and come to its end. */
+/** Checks that objects with data belong to a known prediction, and come to their end. */
 function predictionsIn(
   state: string,
   objects: StoredObject[],
@@ -146,8 +146,8 @@ function storedIn(state: string): Leftovers[] {
 }
 
 /**
- * Of one that was ended the row stays, in another state. One that has no part, and that D1 has never
- * heard of because the Worker died in between, is ended by R2 itself after 7 days.
+ * The row of an ended upload stays, in another state. R2 itself ends an upload after 7 days that has no part,
+ * and that has no row in D1 because the Worker died in between.
  */
 const UPLOADS = `SELECT upload_id, key, state,
   (SELECT count(*) FROM _mf_multipart_parts WHERE upload_id = uploads.upload_id) AS parts

@@ -1,68 +1,68 @@
-/** What a seed has callers ask for, and when: the same seed gives the same calls. */
+/** The calls of a seed with their times: the same seed gives the same calls. */
 import fc from "fast-check";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import { between, onceIn, samples, share } from "./seeded.ts";
 
-/** What is asked for. Each has its mark in its input, so that the prediction is found by it. */
+/** The work of a call. Each has a mark in its input, which identifies its prediction. */
 export type Work =
-  /** Created with `Prefer: wait`, some with `cancel`, or without and polled; those come in batches. */
+  /** Created with `Prefer: wait`, some with `cancel`; or without it and polled, which come in batches. */
   | { kind: "hello"; wait: number }
   | { kind: "sums"; wait: number; cancels: boolean; seconds: number; numbers: number[] }
-  /** Created with `stream`, and read by one who leaves and resumes. */
+  /** Created with `stream`; the reader leaves and resumes. */
   | { kind: "stream"; tokens: number; every: number; text: number }
   | { kind: "chat"; streamed: boolean; words: number; every: number; leaves: boolean }
   /** A response: most are in the background, and read like a stream. */
   | { kind: "response"; background: boolean; words: number; every: number }
   | { kind: "embedding" }
-  /** A picture in, a picture out. */
+  /** A picture as input, and another as output. */
   | { kind: "picture"; uploaded: boolean; colours: number }
-  /** An output, and sometimes an input, that R2 holds. */
+  /** An output, and sometimes an input, that is in R2. */
   | { kind: "large"; letters: number; padding: number }
   /** An upload that nobody completes. */
   | { kind: "abandoned"; bytes: number };
 
 export interface ReaderPlan {
-  /** After the prediction was accepted, ms. */
+  /** Time after the prediction was accepted, ms. */
   joinsAfter: number;
-  /** It leaves after so many events of each connection. */
+  /** The number of events of each connection after which the reader leaves. */
   stays: number[];
-  /** And comes back later, ms. */
+  /** The time after which the reader resumes, ms. */
   away: number;
-  /** It resumes with Last-Event-ID, as an EventSource does. */
+  /** Whether the reader resumes with Last-Event-ID, as an EventSource does. */
   isEventSource: boolean;
 }
 
 export interface WebhookPlan {
   secret: "standard" | "text";
   output: boolean;
-  /** What deliveries meet before the first success. */
+  /** Behaviours of the receiver before the first success. */
   faults: Behaviour[];
 }
 
 export interface Call {
   n: number;
-  /** Since the storm began, ms. */
+  /** Time since the storm began, ms. */
   at: number;
-  /** In its input. */
+  /** A text in the input of the call. */
   mark: string;
   account: "ada" | "bob";
-  /** Through the cable that breaks, too; otherwise only what is behind it does. */
+  /** Whether the call goes through the cable that breaks; otherwise only the parts behind it break. */
   overCable: boolean;
-  /** In a container, where Docker takes part and there is an image of the model. */
+  /** Whether the call runs in a container, if Docker takes part and the model has an image. */
   boxed: boolean;
   work: Work;
-  /** With an Idempotency-Key, sent so many times at once; otherwise once. */
+  /** The number of parallel sends with an Idempotency-Key; undefined for one send without a key. */
   parallel: number | undefined;
   webhook: WebhookPlan | undefined;
-  /** After it was accepted, ms. */
+  /** Time of a cancel after the prediction was accepted, ms. */
   cancelAfter: number | undefined;
-  /** Besides whoever created it. */
+  /** Readers besides the caller that created the prediction. */
   readers: ReaderPlan[];
 }
 
-/** Calls that are only polled begin together, so often, ms. */
+/** The interval at which calls that are only polled begin together, ms. */
 const BATCH_MS = 5_000;
-/** No call begins later, so that there is time for faults to meet it. */
+/** The share of the storm after which no call begins, so that faults have time to affect each. */
 const LAST = 0.95;
 
 const wait = fc.constantFrom(0, 0, 5, 20);
@@ -137,7 +137,7 @@ const reader: fc.Arbitrary<ReaderPlan> = fc.record({
   isEventSource: fc.boolean(),
 });
 
-/** What a delivery meets instead of a success. */
+/** A behaviour of the receiver other than a success. */
 export const receiverFault: fc.Arbitrary<Behaviour> = fc.constantFrom<Behaviour[]>(
   { status: 500 },
   { status: 503 },
@@ -167,7 +167,7 @@ const calls = fc.record({
   readers: onceIn(3, fc.array(reader, { minLength: 1, maxLength: 2 })),
 });
 
-/** In the order in which they begin. @param duration of the storm, ms */
+/** Returns calls in the order of their beginnings. @param duration of the storm, ms */
 export function callsOf(seed: number, count: number, duration: number): Call[] {
   return samples(calls, seed, count)
     .map(({ share, readers = [], ...call }) => ({

@@ -1,4 +1,4 @@
-/** What a seed has the endpoints of an account meet. */
+/** The endpoints of a seed, with the behaviours of their receiver. */
 import fc from "fast-check";
 import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
@@ -8,13 +8,13 @@ import { samples } from "./seeded.ts";
 export interface EndpointPlan {
   path: string;
   events: WebhookEventName[];
-  /** Through the cable that breaks, too. */
+  /** Whether deliveries go through the cable that breaks. */
   overCable: boolean;
-  /** What deliveries meet, one after the other; the last stays. */
+  /** Behaviours of the receiver, one for each delivery; the last one stays. */
   meets: Behaviour[];
 }
 
-/** So many deliveries meet something that may break; those after them succeed. */
+/** The number of deliveries that may meet a fault; those after them succeed. */
 const TROUBLED = 1_000;
 const OK: Behaviour = { status: 200 };
 
@@ -23,7 +23,7 @@ const meeting = fc.oneof(
   { weight: 1, arbitrary: receiverFault },
 );
 
-/** One is told all, and breaks; the other only of ends, and does not. */
+/** Returns two endpoints: one gets all events and breaks; the other gets only ends and does not break. */
 export const endpointsOf = (seed: number): EndpointPlan[] => [
   {
     path: "/all",

@@ -1,37 +1,37 @@
-/** What a seed has break, and when: the same seed gives the same faults. */
+/** The faults of a seed with their times: the same seed gives the same faults. */
 import fc from "fast-check";
 import { between, samples, share } from "./seeded.ts";
 
 export type Target =
   | { what: "control plane" }
   | { what: "runner"; runner: number }
-  /** Before a runner, the callers, or the receiver of webhooks. */
+  /** The cable before a runner, the callers, or the receiver of webhooks. */
   | { what: "cable"; before: number | "callers" | "receiver" }
   /** The process of a model, or its container. */
   | { what: "model"; runner: number };
 
 export interface Harm {
   how: "kill" | "power cut" | "pause" | "drain" | "cut" | "reset" | "delay" | "swallow" | "refuse";
-  /** How long it lasts: until it runs again, or gets through. Of a moment: 0. */
+  /** The duration, until the target runs again or the cable is healed. 0 for a harm of a moment. */
   ms: number;
-  /** What a model's share of all is, or how long a delay is: 0 to 1. */
+  /** The position of the model among all models, or the length of a delay: 0 to 1. */
   share: number;
 }
 
 export interface Fault extends Harm {
-  /** Since the storm began, ms. */
+  /** Time since the storm began, ms. */
   at: number;
   target: Target;
 }
 
-/** What happens to a target, and the time from one harm's end to the next, ms. */
+/** The harms of a target, and the time from one harm's end to the next, ms. */
 interface Climate {
   target: Target;
   harms: fc.Arbitrary<Harm>;
   calm: [min: number, max: number];
 }
 
-/** The shortest harm and calm of a target take longer. */
+/** The most faults of a target in a minute: the shortest harm and calm together take longer than a second. */
 const MOST_PER_MINUTE = 60;
 
 const harm = (how: Harm["how"], ms: [number, number] | 0 = 0): fc.Arbitrary<Harm> =>
@@ -43,14 +43,14 @@ const harm = (how: Harm["how"], ms: [number, number] | 0 = 0): fc.Arbitrary<Harm
 
 const anyOf = (...harms: fc.Arbitrary<Harm>[]) => fc.oneof(...harms);
 
-/** In a power cut the runners die with it. */
+/** The runners die with the control plane in a power cut. */
 const CONTROL_PLANE = anyOf(
   harm("kill"),
   harm("kill"),
   harm("power cut", [100, 3_000]),
   harm("pause", [500, 6_000]),
 );
-/** A pause may outlast the lease. */
+/** A pause of a runner may be longer than the lease. */
 const RUNNER = anyOf(
   harm("kill", [100, 6_000]),
   harm("pause", [500, 12_000]),
@@ -76,7 +76,7 @@ const climateOf = (runners: number): Climate[] => [
 ];
 
 /**
- * In their order. Each is over by the end, and no two of a target at a time.
+ * Returns faults in their order. Each is over by the end, and a target has one at a time.
  * @param duration ms
  * @param strength 2: with half the calm in between
  */

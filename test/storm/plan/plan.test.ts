@@ -1,4 +1,4 @@
-/** A seed's plan: always the same, and such that it can be carried out. */
+/** A seed's plan, which is always the same and can be carried out. */
 import { expect, test } from "vitest";
 import { callsOf } from "./calls.ts";
 import { endpointsOf } from "./endpoints.ts";
@@ -37,7 +37,7 @@ test("calls are of every kind, in their order and within the storm", () => {
     expect(calls.some((call) => call[some] !== undefined)).toBe(true);
 });
 
-test("what endpoints meet is the same for a seed, and in the end a success", () => {
+test("the behaviours of endpoints are the same for a seed, and end in a success", () => {
   expect(endpointsOf(7)).toEqual(endpointsOf(7));
   expect(endpointsOf(8)).not.toEqual(endpointsOf(7));
   for (const { meets } of endpointsOf(7)) expect(meets.at(-1)).toEqual({ status: 200 });

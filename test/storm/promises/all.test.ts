@@ -1,4 +1,4 @@
-/** That each promise is kept by a calm history, and that each way to break it is noticed. */
+/** Tests that a calm history keeps each promise, and that each breach is noticed. */
 import { expect, test } from "vitest";
 import { type History, LEFTOVERS } from "../history.ts";
 import { checkAll } from "./all.ts";
@@ -45,13 +45,13 @@ const TOLD = "each end that a webhook was to tell was told, as it is";
 const TURNS = "each receiver is told one event at a time, in their order";
 const ORDERLY = "no answer was of a kind that nobody should get";
 
-/** It ended so long after it was created, ms. */
+/** Ends a prediction this long after its creation, ms. */
 function endAfter(history: History, n: number, ms: number): void {
   const object = objectOf(history, n);
   object.updated_at = new Date(Date.parse(object.created_at) + ms).toISOString();
 }
 
-/** Of the first event of the first prediction. */
+/** Returns the attempts at the endpoint of the first prediction's first event. */
 const attemptsAtEndpoint = (history: History) => {
   const { webhooks } = at(history.ends, GREETING);
   const all = webhooks.flatMap(({ deliveries }) => deliveries);
@@ -350,16 +350,19 @@ test.each<[string, string, (history: History) => void]>([
     "GET /: 500",
     (history) => history.oddities.push({ what: "GET /", answer: "500", at: 0 }),
   ],
-])("%s: %s", (name, what, breakIt) => {
+])("a breach of '%s' is noticed: %s", (name, what, breakIt) => {
   const history = calmHistory();
   breakIt(history);
   const broken = brokenIn(history).filter((one) => one.name === name);
   expect(broken.map((one) => one.what)).toContainEqual(expect.stringContaining(what));
 });
 
-test.each(LEFTOVERS.map((what, n) => [what, n] as const))("a %s that is left", (what, n) => {
-  const history = calmHistory();
-  at(history.leftovers, n).found.push("there");
-  const broken = brokenIn(history);
-  expect(broken).toEqual([{ name: `no ${what} is left`, what: "there", id: undefined }]);
-});
+test.each(LEFTOVERS.map((what, n) => [what, n] as const))(
+  "a %s that is left is noticed",
+  (what, n) => {
+    const history = calmHistory();
+    at(history.leftovers, n).found.push("there");
+    const broken = brokenIn(history);
+    expect(broken).toEqual([{ name: `no ${what} is left`, what: "there", id: undefined }]);
+  },
+);

@@ -1,4 +1,4 @@
-/** All that is promised, in the order of the table. */
+/** All promises, in the order of the table. */
 import { type History, LEFTOVERS } from "../history.ts";
 import { cancelsCount, nothingElseCancels, waitsCancel } from "./cancels.ts";
 import { endsNeverChange, everyIdEnds, everyRowEnds } from "./ends.ts";

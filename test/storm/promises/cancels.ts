@@ -1,4 +1,4 @@
-/** A cancel that was accepted is what the prediction ends with, and nothing else cancels it. */
+/** Promises about cancels: an accepted cancel is the end of the prediction, and nothing else cancels it. */
 import type { MadeCall } from "../history.ts";
 import type { Call } from "../plan/calls.ts";
 import { isFinal } from "../state.ts";
@@ -22,9 +22,9 @@ export const cancelsCount: StormPromise = {
   ),
 };
 
-/** How long a runner has to obey, as the storm sets it (bed.ts), ms. */
+/** The time in which a runner must stop a model (bed.ts), ms. */
 const OBEY_MS = 8_000;
-/** What a busy machine adds, ms. */
+/** The time that a busy machine adds, ms. */
 const LATE_MS = 5_000;
 
 export const waitsCancel: StormPromise = {
@@ -50,7 +50,7 @@ export const waitsCancel: StormPromise = {
   ),
 };
 
-/** The call, and how long it waits until it cancels, ms. */
+/** Returns the number of the call, and its wait until it cancels, ms. */
 const cancellingWait = ({ n, work }: Call): [number, number][] =>
   work.kind === "sums" && work.cancels && work.wait > 0 ? [[n, work.wait * 1_000]] : [];
 
@@ -66,7 +66,10 @@ export const nothingElseCancels: StormPromise = {
   ),
 };
 
-/** A call of the vendora convention is cancelled when its caller is cut off, unless it has a key. */
+/**
+ * Whether a cancel is possible. A call of the vendora convention is cancelled when its caller is cut off,
+ * unless it has a key.
+ */
 const mayBeCanceled = ({ call, cancels }: MadeCall): boolean =>
   cancels.length > 0 ||
   call.cancelAfter !== undefined ||

@@ -13,7 +13,8 @@ export const everyIdEnds: StormPromise = {
     ({ id, n }, history): Breach[] => {
       const end = endOf(history, id);
       if (!end?.object) return [{ id, n, what: "it was accepted, and is not found" }];
-      // Nobody has removed anything yet: so is what the account gave up because it had not begun.
+      // The storm has removed nothing yet, so removed data means that the account ended a prediction that had
+      // not begun.
       if (end.object.data_removed) return [{ id, n, what: "it was accepted, and never began" }];
       if (isFinal(end.object)) return [];
       return [{ id, n, what: `it is still ${end.object.status}` }];
@@ -53,7 +54,7 @@ function changesOf(history: History, id: string, sightings: Sighting[]): string[
   ];
 }
 
-/** Answers to what was asked after an end was seen. */
+/** Returns answers to requests after an end was seen that do not have the end. */
 function goneBack(sightings: Sighting[]): string[] {
   const ends = sightings.filter(isFinal);
   const first = Math.min(...ends.map(({ seenAt }) => seenAt));

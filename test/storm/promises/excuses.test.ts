@@ -1,4 +1,4 @@
-/** What looks like a breach and is none. */
+/** Histories that look like breaches and are none. */
 import { expect, test } from "vitest";
 import type { Event, History } from "../history.ts";
 import {
@@ -18,7 +18,7 @@ import {
 
 const DEATH = "control plane: kill";
 
-test("what was shown and never stored is excused by a gap, unless the prediction said it itself", () => {
+test("a gap excuses events that were shown and never stored, unless the prediction itself made them", () => {
   const lost = (event: string): History => {
     const history = calmHistory();
     const jump = ({ id, ...rest }: Event) => ({ ...rest, id: id > 3 ? id + 16_384 : id });
@@ -69,7 +69,7 @@ test("lists may lag a little, and for longer where the control plane broke meanw
   expect(whenKilled(-5_000, 4_500)).toBe(false);
 });
 
-test("whoever begins anew has a beginning of the log, without a gap", () => {
+test("a reader that starts again keeps a beginning of the log, without a gap", () => {
   const history = calmHistory();
   const reading = readingOf(history, STREAM);
   const isBroken = () => brokenIn(history).some(({ name }) => name === READERS);
@@ -82,7 +82,7 @@ test("whoever begins anew has a beginning of the log, without a gap", () => {
   expect(isBroken()).toBe(true);
 });
 
-test("the stream of a response may end without a last event once that is canceled", () => {
+test("the stream of a canceled response may end without a last event", () => {
   const history = calmHistory();
   const isBroken = () => brokenIn(history).some(({ name }) => name === READERS);
   Object.assign(at(readingOf(history, RESPONSE + 1).connections, 0), { ended: "end" });
@@ -91,7 +91,7 @@ test("the stream of a response may end without a last event once that is cancele
   expect(isBroken()).toBe(false);
 });
 
-test("what never began has no log, and nobody got its id", () => {
+test("a prediction that never began has no log, and nobody got its id", () => {
   const history = calmHistory();
   const { row } = at(history.ends, GREETING);
   if (!row) throw new Error("it has no row");

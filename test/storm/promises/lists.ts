@@ -1,12 +1,12 @@
-/** Lists are a copy, which may lag behind the predictions themselves, but not for long. */
+/** Lists are a copy, which may lag behind the predictions themselves for a short time. */
 import type { Prediction } from "../../../src/protocol/prediction.ts";
 import type { History, Look, Sighting } from "../history.ts";
 import { isFinal } from "../state.ts";
 import { type Breach, endOf, isDisturbed, type StormPromise } from "./promise.ts";
 
 /**
- * The guides promise two seconds, and a busy machine adds some. After a restart it may be minutes: then
- * nothing is said here, and `everyRowEnds` lets them pass.
+ * The most that a list may lag, ms. The guides promise two seconds, and a busy machine adds some. After a
+ * restart it may be minutes: this promise leaves those to `everyRowEnds`.
  */
 export const LAG_MS = 5_000;
 export const listsFollow: StormPromise = {
@@ -28,10 +28,10 @@ export const listsFollow: StormPromise = {
   },
 };
 
-/** Of each prediction the last one: it lagged the longest. */
+/** Returns the last breach of each prediction, which lagged the longest. */
 const longest = (breaches: Breach[]) => new Map(breaches.map((one) => [one.id, one])).values();
 
-/** When each was first known to be started, by whoever asked itself. */
+/** Returns the first time that a caller of each prediction itself saw it started. */
 function startsIn(sightings: Sighting[]): Map<string, number> {
   const starts = new Map<string, number>();
   for (const { id, by, status, seenAt } of sightings) {
@@ -41,7 +41,7 @@ function startsIn(sightings: Sighting[]): Map<string, number> {
   return starts;
 }
 
-/** A row that says what has long been over. */
+/** Returns a breach if a row has a state that was over long before. */
 function behind(row: Sighting, starts: Map<string, number>, history: History): Breach[] {
   const { id, status, askedAt } = row;
   const object = endOf(history, id)?.object;
@@ -60,7 +60,7 @@ function behind(row: Sighting, starts: Map<string, number>, history: History): B
   ];
 }
 
-/** One whose id somebody has, and which a list does not have. */
+/** Returns a breach if a list does not have a prediction whose ID a caller has. */
 function missing(
   { id, at, n }: { id: string; at: number; n: number },
   looks: Look[],

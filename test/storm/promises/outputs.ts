@@ -1,11 +1,14 @@
-/** What succeeded has what was asked for, and whoever heard a chat to its end has heard it. */
+/**
+ * Promises about outputs: a succeeded prediction has the requested output, and so has a chat that was read to
+ * its end.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { wordsOf } from "../callers/chat.ts";
 import type { End, History, MadeCall } from "../history.ts";
 import type { Call } from "../plan/calls.ts";
 import { type Breach, callIn, endOf, type StormPromise, short } from "./promise.ts";
 
-/** @param pictures what the pictures of each choice of colours are, as hashes */
+/** @param pictures hashes of the expected pictures, one for each choice of colours */
 export const outputsAreRight = (pictures: string[]): StormPromise => ({
   name: "what succeeded has the output that was asked for",
   check(history) {
@@ -53,7 +56,10 @@ function faultOf(
   }
 }
 
-/** The same seed writes the same text, of which some are longer. It is what its log has. */
+/**
+ * Returns the fault in a text. One seed writes one text, at several lengths, and the output is that of the
+ * log.
+ */
 function wrongText(
   output: unknown,
   { log }: End,

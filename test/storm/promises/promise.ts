@@ -2,16 +2,16 @@
 import type { End, History } from "../history.ts";
 
 export interface Breach {
-  /** What is wrong, with all that it takes to see why. */
+  /** The fault, with all that helps to find its cause. */
   what: string;
-  /** The prediction. */
+  /** The ID of the prediction. */
   id?: string | undefined;
-  /** The call of the plan. */
+  /** The number of the plan's call. */
   n?: number | undefined;
 }
 
 export interface Verdict {
-  /** How many things it was checked on. */
+  /** The number of things that the promise was checked on. */
   checked: number;
   breaches: Breach[];
 }
@@ -21,7 +21,7 @@ export interface StormPromise {
   check: (history: History) => Verdict;
 }
 
-/** One that each of some things keeps, or says why not. */
+/** Returns a check of a promise that each of some things keeps, or has breaches of. */
 export function eachOf<Thing>(
   thingsOf: (history: History) => Thing[],
   breachesOf: (thing: Thing, history: History) => Breach[],
@@ -46,10 +46,10 @@ export function endOf(history: History, id: string): End | undefined {
   return ends.get(id);
 }
 
-/** A fault strikes a little after it is written down, ms. */
+/** The time from the note of a fault to its effect, ms. */
 const AROUND_MS = 1_000;
 
-/** Whether the control plane was killed or stopped at any time from one to another, unix ms. */
+/** Whether the control plane was killed or stopped between two times, unix ms. */
 export const isDisturbed = ({ faults }: History, from: number, to: number): boolean =>
   faults.some(
     ({ at, what, ms }) => what.startsWith("control plane") && at < to && at + ms > from - AROUND_MS,
@@ -57,7 +57,7 @@ export const isDisturbed = ({ faults }: History, from: number, to: number): bool
 
 const MARK = /storm-(\d+)-/;
 
-/** The call that a prediction is of: its mark is in the input. */
+/** Returns the number of a prediction's call, from the mark in its input. */
 export function callIn({ object }: End): number | undefined {
   const mark = MARK.exec(JSON.stringify(object?.input ?? null));
   return mark ? Number(mark[1]) : undefined;

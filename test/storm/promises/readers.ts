@@ -1,4 +1,7 @@
-/** Whoever reads a log and resumes sees each event once, in order, and in the end all of it. */
+/**
+ * The promise to readers of a log: each event once, in order, and in the end all of it, through any number of
+ * resumes.
+ */
 import type { Event, Reading } from "../history.ts";
 import { textOf } from "../state.ts";
 import { eachOf, endOf, type StormPromise, short } from "./promise.ts";
@@ -18,7 +21,7 @@ export const readersSeeAll: StormPromise = {
   ),
 };
 
-/** @param whole the log as it is in the end @param mayEnd without its last event */
+/** @param whole the final log @param mayEnd whether the stream may end without its last event */
 function faultsOf(
   { events, connections, complete, log: kind, given_up }: Reading,
   whole: Event[],
@@ -49,7 +52,10 @@ function faultsOf(
   ];
 }
 
-/** Of a response the objects that events carry are written anew for each reader: their texts are not. */
+/**
+ * Whether an event differs from the final log. Objects in a response's events are written again for each
+ * reader, so only their texts count.
+ */
 function differs(kind: Reading["log"], event: Event, seen: Event | undefined): boolean {
   if (!seen) return false;
   if (kind === "events") return textOf(event) !== textOf(seen);
@@ -60,8 +66,8 @@ const deltaOf = ({ data }: Event): unknown =>
   typeof data === "object" && data !== null && "delta" in data ? data.delta : undefined;
 
 /**
- * What was shown and never stored may be missing where the runner and the object died within the same
- * 250 ms: there the log has a gap, and nothing that the prediction says itself.
+ * Returns events that were shown but never stored. This is allowed where the runner and the object died
+ * within the same 250 ms: the log then has a gap, and none of these events is the prediction's own.
  */
 function lostOf(events: Event[], log: Event[]): Event[] {
   const stored = new Set(log.map(({ id }) => id));

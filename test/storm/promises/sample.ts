@@ -1,4 +1,4 @@
-/** A history in which all promises are kept, and which has something of each. */
+/** A history that keeps all promises, and has an example of each. */
 import type { Prediction, PredictionWithIO } from "../../../src/protocol/prediction.ts";
 import { listed } from "../../journey/support/listed.ts";
 import {
@@ -20,7 +20,7 @@ export const PICTURES = ["the picture"];
 
 const idOf = (n: number) => `01a211fd-fb6e-7768-b658-88873200000${n}`;
 
-/** Of a greeting, a stream, a chat, a picture, a cancelled one, and a response. */
+/** A greeting, a stream, a chat, a picture, a cancelled prediction, and a response. */
 const WORKS: { work: Work; output: PredictionWithIO["output"]; status?: "canceled" }[] = [
   { work: { kind: "hello", wait: 0 }, output: "Hello, storm-0-!" },
   { work: { kind: "stream", tokens: 2, every: 0, text: 0 }, output: ["The", " Queen"] },
@@ -34,7 +34,7 @@ const WORKS: { work: Work; output: PredictionWithIO["output"]; status?: "cancele
   { work: { kind: "response", background: true, words: 2, every: 0 }, output: ["…"] },
 ];
 
-/** That of the account, which is told of all of them. */
+/** The endpoint of the account, which gets the events of all predictions. */
 export const ENDPOINT = "an endpoint";
 
 export const GREETING = 0;
@@ -179,7 +179,7 @@ const PLAIN: Omit<Call, "n" | "mark" | "work"> = {
   readers: [],
 };
 
-/** One who left after the first event and came back. */
+/** Returns a reading whose reader left after the first event and resumed. */
 const newReading = (id: string, log: Reading["log"], events: Event[]): Reading => ({
   id,
   log,
@@ -192,7 +192,7 @@ const newReading = (id: string, log: Reading["log"], events: Event[]): Reading =
   complete: true,
 });
 
-/** An event was delivered, at the second try. */
+/** Adds a delivery of an event, which succeeds at the second try. */
 function tell(
   { deliveries, ends }: History,
   n: number,
@@ -235,10 +235,10 @@ export const objectOf = (history: History, n: number) => {
   return object;
 };
 
-/** The reading of a prediction's events: the reading of the response comes after them. */
+/** Returns the reading of a prediction's events: the reading of the response comes after them. */
 export const readingOf = (history: History, n: number): Reading => at(history.readings, n);
 
-/** Replaces the events of a log and what its reader saw of them. */
+/** Replaces the events of a log and of its reading. */
 export function relog(
   { ends, readings }: History,
   n: number,
@@ -248,7 +248,7 @@ export function relog(
   at(readings, n).events = change(at(readings, n).events);
 }
 
-/** A list has a state of the first of them, so long after its end. */
+/** Adds a list's state of the first prediction, `ms` after its end. */
 export function look({ sightings, ends }: History, status: Prediction["status"], ms: number): void {
   const askedAt = AT + ms;
   sightings.push({ id: at(ends, GREETING).id, by: "list", status, askedAt, seenAt: askedAt });

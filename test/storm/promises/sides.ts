@@ -18,8 +18,8 @@ export const sidesAgree: StormPromise = {
 };
 
 /**
- * A create whose object died before it stored anything leaves a row, which its account ends later.
- * Nobody got its id, and it has no log.
+ * Whether a prediction has begun. A create whose object died before it stored anything leaves a row, which
+ * its account ends later. No caller got its ID, and it has no log.
  */
 const hasBegun = ({ object, log }: End) => object?.data_removed === false || log.length > 0;
 
@@ -42,7 +42,10 @@ function endingOf({ object, log }: End): string[] {
   return isSame ? [] : [`its log ends with ${short(done)}`];
 }
 
-/** One log: ids that rise from 1, one final status, which comes last but for `error` and `done`. */
+/**
+ * Returns faults of a log: its IDs rise from 1, and its one final status comes last but for `error` and
+ * `done`.
+ */
 function faultsOf({ log, object }: End): string[] {
   const ids = log.map(({ id }) => id);
   const rises = ids.every((id, n) => id > (ids[n - 1] ?? 0));
@@ -61,15 +64,16 @@ function faultsOf({ log, object }: End): string[] {
 const statusOf = ({ data }: Event): string =>
   typeof data === "object" && data !== null && "status" in data ? String(data.status) : "";
 
-/** What dies is noticed later, ms. */
+/** The time until a death is noticed, ms. */
 const AROUND_MS = 10_000;
 
-/** An object to which nothing comes for so long is put away by the runtime, ms: server.c++ of workerd. */
+/** The time without calls after which workerd unloads an object, ms (server.c++). */
 const IDLE_MS = 10_000;
 
 /**
- * Only an object that is loaded again leaves gaps: it takes an id beyond all that it may have shown.
- * Its control plane died, or nothing came to it for a while, as between an offer in vain and the next.
+ * Returns gaps of a log that nothing explains. Only an object that is loaded again leaves a gap, because it
+ * takes an ID beyond all that it may have shown: its control plane died, or it was unloaded between two
+ * calls, as between a failed offer and the next.
  */
 function gapsOf({ log, object }: End, { faults }: History): string[] {
   const gaps = log.slice(1).filter(({ id }, n) => id > (log[n]?.id ?? 0) + 1).length;

@@ -1,4 +1,4 @@
-/** Webhooks arrive, in the end at least once, and can be verified. */
+/** Webhooks arrive at least once, and can be verified. */
 import { isDeepStrictEqual } from "node:util";
 import { predictionWithIO } from "../../../src/protocol/prediction.ts";
 import type { WebhookDelivery, WebhookEventName } from "../../../src/protocol/webhook.ts";
@@ -15,16 +15,16 @@ export const webhooksVerify: StormPromise = {
   ),
 };
 
-/** What one receiver was to hear of one prediction, and what it heard. */
+/** The events of one prediction that one receiver should get, and those that it got. */
 interface Telling {
   end: End;
   n: number | undefined;
-  /** Of an endpoint's; null: the prediction's own webhook. */
+  /** The ID of the endpoint; null: the prediction's own webhook. */
   endpoint: string | null;
   events: WebhookEventName[];
-  /** What came. */
+  /** Deliveries that arrived. */
   heard: Delivery[];
-  /** What the service says of its deliveries. */
+  /** The service's ledger of the deliveries. */
   ledger: { event: WebhookEventName; sequence: number; delivery: WebhookDelivery }[];
 }
 
@@ -55,7 +55,7 @@ function tellingsIn({ calls, endpoints, deliveries, ends }: History): Telling[] 
   );
   return ends.flatMap((end) => {
     const n = callIn(end);
-    // What never began tells nobody.
+    // A prediction that never began has no webhooks.
     if (!end.object || !isFinal(end.object) || end.object.data_removed) return [];
     const own = n !== undefined && wanting.has(n) ? [{ id: null, events: OWN_EVENTS }] : [];
     const others = endpoints.filter(({ account }) => account === end.account);
@@ -74,12 +74,12 @@ function tellingsIn({ calls, endpoints, deliveries, ends }: History): Telling[] 
   });
 }
 
-/** Those that the webhook of each call wants, and that are delivered at least once. */
+/** The events that the webhook of each call asks for, and that are delivered at least once. */
 const OWN_EVENTS: WebhookEventName[] = ["started", "completed"];
 
 /**
- * After so many tries that something broke the next one is minutes away (domain/webhooks/schedule.ts),
- * and the calm is shorter.
+ * The number of failed tries after which the next one is minutes away (domain/webhooks/schedule.ts), beyond
+ * the calm.
  */
 const MANY = 5;
 const isPutOff = ({ state, attempts }: WebhookDelivery) =>
@@ -111,7 +111,7 @@ function untold({ end: { object, log }, events, heard, ledger }: Telling): strin
 const isStart = (data: unknown): boolean =>
   typeof data === "object" && data !== null && "status" in data && data.status === "started";
 
-/** Input and output over 1 MiB are left out. */
+/** Whether a payload has the final state. Input and output over 1 MiB are left out. */
 function tells(payload: Delivery["payload"], object: NonNullable<End["object"]>): boolean {
   const prediction = predictionWithIO.parse(payload);
   return payload.data_omitted
@@ -119,7 +119,7 @@ function tells(payload: Delivery["payload"], object: NonNullable<End["object"]>)
     : digest(prediction) === digest(object);
 }
 
-/** Of one event there is one body, and no event after `completed`. */
+/** Returns faults of the deliveries: an event has one body, and none follows `completed`. */
 function disorder(heard: Delivery[]): string[] {
   const byEvent = Map.groupBy(heard, ({ payload }) => payload.webhook.id);
   const several = [...byEvent].filter(
@@ -136,10 +136,13 @@ function disorder(heard: Delivery[]): string[] {
   ];
 }
 
-/** A try is written down with the time at which the alarm that begins it went off, ms. */
+/** The time that a try may begin after its record, ms: the record has the time of the alarm. */
 const BEGINS_MS = 500;
 
-/** The first try of each event comes after that of the one before; what is tried again may come later. */
+/**
+ * Returns faults of the order: the first try of each event comes after that of the event before. Later tries
+ * may come later.
+ */
 function outOfTurn({ ledger }: Telling): string[] {
   const tries = ledger.flatMap(({ event, sequence, delivery }) =>
     delivery.attempts.map(({ at, duration_ms }, n) => {

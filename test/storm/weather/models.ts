@@ -1,11 +1,11 @@
-/** The models that a runner has running: processes, or containers. */
+/** The running models of a runner: processes, or containers. */
 import { docker } from "../../docker/registry.ts";
 import { processesIn } from "../../processes/processes-in.ts";
 
 export interface Running {
-  /** What there is, also what has ended and was not cleared away. */
+  /** Lists all models, also those that have ended and were not cleared away. */
   list(): Promise<string[]>;
-  /** One that has ended in this moment cannot be killed. */
+  /** Kills a model, or does nothing if it has just ended. */
   kill(one: string): Promise<void>;
 }
 
@@ -16,10 +16,12 @@ export const processes = (folder: string): Running => ({
   },
 });
 
-/** The filter for what the Docker engine has made for a runner (runner/src/engines/docker). */
+/**
+ * Returns the filter for the Docker engine's containers and networks of a runner (runner/src/engines/docker).
+ */
 export const labelOf = (runner: string) => `label=auspex.runner=${runner}`;
 
-/** @param runner its name */
+/** @param runner the runner's name */
 export const containers = (runner: string): Running => ({
   async list() {
     const listed = await docker("ps", "--all", "--quiet", "--filter", labelOf(runner));

@@ -6,24 +6,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
 import { containers, processes, type Running } from "./models.ts";
 
-/** Longer than it may take for what it runs, s. */
+/** Longer than a running prediction may take, s. */
 const DRAIN_SECONDS = 5;
-/** A model that is cancelled has so long, s: less than the control plane waits. */
+/** The time that a cancelled model has, s: less than the control plane waits. */
 const CANCEL_SECONDS = 2;
 const STOP_MS = 30_000;
 
-/** Set in test/projects/shared.ts. */
+/** The variable is set in test/projects/shared.ts. */
 const { NODE_COMPILE_CACHE } = process.env;
 
 export class StormRunner {
   readonly #options: RunnerOptions;
   #process: RunnerProcess;
-  /** Somebody has told it to end, and it is to stay away for so long, ms. */
+  /** The time that the runner stays away, ms, if the storm has ended it. */
   #told: { downMs: number } | undefined;
-  /** It is not started again. */
+  /** True if the runner is not started again. */
   #finished = false;
   #isBack = Promise.resolve();
-  /** How it ended when nobody had told it to, and other things that must not happen to it. */
+  /** Ends of the runner that the storm did not cause, and other faults of its log. */
   readonly deaths: string[] = [];
 
   constructor(options: RunnerOptions) {
@@ -42,7 +42,7 @@ export class StormRunner {
       },
     };
     this.#process = this.#start();
-    // Who is interrupted leaves it to itself to end well.
+    // The runner ends well by itself if the storm is interrupted.
     process.once("exit", () => {
       for (const signal of ["SIGCONT", "SIGTERM"] as const) this.#process.process.kill(signal);
     });
@@ -56,7 +56,7 @@ export class StormRunner {
     return this.#options.stateFolder;
   }
 
-  /** Whether its models are containers. */
+  /** Whether the runner's models are containers. */
   get isBoxed(): boolean {
     return this.#options.models === undefined;
   }
@@ -65,7 +65,7 @@ export class StormRunner {
     return this.isBoxed ? containers(this.name) : processes(this.folder);
   }
 
-  /** Resolves when it runs again. */
+  /** Kills the runner. Resolves when it runs again. */
   kill(downMs: number): Promise<void> {
     return this.#end("SIGKILL", downMs);
   }
@@ -81,7 +81,7 @@ export class StormRunner {
     process.kill("SIGCONT");
   }
 
-  /** Ends it for good. @returns whether it ended well */
+  /** Ends the runner for good. @returns whether it ended well */
   async finish(): Promise<boolean> {
     while (this.#told) await this.#isBack;
     this.#finished = true;

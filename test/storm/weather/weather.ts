@@ -1,4 +1,4 @@
-/** Breaks what the plan says, when it says so, and in the end makes all of it well. */
+/** The weather: it causes the faults of the plan at their times, and heals everything at the end. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cable } from "../../processes/cable.ts";
 import { workerdPid } from "../../processes/workerd.ts";
@@ -10,21 +10,21 @@ import type { StormRunner } from "./storm-runner.ts";
 export interface Breakable {
   deployment: { url: string };
   runners: StormRunner[];
-  /** Before each runner. */
+  /** The cable before each runner. */
   cables: Cable[];
   callersCable: Cable;
   receiverCable: Cable;
 }
 
-/** A busy machine takes up to 20 s. */
+/** A busy machine takes up to 20 s to start workerd. */
 const START_MS = 60_000;
-/** One that is under load takes seconds for an answer, ms. */
+/** A control plane under load takes seconds for an answer, ms. */
 const ANSWER_MS = 10_000;
 const POLL_MS = 100;
 /** The longest delay of a cable, ms. */
 const MOST_DELAY_MS = 1_500;
 
-/** Resolves when all are over. What happens to one target happens one after the other. */
+/** Resolves when all faults are over. The faults of one target come one after the other. */
 export async function unleash(at: Breakable, faults: Fault[], recorder: Recorder): Promise<void> {
   const began = Date.now();
   const byTarget = Map.groupBy(faults, ({ target }) => nameOf(target));
@@ -87,7 +87,7 @@ async function harmCable(cable: Cable, { how, ms, share }: Fault): Promise<void>
   cable.heal();
 }
 
-/** Of a control plane that is killed while it starts, Miniflare starts no other. */
+/** Waits until the control plane answers: Miniflare does not replace one that is killed while it starts. */
 async function answers(url: string): Promise<void> {
   const deadline = Date.now() + START_MS;
   for (;;) {
@@ -99,7 +99,7 @@ async function answers(url: string): Promise<void> {
   }
 }
 
-/** Miniflare starts it again on the same port and state. */
+/** Kills workerd; Miniflare starts it again on the same port and state. */
 function killControlPlane(): void {
   const pid = workerdPid();
   if (pid !== undefined) process.kill(pid, "SIGKILL");

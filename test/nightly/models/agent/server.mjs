@@ -1,5 +1,5 @@
-// A chat server that is as strict as vLLM, and plays the model of an agent: it reads a file with the shell
-// tool that it is given, and answers with what the file says.
+// A chat server that is as strict as vLLM, and plays the model of an agent: it reads a file with the agent's
+// shell tool, and answers with the text of the file.
 
 import http from "node:http";
 import { objectionTo } from "./strict.mjs";
@@ -46,7 +46,7 @@ function answerTo({ messages, tools = [] }) {
   };
 }
 
-/** What the schema of the tool requires, and the command. */
+/** Returns arguments with the command, and a value for each property that the tool's schema requires. */
 function argumentsFor({ properties, required = [] }) {
   const values = { string: "Reads the note", boolean: false, number: 10_000, integer: 10_000 };
   const name = "cmd" in properties ? "cmd" : "command";
