@@ -58,11 +58,7 @@ export default defineProject({
     globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
     ...filesOf(
       ["worker"],
-      [
-        "test/worker/api/fuzz.test.ts",
-        "test/worker/registry/fuzz.test.ts",
-        "test/worker/registry/interleaved-collection.test.ts",
-      ],
+      ["test/worker/api/fuzz.test.ts", "test/worker/registry/interleaved-collection.test.ts"],
     ),
     provide: { isNightly },
     setupFiles: ["test/worker/support/setup.ts"],

@@ -34,7 +34,7 @@ const NOT_HERE = [
   "GET /v1/openapi.json",
   "GET /assets/:file",
   "GET /.well-known/security.txt",
-  // Restores need an empty deployment: test/worker/backups/interruptions.test.ts.
+  // Restores need an empty deployment: test/worker/backups/interruptions.nightly.test.ts.
   "PUT /v1/operator/backups/:backup_id/parts/:part_number",
   "POST /v1/operator/backups/:backup_id/restore",
 ];

@@ -38,7 +38,7 @@ const NOT_HERE = [
   "PredictionObject.webSocketError",
   // `claim` begins with the same work as `keyHolder`.
   "AccountObject.keyHolder",
-  // test/worker/backups/interruptions.test.ts
+  // test/worker/backups/interruptions.nightly.test.ts
   "AccountObject.restore",
   // A charge that is lost or made twice lasts until the bucket has filled again, and rate limits are off here.
   "AccountObject.chargeWrites",

@@ -33,7 +33,7 @@ export const withOldKeys = () => {
 };
 
 /**
- * Sweeps by name. Backups are left out, because test/worker/backups/interruptions.test.ts lets each of their
+ * Sweeps by name. Backups are left out, because test/worker/backups/interruptions.nightly.test.ts lets each of their
  * calls fail and counts rows, and the sweep of the database's space only reads.
  */
 export const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_space">, Sweep> = {

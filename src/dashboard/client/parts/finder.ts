@@ -80,8 +80,8 @@ class Finder {
       if (event.key.length === 1 && !event.ctrlKey && !event.metaKey) this.#input.focus();
       return;
     }
-    const stops = [this.#input, ...this.#found.querySelectorAll("a")];
-    const at = stops.indexOf(document.activeElement) + step;
+    const stops: HTMLElement[] = [this.#input, ...this.#found.querySelectorAll("a")];
+    const at = stops.findIndex((stop) => stop === document.activeElement) + step;
     stops[Math.max(0, Math.min(at, stops.length - 1))]?.focus();
     event.preventDefault();
   }
