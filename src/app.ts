@@ -51,10 +51,10 @@ import { getServices } from "./services/services.ts";
 /** Paths that clients of the vendora convention call when their base URL is slightly wrong. */
 const NEAR_VENDORA =
   /^(?:\/v1)?\/(?:audio|chat\/completions|completions|conversations|embeddings|images|moderations|rerank|responses)(?:\/|$)|^\/vendora(?:\/|$)/;
-/** The same for the vendorb convention. */
+/** Paths that clients of the vendorb convention call when their base URL is slightly wrong. */
 const NEAR_VENDORB = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
 
-/** Anthropic's own client adds `/v1` to its base URL, others do not. */
+/** Removes the second `/v1` of a path. Anthropic's own client adds `/v1` to its base URL, others do not. */
 const withoutSecondVersion = (request: Request) =>
   getPath(request).replace(/^\/v1\/vendorb\/v1\//, "/v1/vendorb/");
 
@@ -126,7 +126,7 @@ api.route("/v1", exportRoutes);
 api.route("/v1", userRoutes);
 api.route("/v1", catalogueRoutes);
 api.route("/v1", operatorRoutes);
-// Before it, since `log` is none of its actions.
+// `runnerHistoryRoutes` come before `fleetRoutes`, whose actions do not include `log`.
 api.route("/v1", runnerHistoryRoutes);
 api.route("/v1", fleetRoutes);
 api.route("/v1", lookUpRoutes);

@@ -1,4 +1,4 @@
-/** What a request carries on its way through middleware and routes. */
+/** The variables that a request carries through middleware and routes. */
 import type { RateStatus } from "./domain/accounts/rate-limit.ts";
 import type { Bindings } from "./env.ts";
 import type { JsonSource } from "./lib/json-text.ts";
@@ -15,18 +15,18 @@ export interface AppEnv {
     services: Services;
     caller: Caller;
     runner: RunnerCaller;
-    /** What the runner proves its next calls with. */
+    /** The runner and the token that authenticated the request. */
     operator: true | undefined;
     /** The model whose images a runner's grant opens. */
     granted: string | undefined;
-    /** The long files that are taken out of the body when it is read, and those that were. */
+    /** The kind of long files that are taken out of the body when it is read, and the files that were. */
     takesFilesOf: SentBy | undefined;
     sentFiles: SentFiles | undefined;
     /** The JSON body as it was read, and its text without those files. */
     sentBody: JsonSource | undefined;
     /** The request body as it was read and as it was validated, which `releaseBody` empties. */
     bodies: object[] | undefined;
-    /** Frees the memory of the request body, for handlers that go on to wait for something else. */
+    /** Frees the memory of the request body, for handlers that wait for something else afterwards. */
     releaseBody: (() => void) | undefined;
     /** The version that a call of the vendora convention runs. */
     target: ResolvedVersion;

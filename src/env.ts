@@ -11,22 +11,28 @@ export interface Bindings {
   DB: D1Database;
   FILES: R2Bucket;
   BACKUPS: R2Bucket;
-  /** What the image registry stores. */
+  /** The bucket of the image registry. */
   IMAGES: R2Bucket;
   /** Static assets: the dashboard's scripts and styles, the guides, the runner package. */
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
   COUNTS: Queue<CountMessage>;
-  /** One point for each end of a prediction (objects/prediction/measure-end.ts), where it is bound. */
+  /**
+   * A data set with a point for each end of a prediction (objects/prediction/measure-end.ts), where it is
+   * bound.
+   */
   ANALYTICS?: AnalyticsEngineDataset;
-  /** By `import()`: the bindings and the objects behind them know each other, and nothing else may. */
+  /**
+   * The object types use `import()`: the bindings and the objects refer to each other, which no other modules
+   * may.
+   */
   PREDICTION: DurableObjectNamespace<import("./objects/prediction/object.ts").PredictionObject>;
   ACCOUNT: DurableObjectNamespace<import("./objects/account/object.ts").AccountObject>;
   CONVERSATION: DurableObjectNamespace<
     import("./objects/conversation/object.ts").ConversationObject
   >;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
-  /** Built with itty-durable, whose protocol is fetch: reach it only through objects/runner/stub.ts. */
+  /** RUNNER is built with itty-durable, whose protocol is fetch: only objects/runner/stub.ts calls it. */
   RUNNER: DurableObjectNamespace;
   RATE_LIMIT_ADDRESS: RateLimit;
   RATE_LIMIT_TOKEN: RateLimit;
@@ -55,7 +61,10 @@ const MAX_UPLOAD_HOURS = 24 * 7;
 const MIN_PART_MIB = 5;
 const MIB = 1024 * 1024;
 
-/** Added to the retention time: a prediction can wait and run before it, and its webhooks are retried after it. */
+/**
+ * Days added to the retention time: a prediction can wait and run before it, and its webhooks are retried
+ * after it.
+ */
 const LATE_DAYS = 4;
 
 const list = z
@@ -68,7 +77,7 @@ const list = z
       .filter(Boolean),
   );
 
-/** Newest first. */
+/** Keys, newest first. */
 const keys = list.pipe(z.array(z.string().min(32, "at least 32 characters, from a generator")));
 
 /** A scheme and a host. Empty: not set. */
@@ -81,7 +90,7 @@ const contact = z
   .union([z.literal(""), z.url({ protocol: /^(?:https|mailto|tel)$/ })])
   .transform((text) => text || undefined);
 
-/** As ISO 4217 has it: of others no symbol is known, nor whether they are one. */
+/** A currency code of ISO 4217: for other texts no symbol is known, nor whether they are a currency. */
 const currency = z
   .string()
   .refine(
@@ -96,12 +105,12 @@ const JURISDICTIONS = {
   us: "us",
 } satisfies { [Name in DurableObjectJurisdiction]: Name };
 
-/** Empty: anywhere. */
+/** The jurisdiction of new objects. Empty: anywhere. */
 const jurisdiction = z
   .enum({ anywhere: "", ...JURISDICTIONS })
   .transform((name) => name || undefined);
 
-/** For the limits of middleware/rate-limit.ts that responses report in headers. */
+/** The numbers for limits of middleware/rate-limit.ts, which responses report in headers. */
 const rateNumbers = z
   .object({
     address: count,
@@ -114,7 +123,7 @@ const rateNumbers = z
   .partial();
 
 const variables = z.object({
-  /** Empty: this deployment's own. */
+  /** The image registry of the operator. Empty: this deployment's own. */
   IMAGE_REGISTRY: z.string().default(""),
   IMAGE_ALLOW_LIST: list,
   JURISDICTION: jurisdiction.optional(),
@@ -165,14 +174,14 @@ const variables = z.object({
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
   OPERATOR_TOKEN: z.string().min(16).optional(),
   SECRET_KEY: keys,
-  // Checked where it is used (services/backups/key.ts).
+  // The key is checked where it is used (services/backups/key.ts).
   BACKUP_KEY: list,
 });
 
 export interface WebhookSettings {
-  /** Allows http: and loopback addresses, for local development and tests. */
+  /** Whether http: and loopback addresses are allowed, for local development and tests. */
   allowInsecure: boolean;
-  /** For one delivery attempt. */
+  /** The time limit of one delivery attempt. */
   timeoutMs: number;
   /** Delay before the first retry; later delays grow from it (domain/webhooks/schedule.ts). */
   firstRetryMs: number;
@@ -185,12 +194,12 @@ export interface WebhookSettings {
 export interface Settings {
   imageRegistry: string;
   imageAllowList: string[];
-  /** Where new objects are made (objects/jurisdiction.ts). */
+  /** The jurisdiction where new objects are made (objects/jurisdiction.ts). */
   jurisdiction: DurableObjectJurisdiction | undefined;
   maxWaiting: number;
-  /** Per account. */
+  /** Models per account. */
   maxModels: number;
-  /** Per model. */
+  /** Versions per model. */
   maxVersions: number;
   /** Concurrent readers of one prediction's stream. */
   maxReaders: number;
@@ -198,19 +207,19 @@ export interface Settings {
   maxStreams: number;
   /** Storage quota of an account in the database. */
   accountBytes: number;
-  /** The same of all accounts together. */
+  /** The storage quota of all accounts together in the database. */
   databaseBytes: number;
-  /** That of its images, in R2. */
+  /** The storage quota of an account's images, in R2. */
   imageBytes: number;
-  /** That of its files, in R2. */
+  /** The storage quota of an account's files, in R2. */
   fileBytes: number;
-  /** What an account may write in a second. */
+  /** The rows and bytes that an account may write per second. */
   writeRates: WriteRates;
   waitSeconds: number;
-  /** After this, a call that its client waits for is canceled. */
+  /** The time after which a call that its client waits for is canceled. */
   vendoraTimeoutSeconds: number;
   queueTimeoutSeconds: number;
-  /** By which jobs are handed out. */
+  /** The order in which jobs are handed out. */
   scheduling: Scheduling;
   setupTimeoutSeconds: number;
   patience: Patience;
@@ -231,13 +240,13 @@ export interface Settings {
   rateNumbers: Partial<Record<string, number>>;
   resourceShape: ResourceShape;
   webhooks: WebhookSettings;
-  /** Of prices, as ISO 4217 has it. */
+  /** The currency of prices, a code of ISO 4217. */
   currency: string;
-  /** Where to report vulnerabilities: a URI. */
+  /** The URI where vulnerabilities are reported. */
   securityContact: string | undefined;
   /** The share of predictions whose ordinary ends are logged, 0 to 1. */
   logSampleRate: number;
-  /** Who can create an account in the dashboard. */
+  /** The rule for who may create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
   /** Set when users can sign in with GitHub. */
   github: { clientId: string; clientSecret: string } | undefined;
@@ -246,15 +255,15 @@ export interface Settings {
   secretKeys: string[];
   /** Keys that encrypt backups, newest first. Empty: none are made. */
   backupKeys: string[];
-  /** Between the beginnings of two backups. */
+  /** The time between the beginnings of two backups. */
   backupMs: number;
-  /** How many are kept. */
+  /** How many backups are kept. */
   backupKeep: number;
 }
 
 const parsed = new WeakMap<object, Settings>();
 
-/** The same deployment with other bindings, whose variables are not parsed again. */
+/** Returns the same deployment with other bindings. Its variables are not parsed again. */
 export function withBindings(env: Bindings, others: Partial<Bindings>): Bindings {
   const changed = { ...env, ...others };
   parsed.set(changed, settings(env));

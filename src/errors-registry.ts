@@ -55,7 +55,7 @@ export function registryResponse({ status, code, message, headers }: RegistryErr
 }
 
 /**
- * Where a client gets a token, and for what: docker asks for nothing else without it.
+ * Names where a client gets a token, and for what: docker asks for nothing else without it.
  * @returns the header WWW-Authenticate
  */
 export function bearerChallenge({ req }: Context): string {

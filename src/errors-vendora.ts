@@ -65,7 +65,10 @@ export const issueOf = ({ message, param }: VendoraError): ValidationIssue =>
     msg: message,
   });
 
-/** A problem of the API in this format. Its clients retry a 409 unless told otherwise; here that never helps. */
+/**
+ * Returns a problem of the API in this format. Its clients retry a 409 unless the response forbids it; here a
+ * retry never helps.
+ */
 export const vendoraProblem = (status: ContentfulStatusCode, message: string) =>
   new VendoraProblem(
     status,
@@ -73,7 +76,10 @@ export const vendoraProblem = (status: ContentfulStatusCode, message: string) =>
     status === 409 ? false : undefined,
   );
 
-/** Both formats in one body: the `detail` of every 422 of this API, and the `error` that these clients show. */
+/**
+ * Returns both formats in one body: the `detail` of every 422 of this API, and the `error` that these clients
+ * show.
+ */
 export function vendoraValidationResponse({ issues }: ValidationFailure): Response {
   const [first] = issues;
   const param = first && paramOf(first);

@@ -1,14 +1,13 @@
 /**
  * Errors in the format of the vendorb convention. `vendorb` is the contract's name for Anthropic's API.
- * What a call, its container or the service has against a request is a VendoraProblem here, too: only
- * its format is another.
+ * Errors of a call, its container or the service are VendoraProblems here, too: only their format differs.
  */
 import type { ValidationFailure } from "./domain/schemas/validation.ts";
 import { issueOf, retryHeader, type VendoraProblem } from "./errors-vendora.ts";
 import type { ValidationIssue } from "./protocol/common.ts";
 import type { VendorbErrorBody, VendorbErrorType } from "./protocol/vendorb/error.ts";
 
-/** The convention's types by status; others by whose fault it is. */
+/** The convention's error types by status; other statuses have the type of all client or server errors. */
 const TYPES: Record<number, VendorbErrorType> = {
   401: "authentication_error",
   403: "permission_error",
@@ -23,17 +22,17 @@ const TYPES: Record<number, VendorbErrorType> = {
 const typeOf = (status: number): VendorbErrorType =>
   TYPES[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 
-/** The official client sends the whole conversation again when it gets this code. */
+/** The code on which the official client sends the whole conversation again. */
 export const THREAD_NOT_FOUND = "thread_not_found";
 
 const TOO_LONG = "prompt is too long: ";
 
-/** @param requestId null in a stream, whose head has told it */
+/** @param requestId null in a stream, whose head has it */
 export function vendorbBody(
   { status, error: { message, param, code } }: VendoraProblem,
   requestId: string | null,
 ): VendorbErrorBody {
-  // The convention has no field for the place, and agents know an overflown context by its text.
+  // The convention has no field for the place, and agents recognize an overflown context by its text.
   const where = param && !message.includes(param) ? `${param}: ` : "";
   const what = code === "context_length_exceeded" ? TOO_LONG : "";
   return {
@@ -58,7 +57,10 @@ export function vendorbResponse(problem: VendoraProblem, requestId: string): Res
 export const vendorbErrorEvent = (problem: VendoraProblem): string =>
   `event: error\ndata: ${JSON.stringify(vendorbBody(problem, null))}\n\n`;
 
-/** Both formats in one body: the `detail` of every 422 of this API, and the `error` that these clients show. */
+/**
+ * Returns both formats in one body: the `detail` of every 422 of this API, and the `error` that these clients
+ * show.
+ */
 export function vendorbValidationResponse(
   { issues }: ValidationFailure,
   requestId: string,
@@ -73,6 +75,6 @@ export function vendorbValidationResponse(
   return Response.json({ detail: issues, ...body }, { status: 422 });
 }
 
-/** With its path in the convention's notation: `messages.1.content`. */
+/** Returns the message with its path in the convention's notation: `messages.1.content`. */
 const messageOf = ({ loc, msg }: ValidationIssue): string =>
   [loc.slice(1).join("."), msg].filter(Boolean).join(": ");

@@ -62,7 +62,7 @@ export const problemStatus = ({ code }: ProblemError): ContentfulStatusCode => P
 
 export const conflict = (detail: string) => new ProblemError("conflict", detail);
 
-/** For resources that may exist without the caller having access to them. */
+/** The error for resources that may exist without the caller having access to them. */
 export const notVisible = (what: string) =>
   new ProblemError("not_found", `${what} was not found, or you do not have access to it.`);
 
@@ -85,7 +85,10 @@ function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
   return { type: `urn:auspex:${code}`, title, status, detail, request_id: c.get("requestId") };
 }
 
-/** The last event of a stream that is cut off. It has no id, so that a client resumes from the last real event. */
+/**
+ * Returns the last event of a stream that is cut off. It has no id, so that a client resumes from the last
+ * real event.
+ */
 export function problemEvent({ code, message }: ProblemError, c: Context): string {
   const problem = vendoraProblem(PROBLEMS[code][0], message);
   switch (conventionOf(c)) {
@@ -98,7 +101,7 @@ export function problemEvent({ code, message }: ProblemError, c: Context): strin
   }
 }
 
-/** The same for a stream of lines of JSON. */
+/** Returns the last line of a stream of JSON lines that is cut off. */
 export const problemLine = ({ code, message }: ProblemError, c: Context): string =>
   `${JSON.stringify({ type: "problem", problem: problemBody(code, message, c) })}\n`;
 
@@ -110,13 +113,13 @@ function validationResponse(failure: ValidationFailure, c: Context): Response {
   return Response.json({ detail: failure.issues }, { status: 422 });
 }
 
-/** Clients of a convention understand only its error format. */
+/** Returns the convention of the request's path: its clients understand only its error format. */
 export function conventionOf({ req }: Context): Convention | undefined {
   if (req.path.startsWith("/v1/vendora/")) return "vendora";
   return req.path.startsWith("/v1/vendorb/") ? "vendorb" : undefined;
 }
 
-/** @param c elsewhere it is a request that looks as if it was meant for vendora */
+/** @param c a request of the convention, or one that looks as if it was meant for vendora */
 const conventionResponse = (problem: VendoraProblem, c: Context): Response =>
   conventionOf(c) === "vendorb"
     ? vendorbResponse(problem, c.get("requestId"))
@@ -130,7 +133,7 @@ export async function errorResponse(error: Error, c: Context): Promise<Response>
   if (error instanceof ValidationFailure) return validationResponse(error, c);
   if (error instanceof HTTPException && error.status === 400)
     return errorResponse(await bodyErrorOf(c), c);
-  // Nobody reads the response, and there is nothing to log.
+  // The client has left: nobody reads the response, and nothing is logged.
   if (c.req.raw.signal.aborted)
     return problemResponse("bad_request", "The client closed the request.", c);
   const problem = toProblem(error, c);
@@ -198,7 +201,7 @@ const UNAVAILABLE: Record<Hiccup, { detail: string; seconds: number }> = {
   },
 };
 
-/** A row that existed when it was looked up has since been deleted. */
+/** D1's error when a row that existed at its look-up has since been deleted. */
 const BROKEN_REFERENCE = /D1_ERROR: FOREIGN KEY constraint failed/;
 
 /** drizzle wraps D1's error as the cause of its own. */

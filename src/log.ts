@@ -7,13 +7,16 @@ import { DrizzleQueryError } from "drizzle-orm/errors";
 
 type Level = "info" | "warn" | "error";
 
-/** The ids have the same names in every line, so that one search finds all that concern a request. */
+/**
+ * The fields of a line. The ids have the same names in every line, so that one search finds all lines of a
+ * request.
+ */
 interface Fields {
   request_id?: string;
   user_id?: string;
   prediction_id?: string;
   runner_id?: string;
-  /** Written with its stack trace and causes. */
+  /** An error, which is written with its stack trace and causes. */
   error?: unknown;
   [name: string]: unknown;
 }
@@ -21,7 +24,9 @@ interface Fields {
 const inform = write("info");
 
 export const logger = {
-  /** @param share of all predictions, 0 to 1, whose lines are written: of one prediction all or none */
+  /**
+   * @param share the share of predictions, 0 to 1, whose lines are written: all lines of a prediction or none
+   */
   info(share: number, message: string, fields: Fields & { prediction_id: string }): void {
     if (isSampled(fields.prediction_id, share)) inform(message, fields);
   },
@@ -29,7 +34,10 @@ export const logger = {
   error: write("error"),
 };
 
-/** These 32 bits of a UUIDv7 are random. The 8 after them are not (domain/predictions/prediction-id.ts). */
+/**
+ * Whether a prediction is in the sample. These 32 bits of a UUIDv7 are random. The 8 after them are not
+ * (domain/predictions/prediction-id.ts).
+ */
 const isSampled = (id: string, share: number) =>
   Number.parseInt(id.slice(-10, -2), 16) < share * 2 ** 32;
 

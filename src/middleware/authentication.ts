@@ -46,7 +46,8 @@ export const requireAllScopesToWrite = (route: WriteRoute, ...scopes: [Scope, Sc
 export const requireScopeToPredict = userToken(countPrediction, anyScope(["predict"]));
 
 /**
- * `requireScopeToPredict` for calls that name a model: an isolate that does not know the token looks up both at once.
+ * Requires a token that can create predictions, on routes that run a model: an isolate that does not know the
+ * token looks up token and model at once.
  * @param named the model that the request names, as far as that can be known before its sender
  */
 export const requireScopeToRun = (named: NamedModel) =>
@@ -55,7 +56,10 @@ export const requireScopeToRun = (named: NamedModel) =>
 /** Requires a token that can change webhook endpoints, to test one. Limited like creating predictions. */
 export const requireScopesToTest = userToken(countPrediction, allScopes(["write", "read"]));
 
-/** For public routes: no token, or a valid one. A token without `read` sees only public resources. */
+/**
+ * Allows requests without a token to public routes; a token must be valid. A token without `read` sees only
+ * public resources.
+ */
 export const allowAnonymous = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.header("authorization") === undefined) {
     await limitAddress(c);
@@ -68,15 +72,15 @@ export const allowAnonymous = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * For routes with signed URLs. A request with a signature is authorized by its route, whatever token
- * comes along, since clients send theirs with every URL. Without one, like `allowAnonymous`.
+ * Allows requests with signed URLs. A signed request is authorized by its route, even if it has a token,
+ * since clients send theirs with every URL. Without a signature, the token is treated as by `allowAnonymous`.
  */
 export const allowSignedUrl = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.query("signature") === undefined) return allowAnonymous(c, next);
   const { grant, source } = grantFor(c);
   const query = signedQuery.safeParse(c.req.query()).data;
-  // A public picture has many visitors, and one address can use up half of what all have together. Invalid
-  // signatures count against the address alone.
+  // Valid signatures do not count against the address: a public picture has many visitors, and one address
+  // can use up half of the shared budget. Invalid signatures count against the address alone.
   if (query && (await isValidSignature(c.var.services, grant, query))) {
     await limitRate(c, "token", `${source} ${clientNetwork(c)}`);
     await limitRate(c, "file", source);
@@ -84,7 +88,7 @@ export const allowSignedUrl = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** The object that the signature of a request must be for, by its path: a part of an upload, or a file. */
+/** Returns the grant that a request's signature must match, by its path: a part of an upload, or a file. */
 function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
   const { upload_id, part_number, source_id = "", file_name = "" } = req.param();
   return upload_id === undefined
@@ -101,19 +105,22 @@ function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
       };
 }
 
-/** A user by the access token that a request brings in some other way. @throws ProblemError */
+/** Returns a user by the access token that a request brings in some other way. @throws ProblemError */
 export const identifyUser = (c: Context<AppEnv>, token: string): Promise<Caller> =>
   identify(c, authenticate, { token });
 
-/** Requires a runner token. Not limited by address: a fleet behind one polls, reports and reconnects together. */
+/**
+ * Requires a runner token. It has no limit by address: the runners behind one address poll, report and
+ * reconnect together.
+ */
 export const requireRunner = createMiddleware<AppEnv>(async (c, next) => {
   c.set("runner", await identify(c, authenticateRunner));
   await next();
 });
 
 /**
- * This limit is for calls of runners that write to D1 or to the runner's object. The token is limited, and
- * not the runner: one token has up to a thousand names. A thousand runners may still start at once.
+ * Limits calls of runners that are written each time, to D1 or to the runner's object. The limit is per
+ * token, not per runner: one token has up to a thousand names. A thousand runners may still start at once.
  */
 export const limitRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
   await limitRate(c, "token", c.var.runner.token_id);
@@ -121,16 +128,16 @@ export const limitRunnerToken = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * This limit is for reports to a pool, which is one object for all runners and works on each snapshot. Each
- * runner is limited, since a token may have a thousand that are well. An ID that this isolate has not seen with
- * the token counts against the token, so that made-up IDs are no way around the limit.
+ * Limits the reports of runners to their pool, which is one object for all of them and works on each
+ * snapshot. The limit is per runner, since a token may have a thousand. An id that this isolate has not seen
+ * with the token counts against the token, so that made-up ids do not evade the limit.
  */
 export async function limitRunner(c: Context<AppEnv>, runnerId = ""): Promise<void> {
   const { runner } = c.var;
   await limitRate(c, "token", isSeenRunner(runner, runnerId) ? runnerId : runner.token_id);
 }
 
-/** Requires the operator's token. Not limited: scripts set up a whole deployment at once. */
+/** Requires the operator's token. It has no rate limit: scripts set up a whole deployment at once. */
 export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
   await identify(c, authenticateOperator);
   c.set("operator", true);
@@ -140,7 +147,7 @@ export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
 /**
  * @param count counts the request against its rate limits
  * @param check throws if the token lacks the scopes
- * @param route what it writes, if it does
+ * @param route the write that the route makes, if any
  */
 function userToken(
   count: (c: Context<AppEnv>, caller: Caller) => Promise<void>,
@@ -155,15 +162,15 @@ function userToken(
     const isForm = /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
     if (route === undefined && !isForm) return next();
     const rows = route === undefined ? 0 : WRITE_ROWS[route];
-    // The files of a form go to R2 while it arrives.
+    // The bytes of a form count, since its files go to R2 while it arrives.
     const bytes = isForm ? lengthOf(c.req.header("content-length")) : 0;
     await meterWrites(c, caller.user_id, { rows, bytes }, next);
   });
 }
 
 /**
- * For responses that the client waited for: its token may have been revoked in the meantime. Free
- * while the token is cached.
+ * Checks the token again before a response that the client waited for: it may have been revoked meanwhile.
+ * Free while the token is cached.
  * @throws ProblemError unauthenticated
  */
 export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
@@ -172,8 +179,8 @@ export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
 }
 
 /**
- * The last event of a stream whose token was revoked or has expired.
- * @param say in the stream's own format
+ * Returns the last words of a stream whose token has been revoked or has expired.
+ * @param say writes a problem in the stream's own format
  */
 export async function tokenEndedWords(
   c: Context<AppEnv>,
@@ -200,7 +207,7 @@ async function endedToken(
   return undefined;
 }
 
-/** Also per account, which may have 100 tokens. */
+/** Counts a request per token, and per account, which may have 100 tokens. */
 async function countByToken(c: Context<AppEnv>, { token_id, user_id }: Caller): Promise<void> {
   await Promise.all([limitRate(c, "token", token_id), limitRate(c, "user", user_id)]);
 }
@@ -277,7 +284,7 @@ function allScopes(scopes: Scope[]) {
 const forbidden = (what: string) =>
   new ProblemError("forbidden", `This requires a token with ${what}. Create one at /tokens.`);
 
-/** Clients of the vendorb convention may send it as a key instead. */
+/** Returns the bearer token. Clients of the vendorb convention may send it as a key instead. */
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];
   const key = conventionOf(c) === "vendorb" ? c.req.header("x-api-key") : undefined;

@@ -12,16 +12,19 @@ const MIB = 1024 * 1024;
 
 export const MAX_BODY_BYTES = 10 * MIB;
 
-/** Read in one piece: the connection buffers this much anyway, and most creates are smaller. */
+/**
+ * The largest body that is read in one piece: the connection buffers this much anyway, and most creates are
+ * smaller.
+ */
 const SMALL_BYTES = 16 * 1024;
 
-/** Token arrays of embeddings have many values. */
+/** The bounds of JSON bodies. Token arrays of embeddings have many values. */
 export const BODY_BOUNDS: JsonBounds = { depth: 128, values: 500_000 };
 
-/** A real form has tens of fields. */
+/** The fields of a form at most. A real form has tens. */
 const MAX_FIELDS = 10_000;
 
-/** An isolate has 128 MB for everything. Of these, bodies hold 14 MiB, and one more of 10 MiB. */
+/** The memory of bodies, of an isolate's 128 MB: 14 MiB together, and one more body of 10 MiB. */
 const budget = new ByteBudget({
   shared: 14 * MIB,
   share: 10 * MIB,
@@ -29,12 +32,12 @@ const budget = new ByteBudget({
   patience_ms: 10_000,
 });
 
-/** Decoded alone: it costs nobody much. */
+/** The size from which decoding waits for its turn; smaller bodies cost others little. */
 const LARGE_BYTES = 1024 * 1024;
 
 /**
- * As many of those bodies are decoded and parsed at a time: that takes five bytes for each while text is parsed that is
- * not Latin-1, and three until it is stored.
+ * The memory of large bodies that are decoded and parsed at a time: each byte takes five bytes while text
+ * that is not Latin-1 is parsed, and three until it is stored.
  */
 const decodedBudget = new ByteBudget({
   shared: 4 * MIB,
@@ -50,7 +53,7 @@ export interface Sender {
   /** Bodies of the same owner share a budget. */
   owner: string;
   maxBytes: number;
-  /** For JSON. */
+  /** The bounds of a JSON body. */
   bounds: JsonBounds;
 }
 
@@ -68,7 +71,7 @@ export class BodyReader {
     this.#decoded = new Held(sender.owner);
   }
 
-  /** The bytes of a JSON body, neither decoded nor parsed. @throws ProblemError, ValidationFailure */
+  /** Reads the bytes of a JSON body, neither decoded nor parsed. @throws ProblemError, ValidationFailure */
   json(): Promise<Uint8Array<ArrayBuffer>> {
     const { bounds } = this.#sender;
     const scan = new JsonScan(bounds);
@@ -79,7 +82,7 @@ export class BodyReader {
     });
   }
 
-  /** The bytes of a form. @throws ProblemError */
+  /** Reads the bytes of a form. @throws ProblemError */
   form(): Promise<Uint8Array<ArrayBuffer>> {
     const scan = new FormScan(MAX_FIELDS);
     return this.#all((chunk) => {
@@ -88,8 +91,8 @@ export class BodyReader {
   }
 
   /**
-   * The text of what is to be parsed. From here on it takes several times the memory: few bodies that are
-   * large get so far at a time.
+   * Returns the text to be parsed. Text takes several times the memory of its bytes, so few large bodies are
+   * decoded at a time.
    * @throws ProblemError, ValidationFailure
    */
   async decode(pieces: (Uint8Array | string)[]): Promise<string> {
@@ -205,7 +208,7 @@ function tooDeep(levels: number): ValidationFailure {
   return new ValidationFailure([issueAt(["body"], { ...issue, msg })]);
 }
 
-/** There is nobody to be told, and nothing for the log. */
+/** Ends a request whose client left: nobody reads the error, and it is not logged. */
 export function brokenOff(): never {
   throw new ProblemError("bad_request", "The connection closed before the whole body arrived.");
 }

@@ -1,6 +1,6 @@
 /**
- * For all routes: the request body. It is read when a route first needs it, which is after
- * authentication, and its memory is freed when the route has finished.
+ * The request body, for all routes. It is read when a route first needs it, which is after authentication,
+ * and its memory is freed when the route has finished.
  */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
@@ -12,12 +12,17 @@ import { type SentBy, takeFiles, withSentImages } from "../services/predictions/
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
-/** Without authentication: a sign-in form has a few fields, and most creates are smaller, too. */
+/**
+ * The largest body that is read without authentication: a sign-in form has a few fields, and most creates are
+ * smaller, too.
+ */
 export const ANONYMOUS_BYTES = 64 * 1024;
 
 const FORM = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
 
-/** File routes stream the raw body instead, and check its length themselves. */
+/**
+ * Gives a request its body reader. File routes stream the raw body instead, and check its length themselves.
+ */
 export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   if (!c.req.raw.body) return next();
   const isForm = FORM.test(c.req.header("content-type") ?? "");
@@ -32,7 +37,8 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     read ??= isForm ? readerOf().form() : readerOf().json();
     return read;
   };
-  // Validators ask for the bytes after they were parsed if the request names no media type. Otherwise they are not kept.
+  // A request without a media type makes a validator ask for the bytes after they were parsed. For other
+  // requests they are not kept.
   const isNamed = Boolean(c.req.header("content-type"));
   const bodies: object[] = [];
   c.set("bodies", bodies);
@@ -42,7 +48,7 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     read = undefined;
     c.req.bodyCache = {};
     c.req.addValidatedData("json", {});
-    // A waiting caller such as the reader of a form may hold the list, but does not need the bytes.
+    // The list is emptied, since a waiting reader of a form may still hold it, but has no use for the bytes.
     c.var.sentFiles?.files.splice(0);
     c.set("sentFiles", undefined);
     c.set("sentBody", undefined);
@@ -51,7 +57,7 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     release();
     for (const body of bodies.splice(0)) empty(body);
   });
-  // Hono derives every format from its cache. JSON it would keep as text, and parse for each who asks.
+  // Hono derives every format from its cache. Cached JSON would be kept as text, and parsed for each reader.
   Object.defineProperty(c.req.bodyCache, "arrayBuffer", {
     enumerable: true,
     get: () => bytes().then(({ buffer }) => buffer),
@@ -75,17 +81,17 @@ const takes = (sender: SentBy) =>
   });
 
 /**
- * For routes that create predictions: long data URIs of the body become files. It stands before the middleware that
- * looks up the sender, which reads the body of a sender that it does not know.
+ * Makes long data URIs of the body files, on routes that create predictions. It comes before the middleware
+ * that looks up the sender, which reads the body of an unknown sender.
  */
 export const takesDataUris = takes("any");
 
-/** Messages have images as base64: those too. */
+/** Makes the base64 images of messages files, in addition to long data URIs. */
 export const takesImages = takes("messages");
 
 /**
- * Hono's validators have the body in their hands until the answer is there. They cannot be made to let go of it,
- * only it of its fields.
+ * Removes the fields of a body. Hono's validators hold the body until the response exists, and cannot be made
+ * to release it.
  */
 function empty(body: object): void {
   for (const name of Object.keys(body)) Reflect.deleteProperty(body, name);
@@ -100,7 +106,7 @@ async function parse(
   const sender = c.var.takesFilesOf;
   if (!sender) {
     const text = await reader.decode([json]);
-    // An output may have any number: it is not parsed here, only its frame is.
+    // The output of a runner may have any number of values: only its frame is parsed here.
     if (c.var.runner) return kept(c, JSON.parse(text));
     return kept(c, parsedJson(text));
   }
@@ -114,14 +120,17 @@ async function parse(
   return kept(c, placed.body);
 }
 
-/** @throws SyntaxError; ValidationFailure for a number that no double can hold: the model would get another */
+/**
+ * @throws SyntaxError; ValidationFailure for a number beyond the range of a double, which the model would get
+ * as another
+ */
 function parsedJson(text: string): Json {
   const body: Json = JSON.parse(text);
   checkFinite(body, ["body"]);
   return body;
 }
 
-/** The list is emptied with the request. */
+/** Returns the body, and notes it to be emptied with the request. */
 function kept<Body>(c: Context<AppEnv>, body: Body): Body {
   if (typeof body === "object" && body !== null) c.var.bodies?.push(body);
   return body;

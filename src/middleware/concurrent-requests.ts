@@ -13,7 +13,7 @@ import { streamReader } from "../services/predictions/event-log.ts";
 import type { EventStream } from "../services/predictions/event-stream.ts";
 import { requireValidToken, tokenEndedWords } from "./authentication.ts";
 
-/** A request with a token or of a page. */
+/** The context of a request with a token, or of a page. */
 type CallerContext = Pick<Context, "req"> & {
   var: Pick<AppEnv["Variables"], "services" | "caller">;
 };
@@ -26,7 +26,7 @@ export async function limitWaitingRequest<Result extends Response>(
   try {
     return await countWaitingRequest(c.var.services, c.var.caller.user_id, respond);
   } finally {
-    // Nor may a revoked token see an error.
+    // A caller whose token was revoked does not see an error either.
     await requireValidToken(c);
   }
 }
@@ -44,8 +44,8 @@ export async function limitOpenStream<Stream extends EventStream>(
 }
 
 /**
- * `limitExport` counts an export of the account like a stream.
- * @param lastWords a line of JSON once its reader may not read on
+ * Counts an export of the account until it ends.
+ * @param lastWords returns a line of JSON once the reader's access has ended
  */
 export async function limitExport(
   c: CallerContext,
@@ -61,7 +61,7 @@ async function watched<Stream extends EventStream>(
   lastWords: () => Promise<string | undefined>,
 ): Promise<Stream> {
   if (req.method === "HEAD") {
-    // A response that nobody reads or cancels would count until the isolate ends.
+    // A HEAD response has no body, so its stream would count until the isolate ends.
     await stream.body.cancel();
     return { ...stream, body: new Blob().stream() };
   }
@@ -69,7 +69,10 @@ async function watched<Stream extends EventStream>(
   return stream;
 }
 
-/** The reader of a stream that is passed on, for the object that counts and ends it. */
+/**
+ * Returns the reader of a stream that is passed on unchanged, for its object, which counts and ends the
+ * stream.
+ */
 export function tokenReader(c: Context<AppEnv>) {
   const { services, caller } = c.var;
   const lastWords = problemEvent(accessEnded(), c);

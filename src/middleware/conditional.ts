@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { etag, RETAINED_304_HEADERS } from "hono/etag";
 import { createMiddleware } from "hono/factory";
 
-/** As old as the caches of isolates get. */
+/** How long public responses may be cached: as old as the caches of isolates get. */
 const PUBLIC_SECONDS = 10;
 
 const tag = etag({
@@ -18,8 +18,8 @@ const tag = etag({
 });
 
 /**
- * For GET: an `ETag`, and 304 for a client that has this response already. Only for JSON: tagging an
- * event stream would mean waiting for its end.
+ * Adds an `ETag` to responses of GET, and answers 304 to a client that has the response already. Only for
+ * JSON: tagging an event stream would mean waiting for its end.
  */
 export const conditionalGet = createMiddleware(async (c, next) => {
   await next();
@@ -40,7 +40,7 @@ export function markPublic(c: Context): void {
 export const isNotStored = ({ status, headers }: Response) =>
   status >= 400 || !headers.has("cache-control");
 
-/** For all pages. */
+/** Makes all pages `no-store` unless they say otherwise. */
 export const noStoreByDefault = createMiddleware(async (c, next) => {
   await next();
   if (isNotStored(c.res)) c.header("cache-control", "no-store");

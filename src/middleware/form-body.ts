@@ -1,7 +1,6 @@
 /**
- * For calls of conventions whose clients send forms: multipart/form-data becomes the JSON body that it
- * stands for. Its fields are values and its files URLs, as long data URIs are (middleware/body.ts); all that
- * follows sees JSON.
+ * Makes a JSON body of multipart/form-data, for calls of conventions whose clients send forms. Fields become
+ * values and files become URLs, as long data URIs do (middleware/body.ts); later middleware sees only JSON.
  */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
@@ -28,9 +27,9 @@ import { findCallable } from "../services/vendora/calls.ts";
 import { brokenOff, busy, requirePlain, tooLarge } from "./body-reader.ts";
 
 /**
- * Comes after authentication. A form for a model that is not there ends where it names it, which official
- * clients do after the files as well as before: files that came first are stored and discarded, so that a
- * caller may cost at most what a form may have.
+ * Reads a form, after authentication. A form for an unknown model is refused where it names the model.
+ * Official clients do that after the files as well as before: files that came first are stored and discarded,
+ * so that a caller may cost at most as much as a form may have.
  * @param schema of the body
  */
 export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
@@ -71,7 +70,9 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
     }
   });
 
-/** Apart, so that whoever waits for the answer does not hold it. */
+/**
+ * Sets the body. It is a function of its own, so that no closure holds the body while the answer is awaited.
+ */
 function giveBody(c: Context<AppEnv>, body: Record<string, Json>): void {
   c.var.bodies?.push(body);
   Object.assign(c.req, { json: async () => body });

@@ -5,17 +5,19 @@ import type { AppEnv } from "../context.ts";
 import { modelReference } from "../protocol/common.ts";
 import { ANONYMOUS_BYTES } from "./body.ts";
 
-/** Undefined: none, or it is named where only a known sender may make us look. */
+/**
+ * Returns the model. Undefined: the request names none, or names it where only a known sender is looked up.
+ */
 export type NamedModel = (c: Context<AppEnv>) => string | undefined | Promise<string | undefined>;
 
 const naming = z.object({ model: modelReference });
 
 /**
- * In a JSON body as small as anybody may send; whoever sends a larger one is identified first. What is
- * wrong with it is said later.
+ * Returns the model of a JSON body that is small enough for an anonymous sender; the sender of a larger one
+ * is identified first. Errors of the body are reported later.
  */
 export const modelInBody: NamedModel = async ({ req }) => {
-  // A form is read by whoever takes it, and once.
+  // A form is read only once, by `takesForm`.
   if (/^multipart\//i.test(req.header("content-type") ?? "")) return undefined;
   const length = req.header("content-length");
   if (length === undefined || Number(length) > ANONYMOUS_BYTES) return undefined;

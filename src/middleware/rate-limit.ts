@@ -5,7 +5,7 @@ import { ProblemError } from "../errors.ts";
 import { withinWriteLimit } from "../services/accounts/write-limit.ts";
 import type { Services } from "../services/services.ts";
 
-/** Binding, period in seconds, and what is counted. */
+/** The limits: binding, period in seconds, and what is counted. */
 const LIMITS = {
   address: [
     "RATE_LIMIT_ADDRESS",
@@ -72,7 +72,7 @@ export const limitAddress = (c: LimitedContext) => limitRate(c, "address", clien
 /** Counts an attempt to sign in. @throws ProblemError too_many_requests */
 export const limitSignIn = (c: LimitedContext) => limitRate(c, "sign_in", clientNetwork(c));
 
-/** The IPv4 address, or the /64 of an IPv6 address: one client can use all 2^64 addresses of it. */
+/** Returns the IPv4 address, or the /64 of an IPv6 address: one client can use all 2^64 addresses of it. */
 export function clientNetwork({ req }: Pick<LimitedContext, "req">): string {
   const address = req.header("cf-connecting-ip") ?? "";
   if (!address.includes(":")) return address;

@@ -1,6 +1,7 @@
 /**
- * Authenticates requests to the registry: a user with an access token, a runner with a grant, or anybody. Clients show
- * either as a bearer token, which they got at /v2/token for the same as a password, or as a password at once.
+ * The sender of a registry request: a user with an access token, a runner with a grant, or anybody. Clients
+ * send a token or grant as a bearer token, which they got at /v2/token for the same as a password, or
+ * directly as a password.
  */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
@@ -42,15 +43,15 @@ export const registryCaller = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** For uploads that take long: the token may have been revoked meanwhile. @throws ProblemError */
+/** Checks the credential again at the end of a long upload: it may have been revoked. @throws ProblemError */
 export async function requireValidCredential(c: Context<AppEnv>): Promise<void> {
   await identifyUser(c, credentialOf(c) ?? "");
 }
 
-/** Whether any credential came along, also the word of those who have none. */
+/** Whether the request has any credential; `ANONYMOUS_TOKEN` is one, too. */
 export const hasCredential = (c: Context): boolean => credentialOf(c) !== undefined;
 
-/** A token that is not for reading or writing sees what everybody sees. */
+/** Returns the sender of a pull. A token without the scopes for reading or writing counts as no token. */
 export function pullerOf({ var: { caller, granted } }: Context<AppEnv>): Puller {
   const reads = caller?.scopes.some((scope) => scope === "read" || scope === "write");
   return { caller: reads ? caller : undefined, granted };

@@ -1,6 +1,6 @@
 /**
- * For all routes: the headers that every response has. They are set at once, when it is there: Hono
- * copies a response for each header that is set before it comes, and for each `c.header` after that.
+ * The headers that every response of all routes has. They are set at once on the finished response: Hono
+ * copies a response for each header that is set before, and for each `c.header` after that.
  */
 import type { Context } from "hono";
 import { cors } from "hono/cors";
@@ -40,14 +40,14 @@ const preflight = cors({ origin: "*", maxAge: 86_400 });
 export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.method === "OPTIONS") c.res = (await preflight(c, next)) ?? c.res;
   else await next();
-  // Copies it: the headers of an object's own response cannot be changed.
+  // `c.header` copies the response: the headers of an object's own response cannot be changed.
   c.header("x-request-id", c.get("requestId"));
   const { headers } = c.res;
   for (const [name, value] of headersOf(c)) headers.set(name, value);
   if (isNotStored(c.res)) headers.set("cache-control", "no-store");
 });
 
-/** Also reports the limit that the request has come closest to. */
+/** Returns the headers, with the rate limit that the request has come closest to. */
 function headersOf(c: Context<AppEnv>): [string, string][] {
   const rate = c.get("rate");
   const convention = conventionOf(c);

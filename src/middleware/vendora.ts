@@ -10,7 +10,7 @@ export const PREDICTION_HEADER = "auspex-prediction-id";
 export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
 export const CONTENT_LEFT_OUT_HEADER = "auspex-content-left-out";
 
-/** Types come from the client: only these characters go into a header. */
+/** Types that may be listed in a header: they come from the client. */
 const LISTABLE = /^[\w.-]{1,64}$/;
 const MAX_LISTED = 20;
 

@@ -132,7 +132,7 @@ const HEADERS: Record<string, (keyof typeof headers)[]> = {
   503: ["retry-after"],
 };
 
-/** An error with this status. */
+/** The headers of an error with this status. */
 export const errorHeaders = (status: string) =>
   headerRefs("x-request-id", ...(HEADERS[status] ?? []));
 
@@ -180,7 +180,7 @@ export const invalid: ResponseObject = {
   },
 };
 
-/** The answers by status. */
+/** The shared responses by status. */
 export const sharedAnswers: Record<string, ResponseObject> = {
   ...Object.fromEntries(
     Object.entries(PROBLEMS).map(([status, one]) => [status, problem(status, one)]),

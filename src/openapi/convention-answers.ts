@@ -1,4 +1,4 @@
-/** Errors of the endpoints that follow a convention, in its format. */
+/** Errors of the endpoints of a convention, in its format. */
 import type { Convention } from "../domain/vendora/call.ts";
 import { type ErrorExample, errorHeaders, invalid, json, PROBLEMS, REQUEST_ID } from "./answers.ts";
 import type { ResponseObject } from "./types.ts";
@@ -83,13 +83,13 @@ function answersIn(format: Format): Record<string, ResponseObject> {
   };
 }
 
-/** The answers by status. */
+/** The errors of a convention by status. */
 export const conventionAnswers: Record<Convention, Record<string, ResponseObject>> = {
   vendora: answersIn(FORMATS.vendora),
   vendorb: answersIn(FORMATS.vendorb),
 };
 
-/** The prefix of the names of these answers in the document, before the status. */
+/** The prefix of these answers' names in the document, before the status. */
 export const PREFIX: Record<Convention, string> = { vendora: "Vendora", vendorb: "Vendorb" };
 
 export function conventionOfPath(path: string): Convention | undefined {

@@ -67,7 +67,7 @@ export function createDocument(
   };
 }
 
-/** No call of a convention supports ranges. */
+/** Returns the answers of a convention. None of its calls supports ranges. */
 function ofConvention(convention: Convention): Record<string, ResponseObject> {
   const { 416: _, ...answers } = conventionAnswers[convention];
   const prefix = PREFIX[convention];

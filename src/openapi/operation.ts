@@ -63,7 +63,7 @@ export function completeOperation(
 /** Clients of the vendorb convention send the token in either way. */
 const TOKEN_OR_KEY: Security = [{ accessToken: [] }, { apiKey: [] }];
 
-/** Undefined: an access token is required, the default. */
+/** Returns the security of an operation. Undefined: an access token is required, the default. */
 function securityOf(handlers: Handler[]): Security | undefined {
   if (handlers.includes(requireOperator)) return [{ operatorToken: [] }];
   if (handlers.includes(allowAnonymous) || handlers.includes(allowSignedUrl))

@@ -29,7 +29,7 @@ export const describeParameter = (parameter: Parameter): Parameter => ({
 export const findSignature = ({ parameters = [] }: Operation): Parameter | undefined =>
   parameters.find((one): one is Parameter => "name" in one && one.name === "signature");
 
-/** For operations that support ranges. */
+/** The header of operations that support ranges. */
 export const rangeHeader: Parameter = {
   name: "range",
   in: "header",
@@ -39,7 +39,7 @@ export const rangeHeader: Parameter = {
   example: "bytes=0-1023",
 };
 
-/** For operations that support conditional requests. */
+/** The header of operations that support conditional requests. */
 export const ifNoneMatchHeader: Parameter = {
   name: "if-none-match",
   in: "header",

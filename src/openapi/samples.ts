@@ -41,7 +41,7 @@ const partAddress = (number: number, size: number) =>
 
 const machine = { name: "NVIDIA L40S", gpus: 1, cpus: 16, ram_per_gpu_gb: 48, ram_gb: 128 };
 
-/** Samples by schema and field. */
+/** The samples by schema and field. */
 const SAMPLES: Record<string, Record<string, unknown>> = {
   OwnerA: { username: "ada", avatar_url: AVATAR },
   OwnerB: { name: "ada", avatar_url: AVATAR },

@@ -1,7 +1,6 @@
 /**
- * Limits how often one host is posted to by all users together, so that nobody can flood a third
- * party, and by each account, so that nobody takes the turns of others. Counted roughly, per Cloudflare
- * location.
+ * Limits the posts to one host: of all users together, so that nobody can flood a third party, and of each
+ * account, so that it does not use up the limit of all. The counts are approximate, per Cloudflare location.
  */
 import { type Bindings, settings } from "../env.ts";
 
@@ -12,7 +11,7 @@ export const HOST_LIMIT_SECONDS = 10;
 export async function mayPost(env: Bindings, userId: string, url: string): Promise<boolean> {
   if (!settings(env).rateLimits) return true;
   const host = new URL(url).hostname;
-  // What an account sends beyond its own share must not count against the host's.
+  // Posts beyond an account's own share do not count against the host's limit.
   const own = await env.RATE_LIMIT_RECEIVER_SHARE.limit({ key: `${userId} ${host}` });
   return own.success && (await env.RATE_LIMIT_RECEIVER.limit({ key: host })).success;
 }

@@ -10,17 +10,21 @@ import { ResolutionFailed } from "./resolve.ts";
 export interface WebhookRequest {
   url: string;
   headers: Record<string, string>;
-  /** JSON text. */
+  /** The body as JSON text. */
   body: string;
-  /** Texts that are not quoted, should the receiver repeat them. */
+  /** Texts that are not quoted even if the receiver repeats them. */
   secrets?: string[];
 }
 
-/** A short response is read to its end, so that the connection can be reused. */
+/** The part of a response that is read to its end, so that the connection can be reused. */
 const MAX_BODY_BYTES = 4 * 1_024;
-/** Then it is broken off: it would hold its connection and keep the object awake. */
+/**
+ * How long the body may take. Then it is broken off: it would hold its connection and keep the object awake.
+ */
 const MAX_BODY_MS = 500;
-/** What has come of it by then is quoted: it says why a receiver refuses. Most come with the headers. */
+/**
+ * How long the body may take to be quoted: it says why a receiver refuses. Most bodies come with the headers.
+ */
 const QUOTED_MS = 100;
 const QUOTED_CHARS = 1_000;
 
@@ -38,7 +42,7 @@ const EDGE_ERRORS: Record<number, string> = {
   530: "the host name does not resolve",
 };
 
-/** Never throws. Whether it is delivered depends on the response's headers only. */
+/** Posts a webhook. Never throws. Whether it is delivered depends on the response's headers only. */
 export async function post(request: WebhookRequest, settings: WebhookSettings): Promise<Outcome> {
   const limit = new TimeLimit(settings.timeoutMs);
   let bodyRead: Promise<unknown> = Promise.resolve();
@@ -86,7 +90,7 @@ function outcomeOf({ status, ok, headers }: Response): Outcome {
   };
 }
 
-/** Nothing of what is no text. */
+/** Returns the beginning of the body to quote; nothing of a body that is no text. */
 async function quoted(
   body: Promise<string>,
   secrets: string[] = [],
@@ -104,7 +108,7 @@ function remarkOn(status: number): string {
   return edge ? ` (from Cloudflare: ${edge})` : "";
 }
 
-/** Says what happened without internal details. */
+/** Returns a text of the error for users, without internal details. */
 function textOf(error: unknown, limit: TimeLimit, { timeoutMs }: WebhookSettings): string {
   if (error instanceof ResolutionFailed) return error.message;
   if (limit.isOver) return `no response within ${timeoutMs / 1_000} s`;

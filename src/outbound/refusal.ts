@@ -1,11 +1,11 @@
-/** Whether a webhook may go to a URL, by the addresses that its host resolves to now. */
+/** Checks whether a webhook may go to a URL, by the addresses that its host resolves to now. */
 import { hostOf, isLoopback, isPublic, notPublic, urlRefusal } from "../domain/webhooks/address.ts";
 import type { WebhookSettings } from "../env.ts";
 import { resolve } from "./resolve.ts";
 
 /**
- * Called before each try, since a name may resolve to other addresses by then.
- * @returns why not, for users; undefined when all its addresses are public
+ * Checks a URL before each try, since a name may resolve to other addresses by then.
+ * @returns why it is refused, for users; undefined when all its addresses are public
  * @throws ResolutionFailed
  */
 export async function checkResolvedUrl(

@@ -11,10 +11,13 @@ const TYPES = { A: 1, AAAA: 28 };
 const NO_ERROR = 0;
 const NO_SUCH_NAME = 3;
 
-/** About sixty records. A response rarely has 1 KiB. */
+/** The longest answer: about sixty records. A response rarely has 1 KiB. */
 const MAX_ANSWER_BYTES = 16 * 1_024;
 
-/** Cached as long as the records allow, within bounds: a change is noticed within a minute. */
+/**
+ * The bounds of how long answers are cached: as long as the records allow, so that a change is noticed within
+ * a minute.
+ */
 const MIN_TTL_SECONDS = 10;
 const MAX_TTL_SECONDS = 60;
 
@@ -28,13 +31,13 @@ type DnsRecords = z.infer<typeof dnsResponse>["Answer"];
 
 const cache = new LRUCache<string, string[]>({
   max: 1_000,
-  // As in storage/cache.ts: a timer of its own would die with the request that set it.
+  // The cache has no timer, as in storage/cache.ts: it would be dropped with the request that set it.
   ttlResolution: 0,
   perf: { now: () => Date.now() },
 });
 
 /**
- * All addresses, IPv4 and IPv6; none when there is no such name. One query at a time, so that a
+ * Returns all addresses, IPv4 and IPv6; none when the name does not exist. One query at a time, so that a
  * delivery takes one of the object's six connections.
  * @param resolver URL of the DNS-over-HTTPS service
  * @throws Unresolved
@@ -61,7 +64,7 @@ export async function resolve(
   return addresses;
 }
 
-/** The records of one type. The resolver follows aliases (CNAME). */
+/** Returns the records of one type. The resolver follows aliases (CNAME). */
 async function recordsOf(
   host: string,
   type: keyof typeof TYPES,
@@ -75,7 +78,7 @@ async function recordsOf(
     throw new ResolutionFailed(`${host} could not be resolved`, { cause });
   });
   if (Status === NO_SUCH_NAME) return [];
-  // Both types are needed: the private address may be in the other one.
+  // Neither type may be missing: the private address may be in the other one.
   if (Status !== NO_ERROR) throw new ResolutionFailed(`the name server of ${host} failed`);
   return Answer.filter((record) => record.type === TYPES[type]);
 }

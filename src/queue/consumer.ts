@@ -7,7 +7,9 @@ import { countMessage, dispatchMessage, type WaitingJob } from "../protocol/queu
 import { countPredictions } from "../services/models/prediction-counts.ts";
 import type { Services } from "../services/services.ts";
 
-/** Makes one call per pool for the whole batch. If a pool fails only its messages are retried. */
+/**
+ * Dispatches jobs with one call per pool for the whole batch. If a pool fails, only its messages are retried.
+ */
 export async function dispatch({ env }: Services, batch: MessageBatch): Promise<void> {
   const pools = Map.groupBy(parsedMessages(batch, dispatchMessage), ({ body }) => body.pool);
   await Promise.all(
@@ -44,7 +46,7 @@ interface ParsedMessage<Body> {
   body: Body;
 }
 
-/** A message that does not fit its schema never will: it is logged and dropped. */
+/** Parses messages. A message that does not fit its schema never will: it is logged and dropped. */
 function parsedMessages<Schema extends z.ZodType>(
   batch: MessageBatch,
   schema: Schema,
@@ -62,6 +64,6 @@ function parsedMessages<Schema extends z.ZodType>(
   });
 }
 
-/** 1 s, doubling, at most a minute, with jitter. */
+/** The delay of a retry: 1 s, doubling, at most a minute, with jitter. */
 const backoff = ({ attempts }: Message) =>
   Math.ceil(backoffMs(attempts, { baseMs: 1_000, maxMs: 60_000 }) / 1_000);

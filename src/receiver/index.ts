@@ -27,10 +27,10 @@ export interface WebhookPayload {
   /** Input or output was too large for a webhook, or was removed, and is null here: GET `url`. */
   data_omitted: boolean;
   webhook: {
-    /** The same for every delivery of an event: use it to ignore duplicates. */
+    /** The id of the event, which is the same for every delivery: use it to ignore duplicates. */
     id: string;
     event: "started" | "output" | "completed" | "test";
-    /** Rises within a prediction: use it to put events in order. */
+    /** A number that rises within a prediction: use it to put events in order. */
     sequence: number;
     created_at: string;
   };
@@ -123,7 +123,7 @@ export async function verifyWebhook(
   );
 }
 
-/** As the sender derives it: base64 after `whsec_`, any other text verbatim. */
+/** Derives the key as the sender does: base64 after `whsec_`, any other text verbatim. */
 async function keyOf(secret: string) {
   try {
     const bytes = secret.startsWith("whsec_")
@@ -153,7 +153,7 @@ function readHeaders(headers: RawRequest["headers"] | undefined) {
       "missing_headers",
       "webhook-id, webhook-timestamp or webhook-signature is missing: pass all headers of the request. webhook-signature is only sent for webhooks with a secret.",
     );
-  // With a period in either, one signature would match several divisions into id, time and body.
+  // A period in either would let one signature match several divisions into id, time and body.
   if (!/^[\w-]+$/.test(id) || !/^\d{1,15}$/.test(timestamp))
     throw new WebhookVerificationError(
       "bad_headers",
@@ -199,7 +199,8 @@ async function bodyOf(request: WebRequest | RawRequest): Promise<Uint8Array> {
   }
   const { body } = request;
   if (typeof body === "string") return encoder.encode(body);
-  // Not instanceof: test runners may use other realms, with their own Uint8Array and ArrayBuffer.
+  // The check avoids instanceof: test runners may use other realms, with their own Uint8Array and
+  // ArrayBuffer.
   if (ArrayBuffer.isView(body))
     return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
   if (Object.prototype.toString.call(body) === "[object ArrayBuffer]") return new Uint8Array(body);

@@ -1,6 +1,6 @@
 /**
- * Assets of an earlier deployment, which pages that were opened then still ask for: the same file as it
- * is now. Those of this one are served before the Worker is asked.
+ * Assets of an earlier deployment that open pages still ask for: the response is the current file of the same
+ * name. Assets of the current deployment are served before the Worker is called.
  */
 import { notFound } from "../errors.ts";
 import { readManifest } from "../services/assets.ts";

@@ -18,7 +18,7 @@ const WHERE = {
 
 /**
  * A router whose requests are validated against the schemas of their routes.
- * @param options `getPath`: of the router that all requests come to
+ * @param options `getPath`: of the router that receives all requests
  */
 export const router = (options: { getPath?: (request: Request) => string } = {}) =>
   new OpenAPIHono<AppEnv>({

@@ -2,7 +2,7 @@
 import { notFound } from "../errors.ts";
 import { router } from "./router.ts";
 
-/** RFC 9116 recommends less than a year. */
+/** How long the file is valid: RFC 9116 recommends less than a year. */
 const VALID_MS = 180 * 86_400_000;
 const DAY_MS = 86_400_000;
 

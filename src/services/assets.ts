@@ -1,4 +1,4 @@
-/** What was built beside the Worker (src/dev/assets.ts), found by its name. */
+/** Assets built with the Worker (src/dev/assets.ts), read by their names. */
 import type { z } from "zod";
 import type { Bindings } from "../env.ts";
 import {
@@ -10,7 +10,7 @@ import {
   passages,
 } from "../protocol/assets.ts";
 
-/** They change with a deployment alone: each is read once per isolate. */
+/** Makes a reader that reads each asset once per isolate: assets change only with a deployment. */
 const once = <Value>(schema: z.ZodType<Value>) => {
   const known = new WeakMap<Bindings, Map<string, Value>>();
   return async (env: Bindings, path: string): Promise<Value> => {

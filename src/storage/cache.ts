@@ -1,20 +1,23 @@
-/** Caches of one isolate. While D1 answers no entry is older than 10 s, so a revoked token stops working within 10 s. */
+/**
+ * Caches of one isolate. While D1 answers, no entry is older than 10 s, so a revoked token stops working
+ * within 10 s.
+ */
 import { LRUCache } from "lru-cache";
 
 const TTL_MS = 10_000;
 
 /**
- * By default the cache memoizes the time and resets it with a timer. In a Worker that timer is
+ * The clock of caches. The default memoizes the time and resets it with a timer. In a Worker that timer is
  * dropped with the request that set it, and nothing would expire any more.
  */
 const clock = { ttlResolution: 0, perf: { now: () => Date.now() } };
 
 interface Limits<Value> {
-  /** Entries. */
+  /** The number of entries. */
   max: number;
-  /** For values that may be large: the size of one, and the limit of all together. */
+  /** For values that may be large: a function for the size of one, and the limit of all together. */
   sized?: { of: (value: Value) => number; max: number };
-  /** How old a value may be while loading it anew fails; 10 s by default. */
+  /** How old a value may be while loading it again fails; 10 s by default. */
   failingMs?: number;
 }
 
@@ -32,14 +35,15 @@ export function cache<Key extends string, Value extends object>({
   });
   let forgotten = 0;
   return {
-    /** @param maxAgeMs how old it may be */
+    /** @param maxAgeMs how old the value may be */
     known: (key: Key, maxAgeMs = TTL_MS): Value | undefined =>
       failingMs - values.getRemainingTTL(key) < maxAgeMs ? values.get(key) : undefined,
-    /** However old it is, up to `failingMs`. */
+    /** Returns a value of any age up to `failingMs`. */
     lastKnown: (key: Key): Value | undefined => values.get(key),
     /**
-     * To be called before values are loaded.
-     * @returns keeps one; undefined for a miss. Unless any was forgotten meanwhile: it may be outdated
+     * Called before values are loaded.
+     * @returns a function that keeps one value; undefined for a miss. If any value was forgotten meanwhile,
+     * it keeps nothing: the value may be outdated
      */
     loading() {
       const before = forgotten;

@@ -7,7 +7,10 @@ export type Database = ReturnType<typeof connect>;
 
 const connected = new WeakMap<D1Database, Database>();
 
-/** One for each binding: it caches the columns' names. To make one for each prediction's row took 6 % of a no-op. */
+/**
+ * Returns the database of a binding. It is made once, because it caches the columns' names: making one for
+ * each prediction's row took 6 % of a no-op.
+ */
 export function database(d1: D1Database): Database {
   const db = connected.get(d1) ?? connect(d1);
   connected.set(d1, db);
@@ -15,9 +18,9 @@ export function database(d1: D1Database): Database {
 }
 
 /**
- * The copy that is nearest to the caller, where the database has any. It lags behind by any time: for what
- * everybody may see, and never for what authorises. One for each request, since each reads on from where
- * it was.
+ * Returns the copy that is nearest to the caller, where the database has any. It lags behind by any time, so
+ * it serves what everybody may see, and never authorisation. Each request has its own, which continues from
+ * the state that it has read.
  */
 export function nearest(d1: D1Database): Database {
   const session = d1.withSession("first-unconstrained");

@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import type { VariableRow } from "./models/variables.ts";
 import { models, modelVariables, users, webhookEndpoints } from "./schema/index.ts";
 
-/** The prefix is `v1.`, a key id of 8 digits, and a dot. */
+/** Whether a text begins with one of these marks: `v1.`, a key id of 8 digits, and a dot. */
 const begin = (text: ReturnType<typeof sql>, marks: string[]) =>
   sql`substr(${text}, 1, 12) IN (SELECT value FROM json_each(${JSON.stringify(marks)}))`;
 
@@ -16,7 +16,7 @@ export const findVariablesEncryptedWith = (db: Database, marks: string[], limit:
     .limit(limit)
     .all();
 
-/** Unless the variable was set in the meantime. */
+/** Replaces the value unless the variable was set in the meantime. */
 export const replaceEncrypted = (
   db: Database,
   { model_id, name, sealed }: VariableRow,
@@ -44,7 +44,7 @@ export const findEndpointsEncryptedWith = (db: Database, marks: string[], limit:
     .limit(limit)
     .all();
 
-/** Variables that none of these keys has encrypted, with the names of their models. */
+/** Finds variables that none of these keys has encrypted, with the names of their models. */
 export const findVariablesNotEncryptedWith = (db: Database, marks: string[], limit: number) =>
   db
     .select({ owner: users.username, model: models.name, name: modelVariables.name })
@@ -55,7 +55,7 @@ export const findVariablesNotEncryptedWith = (db: Database, marks: string[], lim
     .limit(limit)
     .all();
 
-/** Endpoints with a secret that none of these keys has encrypted. */
+/** Finds endpoints with a secret that none of these keys has encrypted. */
 export const findEndpointsNotEncryptedWith = (db: Database, marks: string[], limit: number) =>
   db
     .select({ owner: users.username, url: webhookEndpoints.url })

@@ -2,6 +2,6 @@ import { eq } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { keys } from "./schema/index.ts";
 
-/** A key that the deployment generated for itself. */
+/** Finds a key that the deployment generated for itself. */
 export const findKey = (db: Database, name: string) =>
   db.select().from(keys).where(eq(keys.name, name)).get();

@@ -7,7 +7,7 @@ export type Direction = "asc" | "desc";
 
 /** The rows of a page. */
 export interface Keyset {
-  /** Where the page starts. Undefined: at the start of the list. */
+  /** The key where the page starts. Undefined: at the start of the list. */
   from: { key: Key; inclusive: boolean } | undefined;
   /** Reads backwards: the rows before `from`, nearest first. */
   back: boolean;

@@ -8,7 +8,8 @@ export interface WriteMeter {
   wrote(rows: number): void;
   /**
    * Counts bytes before they are sent.
-   * @param bytes undefined: those of the request's body, which passes through @throws if they are too many
+   * @param bytes undefined: those of the request's body, which passes through
+   * @throws if they are too many
    */
   sending(bytes: number | undefined): Promise<void>;
 }
@@ -24,7 +25,8 @@ export function meteredDatabase(d1: D1Database, meter: WriteMeter): D1Database {
       bind: (...values: unknown[]) => metered(query, original.bind(...values)),
       run: async () => counted(await original.run()),
       all: async () => counted(await original.all()),
-      // `raw` has no count. What a write returns has each column once, so that no value is lost in `all`.
+      // `raw` has no count, so `all` is used. The columns that a write returns have different names, so that
+      // no value is lost in `all`.
       raw: async () => counted(await original.all()).results.map(Object.values),
     };
     const statement = new Proxy(original, {
@@ -85,7 +87,7 @@ export function meteredBucket<Target extends object>(target: Target, meter: Writ
   });
 }
 
-/** Platform objects do not work by way of a proxy: their methods need the object itself. */
+/** Returns a member of a platform object. Its methods do not work on a proxy: they need the object itself. */
 function bound(target: object, name: string | symbol): unknown {
   const member: unknown = Reflect.get(target, name);
   return typeof member === "function" ? member.bind(target) : member;
@@ -96,7 +98,7 @@ const lengths = new WeakMap<object, number>();
 const isObjectBody = (found: unknown): found is R2ObjectBody =>
   typeof found === "object" && found !== null && "body" in found;
 
-/** A stream of so many bytes that the meter knows. */
+/** Returns a stream of a length that the meter knows. */
 export function streamOfLength(bytes: number): FixedLengthStream {
   const stream = new FixedLengthStream(bytes);
   lengths.set(stream.readable, bytes);

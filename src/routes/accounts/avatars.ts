@@ -1,4 +1,4 @@
-/** /avatars: users' avatars. Public and cacheable forever, since a new avatar has a new URL. */
+/** /avatars: users' avatars. They are public and cached without end, since a new avatar has a new URL. */
 import { z } from "zod";
 import { notFound } from "../../errors.ts";
 import { uuid } from "../../protocol/common.ts";

@@ -48,7 +48,7 @@ export const exportRoutes = router().openapi(exportOwn, async (c) => {
   return exportResponse(body, before);
 });
 
-/** A download. @param before names its part of a large account */
+/** Returns the export as a download. @param before names its part of a large account */
 export function exportResponse(body: ReadableStream<Uint8Array>, before: string | undefined) {
   const part = before === undefined ? "" : `-before-${before}`;
   const response: Response = new Response(body, {

@@ -12,7 +12,7 @@ import { errorResponses, jsonBody, jsonResponse, problemResponse } from "../resp
 import { router } from "../router.ts";
 
 const tags = ["Files"];
-/** The stored media type. */
+/** The content of a file, which has the stored media type. */
 const bytes = { "*/*": { schema: z.string().meta({ format: "binary" }) } };
 
 const shownHeaders = {

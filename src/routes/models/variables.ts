@@ -28,7 +28,7 @@ const hideInputs = createMiddleware<AppEnv>(async (c, next) => {
   c.res = Response.json({ detail }, { status: 422 });
 });
 
-/** Without the parser's message, which quotes the text. */
+/** The issue without the parser's message, which quotes the text. */
 const NOT_JSON = { loc: ["body"], type: "json_invalid", msg: "The body is not valid JSON" };
 
 const list = createRoute({

@@ -67,7 +67,7 @@ export const createAnswers = {
     description:
       "The prediction has ended within the wait. With `stream: true`, the response is the event stream that GET /predictions/{prediction_id}/stream documents",
     headers: createdHeaders,
-    // Without text/event-stream, which would make the type of generated clients `PredictionWithIO | string`.
+    // text/event-stream is left out: it would make the type of generated clients `PredictionWithIO | string`.
     content: { "application/json": { schema: predictionWithIO } },
   },
   202: {

@@ -42,7 +42,7 @@ export const eventStreamContent = {
 };
 
 /**
- * The id of the event after which a stream begins. The header of a reconnecting EventSource is newer
+ * Returns the id of the event after which a stream begins. The header of a reconnecting EventSource is newer
  * than the query of its URL.
  */
 export const afterOf = (lastEventId: string | undefined, afterId: string | undefined): number =>
@@ -51,8 +51,8 @@ export const afterOf = (lastEventId: string | undefined, afterId: string | undef
 const numberIn = (text = "") => /^\d{1,15}$/.exec(text)?.[0];
 
 /**
- * @param stream as its object made it: passed on untouched, it costs the Worker nothing. Null when no
- * further event will come: a 204
+ * @param stream as its object made it: passed on unchanged, it costs the Worker nothing. Null when no further
+ * event will come: a 204
  */
 export function eventStream(
   stream: ReadableStream<Uint8Array> | null,

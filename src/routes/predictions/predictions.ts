@@ -279,7 +279,7 @@ predictionRoutes.openapi(stream, async (c) => {
   return eventStream(events, preferenceApplied({ waitSeconds: idle_seconds, cancel: false }));
 });
 
-/** @param requested reads it from the request, which lets go of it */
+/** @param requested reads the body from the request, which then releases it */
 async function begin(
   c: Context<AppEnv>,
   reference: string,
@@ -293,7 +293,7 @@ async function begin(
     default: waitSeconds,
     max: stream ? MAX_IDLE_SECONDS : waitSeconds,
   });
-  // On a stream the wait is an idle limit, and leaving it never cancels the prediction.
+  // A stream takes `wait` as an idle limit, and leaving it never cancels the prediction.
   const prefer = { ...preferred, cancel: preferred.cancel && !stream };
   const options = {
     origin: new URL(c.req.url).origin,
@@ -313,13 +313,13 @@ async function begin(
       reader: tokenReader(c),
     });
     const response = eventStream(events, applied, { location: `/v1/predictions/${id}` });
-    // The document leaves it to streamPrediction.
+    // The document describes streams at `streamPrediction`.
     return response as Response & TypedResponse<PredictionWithIO, 200, "json">;
   }
   const answer = async () => {
     const created = await createPrediction(services, caller, reference, requested(), options);
     const { terminal, status, ...text } = await createdText(services, created);
-    // What the preference itself canceled has not ended within the wait.
+    // A prediction that the preference itself canceled has not ended within the wait.
     const hasEnded = terminal && !(prefer.cancel && status === "canceled");
     const response = jsonText(text, hasEnded ? 200 : 202);
     response.headers.set("location", `/v1/predictions/${created.id}`);

@@ -23,7 +23,7 @@ import {
   REPOSITORY,
 } from "./repository.ts";
 
-/** In one request. */
+/** The tags in one request. */
 const MAX_TAGS = 50;
 
 const MANIFEST = "/manifests/:reference";
@@ -64,7 +64,7 @@ async function read(c: Context<AppEnv>): Promise<Response> {
   const { digest, media_type, size } = manifest;
   const headers = {
     ...contentHeaders(digest),
-    // A tag moves.
+    // A tag may move to another manifest.
     "cache-control": "no-cache, no-transform",
     "content-type": media_type,
   };
@@ -101,13 +101,16 @@ async function put(c: Context<AppEnv>): Promise<Response> {
   return new Response(null, { status: 201, headers });
 }
 
-/** A 404 would say that this registry has no referrers, and clients would look for tags instead. */
+/**
+ * Returns undefined for an unknown repository. A 404 would say that this registry has no referrers, and
+ * clients would look for tags instead.
+ */
 function unlessUnknown(error: unknown): undefined {
   if (error instanceof RegistryError && error.code === "NAME_UNKNOWN") return undefined;
   throw error;
 }
 
-/** A tag or a digest. @throws RegistryError */
+/** Returns a tag or a digest. @throws RegistryError */
 function referenceIn(c: Context): string {
   const text = c.req.param("reference") ?? "";
   return text.includes(":") && !ociDigest.safeParse(text).success ? digestIn(text) : tagOr(text);
@@ -131,7 +134,7 @@ function pageSize(text: string | undefined): number {
   return Number.isInteger(n) && n >= 0 ? Math.min(n, MAX_PAGE) : MAX_PAGE;
 }
 
-/** The address of the next page, if there is one. */
+/** Returns the address of the next page, if there is one. */
 function linkOf(
   { req }: Context,
   { last, ...query }: { last: string | undefined; n?: number; artifactType?: string | undefined },

@@ -1,5 +1,5 @@
 /**
- * /v2: the image registry, OCI distribution 1.1. Repositories are models: docker, podman and all of their relatives
+ * /v2: the image registry, OCI distribution 1.1. Repositories are models: docker, podman and similar clients
  * push to {host}/{owner}/{model}, and pull from there.
  */
 import { Hono } from "hono";
@@ -11,14 +11,17 @@ import { registryBlobRoutes } from "./blobs.ts";
 import { registryManifestRoutes } from "./manifests.ts";
 import { registryUploadRoutes } from "./uploads.ts";
 
-/** The token is the password itself, and as good as it is revoked: clients may ask again whenever they like. */
+/**
+ * The lifetime of a token. It is the password itself, and a revoked one is refused at once: clients may ask
+ * again at any time.
+ */
 const TOKEN_SECONDS = 3_600;
 
 export const registryRoutes = new Hono<AppEnv>()
   .use("/v2/*", registryCaller)
   .get("/v2", (c) => c.redirect("/v2/", 308))
   .get("/v2/", (c) => {
-    // Docker sends credentials only where it is refused without.
+    // Docker sends credentials only after a request without them was refused.
     if (!hasCredential(c)) throw new ProblemError("unauthenticated", "Get a token first.");
     c.header("docker-distribution-api-version", "registry/2.0");
     return c.json({}, 200);

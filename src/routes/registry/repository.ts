@@ -1,4 +1,4 @@
-/** Which repository a path names, and where it is. */
+/** The repository that a path names. */
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { RegistryError } from "../../errors-registry.ts";
@@ -12,10 +12,10 @@ import {
   type Repository,
 } from "../../services/registry/repositories.ts";
 
-/** Repositories are models. */
+/** The path of a repository, which is a model. */
 export const REPOSITORY = "/v2/:owner/:name";
 
-/** The same for runners, who know models by their ids (domain/registry/own-image.ts). */
+/** The path of a repository for runners, who know models by their ids (domain/registry/own-image.ts). */
 export const OWN_REPOSITORY = "/v2/auspex/models/:model_id";
 
 export const nameOf = (c: Context) => ({
@@ -28,22 +28,22 @@ export async function pulledFrom(c: Context<AppEnv>): Promise<Repository> {
   const modelId = c.req.param("model_id");
   const puller = pullerOf(c);
   if (modelId === undefined) return openToPull(c.var.services, puller, nameOf(c));
-  // The grant is all that counts: the model may have been deleted since its job was accepted.
+  // The grant alone decides: the model may have been deleted since its job was accepted.
   if (puller.granted === modelId) return { id: modelId, owner_id: "", visibility: "private" };
   throw new RegistryError(403, "DENIED", "This grant is not for this repository, or it has ended.");
 }
 
-/** For a repository that must be there. @throws RegistryError, ProblemError */
+/** Returns the repository of a push, which must exist. @throws RegistryError, ProblemError */
 export const pushedTo = (c: Context<AppEnv>): Promise<Repository> =>
   openToPush(c.var.services, pusherOf(c), pushedNameOf(c));
 
-/** For one that this push may make. @throws RegistryError, ProblemError */
+/** Returns the repository of a push that may make it. @throws RegistryError, ProblemError */
 export const firstPushedTo = (c: Context<AppEnv>): Promise<Repository> =>
   openToFirstPush(c.var.services, pusherOf(c), pushedNameOf(c));
 
 const pushedNameOf = (c: Context) => ({ ...nameOf(c), model: c.req.header(MODEL_HEADER) });
 
-/** Whether this is the HEAD of somebody who may push: they send no more of what they are told is there. */
+/** Whether this is the HEAD of somebody who may push: the push does not send what it finds. */
 export function isPushAsking(c: Context<AppEnv>, { owner_id }: Repository): boolean {
   const { caller } = c.var;
   return c.req.method === "HEAD" && caller?.user_id === owner_id && caller.scopes.includes("write");

@@ -31,7 +31,8 @@ export const registryUploadRoutes = new Hono<AppEnv>()
   .post(`${UPLOADS}/`, begin)
   .get(UPLOAD, async (c) => {
     const upload = await getUpload(c.var.services, await pushedTo(c), uploadId(c));
-    // Who asks goes on behind the last byte: `0-0` would be one, and without the header some give up.
+    // A client continues after the last byte: `0-0` would mean one byte, and without the header some clients
+    // give up.
     const range = `0-${offsetOf(upload) - 1}`;
     return new Response(null, { status: 204, headers: { ...headersOf(c, upload), range } });
   })
@@ -75,7 +76,7 @@ async function finish(c: Context<AppEnv>): Promise<Response> {
   const digest = digestIn(c.req.query("digest"));
   const last = arriving(c);
   const upload = await getUpload(services, repository, uploadId(c)).catch(async (error) => {
-    // It was finished by a request whose response got lost.
+    // The upload was finished by a request whose response got lost.
     if (await hasBlob(services, repository, digest)) return undefined;
     throw error;
   });
@@ -96,7 +97,7 @@ function arriving(c: Context<AppEnv>): Arriving {
     throw new RegistryError(416, "BLOB_UPLOAD_INVALID", "Content-Range is not '{first}-{last}'.");
   }
   const sent = length === undefined ? undefined : Number(length);
-  // A PUT without a body may say where it stands: regctl's is `5-5` after five bytes.
+  // A PUT without a body may name its position: regctl's is `5-5` after five bytes.
   if (chunk && sent && sent !== chunk.length) {
     const message = `Content-Range tells of ${chunk.length} bytes, and Content-Length of ${sent}.`;
     throw new RegistryError(400, "SIZE_INVALID", message);
@@ -109,7 +110,7 @@ function arriving(c: Context<AppEnv>): Arriving {
   };
 }
 
-/** Relative: a relay in front of this, or another host name of it, keeps working. */
+/** The location is relative, so that a relay in front of the Worker, or another host name, keeps working. */
 const headersOf = (c: Context, upload: Upload) => ({
   location: `${pathOf(c)}/blobs/uploads/${upload.id}`,
   "docker-upload-uuid": upload.id,
@@ -130,7 +131,7 @@ function pathOf(c: Context): string {
 
 const uploadId = (c: Context): string => c.req.param("upload_id") ?? "";
 
-/** `owner/name`; undefined: none is named. */
+/** Returns `owner/name`; undefined if none is named. */
 function sourceOf(from: string | undefined): RepositoryName | undefined {
   if (from === undefined) return undefined;
   const [owner = "", name = ""] = from.split("/", 2);

@@ -1,4 +1,4 @@
-/** /v1/operator/runners/{id}/history, /events and /log: what a runner's page shows beside the runner. */
+/** /v1/operator/runners/{id}/history, /events and /log: further parts of a runner's page. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { ProblemError } from "../../errors.ts";
 import { requireOperator } from "../../middleware/authentication.ts";

@@ -47,7 +47,7 @@ export const runnerRoutes = new Hono<AppEnv>()
   )
   .post("/sessions", requireRunner, limitRunnerToken, async (c) => {
     const { origin } = new URL(c.req.url);
-    // First: the rest may have another shape.
+    // The protocol is checked first: the rest of the body may have another shape.
     await requireProtocol(c.var.services, (await parseBody(c, spokenProtocol)).protocol, origin);
     const request = await parseBody(c, sessionRequest);
     return c.json(await beginSession(c.var.services, c.var.runner, request));
@@ -117,7 +117,7 @@ export const runnerRoutes = new Hono<AppEnv>()
     ),
   );
 
-/** The body of a call that reaches the runner's pool. An invalid one counts against the token. */
+/** Returns the body of a call that reaches the runner's pool. An invalid one counts against the token. */
 async function limitedBody<T extends { runner_id: string }>(
   c: Context<AppEnv>,
   schema: z.ZodType<T>,
@@ -135,7 +135,7 @@ function holderOf(c: Context<AppEnv>): LeaseHolder {
   return { lease: c.req.header(LEASE_HEADER) ?? "", token_id, token_known_at };
 }
 
-/** R2 requires the length of a stream. @throws ProblemError bad_request */
+/** Returns the body as a stream with a length, which R2 requires. @throws ProblemError bad_request */
 function streamOf({ req }: Context<AppEnv>): ReadableStream {
   if (req.raw.body && req.header("content-length") !== undefined) return req.raw.body;
   throw new ProblemError("bad_request", "A body with a Content-Length is required.");

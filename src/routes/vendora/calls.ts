@@ -139,7 +139,7 @@ callRoutes.openapi(embed, async (c) => {
     return begin(c, "embeddings", request, webhook, c.req.valid("header"));
   };
   return limitWaitingRequest(c, async () => {
-    // Base64 has no digits to keep, and a million numbers take a second longer with theirs.
+    // Base64 has no digits to keep, and parsing a million numbers exactly takes a second longer.
     const parse = encoding_format === "base64" ? undefined : exactLog;
     const ended = await waitForCall(services, await beginning(), parse);
     return vendoraJson(embeddingList(services, asked, ended));

@@ -56,7 +56,7 @@ export const callErrors = {
   504: vendoraErrorResponse("The model did not finish in time, and the prediction was canceled"),
 };
 
-/** Those of calls that the version must be compatible with. */
+/** Errors of calls that the version must be compatible with. */
 export const compatibleErrors = {
   ...callErrors,
   400: vendoraErrorResponse(
@@ -88,7 +88,10 @@ export const ITEMS = {
 
 type Example = Record<string, unknown>;
 
-/** The example stands beside the schema: inside, its `id` would be read as the schema's id. */
+/**
+ * A response with an example. The example is next to the schema: inside, its `id` would be read as the
+ * schema's id.
+ */
 export const bodyResponse = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,

@@ -7,7 +7,7 @@ export const FILES = { anyOf: [FILE, { type: "array" as const, items: FILE }] };
 type Property = typeof FILE | typeof TEXT | typeof FILES;
 
 /**
- * A media type beside JSON. Without its type: the route sees JSON alone.
+ * Documents the form as another media type besides JSON. It has no TypeScript type: the route sees only JSON.
  * @param properties those that every client sends
  */
 export const formContent = (required: string[], properties: Record<string, Property>): object => ({

@@ -126,7 +126,7 @@ imageRoutes.openapi(edit, async (c) => {
   });
 });
 
-/** Without what the model reads, which may be megabytes: the call waits for minutes. */
+/** Returns the request without what the model reads, which may be megabytes: the call waits for minutes. */
 function askedIn(request: ImageRequest): AskedImages & Pick<ImageRequest, "stream"> {
   const { stream, size, quality, background, output_format, response_format } = request;
   return { stream, size, quality, background, output_format, response_format };

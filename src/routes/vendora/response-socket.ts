@@ -9,13 +9,13 @@ import { ResponseSocket } from "../../services/vendora/response-socket.ts";
 import { SocketContext } from "../../services/vendora/socket-context.ts";
 import { router } from "../router.ts";
 
-/** Of the upgrade itself. All others hold for each call: whose it is, and where it comes from. */
+/** Headers of the upgrade itself. All other headers are those of each call, such as its token. */
 const OF_UPGRADE = /^(?:connection|upgrade|content-.*|sec-websocket-.*|idempotency-key)$/;
 
-/** Policy violation: its token has ended. */
+/** The close code for a policy violation: the socket's token has ended. */
 const NOT_ALLOWED = 1008;
 
-/** @param fetch what serves all requests */
+/** @param fetch the handler of all requests */
 export const responseSocketRoutes = (
   fetch: (request: Request, c: Context<AppEnv>) => Response | Promise<Response>,
 ) =>
@@ -38,7 +38,7 @@ export const responseSocketRoutes = (
     return new Response(null, { status: 101, webSocket: client });
   });
 
-/** Without one it is as if there were only POST. */
+/** Skips the route without an upgrade, as if there were only POST. */
 const requireUpgrade = createMiddleware<AppEnv>((c, next) => {
   if (c.req.header("upgrade")?.toLowerCase() === "websocket") return next();
   const detail = "This URL does not support GET, but for a WebSocket. It supports POST.";
@@ -53,7 +53,7 @@ function callOf({ url, headers: upgrade }: Request, body: string, signal: AbortS
   return new Request(url, { method: "POST", headers, body: streamOf(bytes), signal });
 }
 
-/** A request that is given bytes keeps them for as long as it lasts. */
+/** Returns bytes as a stream: a request keeps bytes for as long as it lasts. */
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {

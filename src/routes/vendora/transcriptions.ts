@@ -126,7 +126,10 @@ transcriptionRoutes.openapi(translate, (c) =>
   ),
 );
 
-/** @param bodyIn reads it from the request, which lets go of it @throws VendoraProblem for what the model cannot */
+/**
+ * @param bodyIn reads the body from the request, which then releases it
+ * @throws VendoraProblem for a body that the model cannot serve
+ */
 function asked(
   c: Context<AppEnv>,
   call: HearingCall,

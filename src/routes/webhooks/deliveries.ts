@@ -11,7 +11,7 @@ import { router } from "../router.ts";
 
 const tags = ["Webhooks"];
 
-/** Stands for the prediction's own webhook, in place of an endpoint's id. */
+/** The name of the prediction's own webhook, in place of an endpoint's id. */
 export const OWN_WEBHOOK = "prediction";
 
 const list = createRoute({

@@ -20,11 +20,11 @@ import type { Services } from "../services.ts";
 import { forgetTokens } from "./authentication.ts";
 import { quotaOf, withinQuota } from "./storage-quota.ts";
 
-/** Per account. */
+/** Tokens per account. */
 const MAX_TOKENS = 100;
 
 /**
- * The token is shown only in this response.
+ * Creates a token, which is shown only in this response.
  * @throws ValidationFailure; ProblemError conflict
  */
 export async function createToken(
@@ -77,7 +77,7 @@ async function modelIds(db: Services["db"], userId: string, names: string[]): Pr
   return [...new Set(found.map(({ id }) => id))];
 }
 
-/** The token is shown only in this response. @throws ValidationFailure */
+/** Creates a token, which is shown only in this response. @throws ValidationFailure */
 export async function createRunnerToken(
   services: Services,
   request: { name: string; hardware: string[] },
@@ -100,7 +100,7 @@ export async function createRunnerToken(
   return { id, token };
 }
 
-/** Newest first, without revoked ones. */
+/** Lists tokens, newest first, without revoked ones. */
 export const listTokens = (
   services: Services,
   userId: string,
@@ -125,7 +125,7 @@ export const listRunnerTokens = (
   });
 
 /**
- * Takes effect at once in this isolate and within 10 s everywhere.
+ * Revokes a token, at once in this isolate and within 10 s everywhere.
  * @throws ProblemError not_found
  */
 export const revokeToken = (services: Services, id: string) => revokeFor(services, id, undefined);
@@ -136,6 +136,6 @@ export const revokeOwnToken = (services: Services, userId: string, id: string) =
 
 async function revokeFor({ db }: Services, id: string, userId: string | undefined): Promise<void> {
   if (!(await revoke(db, id, userId))) throw notFound(`The token '${id}'`);
-  // The cache is keyed by the token's text, which is not known here: forget them all.
+  // The cache is keyed by the token's text, which is not known here, so it forgets all tokens.
   forgetTokens();
 }

@@ -11,10 +11,10 @@ import { findAccount } from "./account-object.ts";
 import type { Caller } from "./caller.ts";
 import { pagesOf } from "./export/pages.ts";
 
-/** The chart has a color for each of these; all others share one. */
+/** Models with a color of their own in the chart; all others share one. */
 const NAMED_MODELS = 6;
 
-/** Those most used. An account may have 100 at once, and more over time. */
+/** The tokens that are listed, those most used. An account may have 100 at once, and more over time. */
 const LISTED_TOKENS = 20;
 
 const NONE = { models: [], rows: [], tokens: [], trimmed_to: null };
@@ -31,10 +31,10 @@ export async function getOwnUsage(
   return usageReport(range, (await account?.usage(first, NAMED_MODELS, LISTED_TOKENS)) ?? NONE);
 }
 
-/** The newest tokens, of which an account has 100 that have not expired. */
+/** The newest tokens whose names are looked up; an account has at most 100 that have not expired. */
 const NAMES = 1_000;
 
-/** A page of its rows in memory at a time. */
+/** Rows of a page; one page is in memory at a time. */
 const ROWS = 500;
 
 const COLUMNS = [
@@ -50,8 +50,8 @@ const COLUMNS = [
 ];
 
 /**
- * The same as CSV: a line for each day, model and access token, without those that were not used.
- * @throws what D1 or the account's object throws, in the middle of it
+ * Yields the usage as CSV: a line for each day, model and access token, without those that were not used.
+ * @throws the errors of D1 or of the account's object, in the middle of it
  */
 export async function* ownUsageCsv(
   services: Services,
@@ -88,10 +88,10 @@ export async function* ownUsageCsv(
       .join("");
 }
 
-/** Of a sum of fractions, whose last digits are those of binary numbers: 0.30000000000000004. */
+/** Rounds a sum of fractions, whose last digits are those of binary numbers: 0.30000000000000004. */
 const withoutNoise = (sum: number): number => Number(sum.toPrecision(12));
 
-/** What the caller's tokens are called, by their ids. */
+/** Returns the names of the caller's tokens, by their ids. */
 export const getOwnTokenNames = ({ db }: Services, { user_id }: Caller) => tokenNames(db, user_id);
 
 async function tokenNames(db: Services["db"], userId: string): Promise<Map<string, string>> {
@@ -99,7 +99,7 @@ async function tokenNames(db: Services["db"], userId: string): Promise<Map<strin
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** What the caller's account has stored, and how much it may have. */
+/** Returns the storage that the caller's account uses, and its limits. */
 export async function getOwnStorage(
   services: Services,
   { user_id }: Pick<Caller, "user_id">,

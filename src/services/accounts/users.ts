@@ -23,7 +23,7 @@ import { requireAccountAccess } from "./access.ts";
 import type { Caller } from "./caller.ts";
 import { chargeRows } from "./write-limit.ts";
 
-/** Per account, including past ones, which stay reserved for it. */
+/** Usernames per account, including past ones, which stay reserved for it. */
 const MAX_USERNAMES = 5;
 
 /** @throws ProblemError conflict */
@@ -89,9 +89,9 @@ export async function releaseUsername({ db }: Services, username: string): Promi
 }
 
 /**
- * The path of a user's images in the operator's own registry, without a trailing slash; undefined if there is none.
- * Each time a username is released,
- * its path changes, so that a new holder cannot run images of an earlier one by their digests.
+ * Returns the path of a user's images in the operator's own registry, without a trailing slash; undefined if
+ * there is none. Each time a username is released, its path changes, so that a new holder cannot run images
+ * of an earlier one by their digests.
  */
 export async function imagePath(
   { db, settings }: Services,

@@ -1,6 +1,6 @@
 /**
- * How much an account may write to D1 and R2. A request charges the account's bucket with the most that it may
- * write, before it writes, and corrects that afterwards by what it wrote. Calls are counted by the rate limits.
+ * Limits the writes of an account to D1 and R2. A request charges the account's bucket with the most that it
+ * may write, before it writes, and corrects the charge afterwards. Calls are counted by the rate limits.
  */
 import { waitUntil } from "cloudflare:workers";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
@@ -14,7 +14,7 @@ import { meteredBucket, meteredDatabase, type WriteMeter } from "../../storage/w
 import type { Services } from "../services.ts";
 import { openAccount } from "./account-object.ts";
 
-/** What a long body is charged with at a time, beyond what its route declares. */
+/** The step in which a long body is charged, beyond the cost that its route declares. */
 const STEP: WriteCost = { rows: 100, bytes: 64 * 1024 * 1024 };
 
 type Charge = (cost: WriteCost) => Promise<void>;
@@ -52,7 +52,7 @@ export async function withinWriteLimit<Result>(
       logger.warn("Charge for writes not corrected", { user_id: userId, error });
     });
   };
-  // A body that breaks off was charged with its whole length.
+  // A body that breaks off was charged with its whole length, which `settle` corrects.
   whenClientLeaves(settle);
   try {
     return await task(meteredServices(services, meter));
@@ -61,7 +61,7 @@ export async function withinWriteLimit<Result>(
   }
 }
 
-/** Of services that count what they write. */
+/** The meters of services that count what they write. */
 const meters = new WeakMap<Services, Meter>();
 
 /**
@@ -90,7 +90,7 @@ class Meter implements WriteMeter {
   #charged: WriteCost;
   #rows = 0;
   #bytes = 0;
-  /** A request has one body, whatever else it sends. */
+  /** Whether the request's body was counted. A request has one body, even if it sends more than that to R2. */
   #hasSentBody = false;
 
   constructor(cost: WriteCost, charge: Charge) {
@@ -99,7 +99,7 @@ class Meter implements WriteMeter {
     this.#charge = charge;
   }
 
-  /** What was written beyond the charge. */
+  /** The writes beyond the charge. */
   get difference(): WriteCost {
     return { rows: this.#rows - this.#charged.rows, bytes: this.#bytes - this.#charged.bytes };
   }

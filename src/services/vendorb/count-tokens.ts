@@ -1,4 +1,4 @@
-/** How many tokens a request has. */
+/** Counts the tokens of a request. */
 import { estimatedTokens } from "../../domain/vendorb/token-count.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
@@ -15,7 +15,10 @@ import {
 import { failureOf } from "../vendora/failure.ts";
 import { withoutUnavailableTools } from "./messages.ts";
 
-/** A server that has messages counts itself. Of all others nobody can be asked, so nothing is started. */
+/**
+ * Whether the model counts tokens itself, which a server does that has messages. For any other model the
+ * count is estimated, and nothing is started.
+ */
 export const countsItself = ({ version: { compatibilities, configuration } }: Call["target"]) =>
   compatibilities.vendorb_messages && configuration.interface === "vendora";
 

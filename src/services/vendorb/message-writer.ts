@@ -35,7 +35,7 @@ export class MessageWriter implements Writer {
     return vendorbErrorEvent(brokenStream(error));
   }
 
-  /** Also before the message begins: the official clients skip it anywhere. */
+  /** Returns a heartbeat, also before the message begins: the official clients skip it anywhere. */
   heartbeat(): string {
     return PING;
   }

@@ -31,7 +31,7 @@ import { MessageWriter } from "./message-writer.ts";
 export interface BegunMessage extends BegunCall {
   /** The types of tools that the model was not given because its container has none. */
   omittedTools: string[];
-  /** The types of blocks that it was not given. */
+  /** The types of blocks that the model was not given. */
   omittedContent: string[];
 }
 
@@ -47,13 +47,14 @@ export async function beginMessage(
   const { body, omittedTools } = withoutUnavailableTools(call);
   const { omittedTypes: omittedContent } = orUnfit(() => plainMessages(fieldsOf(body)));
   const begun = await beginCall(services, caller, { ...call, body });
-  // System prompt and tools of agents are large, and the call still waits.
+  // Only these fields of the request are kept: system prompt and tools of agents are large, and the call
+  // still waits.
   const { model, max_tokens = null, stop_sequences = null } = begun.request;
   const request = { model, max_tokens, stop_sequences };
   return { ...begun, request, omittedTools, omittedContent };
 }
 
-/** A request that continues a thread has only what is new in it, and no threads are stored. */
+/** Refuses a request that continues a thread: it has only the new items, and no threads are stored. */
 function checkThread({ body }: Call): void {
   if (fieldsOf(body.thread).type !== "continue") return;
   const message = "Threads are not stored: send the whole conversation in 'messages'.";
@@ -86,7 +87,7 @@ export function messageAnswer(
 }
 
 /**
- * The stream of a message. Leaving it cancels the prediction.
+ * Returns the stream of a message. Leaving it cancels the prediction.
  * @throws VendoraProblem when it fails before its first output
  */
 export async function messageStream(services: Services, begun: BegunMessage): Promise<EventStream> {

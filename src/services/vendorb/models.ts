@@ -1,4 +1,4 @@
-/** The models that can be called by the vendorb convention, as it lists them. */
+/** The list of models that can be called by the vendorb convention. */
 
 import { invalidParameter } from "../../errors-vendora.ts";
 import type {
@@ -14,7 +14,7 @@ import {
   readCallableModel,
 } from "../vendora/callable-models.ts";
 
-/** @throws VendoraProblem when there is no such model to list from */
+/** @throws VendoraProblem when the model to list from does not exist */
 export async function listVendorbModels(
   services: Services,
   caller: Caller,
@@ -30,7 +30,7 @@ export async function listVendorbModels(
   const from = after_id === undefined ? 0 : placeOf("after_id", after_id) + 1;
   const to = before_id === undefined ? all.length : placeOf("before_id", before_id);
   const wanted = all.slice(from, to);
-  // Backwards: those right before it.
+  // A backward page ends right before `before_id`.
   const isBackwards = before_id !== undefined && after_id === undefined;
   const data = isBackwards ? wanted.slice(-limit) : wanted.slice(0, limit);
   return {

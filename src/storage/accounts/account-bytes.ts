@@ -7,11 +7,11 @@ import { accountBytes } from "../schema/index.ts";
 export interface StorageQuota {
   user_id: string;
   max_bytes: number;
-  /** Of all accounts together. */
+  /** The limit of all accounts together. */
   max_total_bytes: number;
 }
 
-/** The row that has the sum of all accounts, by triggers. */
+/** The key of the row whose sum of all accounts is kept by triggers. */
 const EVERYBODY = "";
 
 /**
@@ -29,7 +29,7 @@ export async function writeWithinQuota<First extends BatchItem<"sqlite">>(
     .update(accountBytes)
     .set({ bytes_before: sql`${accountBytes.bytes}` })
     .where(eq(accountBytes.user_id, user_id));
-  // Over the limit this inserts NULL, which the column refuses.
+  // An account over the limit inserts NULL, which the column refuses.
   const check = db.insert(accountBytes).select(sql`SELECT user_id, NULL, 0 FROM account_bytes
     WHERE user_id = ${user_id} AND bytes > max(bytes_before, ${max_bytes})`);
   const checkTotal = db
@@ -47,7 +47,7 @@ export const isOverQuota = (error: unknown): boolean =>
 export const isDatabaseFull = (error: unknown): boolean =>
   failedOn(error, "NOT NULL", "account_bytes.bytes_before");
 
-/** What all accounts take. */
+/** Returns the bytes of all accounts. */
 export const findTotalBytes = async (db: Database): Promise<number> => {
   const row = await db
     .select({ bytes: accountBytes.bytes })

@@ -56,7 +56,7 @@ export const closeAccount = (db: Database, id: string, now: number) =>
     ...called(db, id, "leaving"),
   ]);
 
-/** Sessions, credentials and passkeys are deleted with the login. */
+/** Ends the user's access. Sessions, credentials and passkeys are deleted with the login. */
 const shutOut = (db: Database, id: string) => [
   db.delete(tokens).where(eq(tokens.user_id, id)),
   db.delete(shares).where(eq(shares.user_id, id)),
@@ -65,7 +65,7 @@ const shutOut = (db: Database, id: string) => [
   db.delete(logins).where(eq(logins.id, id)),
 ];
 
-/** The sweep then removes them: no version keeps them any more. */
+/** Expires the account's uploads. The sweep then removes them, since no version names them any more. */
 const expireUploads = (db: Database, id: string, now: number) => [
   db
     .delete(versionFiles)
@@ -93,7 +93,7 @@ const called = (db: Database, id: string, state: "leaving" | "gone") => [
     .where(sql`${usersWords.rowid} IN (SELECT rank FROM users_documents WHERE id = ${id})`),
 ];
 
-/** The accounts that have waited longest. */
+/** Takes the closed accounts that have waited longest. */
 export const takeClosedAccounts = (db: Database, now: number, limit: number) =>
   db
     .update(users)
@@ -112,7 +112,7 @@ export const takeClosedAccounts = (db: Database, now: number, limit: number) =>
     .returning()
     .all();
 
-/** For what a request in progress may have created after the account was closed. */
+/** Removes access that a request in progress may have created after the account was closed. */
 export const revokeAccess = (db: Database, id: string) => runBatch(db, shutOut(db, id));
 
 export const listSomeModels = (db: Database, ownerId: string, limit: number) =>

@@ -1,12 +1,12 @@
-/** Which accounts were active: those that have told a count since. */
+/** The accounts that were active: those that have reported a count since a time. */
 import { and, eq, gte } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { accountCounts, users } from "../schema/index.ts";
 
 /**
- * Each model that an account has told of since then, oldest first. What is told again meanwhile moves
- * towards the end, so that no page misses it. Null for an account that is gone.
+ * Lists each model whose count an account has reported since then, oldest first. A count that is reported
+ * again meanwhile moves towards the end, so that no page misses it. Null for a deleted account.
  */
 export function listToldSince(db: Database, since: number, keyset: Keyset) {
   const { user_id, model_id, told_at } = accountCounts;

@@ -28,7 +28,10 @@ export async function removeOperator(db: Database, userId: string): Promise<bool
   return removed.length > 0;
 }
 
-/** Also ends the user's sessions and operator rights. @param hidesModels makes all models private */
+/**
+ * Suspends a user, and ends the user's sessions and operator rights.
+ * @param hidesModels makes all models private
+ */
 export const suspendUser = (db: Database, userId: string, now: number, hidesModels: boolean) =>
   runBatch(db, [
     ...(hidesModels
@@ -56,7 +59,7 @@ export async function restoreUser(db: Database, userId: string): Promise<boolean
   return restored.length > 0;
 }
 
-/** Accounts suspended after `since`, latest first. */
+/** Lists accounts suspended after `since`, latest first. */
 export const listSuspended = (db: Database, since: number, limit: number) =>
   db
     .select({ id: users.id })

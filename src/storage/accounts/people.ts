@@ -1,4 +1,4 @@
-/** Everybody of the deployment, as operators see them. */
+/** The users of the deployment, as operators see them. */
 import { and, asc, eq, isNotNull, ne, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -31,11 +31,11 @@ export function listSuspendedUsers(db: Database, keyset: Keyset) {
 export interface Activity {
   id: string;
   models: number;
-  /** Of a token, a session or a prediction; 0: of none that is still there. */
+  /** The last use of a token, a session or a prediction; 0: none of them exists any more. */
   used_at: number;
 }
 
-/** One statement for a page of people: of each, ranges of four indexes. */
+/** Finds the activity of a page of users, in one statement: four ranges of indexes for each user. */
 export const findActivity = (db: Database, ids: string[]): Promise<Activity[]> =>
   db.all<Activity>(sql`SELECT value AS id,
     (SELECT count(*) FROM models WHERE owner_id = value) AS models,

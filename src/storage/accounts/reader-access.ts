@@ -1,4 +1,7 @@
-/** Whether the tokens and sessions of long calls (streams, polls, channels, pulls) are still valid: caches by ID. */
+/**
+ * Checks that the tokens and sessions of long calls (streams, polls, channels, pulls) are still valid, with
+ * caches by id.
+ */
 import { RECENT_CHECK_MS } from "../../domain/accounts/access-checks.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
@@ -19,7 +22,7 @@ export interface Credential {
   id: string;
 }
 
-/** Whether it was valid at most RECENT_CHECK_MS ago, and has not expired since. */
+/** Whether the credential was valid at most RECENT_CHECK_MS ago, and has not expired since. */
 export async function isLive(db: Database, { kind, id }: Credential): Promise<boolean> {
   const found = await BY_KIND[kind].get(db, id, RECENT_CHECK_MS);
   return found !== undefined && (found.expires_at === null || found.expires_at > Date.now());
@@ -38,5 +41,5 @@ const runnerTokenChecks = cached({ max: 10_000 }, async (db: Database, id: strin
 export const runnerTokenKnownAt = async (db: Database, id: string): Promise<number | undefined> =>
   (await runnerTokenChecks.get(db, id))?.at;
 
-/** After a revocation: this isolate applies it at once, the others within 10 s. */
+/** After a revocation, this isolate forgets its checks at once, and others within 10 s. */
 export const forgetRunnerTokenChecks = runnerTokenChecks.forgetAll;

@@ -1,4 +1,4 @@
-/** Logins, sessions and invitations, as far as better-auth does not write them itself. */
+/** Logins, sessions and invitations, except for what better-auth writes itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { type Database, runBatch } from "../database.ts";
@@ -94,7 +94,7 @@ const passwordOf = (db: Database, loginId: string, id: SQL, password: string) =>
       set: { password, updatedAt: new Date() },
     });
 
-/** NULL rolls back the batch if the invitation was accepted in the meantime. */
+/** Returns `id`, or NULL if the invitation was accepted in the meantime, which rolls back the batch. */
 const ifOpen = (id: string, invitation: InvitationRow | undefined): SQL =>
   invitation
     ? sql`(SELECT ${id} FROM invitations WHERE id = ${invitation.id} AND accepted_at IS NULL AND expires_at > ${Date.now()})`
@@ -117,7 +117,7 @@ const spend = (
   deleteInvitationsFor(db, userId),
 ];
 
-/** Open ones only. */
+/** Deletes the user's open invitations. */
 export const deleteInvitationsFor = (db: Database, userId: string) =>
   db
     .delete(invitations)
@@ -129,10 +129,13 @@ export const findLogin = (db: Database, id: string) =>
 export const insertInvitation = (db: Database, row: typeof invitations.$inferInsert) =>
   db.insert(invitations).values(row);
 
-/** Who has made an invitation. */
+/** The users who created the invitations. */
 const makers = alias(users, "makers");
 
-/** Whoever has made it must be an operator still: links outlast sessions. @param proof what operators have stored */
+/**
+ * Whether an invitation is open. Its creator must still be an operator: links outlast sessions.
+ * @param proof the proof that operators have stored
+ */
 const isOpen = (now: number, proof: string) =>
   and(
     isNull(invitations.accepted_at),
@@ -140,7 +143,7 @@ const isOpen = (now: number, proof: string) =>
     eq(makers.operator_proof, proof),
   );
 
-/** An open invitation. */
+/** Finds an open invitation. */
 export const findInvitation = async (
   db: Database,
   hash: string,
@@ -156,7 +159,7 @@ export const findInvitation = async (
   return found?.invitation;
 };
 
-/** Open invitations, newest first. */
+/** Lists open invitations, newest first. */
 export const listInvitations = (db: Database, now: number, proof: string, limit: number) =>
   db
     .select({
@@ -175,7 +178,7 @@ export const listInvitations = (db: Database, now: number, proof: string, limit:
     .limit(limit)
     .all();
 
-/** Operators' recovery links that a user has accepted, latest first. */
+/** Lists operators' recovery links that a user has accepted, latest first. */
 export const listRecoveries = (db: Database, userId: string, limit: number) =>
   db
     .select({
@@ -213,7 +216,7 @@ export async function deleteInvitation(db: Database, id: string): Promise<boolea
   return deleted.length > 0;
 }
 
-/** A login's sign-in methods and sessions. */
+/** Finds a login's sign-in methods and sessions. */
 export async function findSignInMethods(db: Database, loginId: string) {
   const [ways, keys, places] = await db.batch([
     db
@@ -259,7 +262,7 @@ export async function deleteSession(db: Database, loginId: string, id: string): 
   return deleted.length > 0;
 }
 
-/** A session that has not expired. */
+/** Finds a session that has not expired. */
 export const findLiveSession = (db: Database, id: string) =>
   db
     .select({ id: sessions.id, expires_at: sessions.expiresAt })

@@ -4,7 +4,10 @@ import { type Keyset, range } from "../keyset.ts";
 import { models, runnerTokens, tokens, users } from "../schema/index.ts";
 import { type StorageQuota, writeWithinQuota } from "./account-bytes.ts";
 
-/** Fails (`isLimitReached`) if the user has `max` unexpired tokens, and like `writeWithinQuota`. */
+/**
+ * Inserts a token. Fails (`isLimitReached`) if the user has `max` unexpired tokens, and like
+ * `writeWithinQuota`.
+ */
 export function insertToken(
   db: Database,
   row: typeof tokens.$inferInsert,
@@ -40,7 +43,7 @@ export const selectToken = (db: Database, hash: string) =>
 
 export const findToken = (db: Database, hash: string) => selectToken(db, hash).get();
 
-/** When a token expires. Undefined if it is revoked or its account is suspended. */
+/** Finds when a token expires. Undefined if it is revoked or its account is suspended. */
 export const findLiveToken = (db: Database, id: string) =>
   db
     .select({ expires_at: tokens.expires_at })
@@ -49,11 +52,11 @@ export const findLiveToken = (db: Database, id: string) =>
     .where(and(eq(tokens.id, id), isNull(users.suspended_at)))
     .get();
 
-/** In a statement of the same batch: NULL if there is no such token. */
+/** The id of a token's user, for other statements of the batch: NULL if there is no such token. */
 export const userOfToken = (hash: string) =>
   sql`(SELECT ${tokens.user_id} FROM ${tokens} WHERE ${tokens.hash} = ${hash})`;
 
-/** When a token or session expires. Undefined if there is none with this id. */
+/** Finds when a token or session expires. Undefined if there is none with this id. */
 export async function findTokenOrSession(db: Database, id: string) {
   const [row] = await db.all<{ expires_at: number | null }>(sql`
     SELECT expires_at FROM tokens WHERE id = ${id}
@@ -98,7 +101,7 @@ export const markRunnerTokenUsed = marking(runnerTokens);
 const mayBeSeenBy = (userId: string | SQL) =>
   sql`(models.visibility <> 'private' OR models.owner_id = ${userId})`;
 
-/** The models with these names, `[owner, name]`, that a user may see. */
+/** Finds the models with these names, `[owner, name]`, that a user may see. */
 export const findModelsByName = (db: Database, userId: string, names: string[][]) =>
   db
     .select({ id: models.id, owner: users.username, name: models.name })
@@ -118,14 +121,14 @@ const modelNames: SQL<string[] | null> = sql`iif(tokens.models IS NULL, NULL, (
 
 const listed = { ...getTableColumns(tokens), models: modelNames };
 
-/** The models of a token, as `owner/name`. */
+/** Finds the models of a token, as `owner/name`. */
 export const findModelNames = (db: Database, id: string) =>
   db.select({ models: modelNames }).from(tokens).where(eq(tokens.id, id)).get();
 
 export type TokenRow = Awaited<ReturnType<typeof listTokens>>[number];
 export type RunnerTokenRow = typeof runnerTokens.$inferSelect;
 
-/** A user's tokens, newest first. */
+/** Lists a user's tokens, newest first. */
 export function listTokens(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([tokens.id], "desc", keyset);
   return db
@@ -137,7 +140,7 @@ export function listTokens(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** Runner tokens that are not revoked, newest first. */
+/** Lists runner tokens that are not revoked, newest first. */
 export function listRunnerTokens(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([runnerTokens.id], "desc", keyset);
   return db

@@ -8,11 +8,14 @@ export type UserRow = typeof users.$inferSelect;
 export const insertUser = (db: Database, row: typeof users.$inferInsert) =>
   db.insert(users).values(row).returning().get();
 
-/** Undefined for a deleted account, even to a session or token that is still cached. */
+/** Returns undefined for a deleted account, even if its session or token is still cached. */
 export const findUser = (db: Database, id: string) =>
   db.select().from(users).where(isThere(id)).get();
 
-/** The names of some accounts by their ids, without deleted ones. In one variable: D1 takes 100. */
+/**
+ * Returns the names of some accounts by their ids, without deleted ones. The ids are one parameter, since D1
+ * takes 100.
+ */
 export async function findUsernames(db: Database, ids: string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await db
@@ -35,14 +38,20 @@ export const findUserByName = (db: Database, username: string) =>
     .where(and(eq(users.username, username), isNull(users.deleted_at)))
     .get();
 
-/** The id of its object; null for an account that has never made a prediction, or does not exist. */
+/**
+ * Returns the id of the account's object; null for an account that has never made a prediction, or does not
+ * exist.
+ */
 export async function findAccountObject(db: Database, id: string): Promise<string | null> {
   const columns = { account_object: users.account_object };
   const row = await db.select(columns).from(users).where(eq(users.id, id)).get();
   return row?.account_object ?? null;
 }
 
-/** Unless it has one. @returns the one it has; undefined if the account is deleted */
+/**
+ * Sets the account's object unless it has one.
+ * @returns the one it has; undefined if the account is deleted
+ */
 export async function setAccountObject(
   db: Database,
   id: string,
@@ -110,7 +119,7 @@ export async function deleteUsername(db: Database, username: string): Promise<bo
   return deleted.length > 0;
 }
 
-/** How often the operator has released a username. */
+/** Returns how often the operator has released a username. */
 export async function timesReleased(db: Database, username: string): Promise<number> {
   const row = await db
     .select()
@@ -120,7 +129,7 @@ export async function timesReleased(db: Database, username: string): Promise<num
   return row?.times ?? 0;
 }
 
-/** Sorted by when they joined. */
+/** Lists users by the time they joined. */
 export function listUsers(db: Database, direction: Direction, keyset: Keyset) {
   const { where, order, limit } = range([users.id], direction, keyset);
   return db

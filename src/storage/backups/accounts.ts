@@ -7,7 +7,10 @@ export interface AccountOfUser {
   account_object: string;
 }
 
-/** Accounts that have an object, without deleted ones. @param from the id of a user, inclusive or not */
+/**
+ * Lists accounts that have an object, without deleted ones.
+ * @param from the id of a user, inclusive or not
+ */
 export async function listAccountObjects(
   db: Database,
   from: string,

@@ -8,7 +8,7 @@ import type { Manifest, PartEntry } from "../../protocol/backup.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What is listed of a backup, without its key. */
+/** The facts that a list shows of a backup, without its key. */
 export interface StoredBackup {
   id: string;
   started_at: string;
@@ -41,7 +41,7 @@ export const putManifest = (bucket: R2Bucket, manifest: Manifest, sealed: Bytes)
   });
 };
 
-/** Unless it is there: a bucket that is locked refuses to write it again. */
+/** Writes an object unless it exists: a locked bucket refuses to overwrite it. */
 async function putOnce(
   bucket: R2Bucket,
   key: string,
@@ -53,7 +53,7 @@ async function putOnce(
 
 export const getManifest = (bucket: R2Bucket, id: string) => bytesOf(bucket, manifestKey(id));
 
-/** Those that are whole, newest first. */
+/** Lists complete backups, newest first. */
 export async function listBackups(bucket: R2Bucket): Promise<StoredBackup[]> {
   const objects = await listAll(bucket, { prefix: "manifests/", include: ["customMetadata"] });
   return objects
@@ -68,26 +68,29 @@ export async function listBackups(bucket: R2Bucket): Promise<StoredBackup[]> {
     .toReversed();
 }
 
-/** Numbers of the parts that are missing. */
+/** Returns the numbers of the parts that are missing. */
 export async function missingParts(bucket: R2Bucket, { id, parts }: Manifest): Promise<number[]> {
   const objects = await listAll(bucket, { prefix: partsOf(id) });
   const stored = new Set(objects.map(({ key }) => key));
   return parts.flatMap(({ sha256 }, n) => (stored.has(partKey(id, n + 1, sha256)) ? [] : [n + 1]));
 }
 
-/** Ids of backups that have parts, whole or not. */
+/** Lists the ids of backups that have parts, complete or not. */
 export async function listBegun(bucket: R2Bucket): Promise<string[]> {
   const { delimitedPrefixes } = await bucket.list({ prefix: "parts/", delimiter: "/" });
   return delimitedPrefixes.map((prefix) => prefix.slice("parts/".length, -1));
 }
 
-/** When one of its parts was written, unix ms. */
+/** Returns when one of the backup's parts was written, Unix ms. */
 export async function writtenAt(bucket: R2Bucket, id: string): Promise<number | undefined> {
   const { objects } = await bucket.list({ prefix: partsOf(id), limit: 1 });
   return objects[0]?.uploaded.getTime();
 }
 
-/** Its manifest first: what is left of it is not whole. @returns whether any part is left */
+/**
+ * Deletes some of a backup's objects, its manifest first, so that an incomplete backup has none.
+ * @returns whether any part is left
+ */
 export async function deleteSome(bucket: R2Bucket, id: string): Promise<boolean> {
   await bucket.delete(manifestKey(id));
   const { objects, truncated } = await bucket.list({ prefix: partsOf(id) });

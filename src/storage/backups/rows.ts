@@ -6,7 +6,7 @@ import type { Database } from "../database.ts";
 import { categories, hardware, modelCounts, pools } from "../schema/index.ts";
 import type { BackupTable } from "./tables.ts";
 
-/** Rows after a key, in its order. */
+/** Selects the rows after a key, in its order. */
 export function selectRows(
   db: Database,
   { name, key, pageRows }: BackupTable,
@@ -22,7 +22,7 @@ export function selectRows(
 export const keyOf = ({ key }: BackupTable, row: StoredRow): Key =>
   key.map((name) => row[name] ?? "");
 
-/** Numbers of the rows that are there already, and of those that refer to something missing. */
+/** Returns the numbers of the rows that exist already, and of those that refer to a missing row. */
 export async function checkRows(
   db: Database,
   { name, key, references }: BackupTable,
@@ -41,13 +41,13 @@ export async function checkRows(
   return { present: numbers(1), orphans: numbers(0) };
 }
 
-/** Whether the table has a row with these cells of the given one: a look into an index. */
+/** Whether the table has a row with these cells of the given one, which is looked up in an index. */
 function exists(table: string, columns: string[], cells: string[]): SQL {
   const equal = columns.map((one, n) => sql`${column(one)} = ${cell(cells[n] ?? one)}`);
   return sql`EXISTS (SELECT 1 FROM ${column(table)} WHERE ${sql.join(equal, sql` AND `)})`;
 }
 
-/** Triggers do what they do for every new row. */
+/** Inserts rows. Triggers fire as for any new row. */
 export function insertRows(db: Database, { table, columns }: BackupTable, rows: StoredRow[]) {
   const json = JSON.stringify(rows);
   if (table === modelCounts) return setCounts(db, json);
@@ -58,7 +58,7 @@ export function insertRows(db: Database, { table, columns }: BackupTable, rows: 
     );
 }
 
-/** A trigger has made the row with its model. Lists follow within a minute. */
+/** Sets the counts of models, whose rows a trigger has made. Lists follow within a minute. */
 const setCounts = (db: Database, json: string) =>
   db
     .insert(modelCounts)
@@ -71,14 +71,14 @@ const setCounts = (db: Database, json: string) =>
       set: { predictions_count: sql`excluded.predictions_count`, unlisted: true },
     });
 
-/** What the migration has put there, which a restore replaces. */
+/** Deletes the rows that the migration has inserted, which a restore replaces. */
 export const deleteSeeds = (db: Database) => [
   db.delete(categories),
   db.delete(hardware),
   db.delete(pools),
 ];
 
-/** Whether nobody has used the deployment yet. */
+/** Returns whether nobody has used the deployment yet. */
 export async function isEmpty(db: Database): Promise<boolean> {
   const used = ["users", "logins", "models", "runner_tokens"].map(
     (name) => sql`SELECT 1 FROM ${column(name)}`,

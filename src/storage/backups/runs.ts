@@ -7,7 +7,7 @@ import { backupParts, backupRuns } from "../schema/index.ts";
 
 export type RunRow = typeof backupRuns.$inferSelect;
 
-/** The one that is under way, or else the one that began last. */
+/** Finds the run that is under way, or else the one that began last. */
 export const findLastRun = (db: Database): Promise<RunRow | undefined> =>
   db
     .select()
@@ -16,7 +16,7 @@ export const findLastRun = (db: Database): Promise<RunRow | undefined> =>
     .limit(1)
     .get();
 
-/** Replaces what has ended. Fails as a duplicate if the run was begun already. */
+/** Begins a run and replaces the ended one. Fails as a duplicate if the run was begun already. */
 export const beginRun = (db: Database, row: RunRow, first: Parameters<typeof runBatch>[1] = []) =>
   runBatch(db, [
     db.delete(backupRuns).where(ne(backupRuns.id, row.id)),
@@ -26,7 +26,7 @@ export const beginRun = (db: Database, row: RunRow, first: Parameters<typeof run
   ]);
 
 /**
- * Moves on by a part.
+ * Adds a part to the progress of a run.
  * @param others statements of the same transaction
  * @throws an error that `isDuplicate` recognises if the part was added meanwhile
  */

@@ -1,8 +1,8 @@
-/** Which tables of the database are in a backup. */
+/** The tables of the database that a backup has. */
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import * as schema from "../schema/index.ts";
 
-/** Rows of a page: of a large version or a long overview, 100 KB each, fewer. */
+/** Rows of a page. Pages of large versions or long overviews, which have 100 KB each, have fewer. */
 const ROWS = 1_000;
 const LARGE_ROWS = 20;
 
@@ -21,7 +21,7 @@ export interface BackupTable {
   pageRows: number;
 }
 
-/** In the order of a restore: what a row refers to comes before it. */
+/** The tables in the order of a restore: rows come after those that they refer to. */
 export const BACKUP_TABLES: BackupTable[] = [
   described(schema.categories),
   described(schema.pools),
@@ -30,7 +30,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.usernames),
   described(schema.releasedUsernames),
   described(schema.tokens),
-  // Before versions, which a trigger tells to keep the uploads that they name.
+  // Uploads come before versions: a trigger of versions keeps the uploads that they name.
   described(schema.uploads),
   described(schema.uploadParts),
   described(schema.models, LARGE_ROWS),
@@ -38,7 +38,8 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.versions, LARGE_ROWS),
   described(schema.modelVariables, LARGE_ROWS),
   described(schema.examples, LARGE_ROWS),
-  // Before what it releases: it goes last, so whatever a backup has of a deleted model is still to be released.
+  // `registryReleased` comes before the rows that it releases: the sweep deletes it last, so whatever a backup
+  // has of a deleted model is still to be released.
   described(schema.registryReleased),
   described(schema.registryBlobs),
   described(schema.registryLinks),
@@ -47,7 +48,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.registryTags),
   described(schema.registryHolds),
   described(schema.accountCounts),
-  // After what they are the sums of: models keep counting the predictions of deleted accounts.
+  // `modelCounts` comes after the counts that it sums up: models keep counting deleted accounts' predictions.
   described(schema.modelCounts),
   described(schema.webhookEndpoints),
   described(schema.logins),
@@ -58,7 +59,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.runners),
 ];
 
-/** The others, and why they are not in it. */
+/** The tables that a backup has not, with the reasons. */
 export const NOT_BACKED_UP: Record<string, string> = {
   account_bytes: "triggers add it up again",
   file_bytes: "triggers add it up again",
@@ -106,7 +107,7 @@ function described(table: SQLiteTable, pageRows = ROWS): BackupTable {
   };
 }
 
-/** As the database has it (storage/database.ts): `credentialID` is `credential_id`. */
+/** The name of a column in the database (storage/database.ts): `credentialID` is `credential_id`. */
 function snakeCase({ name }: { name: string }): string {
   return name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`);
 }

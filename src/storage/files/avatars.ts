@@ -19,5 +19,5 @@ export const getAvatar = (bucket: R2Bucket, userId: string, hash: string) =>
 export const deleteAvatar = (bucket: R2Bucket, userId: string, hash: string) =>
   deleteFile(bucket, avatarKey(userId, hash));
 
-/** All that a user ever had. */
+/** Deletes all pictures that a user ever had. */
 export const deleteAvatars = (bucket: R2Bucket, userId: string) => deleteAll(bucket, userId);

@@ -14,9 +14,9 @@ export interface FileFacts {
   mime_type: string;
   /** The name for downloads. */
   name: string;
-  /** It came as a data URI, and a container that it is for gets it as one. */
+  /** Whether the file came as a data URI, which its container then gets. */
   data_uri?: true;
-  /** It is a text without a charset in its type, and its bytes were checked to be UTF-8. */
+  /** Whether it is a text without a charset in its type, whose bytes were checked to be UTF-8. */
   is_utf8?: boolean;
 }
 
@@ -60,7 +60,7 @@ export const getFile = (bucket: R2Bucket, key: string, options?: R2GetOptions) =
 /** @param keys 1,000 at most */
 export const deleteFile = (bucket: R2Bucket, ...keys: string[]) => bucket.delete(keys);
 
-/** The files of a prediction, without its large values, a page at a time. */
+/** Lists the files of a prediction, without its large values, a page at a time. */
 export async function* listFiles(bucket: R2Bucket, source: string) {
   const prefix = `${source}/`;
   let cursor: string | undefined;
@@ -72,7 +72,7 @@ export async function* listFiles(bucket: R2Bucket, source: string) {
   } while (cursor !== undefined);
 }
 
-/** The keys of a prediction's large values, a page at a time. */
+/** Lists the keys of a prediction's large values, a page at a time. */
 export async function* listValues(bucket: R2Bucket, predictionId: string) {
   const prefix = valueKey(predictionId, "");
   let cursor: string | undefined;
@@ -115,7 +115,7 @@ export const completeMultipart = (
   return unlessGone(bucket.resumeMultipartUpload(key, multipart_id).complete(parts));
 };
 
-/** An upload that no longer exists is not an error. */
+/** Aborts an upload. An upload that no longer exists is not an error. */
 export const abortMultipart = (bucket: R2Bucket, { key, multipart_id }: Multipart) =>
   unlessGone(bucket.resumeMultipartUpload(key, multipart_id).abort());
 

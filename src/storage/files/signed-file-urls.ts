@@ -10,8 +10,8 @@ type Keys = [newest: SigningKey, ...older: SigningKey[]];
 const known = new WeakMap<Settings, Keys>();
 
 /**
- * Derived from SECRET_KEY, newest first: a URL is valid while the key that signed it is listed.
- * Without SECRET_KEY, the key that the deployment generated. Computed once per isolate.
+ * Returns the keys derived from SECRET_KEY, newest first: a URL is valid while the key that signed it is
+ * listed. Without SECRET_KEY, it is the key that the deployment generated. Computed once per isolate.
  */
 export async function signingKeys(settings: Settings, db: Database): Promise<Keys> {
   let keys = known.get(settings);

@@ -9,12 +9,13 @@ export type UploadPartRow = typeof uploadParts.$inferSelect;
 
 export interface UploadLimits extends StorageQuota {
   max_pending: number;
-  /** Of all uploads of the account, this one included. */
+  /** The bytes of all uploads of the account, including this one. */
   max_file_bytes: number;
 }
 
 /**
- * Unless the account would have more pending uploads or bytes than it may. Fails like `writeWithinQuota`.
+ * Inserts an upload unless the account would have more pending uploads or bytes than it may. Fails like
+ * `writeWithinQuota`.
  * @returns whether it was inserted
  */
 export async function insertUpload(
@@ -38,17 +39,17 @@ export async function insertUpload(
   return result.meta.changes > 0;
 }
 
-/** Of all uploads of an account, declared or completed, and of those of its predictions. */
+/** Returns the bytes of all uploads of an account, declared or completed, and of those of its predictions. */
 export const findFileBytes = async (db: Database, userId: string): Promise<number> => {
   const row = await db.select().from(fileBytes).where(eq(fileBytes.user_id, userId)).get();
   return row?.bytes ?? 0;
 };
 
-/** Those that runners have begun for a prediction. */
+/** Lists the uploads that runners have begun for a prediction. */
 export const listUploadsOf = (db: Database, predictionId: string, limit: number) =>
   db.select().from(uploads).where(eq(uploads.prediction_id, predictionId)).limit(limit).all();
 
-/** Those of them that are not completed. */
+/** Lists the uploads of a prediction that are not completed. */
 export const listPendingUploadsOf = (db: Database, predictionId: string, limit: number) =>
   db
     .select()
@@ -64,7 +65,9 @@ export const findUpload = (db: Database, id: string) =>
     .where(and(eq(uploads.id, id), isNull(uploads.removed_at)))
     .get();
 
-/** An upload that may take parts, and whether its account is suspended. Not of a deleted account. */
+/**
+ * Finds an upload that may take parts, and whether its account is suspended. Undefined for a deleted account.
+ */
 export const findPendingUpload = (db: Database, id: string) =>
   db
     .select({ ...getTableColumns(uploads), suspended_at: users.suspended_at })
@@ -73,7 +76,7 @@ export const findPendingUpload = (db: Database, id: string) =>
     .where(and(eq(uploads.id, id), isNull(uploads.removed_at), isNull(users.deleted_at)))
     .get();
 
-/** Uploads of the account itself, not those of its predictions. */
+/** Finds uploads of the account itself, not those of its predictions. */
 export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
   db
     .select()
@@ -89,8 +92,8 @@ export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
     .all();
 
 /**
- * Uploads of the account itself, in the order they expire. One that is used meanwhile expires later, and
- * may come twice.
+ * Lists uploads of the account itself, in the order they expire. An upload that is used meanwhile expires
+ * later, and may be listed twice.
  */
 export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([uploads.expires_at, uploads.id], "asc", keyset);
@@ -110,7 +113,7 @@ export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** By part number. */
+/** Lists the parts of an upload by their numbers. */
 export const listParts = (db: Database, uploadId: string) =>
   db
     .select()
@@ -119,7 +122,7 @@ export const listParts = (db: Database, uploadId: string) =>
     .orderBy(uploadParts.part_number)
     .all();
 
-/** A part that is sent again replaces the first. */
+/** Saves a part. A part that is sent again replaces the first. */
 export const savePart = (db: Database, row: UploadPartRow) =>
   db
     .insert(uploadParts)
@@ -129,7 +132,7 @@ export const savePart = (db: Database, row: UploadPartRow) =>
       set: { etag: row.etag, utf8_edges: row.utf8_edges },
     });
 
-/** Also deletes the rows of its parts. */
+/** Completes an upload and deletes the rows of its parts. */
 export const completeUpload = (
   db: Database,
   id: string,
@@ -143,7 +146,7 @@ export const completeUpload = (
     db.delete(uploadParts).where(eq(uploadParts.upload_id, id)),
   ]);
 
-/** Extends completed uploads at least until then. @returns those that still exist */
+/** Extends completed uploads until then at least. @returns those that still exist */
 export const keepUploads = (db: Database, ids: string[], until: number) =>
   db
     .update(uploads)
@@ -154,7 +157,9 @@ export const keepUploads = (db: Database, ids: string[], until: number) =>
     .returning({ id: uploads.id })
     .all();
 
-/** Extends the uploads that a model's versions name, or one of them, before they no longer do. */
+/**
+ * Extends the uploads that a model's versions name, or one of its versions. Called before these are deleted.
+ */
 export const keepUploadsOf = (
   db: Database,
   { modelId, number }: { modelId: string; number?: number },
@@ -175,7 +180,7 @@ export const keepUploadsOf = (
     .where(inArray(uploads.id, named));
 };
 
-/** A version that names an upload. */
+/** Finds a version that names an upload. */
 export const findVersionOfUpload = (db: Database, id: string) =>
   db
     .select({ owner: users.username, name: models.name, number: versionFiles.version_number })
@@ -211,12 +216,12 @@ export const claimUpload = (db: Database, row: UploadRow, now: number) =>
 export const deleteUploads = (db: Database, ids: string[]) =>
   db.delete(uploads).where(isOneOf(ids));
 
-/** As one parameter: a statement takes 100 at most. */
+/** Whether an id is one of these, which are one parameter: a statement takes 100 at most. */
 const isOneOf = (ids: string[]) =>
   sql`${uploads.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 
 /**
- * Some accounts with expired uploads, in random order, so that none is always first. Costs two index
+ * Lists some accounts with expired uploads, in random order, so that none is always first. Costs two index
  * lookups for each account that has uploads.
  */
 export const listAccountsWithExpired = (db: Database, now: number, limit: number) =>
@@ -256,7 +261,7 @@ export const claimExpired = (
     .returning()
     .all();
 
-/** The first ones of each account, by when they expire. */
+/** The uploads of each account that expire first. */
 const firstExpired = (users: string[], each: number, which: SQL) =>
   sql`${uploads.id} IN (
     SELECT one.id FROM json_each(${JSON.stringify(users)}) AS account

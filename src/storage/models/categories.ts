@@ -5,7 +5,7 @@ import { categories, modelCategories } from "../schema/index.ts";
 
 export type CategoryRow = typeof categories.$inferSelect;
 
-/** By slug. */
+/** Lists categories by slug. */
 export function listCategories(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([categories.slug], "asc", keyset);
   return db
@@ -33,7 +33,7 @@ export const saveCategory = (db: Database, row: CategoryRow) =>
       set: { name: row.name, description: row.description },
     });
 
-/** Also removes models from it. */
+/** Deletes a category and removes models from it. */
 export async function deleteCategory(db: Database, slug: string): Promise<boolean> {
   const [, deleted] = await db.batch([
     db.delete(modelCategories).where(eq(modelCategories.category_slug, slug)),

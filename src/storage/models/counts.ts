@@ -1,15 +1,15 @@
-/** How many predictions of each model each account has made, as the accounts tell it. */
+/** Counts of the predictions of each model by account, as accounts report them. */
 import { sql } from "drizzle-orm";
 import type { CountMessage } from "../../protocol/queue.ts";
 import { type Database, runBatch } from "../database.ts";
 import { accountCounts } from "../schema/index.ts";
 
-/** A statement takes 100 parameters, and a row needs 4. */
+/** Rows of a statement, which takes 100 parameters: a row needs 4. */
 const ROWS_A_STATEMENT = 25;
 
 /**
- * Figures only rise: an older one changes nothing. Triggers add them up for each model. One that is told
- * again has fallen and risen meanwhile: the account was active.
+ * Writes counts. They only rise, so an older count changes nothing. Triggers add them up for each model. A
+ * count that is reported again is written even if it is the same: the account was active.
  */
 export async function writeCounts(
   db: Database,
@@ -30,7 +30,7 @@ export async function writeCounts(
   if (statements.length > 0) await runBatch(db, statements);
 }
 
-/** Models keep counting them. */
+/** Deletes the counts of an account. Models keep counting its predictions. */
 export const deleteCounts = (db: Database, userId: string, limit: number) =>
   db.delete(accountCounts).where(
     sql`(${accountCounts.user_id}, ${accountCounts.model_id}) IN (

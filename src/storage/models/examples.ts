@@ -7,10 +7,10 @@ import { examples, models } from "../schema/index.ts";
 
 export type ExampleRow = typeof examples.$inferSelect;
 
-/** As the index has it: with a parameter in its place it would not be used. */
+/** The condition as the index has it: with a parameter in its place the index would not be used. */
 const isShown = sql`removes_at IS NULL`;
 
-/** In their order. */
+/** Lists examples in their order. */
 export const listExamples = (db: Database, modelId: string) =>
   db
     .select()
@@ -19,7 +19,10 @@ export const listExamples = (db: Database, modelId: string) =>
     .orderBy(asc(examples.position), asc(examples.id))
     .all();
 
-/** What a choice of them shows, in their order: an output that is longer than this is not read for a few words. */
+/**
+ * Lists choices of examples in their order. A longer output is not read for the few words that a choice
+ * shows.
+ */
 export const listExampleChoices = (db: Database, modelId: string, maxChars: number) =>
   db
     .select({
@@ -50,15 +53,15 @@ export interface Pictured {
   key: string;
 }
 
-/** The key, as long as its example is shown. */
+/** The key of a picture, as long as its example is shown. */
 const keyOf = ({ id, key }: Pictured) =>
   sql`(SELECT ${key} FROM examples WHERE id = ${id} AND removes_at IS NULL)`;
 
 /**
- * Shows one whose files have been copied, as the last. Fails (`isDuplicate`) if the run is shown already,
- * and like `writeWithinQuota`.
+ * Shows an example whose files have been copied, as the last. Fails (`isDuplicate`) if the run is shown
+ * already, and like `writeWithinQuota`.
  * @param key of its picture, which becomes that of a model that has none
- * @returns whether the model is there and has fewer than `max`
+ * @returns whether the model exists and has fewer than `max`
  */
 export async function showExample(
   db: Database,
@@ -93,7 +96,7 @@ export async function showExample(
   return (await writeWithinQuota(db, allowance, showing, ...picturing)).length > 0;
 }
 
-/** It is shown no more. @param next whose picture becomes that of its model, if that was one of its files */
+/** Hides an example. @param next whose picture becomes that of its model, if that was one of its files */
 export const hideExample = (
   db: Database,
   row: ExampleRow,
@@ -114,11 +117,11 @@ export const hideExample = (
 const isCoverOf = ({ id, model_id }: Pick<ExampleRow, "id" | "model_id">) =>
   and(eq(models.id, model_id), like(models.cover_key, `${id}/%`));
 
-/** If its model's picture is one of its files, the model has none, until its owner chooses one. */
+/** Removes the picture of a model if it is one of the example's files; its owner may choose another. */
 export const dropCover = (db: Database, row: ExampleRow) =>
   db.update(models).set({ cover_key: "" }).where(isCoverOf(row));
 
-/** @param ids of all of a model's, in their new order; one that has come meanwhile stays the last */
+/** @param ids of all examples of a model, in their new order; one that was added meanwhile stays the last */
 export async function orderExamples(db: Database, ids: string[]): Promise<void> {
   const [first, ...others] = ids.map((id, n) =>
     db
@@ -129,7 +132,10 @@ export async function orderExamples(db: Database, ids: string[]): Promise<void> 
   if (first) await db.batch([first, ...others]);
 }
 
-/** One that is removed meanwhile does not become it. @param key of a file of the example */
+/**
+ * Sets the picture of a model. An example that is removed meanwhile does not provide it.
+ * @param key of a file of the example
+ */
 export const setCover = (db: Database, { id, model_id }: ExampleRow, key: string) =>
   db
     .update(models)

@@ -63,16 +63,16 @@ export const modelItem = {
   categories: summaries,
 };
 
-/** Of a query of `models`. */
+/** The number of the latest version, for a query of `models`. */
 export const latestNumber = sql`(
   SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} ORDER BY v.number DESC LIMIT 1)`;
 
-/** How far back callers by compatibility are answered while newer versions await their first start. */
+/** How many versions back callers by compatibility are answered while newer ones await their first start. */
 const ANSWERING_AMONG = 20;
 
 /**
- * Of a query of `models`: the latest version whose compatibilities are known, so that a version that
- * awaits its first start takes no answers away.
+ * The latest version whose compatibilities are known, for a query of `models`. A version that awaits its
+ * first start does not replace it.
  */
 export const answeringNumber = sql<number | null>`(
   SELECT v.number FROM ${versions} v
@@ -85,7 +85,10 @@ const runsOn = alias(hardware, "runs_on");
 const runsOnName = sql`coalesce(
   ${versions.configuration} ->> 'hardware_identifier', ${models.hardware_identifier}, ${DEFAULT_HARDWARE})`;
 
-/** What an hour costs on the hardware of a version. Undefined: the version is gone; null: there is no price. */
+/**
+ * Returns the price of an hour on the hardware of a version. Undefined: the version is deleted; null: there
+ * is no price.
+ */
 export const findPricePerHour = async (db: Database, modelId: string, number: number) =>
   (
     await db
@@ -97,7 +100,7 @@ export const findPricePerHour = async (db: Database, modelId: string, number: nu
       .get()
   )?.price;
 
-/** Models in their full form. */
+/** Selects models in their full form. */
 const detailed = (db: Database) =>
   db
     .select({
@@ -120,7 +123,7 @@ const detailed = (db: Database) =>
 export const findModel = (db: Database, id: string) => detailed(db).where(eq(models.id, id)).get();
 
 /**
- * Whether a user may see the model. Checked in the query, so that hidden models take as long as
+ * Whether a user may see the model. The query checks this itself, so that hidden models take as long as
  * missing ones.
  */
 export const isSeenBy = (viewerId: string | SQL | undefined) =>
@@ -147,7 +150,7 @@ export const findModelId = (db: Database, owner: string, name: string, viewerId:
     .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
     .get();
 
-/** The current owners and names of models. @param ids 100 at most */
+/** Finds the current owners and names of models. @param ids 100 at most */
 export const findModelPlaces = (db: Database, ids: string[]) =>
   db
     .select({
@@ -162,7 +165,7 @@ export const findModelPlaces = (db: Database, ids: string[]) =>
     .where(inArray(models.id, ids))
     .all();
 
-/** What galleries show of models. @param ids 100 at most */
+/** Finds the facts that galleries show of models. @param ids 100 at most */
 export const findGalleryFacts = (db: Database, ids: string[]) =>
   db
     .select({
@@ -179,7 +182,7 @@ export const findGalleryFacts = (db: Database, ids: string[]) =>
 export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>>;
 
 /**
- * An owner's models, newest first.
+ * Lists an owner's models, newest first.
  * @param ids limits the list to these; null: all
  */
 export function listOwnModels(db: Database, ownerId: string, ids: string[] | null, keyset: Keyset) {
@@ -195,7 +198,7 @@ export function listOwnModels(db: Database, ownerId: string, ids: string[] | nul
     .all();
 }
 
-/** An owner's models in their full form, newest first. */
+/** Lists an owner's models in their full form, newest first. */
 export function listDetailedModels(db: Database, ownerId: string, keyset: Keyset) {
   const { where, order, limit } = range([models.id], "desc", keyset);
   return detailed(db)
@@ -214,23 +217,29 @@ export interface Listing {
   direction: Direction;
 }
 
-/** Models that have become private since then. */
+/** Lists models that have become private since then. */
 export const listHidden = (db: Database, since: number, limit: number) =>
   db
     .select({ id: models.id })
     .from(models)
-    // As the index has it: with a parameter in its place it would not be used.
+    // The condition is as the index has it: with a parameter in its place the index would not be used.
     .where(and(sql`visibility = 'private'`, gte(models.hidden_at, since)))
     .limit(limit)
     .all();
 
-/** Left out of a list: what may be read from a copy of the database that does not know of it yet. */
+/**
+ * Leaves hidden models out of a list that is read from a copy of the database, which may not know of them
+ * yet.
+ */
 export const isNoneOf = (id: SQLWrapper, hidden: readonly string[]) =>
   hidden.length === 0
     ? undefined
     : sql`${id} NOT IN (SELECT value FROM json_each(${JSON.stringify(hidden)}))`;
 
-/** Models that are not private; several lists in one round trip. @param hidden models that are left out */
+/**
+ * Lists models that are not private; several lists in one round trip.
+ * @param hidden models that are left out
+ */
 export const listModels = (
   db: Database,
   lists: Listing[],
@@ -277,7 +286,7 @@ export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][numb
 export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
 
 /**
- * Models that a user may see and whose latest version of known compatibilities has one of these, newest
+ * Lists models that a user may see and whose latest version of known compatibilities has one of these, newest
  * first.
  * @param ids limits the list to these; null: all
  */
@@ -326,7 +335,7 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
   ),
 ];
 
-/** Fails (`isLimitReached`) if the owner has `max` models, and like `writeWithinQuota`. */
+/** Inserts a model. Fails (`isLimitReached`) if the owner has `max` models, and like `writeWithinQuota`. */
 export async function insertModel(
   db: Database,
   row: Omit<ModelRow, "seq" | "last_version" | "hidden_at" | "makes" | "cover_key">,
@@ -340,7 +349,7 @@ export async function insertModel(
   await writeWithinQuota(db, allowance, inserting, ...setCategories(db, row.id, slugs));
 }
 
-/** Fails like `writeWithinQuota`. @param slugs undefined: keeps the categories */
+/** Updates a model. Fails like `writeWithinQuota`. @param slugs undefined: keeps the categories */
 export async function updateModel(
   db: Database,
   id: string,
@@ -352,7 +361,10 @@ export async function updateModel(
   await writeWithinQuota(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
 
-/** What was accepted runs to its end. @param keepUntil how long it may need the versions' files */
+/**
+ * Deletes a model. Predictions that were accepted run to their end.
+ * @param keepUntil how long they may need the versions' files
+ */
 export async function deleteModel(db: Database, id: string, keepUntil: number): Promise<void> {
   await db.batch([
     keepUploadsOf(db, { modelId: id }, keepUntil),

@@ -32,8 +32,8 @@ export async function countMatches(
 }
 
 /**
- * For each expression the matching words of the public vocabulary and of the user's private models.
- * Of each the oldest thousand, so that common words are included and new ones displace none.
+ * Finds for each expression the matching words of the public vocabulary and of the user's private models. Of
+ * each it finds the oldest thousand, so that common words are included and new ones displace none.
  */
 export async function findWords(
   db: Database,
@@ -64,7 +64,7 @@ const wordsLike = (db: Database, expression: string, owner: SQL) =>
     ORDER BY rowid LIMIT 1000) CROSS JOIN words USING (id)`);
 
 /**
- * Ranked: matches of the first expression, then those of the next.
+ * Finds models: matches of the first expression, then those of the next.
  * @param expressions each also matches everything that the previous one matches
  */
 export const searchModels = (
@@ -82,7 +82,7 @@ export const searchModels = (
     .where(sql`${models.seq} = found.seq`)
     .all();
 
-/** Like `searchModels`. */
+/** Finds users, like `searchModels`. */
 export const searchUsers = (db: Database, expressions: string[], keyset: Keyset) =>
   db
     .select({ rank, ...getTableColumns(users) })
@@ -93,7 +93,10 @@ export const searchUsers = (db: Database, expressions: string[], keyset: Keyset)
 
 const rank = sql<number>`found.rank`;
 
-/** UNION ALL with a LIMIT reads a part only as far as the previous ones left the page unfilled. */
+/**
+ * Finds matches with UNION ALL and a LIMIT, which reads a part only as far as the previous ones left the page
+ * unfilled.
+ */
 function found(
   index: Index,
   expressions: string[],

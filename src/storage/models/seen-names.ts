@@ -1,10 +1,10 @@
-/** Which models a user may see, by their names. */
+/** Finds the models that a user may see among some names. */
 import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { models, users } from "../schema/index.ts";
 import { isSeenBy } from "./models.ts";
 
-/** @param names `owner/name`. Owners and names are one variable each: D1 takes 100. */
+/** @param names `owner/name`. Owners and names are one parameter each: D1 takes 100. */
 export async function namesSeenBy(
   db: Database,
   viewerId: string,
@@ -26,6 +26,6 @@ export async function namesSeenBy(
       ),
     )
     .all();
-  // The name may be that of another one of these owners' models.
+  // A row may have the name of one model and the owner of another, so rows are compared with `names`.
   return new Set(rows.map(({ owner, name }) => `${owner}/${name}`).filter((one) => names.has(one)));
 }

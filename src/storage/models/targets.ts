@@ -1,4 +1,4 @@
-/** What a prediction runs: a model, and one of its versions. */
+/** The target of a prediction: a model, and one of its versions. */
 import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
@@ -19,8 +19,8 @@ const ofModel = alias(hardware, "model_hardware");
 const ofVersion = alias(hardware, "version_hardware");
 
 /**
- * What predictions need to know of their class. Nulls if it was deleted, or none is asked for. D1 answers
- * a batch by the names of columns, so each needs its own.
+ * The facts of a hardware class that predictions need. Nulls if it was deleted, or none is asked for. D1
+ * answers a batch by the names of columns, so each needs its own.
  */
 const facts = (table: typeof ofModel | typeof ofVersion, prefix: string) => ({
   pool: sql<string | null>`${table.pool}`.as(`${prefix}_pool`),
@@ -38,15 +38,15 @@ const isOfVersion = eq(
 );
 
 /**
- * For one batch: the model with its latest version, as far as predictions need them, and the version
- * that is named. A viewer that is NULL sees nothing.
+ * Selects the target in one batch: the model with its latest version, as far as predictions need them, and
+ * the version that is named. A viewer that is NULL sees nothing.
  */
 export const selectTarget = (db: Database, target: TargetName, viewer: string | SQL) =>
   [selectModel(db, target, viewer), selectVersion(db, target, viewer)] as const;
 
 const isNamed = ({ owner, name }: TargetName, viewer: string | SQL) =>
   and(
-    // For nobody not even the owner is looked up: that would take longer if there is one.
+    // Without a viewer the query looks no owner up: it would take longer if the owner exists.
     eq(users.username, sql`iif(${viewer} IS NOT NULL, ${owner}, NULL)`),
     eq(models.name, name),
     isSeenBy(viewer),
@@ -75,7 +75,7 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
     .leftJoin(ofVersion, isOfVersion)
     .where(isNamed(target, viewer));
 
-/** The latest one has come with the model. No version has the number 0. */
+/** Selects the version that is named. The latest one has come with the model. No version has the number 0. */
 const selectVersion = (db: Database, target: TargetName, viewer: string | SQL) =>
   db
     .select({ ...getTableColumns(versions), hardware: facts(ofVersion, "version") })

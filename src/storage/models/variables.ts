@@ -6,7 +6,7 @@ import { models, modelVariables } from "../schema/index.ts";
 
 export type VariableRow = typeof modelVariables.$inferSelect;
 
-/** A model's variables by name, without values. */
+/** Lists a model's variables by name, without values. */
 export function listVariables(db: Database, modelId: string, keyset: Keyset) {
   const { where, order, limit } = range([modelVariables.name], "asc", keyset);
   return db
@@ -20,7 +20,7 @@ export function listVariables(db: Database, modelId: string, keyset: Keyset) {
 
 export type VariableSummaryRow = Awaited<ReturnType<typeof listVariables>>[number];
 
-/** Of several models, by name. @param ids 100 at most */
+/** Lists the variables of several models by name. @param ids 100 at most */
 export const listVariableNames = (db: Database, ids: string[]) =>
   db
     .select({ model_id: modelVariables.model_id, name: modelVariables.name })
@@ -36,7 +36,7 @@ export const sealedVariables: SQL<Record<string, string>> = sql`(
   JSON.parse(text),
 );
 
-/** A model's encrypted values by name. */
+/** Finds a model's encrypted values by name. */
 export async function findVariables(
   db: Database,
   modelId: string,
@@ -52,7 +52,7 @@ export async function findVariables(
 /** Limits of one model. */
 interface Limits {
   variables: number;
-  /** Of all encrypted values together. */
+  /** The characters of all encrypted values together. */
   chars: number;
 }
 

@@ -9,20 +9,23 @@ import { models, versions } from "../schema/index.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
-/** Where a new version's configuration comes from. */
+/** The sources of a new version's configuration. */
 export interface ConfigurationSources {
   /** Undefined: inherited from the latest version. */
   given: VersionRow["configuration"] | undefined;
-  /** Those of the weights that are given. Undefined: inherited likewise. */
+  /** The files of the weights that are given. Undefined: inherited from the latest version. */
   files: WeightFile[] | undefined;
-  /** What an image in our registry says, for what is not given. Undefined for an image elsewhere. */
+  /**
+   * The configuration that an image in this registry declares, for fields that are not given. Undefined for
+   * an image elsewhere.
+   */
   read: VersionRow["configuration"] | undefined;
 }
 
 /**
- * The insert itself finds the number and the inherited configuration, so that two at once cannot get
- * the same number. Fails (`isLimitReached`) if the model has `max` versions, if one of its files has been
- * deleted meanwhile (`isFileGone`), and like `writeWithinQuota`.
+ * Inserts a version. The statement itself finds the number and the inherited configuration, so that two at
+ * once cannot get the same number. Fails (`isLimitReached`) if the model has `max` versions, if one of its
+ * files has been deleted meanwhile (`isFileGone`), and like `writeWithinQuota`.
  */
 export async function insertVersion(
   db: Database,
@@ -38,7 +41,7 @@ export async function insertVersion(
     ? sql`${JSON.stringify(given)}`
     : sql`coalesce((SELECT coalesce(own_configuration, configuration) FROM versions
         WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '{}')`;
-  // What lies in our registry is not in the repository that an earlier version named.
+  // An image in this registry replaces the repository that an earlier version named.
   const here = sql`json_remove(${own}, '$.image')`;
   const inserting = db
     .insert(versions)
@@ -64,7 +67,7 @@ export async function insertVersion(
   return inserted;
 }
 
-/** NULL, which the column refuses, if one of them has been deleted. */
+/** NULL, which the column refuses, if one of the files has been deleted. */
 function ifAllThere(files: WeightFile[]) {
   if (files.length === 0) return [];
   const ids = JSON.stringify([...new Set(files.map(({ id }) => id))]);
@@ -79,7 +82,7 @@ export const isFileGone = (error: unknown): boolean =>
 export const findVersion = (db: Database, modelId: string, number: number) =>
   db.select().from(versions).where(isOne(modelId, number)).get();
 
-/** Newest first. */
+/** Lists versions, newest first. */
 export function listVersions(db: Database, modelId: string, keyset: Keyset) {
   const { where, order, limit } = range([versions.number], "desc", keyset);
   return db
@@ -99,14 +102,14 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
 
 export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
 
-/** Its schemas, to compare those of another with. */
+/** The columns of a version that is compared with another. */
 const compared = {
   number: versions.number,
   awaits: versions.awaits,
   schemas: versions.schemas,
 };
 
-/** Which of these are there. */
+/** Returns which of these numbers are versions of the model. */
 export const versionsAmong = async (
   db: Database,
   modelId: string,
@@ -121,7 +124,7 @@ export const versionsAmong = async (
   return rows.map(({ number }) => number);
 };
 
-/** The version before a number, which need not be the number before. */
+/** Finds the version before a number, which need not be the number before. */
 export const findVersionBefore = (db: Database, modelId: string, number: number) =>
   db
     .select(compared)
@@ -134,7 +137,7 @@ export const findVersionBefore = (db: Database, modelId: string, number: number)
 export type ComparedVersion = NonNullable<Awaited<ReturnType<typeof findVersionBefore>>>;
 
 /**
- * Versions from a number down, newest first.
+ * Lists versions from a number down, newest first.
  * @param chars larger schemas are left out
  */
 export const listCompared = (
@@ -160,12 +163,12 @@ export const listCompared = (
 export type ListedSchemas = Awaited<ReturnType<typeof listCompared>>[number];
 
 /**
- * All versions of an owner's models, in full: by the model's id and their number. With a join SQLite
+ * Lists all versions of an owner's models, in full: by the model's id and their number. With a join SQLite
  * would sort a model's versions for each page.
  */
 export function listVersionsOfOwner(db: Database, ownerId: string, keyset: Keyset) {
   const { where, order, limit } = range([versions.model_id, versions.number], "asc", keyset);
-  // Or those of all earlier models would be read again.
+  // Without this condition, the versions of all earlier models would be read again.
   const fromModel = keyset.from && gte(models.id, String(keyset.from.key[0]));
   const own = db
     .select({ id: models.id })
@@ -180,14 +183,14 @@ export function listVersionsOfOwner(db: Database, ownerId: string, keyset: Keyse
     .all();
 }
 
-/** The image size, as reported by the first run. A known size is kept. */
+/** Sets the image size that the first run has reported. A known size is kept. */
 export const fillSize = (db: Database, modelId: string, number: number, size: number) =>
   db
     .update(versions)
     .set({ size })
     .where(and(eq(versions.model_id, modelId), eq(versions.number, number), eq(versions.size, 0)));
 
-/** A version that awaits its first start, and whose it is. */
+/** Finds a version that awaits its first start, and its owner. */
 export const findAwaiting = (db: Database, modelId: string, number: number) =>
   db
     .select({ version: versions, name: models.name, owner_id: models.owner_id })
@@ -197,8 +200,8 @@ export const findAwaiting = (db: Database, modelId: string, number: number) =>
     .get();
 
 /**
- * What its first start has told. Only once: a version that is complete does not change. Fails like
- * `writeWithinQuota`.
+ * Completes a version with what its first start has reported. Only once: a version that is complete does not
+ * change. Fails like `writeWithinQuota`.
  */
 export async function completeVersion(
   db: Database,
@@ -217,14 +220,17 @@ export async function completeVersion(
   await writeWithinQuota(db, allowance, completing, setMakes(db, model_id, makes, latest));
 }
 
-/** Of its latest version. */
+/** Sets what the model's latest version makes. */
 const setMakes = (db: Database, modelId: string, makes: Makes | undefined, where?: SQL) =>
   db
     .update(models)
     .set({ makes: makes ?? null })
     .where(and(eq(models.id, modelId), where));
 
-/** What was accepted runs to its end. @param keepUntil how long it may need the version's files */
+/**
+ * Deletes a version. Predictions that were accepted run to their end.
+ * @param keepUntil how long they may need the version's files
+ */
 export async function deleteVersion(
   db: Database,
   modelId: string,

@@ -4,11 +4,14 @@ import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, registryHolds, registryManifests } from "../schema/index.ts";
 
-/** Of a page's images: how much is named of each. */
+/** The limits of what is shown of each image of a page. */
 export interface Shown {
   tags: number;
   versions: number;
-  /** What its manifests name, all together: one that names more tells no size. An index of many may name 100,000. */
+  /**
+   * The manifests and blobs that an image may name, directly or not: the size of one that names more is not
+   * computed. An index of many may name 100,000.
+   */
   named: number;
 }
 
@@ -17,27 +20,30 @@ export interface AccountImageRow {
   digest: string;
   media_type: string;
   pushed_at: number;
-  /** Of the model; null: it was deleted, and its images go by themselves. */
+  /** The name of the model; null: it was deleted, and its images are removed by the sweep. */
   name: string | null;
-  /** The first of them, as JSON. */
+  /** The first tags, as JSON. */
   tags: string;
   versions: string;
   /** Until when predictions of a deleted version may need it. */
   held_until: number | null;
-  /** What it is made of, itself included; null: it names more than is looked at. */
+  /** The size of the image with all its parts; null: it names more than `Shown.named`. */
   bytes: number | null;
   /** Whether another manifest names it, or it is attached to one. */
   is_part: number;
 }
 
-/** Correlated: columns of the outer statement, whatever it joins. */
+/** The model of the outer statement's manifest, for correlated subqueries. */
 const MODEL = sql`registry_manifests.model_id`;
 const DIGEST = sql`registry_manifests.digest`;
 
 const some = (column: SQL, from: SQL, limit: number) => sql<string>`(
   SELECT json_group_array(value) FROM (SELECT ${column} AS value ${from} LIMIT ${limit}))`;
 
-/** How much it names, and the manifests that it names do. Beyond the limit these are not looked up. */
+/**
+ * How many parts a manifest names, together with those that its manifests name. Beyond the limit these are
+ * not looked up.
+ */
 const named = (
   limit: number,
 ) => sql`iif(registry_manifests.named > ${limit}, registry_manifests.named,
@@ -46,8 +52,8 @@ const named = (
     WHERE of.model_id = ${MODEL} AND of.manifest = ${DIGEST}), 0))`;
 
 /**
- * Each part once. An index of indexes, which nobody makes, tells less: with each level the bound on what is read
- * would be lost.
+ * The sum of the sizes of all parts, each counted once. The parts of an index of indexes, which nobody makes,
+ * are counted only in part: with each level the bound on what is read would be lost.
  */
 const bytesOf = (limit: number) => sql<number | null>`iif(${named(limit)} > ${limit}, NULL, (
   WITH every (digest) AS (SELECT ${DIGEST}
@@ -62,7 +68,7 @@ const bytesOf = (limit: number) => sql<number | null>`iif(${named(limit)} > ${li
     (SELECT one.size FROM registry_manifests AS one WHERE one.model_id = ${MODEL} AND one.digest = part.digest))), 0)
   FROM part))`;
 
-/** Every manifest: those that are parts of others lie among them. */
+/** Lists all manifests, including those that are parts of others. */
 export function listAccountImages(
   db: Database,
   userId: string,

@@ -1,4 +1,4 @@
-/** Blobs, and which repositories have them. */
+/** Blobs, and the repositories that have them. */
 import { and, eq, lt, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
@@ -21,7 +21,7 @@ export interface LinkedBlob extends BlobPlace {
   used_at: number;
 }
 
-/** A blob that the repository has. */
+/** Finds a blob that the repository has. */
 export const findLinkedBlob = (
   db: Database,
   modelId: string,
@@ -39,7 +39,7 @@ export const findLinkedBlob = (
     .where(isLink(modelId, digest))
     .get();
 
-/** Some repository of the account that has the blob. @param models ids: only these; null: any */
+/** Finds a repository of the account that has the blob. @param models ids: only these; null: any */
 export const findOwnLink = (
   db: Database,
   { user_id, models }: { user_id: string; models: string[] | null },
@@ -67,7 +67,7 @@ export interface NewLink {
   now: number;
 }
 
-/** A link to a blob that is stored: none, if it is not any more. */
+/** Links a blob that is stored; does nothing if it is not stored any more. */
 const linking = (db: Database, { model_id, user_id, digest, now }: NewLink) =>
   db
     .insert(registryLinks)
@@ -89,9 +89,9 @@ export async function linkBlob(
 }
 
 /**
- * Takes what an upload brought as a blob of its repository. If its bytes are stored already, the new object is
- * garbage.
- * @param upload ends with it
+ * Stores the object of an upload as a blob of its repository. If its bytes are stored already, the new object
+ * is garbage.
+ * @param upload is ended in the same batch
  */
 export async function takeBlob(
   db: Database,
@@ -106,7 +106,7 @@ export async function takeBlob(
     allowance,
     storing(db, blob, link.now),
     linking(db, link),
-    // Its multipart upload was completed, if there was one.
+    // The object is not aborted: its multipart upload was completed, if there was one.
     ...endingUpload(db, { ...upload, multipart_id: null }),
     droppingUnused(db, blob),
     db.delete(registryGarbage).where(and(eq(registryGarbage.key, key), isStored(blob))),
@@ -115,52 +115,55 @@ export async function takeBlob(
 
 type Place = Pick<BlobPlace, "digest" | "key">;
 
-/** By the digest, since keys have no index. */
+/** Whether the object is that of a stored blob. The query goes by the digest, since keys have no index. */
 const isStored = ({ digest, key }: Place) =>
   sql`EXISTS (SELECT 1 FROM registry_blobs WHERE digest = ${digest} AND key = ${key})`;
 
-/** An object that became no blob, since its bytes were stored already. */
+/** Makes garbage of an object that became no blob, since its bytes were stored already. */
 export const droppingUnused = (db: Database, place: Place) =>
   db
     .insert(registryGarbage)
     .select(sql`SELECT ${place.key}, NULL WHERE NOT ${isStored(place)}`)
     .onConflictDoNothing();
 
-/** An object that nothing names. */
+/** Makes garbage of an object that nothing names. */
 export const droppingObject = (db: Database, key: string) =>
   db.insert(registryGarbage).values({ key }).onConflictDoNothing();
 
-/** Unless it is there. */
+/** Stores a blob unless it exists. */
 export const storing = (db: Database, { digest, key, size }: BlobPlace, now: number) =>
   db.insert(registryBlobs).values({ digest, key, size, created_at: now }).onConflictDoNothing();
 
 export const findBlob = (db: Database, digest: string) =>
   db.select().from(registryBlobs).where(eq(registryBlobs.digest, digest)).get();
 
-/** For a blob whose object is lost: it has come again. */
+/** Replaces the lost object of a blob whose bytes were sent again. */
 export const replaceObject = (db: Database, digest: string, from: string, to: string) =>
   db
     .update(registryBlobs)
     .set({ key: to })
     .where(and(eq(registryBlobs.digest, digest), eq(registryBlobs.key, from)));
 
-/** How exactly the last use by a push is known: a manifest of 10,000 layers would write 20,000 rows each time. */
+/**
+ * The precision of the last use by a push: otherwise a manifest of 10,000 layers would write 20,000 rows each
+ * time.
+ */
 const USE_MS = 3_600_000;
 
 /**
- * A push counts on these: they stay for as long as one may take.
+ * Notes that a push relies on these blobs: they stay as long as a push may take.
  * @returns which of them the repository has
  */
 export const touchLinks = (db: Database, modelId: string, digests: string[], now: number) =>
   touch(db, registryLinks, { modelId, digests, now });
 
-/** What a repository has. */
+/** A blob or manifest that a repository has. */
 export interface Present {
   digest: string;
   size: number;
 }
 
-/** Of links or of manifests. */
+/** Notes the use of links or of manifests. */
 export async function touch(
   db: Database,
   table: typeof registryLinks | typeof registryManifests,

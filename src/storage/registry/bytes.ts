@@ -1,13 +1,13 @@
-/** What an account's images take. */
+/** The bytes of an account's images. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 
 export interface ImageBytes {
-  /** Of blobs and manifests, each once. By triggers. */
+  /** The bytes of blobs and manifests, each counted once, by triggers. */
   stored: number;
-  /** Of uploads under way. */
+  /** The bytes of uploads under way. */
   arriving: number;
-  /** In the database, of everything that the account has (accounts/account-bytes.ts). */
+  /** The bytes in the database of everything that the account has (accounts/account-bytes.ts). */
   database: number;
 }
 

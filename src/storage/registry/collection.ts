@@ -1,6 +1,6 @@
 /**
- * What nothing needs any more. Candidates are those that no push has counted on for long; of them, the needed ones
- * are looked at again as late. A blob goes with its last repository, by a trigger.
+ * Collects links and manifests that nothing needs. Candidates are those that no push has relied on for long;
+ * the needed ones among them become candidates again as late. A trigger removes a blob with its last link.
  */
 import { and, eq, exists, lt, not, type SQL, sql } from "drizzle-orm";
 import { alias, type SQLiteColumn, type SQLiteTable } from "drizzle-orm/sqlite-core";
@@ -14,14 +14,14 @@ import {
   versions,
 } from "../schema/index.ts";
 
-/** A step of the collection: candidates are used last before `before`. */
+/** A step of the collection: candidates were last used before `before`. */
 interface Step {
   before: number;
   now: number;
   limit: number;
 }
 
-/** Of the manifests of a step. A manifest goes with all that it refers to: 200,000 take D1 a second. */
+/** The references of a step's manifests, which are deleted with them: 200,000 take D1 a second. */
 const REFERENCES = 20_000;
 
 const naming = alias(registryReferences, "naming");
@@ -43,8 +43,8 @@ export const collectLinks = (db: Database, step: Step) =>
   );
 
 /**
- * A manifest is needed by a tag, a version, predictions of a version that was deleted, an index, or what it is
- * attached to.
+ * Collects manifests. A manifest is needed by a tag, a version, predictions of a version that was deleted, an
+ * index, or the manifest that it is attached to.
  */
 export const collectManifests = (db: Database, step: Step) =>
   collect(
@@ -85,7 +85,7 @@ async function collect(
   const keys = candidates.map(({ model_id, digest }) => `${model_id} ${digest}`);
   const models = [...new Set(candidates.map(({ model_id }) => model_id))];
   const isCandidate = and(
-    // So that they are found by the key.
+    // This condition makes SQLite find the rows by the key.
     sql`${table.model_id} IN (SELECT value FROM json_each(${JSON.stringify(models)}))`,
     sql`${table.model_id} || ' ' || ${table.digest} IN
       (SELECT value FROM json_each(${JSON.stringify(keys)}))`,
@@ -98,7 +98,7 @@ async function collect(
   return candidates.length;
 }
 
-/** How many of them, one at least, refer to so much together. */
+/** Returns how many of them, one at least, have so many references together. */
 function countWithin(due: { named: number }[], references: number): number {
   let [count, sum] = [0, 0];
   for (const { named } of due) {

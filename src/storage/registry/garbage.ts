@@ -1,9 +1,9 @@
-/** What R2 has and nothing names any more. */
+/** The garbage of the registry: objects in R2 that nothing names any more. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { registryGarbage } from "../schema/index.ts";
 
-/** @param uploads of which so many are multipart uploads at most */
+/** @param uploads the most multipart uploads among them */
 export async function listGarbage(
   db: Database,
   { objects, uploads }: { objects: number; uploads: number },
@@ -13,7 +13,10 @@ export async function listGarbage(
   return found.filter(({ multipart_id }) => multipart_id === null || left-- > 0);
 }
 
-/** Those that neither a blob nor an upload has. @param keys any number: they are one parameter */
+/**
+ * Makes garbage of the keys that neither a blob nor an upload has.
+ * @param keys any number: they are one parameter
+ */
 export const dropUnknown = (db: Database, keys: string[]) =>
   db
     .insert(registryGarbage)
@@ -25,7 +28,7 @@ export const dropUnknown = (db: Database, keys: string[]) =>
     )
     .onConflictDoNothing();
 
-/** Once it is deleted. @param keys any number: they are one parameter */
+/** Forgets garbage that is deleted. @param keys any number: they are one parameter */
 export const forgetGarbage = (db: Database, keys: string[]) =>
   db
     .delete(registryGarbage)

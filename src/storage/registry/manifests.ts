@@ -52,7 +52,7 @@ export const findManifest = (
 const digestOfTag = (modelId: string, tag: string) => sql`(SELECT ${registryTags.digest}
   FROM ${registryTags} WHERE ${registryTags.model_id} = ${modelId} AND ${registryTags.tag} = ${tag})`;
 
-/** Stores a manifest of which the repository has everything. @param names digests */
+/** Stores a manifest whose parts the repository has. @param names digests */
 export async function insertManifest(
   db: Database,
   row: ManifestRow,
@@ -82,11 +82,14 @@ export async function insertManifest(
   );
 }
 
-/** A push counts on these. @returns which of them the repository has */
+/** Notes that a push relies on these manifests. @returns which of them the repository has */
 export const touchManifests = (db: Database, modelId: string, digests: string[], now: number) =>
   touch(db, registryManifests, { modelId, digests, now });
 
-/** What is attached to a digest, by digest. @param last the digest after which they begin */
+/**
+ * Lists the manifests attached to a digest, by their digests.
+ * @param last the digest after which they begin
+ */
 export const listReferrers = (
   db: Database,
   modelId: string,
@@ -114,9 +117,9 @@ export const listReferrers = (
     .all();
 
 /**
- * The digests by which it is needed: its own, those of what names it, and of what names these. Indexes may be nested.
- * None of what is no manifest, such as a layer that thousands of manifests name. Left to itself, SQLite looks at all
- * references of the model in each step.
+ * The digests by which a manifest is needed: its own, those of the indexes that name it, and of the indexes
+ * that name these. None for a blob, such as a layer that thousands of manifests name. The hints keep SQLite
+ * from reading all references of the model in each step.
  * @param most how many to find: a digest can have 100,000, which take D1 400 ms
  */
 const namers = (modelId: string, digest: string, most: number) => sql`(
@@ -130,16 +133,22 @@ const namers = (modelId: string, digest: string, most: number) => sql`(
     LIMIT ${most})
   SELECT digest FROM naming)`;
 
-/** Whether a live version needs it, or predictions of a deleted one, as far as its namers were found. */
+/**
+ * Whether a live version needs the manifest, or predictions of a deleted one, as far as its namers were
+ * found.
+ */
 const isNeeded = (modelId: string, digest: string) => sql`EXISTS (
   SELECT 1 FROM ${namers(modelId, digest, MAX_NAMERS + 2)} AS namer WHERE namer.digest IN (
     SELECT container_image_digest FROM ${versions} AS one WHERE one.model_id = ${modelId}
     UNION ALL SELECT held.digest FROM ${registryHolds} AS held WHERE held.model_id = ${modelId}))`;
 
-/** A manifest that more indexes lead to is not deleted before they are. Each may be named by as many. */
+/**
+ * The most indexes that may lead to a manifest that is deleted: if there are more, these are deleted first.
+ * Each may be named by as many.
+ */
 export const MAX_NAMERS = 200;
 
-/** The same for tags, which are deleted with it. */
+/** The most tags of a manifest that is deleted: they are deleted with it. */
 export const MAX_TAGS = 1_000;
 
 const isCrowded = (modelId: string, digest: string) => sql<number>`(
@@ -147,15 +156,18 @@ const isCrowded = (modelId: string, digest: string) => sql<number>`(
   EXISTS (SELECT 1 FROM ${registryTags} AS tagged
     WHERE tagged.model_id = ${modelId} AND tagged.digest = ${digest} LIMIT 1 OFFSET ${MAX_TAGS}))`;
 
-/** What needs a manifest, as it is, or by an index that names it; neither, if by indexes of indexes alone. */
+/**
+ * The versions that need a manifest, directly or by an index that names it; none, if only by indexes of
+ * indexes.
+ */
 export interface Need {
-  /** The numbers of live versions, the newest first: as many as were asked for at most. */
+  /** The numbers of live versions, the newest first, at most as many as were asked for. */
   versions: number[];
   /** When the last prediction of a deleted version has ended; 0: none needs it. */
   until: number;
 }
 
-/** With its tags. @param most how many versions to name that need it */
+/** Deletes a manifest with its tags. @param most how many versions to name that need it */
 export async function deleteManifest(
   db: Database,
   modelId: string,
@@ -163,7 +175,8 @@ export async function deleteManifest(
   most: number,
 ): Promise<"removed" | "missing" | "crowded" | Need> {
   const isOne = and(eq(registryManifests.model_id, modelId), eq(registryManifests.digest, digest));
-  // From what is needed, which a model has a thousand of: 100,000 indexes that name it would take D1 400 ms.
+  // The query starts from the needed digests, of which a model has a thousand: 100,000 indexes that name the
+  // manifest would take D1 400 ms.
   const needs = (model: SQLiteColumn, needed: SQLiteColumn) =>
     and(
       eq(model, modelId),

@@ -1,16 +1,18 @@
 /**
- * What the registry has in R2. The key of a blob is the id of the upload that brought it, and says nothing of its
- * content: what is being deleted is never what is being stored.
+ * The objects of the registry in R2. The key of a blob is the id of the upload that brought it, and says
+ * nothing of its content: an object that is being deleted is never one that is being stored.
  */
 
 const PREFIX = "blobs/";
 
 export const objectKey = () => `${PREFIX}${crypto.randomUUID()}`;
 
-/** Their keys begin with every byte as often: each is an equal share of them. */
+/**
+ * The shares that all objects are split into, by the first byte of their keys: the shares have the same size.
+ */
 export const SHARES = 256;
 
-/** The objects of a share, 1,000 at a time. */
+/** Lists the objects of a share, 1,000 at a time. */
 export async function* listShare(bucket: R2Bucket, share: number) {
   const prefix = `${PREFIX}${share.toString(16).padStart(2, "0")}`;
   let cursor: string | undefined;

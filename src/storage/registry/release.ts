@@ -1,7 +1,7 @@
 /**
- * No push counts any more on what a deleted model has: it goes with the next collection, but for what predictions
- * that were accepted still need. A model may have millions of tags, and D1 has one writer for everybody, so this takes
- * steps.
+ * Releases the images of deleted models: pushes no longer keep them, so the next collection removes them,
+ * except for images that accepted predictions still need. A model may have millions of tags, and D1 has one
+ * writer for everybody, so this takes steps.
  */
 import { and, asc, eq, gt, lt, lte, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
@@ -14,7 +14,7 @@ import {
   registryTags,
 } from "../schema/index.ts";
 
-/** A step: so many models, and of each so many rows of a table at most. */
+/** The limits of a step: models, and rows of a table of each. */
 interface Step {
   models: number;
   rows: number;
@@ -33,7 +33,7 @@ export async function releaseImages(db: Database, step: Step): Promise<number> {
     .limit(step.models)
     .all();
   for (const { living, ...one } of released) {
-    // It was deleted while a backup was made, which has it.
+    // The model was deleted while a backup was made, which has it.
     if (living !== null) await keep(db, living);
     else await releaseSome(db, one, step.rows);
   }
@@ -58,7 +58,7 @@ async function releaseSome(
     nth(db, registryLinks, model_id, after, rows),
     nth(db, registryManifests, model_id, after, rows),
   ]);
-  // A manifest that is collected takes its tags along.
+  // Manifests are released after the tags: a manifest that is collected takes its tags along.
   if (tags.length > 0) return;
   const [last] = [...links, ...manifests].map(({ digest }) => digest).toSorted();
   const isThisStep = and(
@@ -76,7 +76,7 @@ async function releaseSome(
 
 type Table = typeof registryLinks | typeof registryManifests;
 
-/** The digest with which a full step ends. */
+/** Finds the digest with which a full step ends. */
 const nth = (db: Database, table: Table, modelId: string, after: string, rows: number) =>
   db
     .select({ digest: table.digest })
@@ -86,7 +86,7 @@ const nth = (db: Database, table: Table, modelId: string, after: string, rows: n
     .limit(1)
     .offset(rows - 1);
 
-/** @param last undefined: all the rest */
+/** @param last undefined: all remaining rows */
 const release = (
   db: Database,
   table: Table,
@@ -106,7 +106,7 @@ const release = (
     );
 
 /**
- * Of deleted versions of which every prediction has ended.
+ * Ends the holds of deleted versions of which every prediction has ended.
  * @param limit how many at most
  * @returns how many there were
  */

@@ -11,7 +11,7 @@ export interface NewTag {
   now: number;
 }
 
-/** Moves it, if it is there. */
+/** Moves the tag, if it exists. */
 export const tagging = (db: Database, { now, ...row }: NewTag) =>
   db
     .insert(registryTags)
@@ -21,7 +21,7 @@ export const tagging = (db: Database, { now, ...row }: NewTag) =>
       set: { digest: row.digest, updated_at: now },
     });
 
-/** Sorted bytewise, as OCI wants it. @param last the tag after which they begin */
+/** Lists tags, sorted bytewise, as OCI wants it. @param last the tag after which they begin */
 export const listTags = (db: Database, modelId: string, last: string, limit: number) =>
   db
     .select({
@@ -35,7 +35,7 @@ export const listTags = (db: Database, modelId: string, last: string, limit: num
     .limit(limit)
     .all();
 
-/** @returns whether it was there */
+/** @returns whether the tag existed */
 export async function deleteTag(db: Database, modelId: string, tag: string): Promise<boolean> {
   const { meta } = await db
     .delete(registryTags)

@@ -5,13 +5,13 @@ import { type Database, runBatch } from "../database.ts";
 import { registryGarbage, registryUploadParts, registryUploads } from "../schema/index.ts";
 
 export type RegistryUploadRow = typeof registryUploads.$inferSelect;
-/** How far an upload has come. */
+/** The columns that say how far an upload has come. */
 export type Progress = Pick<
   RegistryUploadRow,
   "multipart_id" | "parts" | "rest" | "rest_key" | "hash"
 >;
 
-/** Unless the account has so many. @returns whether it was inserted */
+/** Inserts an upload unless the account has `max` already. @returns whether it was inserted */
 export async function insertRegistryUpload(
   db: Database,
   row: RegistryUploadRow,
@@ -34,8 +34,8 @@ export const findRegistryUpload = (db: Database, modelId: string, id: string) =>
     .get();
 
 /**
- * Makes a request the one that writes, where it found the upload.
- * @returns false if another has gone on, or ended it, meanwhile
+ * Makes a request the writer of the upload, if its row is still the one that the request has read.
+ * @returns false if another request has continued or ended it meanwhile
  */
 export async function takeUpload(
   db: Database,
@@ -98,7 +98,7 @@ export async function noteProgress(
   return result.meta.changes > 0;
 }
 
-/** In their order. */
+/** Lists the parts of an upload in their order. */
 export const listUploadParts = (db: Database, id: string) =>
   db
     .select({ partNumber: registryUploadParts.number, etag: registryUploadParts.etag })
@@ -107,7 +107,7 @@ export const listUploadParts = (db: Database, id: string) =>
     .orderBy(registryUploadParts.number)
     .all();
 
-/** The row goes, and what it has in R2 becomes garbage. */
+/** Deletes the upload's row, and makes garbage of its objects in R2. */
 export const endUpload = (db: Database, row: RegistryUploadRow) =>
   runBatch(db, endingUpload(db, row));
 
@@ -128,13 +128,14 @@ export function endingUpload(db: Database, { id, key, multipart_id, rest_key }: 
   ];
 }
 
-/** Says that the request of a whole blob still lasts. */
+/** Notes that the request of a whole blob is still under way. */
 export const renewUpload = (db: Database, id: string, now: number) =>
   db.update(registryUploads).set({ updated_at: now }).where(eq(registryUploads.id, id));
 
 /**
- * Uploads that nothing has come for.
- * @param before since when; `unused`: for those that no request has gone on with, whose clients may not know of them
+ * Lists uploads that have received nothing since `before`.
+ * @param before the time; `unused`: the time for those that no request has continued, whose clients may not
+ * know of them
  */
 export const listStaleUploads = (
   db: Database,

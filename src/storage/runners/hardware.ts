@@ -19,7 +19,7 @@ export const findHardware = (db: Database, identifier: string) =>
 
 export type HardwareRow = NonNullable<Awaited<ReturnType<typeof findHardware>>>;
 
-/** Those of the classes that exist. */
+/** Finds the classes that exist. */
 export const findAllHardware = (db: Database, identifiers: string[]) =>
   db
     .select({ identifier: hardware.identifier, pool: hardware.pool })
@@ -27,7 +27,7 @@ export const findAllHardware = (db: Database, identifiers: string[]) =>
     .where(inArray(hardware.identifier, identifiers))
     .all();
 
-/** By identifier. */
+/** Lists classes by identifier. */
 export function listHardware(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([hardware.identifier], "asc", keyset);
   return withPool(db)
@@ -38,8 +38,8 @@ export function listHardware(db: Database, keyset: Keyset) {
 }
 
 /**
- * A class that keeps this one from standing in a pool, because the pool's name would mean two things:
- * one that is called like the pool and stands in another, or one that stands in a pool called like this one.
+ * Finds a class that keeps this one from joining a pool, because the pool's name would mean two things: one
+ * that is called like the pool and is in another, or one that is in a pool called like this one.
  */
 export const findAmbiguous = (db: Database, identifier: string, pool: string) =>
   db
@@ -57,7 +57,7 @@ export const findAmbiguous = (db: Database, identifier: string, pool: string) =>
     .limit(1)
     .get();
 
-/** The class, and its pool with it. Updating keeps `created_at`, and when the pool was made. */
+/** Saves the class and its pool. Updating keeps `created_at`, and when the pool was made. */
 export async function saveHardware(
   db: Database,
   { created_at, ...row }: typeof hardware.$inferInsert,
@@ -75,7 +75,7 @@ export async function saveHardware(
   return saved;
 }
 
-/** Unless a model or a version uses it. @returns whether it was deleted */
+/** Deletes a class unless a model or a version uses it. @returns whether it was deleted */
 export async function deleteHardware(db: Database, identifier: string): Promise<boolean> {
   const deleted = await db
     .delete(hardware)

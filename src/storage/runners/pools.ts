@@ -7,7 +7,7 @@ export type PoolRow = typeof pools.$inferSelect;
 export const findPools = (db: Database, names: string[]) =>
   db.select().from(pools).where(inArray(pools.name, names)).all();
 
-/** When it was made stays once it is known. */
+/** Saves a pool. `made_at` stays once it is known. */
 export const savePool = (db: Database, row: typeof pools.$inferInsert) =>
   db
     .insert(pools)
@@ -20,7 +20,7 @@ export const savePool = (db: Database, row: typeof pools.$inferInsert) =>
       },
     });
 
-/** Those with a location that are not made. */
+/** Lists pools with a location that are not made. */
 export const listUnplacedPools = (db: Database, limit: number) =>
   db
     .select()
@@ -29,7 +29,7 @@ export const listUnplacedPools = (db: Database, limit: number) =>
     .limit(limit)
     .all();
 
-/** The first time counts. */
+/** Notes when a pool was made; the first time counts. */
 export const markPoolMade = (db: Database, name: string, now: number) =>
   db
     .update(pools)

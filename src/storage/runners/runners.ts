@@ -26,9 +26,9 @@ const withToken = (db: Database) =>
     .innerJoin(runnerTokens, eq(runnerTokens.id, runners.token_id));
 
 /**
- * A runner is identified by its token and name, so it stays the same across restarts. Fails
+ * Saves a runner. It is identified by its token and name, so it stays the same across restarts. Fails
  * (`isLimitReached`) for a new runner if the token has `max`.
- * @returns undefined when the token is revoked: every runner that is saved can be told of it later
+ * @returns undefined when the token is revoked: so the revocation reaches every runner that was saved
  */
 export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: number) {
   const { token_id } = row;
@@ -55,7 +55,7 @@ export const findRunner = (db: Database, id: string) =>
 export const findRunners = (db: Database, ids: string[]) =>
   withToken(db).where(inArray(runners.id, ids)).all();
 
-/** Whether there is one that may connect. @param hardware undefined: of any class */
+/** Returns whether a runner exists that may connect. @param hardware undefined: of any class */
 export async function runnerIsThere(db: Database, hardware: string | undefined): Promise<boolean> {
   const ofClass =
     hardware === undefined
@@ -68,7 +68,7 @@ export async function runnerIsThere(db: Database, hardware: string | undefined):
   return found !== undefined;
 }
 
-/** Of a token. */
+/** Lists the ids of a token's runners. */
 export const listRunnerIds = (db: Database, tokenId: string) =>
   db.select({ id: runners.id }).from(runners).where(eq(runners.token_id, tokenId)).all();
 
@@ -84,7 +84,7 @@ export function listRunners(db: Database, keyset: Keyset) {
     .all();
 }
 
-/** Those that may connect first, and the newest of both. */
+/** Lists the newest runners, those that may connect first. */
 export async function listNewestRunners(db: Database, limit: number): Promise<RunnerRow[]> {
   const newest = (condition: ReturnType<typeof isNull>) =>
     withToken(db).where(condition).orderBy(desc(runners.id)).limit(limit);
@@ -96,8 +96,8 @@ export async function listNewestRunners(db: Database, limit: number): Promise<Ru
 }
 
 /**
- * Runners whose token was revoked before then. In random order: those whose objects never answer must not keep
- * the others waiting.
+ * Lists runners whose token was revoked before then, in random order: those whose objects never answer must
+ * not keep the others waiting.
  */
 export const listShutOutRunners = (db: Database, revokedBefore: number, limit: number) =>
   db
@@ -109,7 +109,7 @@ export const listShutOutRunners = (db: Database, revokedBefore: number, limit: n
     .limit(limit)
     .all();
 
-/** Revoked tokens that nothing refers to. */
+/** Deletes revoked tokens that nothing refers to. */
 export const deleteRevokedTokens = (db: Database, revokedBefore: number) =>
   db
     .delete(runnerTokens)

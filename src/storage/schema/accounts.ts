@@ -16,15 +16,17 @@ export const users = sqliteTable(
     urls: text({ mode: "json" }).$type<string[]>().notNull().default([]),
     location: text().notNull().default(""),
     company: text().notNull().default(""),
-    /** Fingerprint of the OPERATOR_TOKEN the user entered: an operator for as long as it is current. */
+    /**
+     * Fingerprint of the OPERATOR_TOKEN the user entered: they are an operator for as long as it is current.
+     */
     operator_proof: text(),
     /** When the operator suspended the account. */
     suspended_at: integer(),
     /** When an operator's recovery link set a new password, until the user dismisses the notice. */
     recovered_at: integer(),
-    /** Its Durable Object, which is made with its first prediction. */
+    /** The account's Durable Object, which is made with its first prediction. */
     account_object: text(),
-    /** The rowid of its search documents. */
+    /** The rowid of the user's search documents. */
     seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
@@ -38,8 +40,8 @@ export const users = sqliteTable(
 );
 
 /**
- * Current and former usernames. A former name stays reserved for its user, because the images
- * below it in the registry are still theirs.
+ * Current and former usernames. A former name stays reserved for its user, because the images below it in the
+ * registry are still theirs.
  */
 export const usernames = sqliteTable(
   "usernames",
@@ -74,27 +76,28 @@ export const tokens = sqliteTable(
     /** The first characters, to recognise a token by. */
     prefix: text().notNull(),
     scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
-    /** The ids of the models it is limited to (domain/accounts/access.ts). Null: all. */
+    /** The ids of the models that the token is limited to (domain/accounts/access.ts). Null: all. */
     models: text({ mode: "json" }).$type<string[]>(),
-    /** Of its predictions, unless they ask for a lower one. Null: whatever they ask for. */
+    /**
+     * The priority of the token's predictions, unless they ask for a lower one. Null: any that they ask for.
+     */
     priority: text().$type<Priority>(),
     created_at: integer().notNull(),
     expires_at: integer(),
-    /** Accurate to a few minutes: not written on every request. */
+    /** When the token was last used, accurate to a few minutes: not written on every request. */
     last_used_at: integer(),
   },
   (t) => [index("tokens_user").on(t.user_id, t.id)],
 );
 
 /**
- * Bytes that an account takes of the database, indexes included, as estimated by triggers: its
-
- * models, versions, variables, tokens and uploads. Endpoints, profile and usernames are few and not
- * counted (WITHOUT ROWID, by hand in the migration).
+ * Bytes that an account takes of the database, indexes included, as estimated by triggers: its models,
+ * versions, variables, tokens and uploads. Endpoints, profile and usernames are few and not counted (WITHOUT
+ * ROWID, by hand in the migration).
  */
 export const accountBytes = sqliteTable("account_bytes", {
   user_id: text().primaryKey(),
   bytes: integer().notNull(),
-  /** Before the current write: one that frees space passes even above the limit. */
+  /** The bytes before the current write: a write that frees space passes even above the limit. */
   bytes_before: integer().notNull().default(0),
 });

@@ -1,4 +1,4 @@
-/** Backups that are made, and one that is restored: how far they are. Their content is in R2. */
+/** Backups that are made, and one that is restored: their progress. Their content is in R2. */
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { BackupProgress, RestoreProgress } from "../../domain/backups/progress.ts";
 
@@ -11,7 +11,7 @@ export const backupRuns = sqliteTable("backup_runs", {
 });
 
 /**
- * The parts that a run has written, or restored. A part is added in the same transaction as the run
+ * The parts that a run has written, or restored. A part is added in the same transaction in which the run
  * moves on, so that of two runs at the same place one fails.
  */
 export const backupParts = sqliteTable(

@@ -16,7 +16,7 @@ export const uploads = sqliteTable(
       .notNull()
       .references(() => users.id),
     prediction_id: text(),
-    /** The caller that created it: a token, or a session of the dashboard. Null: a runner. */
+    /** The caller that created the upload: a token, or a session of the dashboard. Null: a runner. */
     token_id: text(),
     /** The key in R2. */
     key: text().notNull(),
@@ -28,11 +28,11 @@ export const uploads = sqliteTable(
     part_size: integer().notNull(),
     created_at: integer().notNull(),
     completed_at: integer(),
-    /** When the sweep removes it. */
+    /** When the sweep removes the upload. */
     expires_at: integer().notNull(),
-    /** When its removal began: from then on nobody can read it. */
+    /** When the removal of the upload began: from then on nobody can read it. */
     removed_at: integer(),
-    /** Whether it is a text without a charset in its type whose bytes are UTF-8. */
+    /** Whether the file is a text without a charset in its type whose bytes are UTF-8. */
     is_utf8: integer({ mode: "boolean" }).notNull().default(false),
   },
   (t) => [
@@ -59,7 +59,10 @@ export const uploadParts = sqliteTable(
       .references(() => uploads.id, { onDelete: "cascade" }),
     part_number: integer().notNull(),
     etag: text().notNull(),
-    /** What Utf8Check has of a text. Null for any other file, and for a part that is not UTF-8. */
+    /**
+     * The state of `Utf8Check` for a part of a text. Null for any other file, and for a part that is not
+     * UTF-8.
+     */
     utf8_edges: text(),
   },
   (t) => [primaryKey({ columns: [t.upload_id, t.part_number] })],

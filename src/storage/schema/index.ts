@@ -1,4 +1,4 @@
-/** The tables of D1. Times are unix milliseconds. */
+/** The tables of D1. Times are Unix milliseconds. */
 export * from "./accounts.ts";
 export * from "./backups.ts";
 export * from "./files.ts";

@@ -38,18 +38,18 @@ export const models = sqliteTable(
     hardware_identifier: text(),
     /** The last version number given, kept by a trigger: numbers are never reused. */
     last_version: integer().notNull().default(0),
-    /** The rowid of its search documents. */
+    /** The rowid of the model's search documents. */
     seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
-    /** What its latest version makes; null: nothing that is known. Triggers list it by that. */
+    /** The kind of output of its latest version; null: unknown. Triggers list the model by that. */
     makes: text().$type<Makes>(),
     /**
-     * The picture of its gallery entry, in R2: a file of one of its examples. Null: none has one. Empty: its
-     * owner wants none.
+     * The picture of the model's gallery entry, in R2: a file of one of its examples. Null: no example has
+     * one. Empty: its owner wants none.
      */
     cover_key: text(),
-    /** When it became private, by a trigger. Null: it has never been anything else. */
+    /** When the model became private, by a trigger. Null: it has never been anything else. */
     hidden_at: integer(),
   },
   (t) => [
@@ -59,7 +59,7 @@ export const models = sqliteTable(
   ],
 );
 
-/** Of a version that waits for its first start. */
+/** A part of a version that its first start tells. */
 export type AwaitedPart = "compatibilities" | "schemas";
 
 export const versions = sqliteTable(
@@ -76,18 +76,20 @@ export const versions = sqliteTable(
     configuration: text({ mode: "json" }).$type<Configuration>().notNull(),
     /** The image's repository, unless the configuration names one: renaming does not move it. */
     repository: text().notNull(),
-    /** Of the unpacked image; 0 until a runner has measured it. */
+    /** The size of the unpacked image; 0 until a runner has measured it. */
     size: integer().notNull(),
-    /** What an image in our registry says: its bytes as they are stored, and `linux/amd64`. */
+    /** The bytes of an image in this registry as they are stored, and its platform, `linux/amd64`. */
     compressed_size: integer(),
     platform: text(),
-    /** What the first start of a container tells. Null: nothing, the version is complete. */
+    /** The parts that the first start of a container tells. Null: none, the version is complete. */
     awaits: text({ mode: "json" }).$type<AwaitedPart[]>(),
-    /** The configuration without what its image says, which later versions inherit. Null: all of it. */
+    /**
+     * The configuration without what was read from the image, which later versions inherit. Null: all of it.
+     */
     own_configuration: text({ mode: "json" }).$type<Configuration>(),
-    /** Those that its image brings. */
+    /** The weights that the image brings. */
     weights: text({ mode: "json" }).$type<ImageWeight[]>().notNull().default([]),
-    /** The files of `configuration.weights`: what predictions need of them, without another look-up. */
+    /** The files of `configuration.weights`, as far as predictions need them without another look-up. */
     weight_files: text({ mode: "json" }).$type<WeightFile[]>().notNull().default([]),
     created_at: integer().notNull(),
   },
@@ -97,7 +99,7 @@ export const versions = sqliteTable(
   ],
 );
 
-/** Which versions name an upload, and so keep it: of their `weight_files`, by a trigger. */
+/** The uploads that versions name, and so keep: by a trigger, from their `weight_files`. */
 export const versionFiles = sqliteTable(
   "version_files",
   {
@@ -139,15 +141,15 @@ const exactJson = customType<{ data: Json; driverData: string }>({
 });
 
 /**
- * Runs that owners show on their model's page: copies, which outlive their prediction. Their files are in
- * R2, below the id. Without a foreign key: a row stays until its files are gone.
+ * Runs that owners show on their model's page: copies, which outlive their prediction. Their files are in R2,
+ * below the id. The table has no foreign key: a row stays until its files are gone.
  */
 export const examples = sqliteTable(
   "examples",
   {
     id: text().primaryKey(),
     model_id: text().notNull(),
-    /** Of the model's, from the lowest. */
+    /** The position among the model's examples, from the lowest. */
     position: integer().notNull(),
     prediction_id: text().notNull(),
     version_number: integer().notNull(),
@@ -155,7 +157,7 @@ export const examples = sqliteTable(
     output: exactJson().notNull(),
     execution_seconds: real(),
     created_at: integer().notNull(),
-    /** When the sweep removes it. Null: it is shown. While it is copied it is neither. */
+    /** When the sweep removes the example. Null: it is shown. While it is copied it is neither. */
     removes_at: integer(),
   },
   (t) => [
@@ -190,14 +192,17 @@ export const modelCategories = sqliteTable(
   ],
 );
 
-/** By account, as its object has told last. Triggers add up `model_counts`. */
+/**
+ * The predictions of each account per model, as its object has last reported them. Triggers add up
+ * `model_counts`.
+ */
 export const accountCounts = sqliteTable(
   "account_counts",
   {
     user_id: text().notNull(),
     model_id: text().notNull(),
     predictions: integer().notNull(),
-    /** When it was told: whoever has made a prediction has told of it after that. */
+    /** When the count was reported, which is after its predictions were made. */
     told_at: integer().notNull(),
   },
   (t) => [
@@ -213,18 +218,20 @@ export const modelCounts = sqliteTable(
       .primaryKey()
       .references(() => models.id, { onDelete: "cascade" }),
     predictions_count: integer().notNull().default(0),
-    /** The count in its listings, which are updated once a minute and not with every prediction. */
+    /** The count in the model's listings, which are updated once a minute and not with every prediction. */
     listed_count: integer().notNull().default(0),
-    /** Whether the two differ. A column, since an index over both would be written each time. */
+    /**
+     * Whether the two counts differ. This is a column, since an index over both would be written each time.
+     */
     unlisted: integer({ mode: "boolean" }).notNull().default(false),
   },
   (t) => [index("model_counts_unlisted").on(t.model_id).where(sql`unlisted`)],
 );
 
 /**
- * The lists a model appears in unless it is private: those of all models and of its owner's, each
- * for any category, for each category of its own, and for what it makes, as `makes:text`. Every list of
- * models is a range of this table.
+ * The lists a model appears in unless it is private: those of all models and of its owner's, each for any
+ * category, for each category of its own, and for its kind of output, as `makes:text`. Every list of models
+ * is a range of this table.
  */
 export const listings = sqliteTable(
   "listings",

@@ -5,12 +5,15 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** What is stored, once for the whole deployment: layers, configurations, and manifests. */
+/** The stored blobs, once for the whole deployment: layers, configurations, and manifests. */
 export const registryBlobs = sqliteTable(
   "registry_blobs",
   {
     digest: text().primaryKey(),
-    /** In R2. A new one for each upload, so that what is being deleted is never what is being stored. */
+    /**
+     * The key in R2. Each upload has a new one, so that an object that is being deleted is never one that is
+     * being stored.
+     */
     key: text().notNull(),
     size: integer().notNull(),
     created_at: integer().notNull(),
@@ -18,7 +21,10 @@ export const registryBlobs = sqliteTable(
   (t) => [index("registry_blobs_key").on(t.key)],
 );
 
-/** Which repositories have a blob: by an upload of all of its bytes, or by a mount. Nobody reads it elsewhere. */
+/**
+ * The repositories that have a blob: by an upload of all of its bytes, or by a mount. It cannot be read
+ * elsewhere.
+ */
 export const registryLinks = sqliteTable(
   "registry_links",
   {
@@ -26,10 +32,10 @@ export const registryLinks = sqliteTable(
     digest: text()
       .notNull()
       .references(() => registryBlobs.digest),
-    /** The model's owner, who pays for it once. */
+    /** The model's owner, for whom the blob counts once. */
     user_id: text().notNull(),
     size: integer().notNull(),
-    /** When a push last counted on it. */
+    /** When a push last relied on the link. */
     used_at: integer().notNull(),
   },
   (t) => [
@@ -50,14 +56,17 @@ export const registryManifests = sqliteTable(
     user_id: text().notNull(),
     media_type: text().notNull(),
     size: integer().notNull(),
-    /** What it is attached to, and as what (its artifact type, or that of its configuration). */
+    /** The digest that the manifest is attached to, and the artifact type, or that of its configuration. */
     subject: text(),
     artifact_type: text(),
     annotations: text({ mode: "json" }).$type<Record<string, string>>(),
-    /** How many digests it names. */
+    /** How many digests the manifest names. */
     named: integer().notNull(),
     used_at: integer().notNull(),
-    /** When it was put last: `used_at` also moves when the collection finds it needed. 0: by an older Worker. */
+    /**
+     * When the manifest was put last: `used_at` also moves when the collection finds it needed. 0: by an
+     * older Worker.
+     */
     pushed_at: integer().notNull().default(0),
   },
   (t) => [
@@ -71,7 +80,7 @@ export const registryManifests = sqliteTable(
   ],
 );
 
-/** What each manifest names: blobs, and for an index, manifests. */
+/** The digests that each manifest names: blobs, and for an index, manifests. */
 export const registryReferences = sqliteTable(
   "registry_references",
   {
@@ -117,12 +126,12 @@ export const registryHolds = sqliteTable(
 /** Models that are deleted, or whose holds have ended, and whose images are to be released. By a trigger. */
 export const registryReleased = sqliteTable("registry_released", {
   model_id: text().primaryKey(),
-  /** The digest up to which that is done. */
+  /** The digest up to which the images are released. */
   after: text().notNull().default(""),
 });
 
 /**
- * Uploads under way. What has arrived lies in R2: whole parts of a multipart upload, and the rest, which is
+ * Uploads under way. The received bytes are in R2: whole parts of a multipart upload, and the rest, which is
  * shorter than a part, as an object of its own.
  */
 export const registryUploads = sqliteTable(
@@ -131,15 +140,15 @@ export const registryUploads = sqliteTable(
     id: text().primaryKey(),
     model_id: text().notNull(),
     user_id: text().notNull(),
-    /** In R2. */
+    /** The key in R2. */
     key: text().notNull(),
-    /** R2's id. Null until a whole part has arrived. */
+    /** R2's id of the multipart upload. Null until a whole part has arrived. */
     multipart_id: text(),
     parts: integer().notNull().default(0),
-    /** Bytes after the last part, and their key. */
+    /** The number of bytes after the last part, and their key. */
     rest: integer().notNull().default(0),
     rest_key: text(),
-    /** Of the SHA-256 so far (domain/registry/resumable-hash.ts). */
+    /** The state of the SHA-256 so far (domain/registry/resumable-hash.ts). */
     hash: text().notNull(),
     /** The request that is writing: a later one takes over. */
     holder: text().notNull(),
@@ -164,13 +173,13 @@ export const registryUploadParts = sqliteTable(
   (t) => [primaryKey({ columns: [t.upload_id, t.number] })],
 );
 
-/** What R2 has and nothing names any more: objects, and multipart uploads. */
+/** Objects and multipart uploads in R2 that nothing names any more. */
 export const registryGarbage = sqliteTable("registry_garbage", {
   key: text().primaryKey(),
   multipart_id: text(),
 });
 
-/** Bytes of images per account, by triggers: a blob counts once, however many of its models have it. */
+/** Bytes of images per account, by triggers: a blob counts once even if several models have it. */
 export const registryBytes = sqliteTable("registry_bytes", {
   user_id: text().primaryKey(),
   bytes: integer().notNull(),

@@ -26,7 +26,7 @@ export const runners = sqliteTable(
       .notNull()
       .references(() => runnerTokens.id),
     name: text().notNull(),
-    /** The classes that it serves, and the pool that they stand in. */
+    /** The classes that the runner serves, and their pool. */
     hardware: text({ mode: "json" }).$type<string[]>().notNull(),
     pool: text().notNull(),
     created_at: integer().notNull(),
@@ -35,11 +35,14 @@ export const runners = sqliteTable(
   (t) => [uniqueIndex("runners_token_name").on(t.token_id, t.name)],
 );
 
-/** Queues, each with the classes whose jobs wait in it. One stays when its last class is deleted, as its object does. */
+/**
+ * Queues, each with the classes whose jobs wait in it. A pool stays when its last class is deleted, as its
+ * object does.
+ */
 export const pools = sqliteTable("pools", {
   name: text().primaryKey(),
   location_hint: text().$type<LocationHint>(),
-  /** When its object was made, where it stays. */
+  /** When the pool's object was made. The object stays in its place. */
   made_at: integer(),
 });
 
@@ -53,7 +56,7 @@ export const hardware = sqliteTable("hardware", {
   cpus: integer().notNull(),
   ram_per_gpu_gb: real().notNull(),
   ram_gb: real().notNull(),
-  /** In the deployment's currency. */
+  /** The price in the deployment's currency. */
   price_per_hour: real(),
   created_at: integer().notNull(),
 });

@@ -1,18 +1,18 @@
-/** Links to single predictions that their owners have given out. */
+/** Links to single predictions that their owners share. */
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { users } from "./accounts.ts";
 
-/** Found by the SHA-256 of its token, which is stored nowhere. */
+/** Shares, found by the SHA-256 of their token, which is stored nowhere. */
 export const shares = sqliteTable(
   "shares",
   {
-    /** Says nothing of the prediction, nor of when. */
+    /** A random id, which tells neither the prediction nor the time. */
     id: text().primaryKey(),
     user_id: text()
       .notNull()
       .references(() => users.id),
     prediction_id: text().notNull(),
-    /** `owner/name` of its model, when the link was made. */
+    /** `owner/name` of the prediction's model when the link was made. */
     model: text().notNull().default(""),
     hash: text().notNull().unique(),
     created_at: integer().notNull(),

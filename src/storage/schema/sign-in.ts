@@ -1,5 +1,5 @@
 /**
- * The tables of better-auth, with its field names: who can sign in to the dashboard, and how. A
+ * The tables of better-auth, with its field names: logins, and their ways to sign in to the dashboard. A
  * login has the same id as its user, who exists once a username is chosen.
  */
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";

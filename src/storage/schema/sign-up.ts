@@ -13,9 +13,9 @@ export const invitations = sqliteTable(
     note: text().notNull(),
     /** The existing user that accepting it signs in as: one created over the API. Null: a new user. */
     user_id: text().references(() => users.id),
-    /** A recovery link: it only sets a new password for a user who could already sign in. */
+    /** Whether this is a recovery link: it only sets a new password for a user who could already sign in. */
     recovers: integer({ mode: "boolean" }).notNull(),
-    /** The operator. */
+    /** The operator who created it. */
     made_by: text(),
     created_at: integer().notNull(),
     expires_at: integer().notNull(),

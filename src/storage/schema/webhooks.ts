@@ -13,7 +13,7 @@ export const webhookEndpoints = sqliteTable(
     url: text().notNull(),
     description: text().notNull(),
     events: text({ mode: "json" }).$type<WebhookEventName[]>().notNull(),
-    /** Every secret signs every delivery. */
+    /** The secrets. Each of them signs every delivery. */
     secrets: text({ mode: "json" }).$type<EndpointSecret[]>().notNull(),
     enabled: integer({ mode: "boolean" }).notNull(),
     /** When the current run of failed attempts began. */
@@ -22,7 +22,9 @@ export const webhookEndpoints = sqliteTable(
     /** Why the service disabled it. */
     notice: text(),
     created_at: integer().notNull(),
-    /** When its owner last changed it, or the service disabled it. Deliveries do not count. */
+    /**
+     * When the endpoint was last changed by its owner, or disabled by the service. Deliveries do not count.
+     */
     updated_at: integer().notNull(),
   },
   (t) => [index("webhook_endpoints_user").on(t.user_id, t.id)],

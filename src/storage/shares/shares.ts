@@ -5,7 +5,7 @@ import { shares, users } from "../schema/index.ts";
 
 export type ShareRow = typeof shares.$inferSelect;
 
-/** Unless the account has `max` that have not expired. @returns whether it was inserted */
+/** Inserts a share unless the account has `max` that have not expired. @returns whether it was inserted */
 export async function insertShare(db: Database, row: ShareRow, max: number): Promise<boolean> {
   const { id, user_id, prediction_id, model, hash, created_at, expires_at } = row;
   const result = await db.run(sql`INSERT INTO shares
@@ -15,7 +15,7 @@ export async function insertShare(db: Database, row: ShareRow, max: number): Pro
   return result.meta.changes > 0;
 }
 
-/** One that has not expired, of an account that is neither suspended nor deleted. */
+/** Finds a share that has not expired, of an account that is neither suspended nor deleted. */
 export async function findShare(db: Database, hash: string, now: number) {
   const [found] = await db
     .select({ share: shares })
@@ -32,7 +32,7 @@ export async function findShare(db: Database, hash: string, now: number) {
   return found?.share;
 }
 
-/** An account's, newest first. */
+/** Lists an account's shares, newest first. */
 export function listShares(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([shares.created_at, shares.id], "desc", keyset);
   return db
@@ -44,7 +44,7 @@ export function listShares(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** Those of a prediction that have not expired, of its owner, the newest first. */
+/** Lists the shares of a prediction by its owner that have not expired, newest first. */
 export const listSharesOf = (db: Database, userId: string, predictionId: string, now: number) =>
   db
     .select()

@@ -1,6 +1,6 @@
 /**
- * A cache of webhook endpoints for creates and deliveries, which are too frequent to ask D1 each
- * time. Changes made in another isolate are noticed within 10 s.
+ * A cache of webhook endpoints for creates and deliveries, which are too frequent to ask D1 each time.
+ * Changes made in another isolate are noticed within 10 s.
  */
 import { healthAfter, type Try } from "../../domain/webhooks/health.ts";
 import { cached } from "../cache.ts";
@@ -26,22 +26,25 @@ const rows = cached({ max: 10_000 }, async (db: Database, id: string) => {
 /** When a row was requested, for rows without a recorded success since then. */
 const unconfirmed = new WeakMap<WebhookEndpointRow, number>();
 
-/** The enabled endpoints of an account with their events. An account without any is cached too. */
+/** Returns the enabled endpoints of an account with their events. An account without any is cached too. */
 export const getEnabledEndpoints = async (
   db: Database,
   userId: string,
 ): Promise<Pick<WebhookEndpointRow, "id" | "events">[]> => (await enabled.get(db, userId)) ?? [];
 
-/** @returns keeps the enabled endpoints of an account that are loaded with something else */
+/**
+ * @returns a function that keeps the enabled endpoints of an account, which are loaded together with other
+ * rows
+ */
 export const loadingEndpoints = enabled.loading;
 
-/** Undefined if the endpoint was deleted. */
+/** Returns undefined if the endpoint was deleted. */
 export const getCachedEndpoint = (
   db: Database,
   id: string,
 ): Promise<WebhookEndpointRow | undefined> => rows.get(db, id);
 
-/** After a change. */
+/** Forgets an account's endpoints after a change. */
 export function forgetEndpoints(userId: string, id?: string): void {
   enabled.forget(userId);
   if (id !== undefined) rows.forget(id);
@@ -84,9 +87,9 @@ async function write(db: Database, endpoint: WebhookEndpointRow, one: Try): Prom
 }
 
 /**
- * Whether a success should be recorded because other isolates may have recorded failures since the
- * row was read. True once for each row, so thousands of successes cause one write in 10 s. An attempt
- * for which the row was just read needs no write, so occasional deliveries never write.
+ * Whether a success should be recorded because other isolates may have recorded failures since the row was
+ * read. True once for each row, so thousands of successes cause one write in 10 s. An attempt for which the
+ * row was just read needs no write, so occasional deliveries never write.
  */
 function confirms(endpoint: WebhookEndpointRow, at: number): boolean {
   const askedAt = unconfirmed.get(endpoint);

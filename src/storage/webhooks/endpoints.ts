@@ -15,7 +15,7 @@ export type EndpointChanges = Partial<
 /** Every change gets a different time, so that it identifies the version of a row. */
 const changedAt = (now: number) => sql`max(${webhookEndpoints.updated_at} + 1, ${now})`;
 
-/** Unless the account has `max` endpoints. @returns whether it was inserted */
+/** Inserts an endpoint unless the account has `max`. @returns whether it was inserted */
 export async function insertEndpoint(
   db: Database,
   row: WebhookEndpointRow,
@@ -30,14 +30,14 @@ export async function insertEndpoint(
   return result.meta.changes > 0;
 }
 
-/** Of any account. */
+/** Finds an endpoint of any account. */
 export const findEndpoint = (db: Database, id: string) =>
   db.select().from(webhookEndpoints).where(eq(webhookEndpoints.id, id)).get();
 
 export const findOwnEndpoint = (db: Database, userId: string, id: string) =>
   db.select().from(webhookEndpoints).where(isOwn(userId, id)).get();
 
-/** The enabled endpoints of an account with their events. */
+/** Selects the enabled endpoints of an account with their events. */
 export const selectEnabled = (db: Database, userId: string | SQL) =>
   db
     .select({ id: webhookEndpoints.id, events: webhookEndpoints.events })
@@ -45,7 +45,7 @@ export const selectEnabled = (db: Database, userId: string | SQL) =>
     .where(and(eq(webhookEndpoints.user_id, userId), eq(webhookEndpoints.enabled, true)))
     .orderBy(webhookEndpoints.id);
 
-/** An account's endpoints, newest first. */
+/** Lists an account's endpoints, newest first. */
 export function listEndpoints(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([webhookEndpoints.id], "desc", keyset);
   return db
@@ -147,7 +147,10 @@ export const replaceSecrets = (
 export interface Basis {
   /** When the attempt began. */
   at: number;
-  /** Of the row it used: if its owner has changed the endpoint since, the outcome does not count. */
+  /**
+   * `updated_at` of the row that the attempt used: if the owner has changed the endpoint since, the outcome
+   * does not count.
+   */
   updated_at: number;
   /** Undefined if it does not matter. */
   failing_since?: number | null;
@@ -179,7 +182,7 @@ export async function saveHealth(
   return saved.length > 0;
 }
 
-/** After a successful attempt: ends a run of failures that began before it. */
+/** Ends a run of failures that began before a successful attempt. */
 export async function clearFailures(
   db: Database,
   id: string,
@@ -191,7 +194,7 @@ export async function clearFailures(
     .where(and(isUnchanged(id, updated_at), lt(webhookEndpoints.failing_since, at)));
 }
 
-/** Enabled, and not changed since. */
+/** Whether the endpoint is enabled and has not changed since. */
 const isUnchanged = (id: string, updatedAt: number) =>
   and(
     eq(webhookEndpoints.id, id),
