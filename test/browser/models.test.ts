@@ -63,7 +63,7 @@ it("a model is made with a page of its own, and its first version is published",
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(DIGEST);
 });
 
-it("a model is found by everybody, with calls for the language of the reader's choice", async () => {
+it("a model is found by everybody, with sample calls in the language that the reader chooses", async () => {
   const visitor = await site.visitor({ phone: true });
   const { page } = visitor;
   await visitor.open("/models");

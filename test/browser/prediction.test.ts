@@ -44,8 +44,8 @@ describe.runIf(browserIsThere)("in a browser", () => {
 
   const outputIn = ({ page }: Visitor) => page.locator("[data-output]").innerText();
 
-  it("a story grows word by word, and goes on after a reload without losing or repeating a word", async () => {
-    // The story lasts longer than the test on any machine: it is cancelled at the end.
+  it("a text grows word by word, and goes on after a reload without losing or repeating a word", async () => {
+    // The run lasts longer than the test on any machine: it is cancelled at the end.
     const id = await create("text-generation", {
       prompt: "The Queen",
       max_tokens: 2_000,

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes a stand-in for the image node:24-slim where no registry can be reached, from parts that are
-# on the machine: the node of the dev dependency, its shared libraries, and busybox as the shell.
-# So the examples' own Dockerfiles are what the tests build. An image of that name is never replaced.
+# Makes a stand-in for the image node:24-slim if no registry can be reached, from parts of the machine: the
+# node of the dev dependency, its shared libraries, and busybox as the shell. The tests can then build the
+# examples' own Dockerfiles. An existing image of that name is never replaced.
 set -eu
 
 name=node:24-slim
@@ -19,7 +19,7 @@ mkdir -p "$root/bin" "$root/usr/bin" "$root/usr/local/bin" "$root/etc" "$root/ro
 mkdir -m 1777 "$root/tmp"
 cp "$node" "$root/usr/local/bin/node"
 ldd "$node" | grep -o '/[^ ]*' | xargs -I{} cp -L --parents {} "$root"
-# The rest of glibc, which modules that models bring may want.
+# The rest of glibc, which native modules of models may need.
 dpkg -L libc6 | grep -E '/lib[a-z_]+\.so\.[0-9]+$' | xargs -I{} cp -L --parents {} "$root"
 cp "$busybox" "$root/bin/busybox"
 for applet in $("$busybox" --list | grep -vx busybox); do

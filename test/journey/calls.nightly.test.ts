@@ -71,7 +71,7 @@ const ANSWERS: Record<string, [type: string, body: string]> = {
       ["status", { status: "started" }],
       ["output", "Off "],
       ["output", ["with"]],
-      // U+2028 and U+2029 stand unescaped in JSON, and end a line only in JavaScript.
+      // JSON may have U+2028 and U+2029 unescaped, which end a line only in JavaScript.
       ["output", "his\u2028head\u2029"],
       ["done", {}],
     ),

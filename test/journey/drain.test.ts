@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(() => world.retireAll());
 afterAll(() => world.close());
 
-it("a runner that is stopped finishes what runs and hands back what has not begun", {
+it("a runner that is stopped finishes running predictions and hands back those that have not begun", {
   timeout: 30_000,
 }, async () => {
   const first = await world.runner("first");

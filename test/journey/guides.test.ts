@@ -55,7 +55,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test.concurrent.each(runnable)("$name", async ({ name, blocks }) => {
+test.concurrent.each(runnable)("the examples of $name run", async ({ name, blocks }) => {
   const own = join(folder, name);
   await mkdir(own);
   await runBlocks(name, blocks, own, environment);

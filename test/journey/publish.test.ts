@@ -17,7 +17,7 @@ import { dockerIsUp } from "../runner/support/containers.ts";
 import { World } from "./support/world.ts";
 
 const MIB = 1024 * 1024;
-/** The smallest chunk that the registry takes. The zone takes requests of 64 KiB more. */
+/** The smallest chunk that the registry takes. The announced limit allows requests of 64 KiB more. */
 const CHUNK = 8 * MIB;
 const ANNOUNCED = { "oci-chunk-max-length": String(CHUNK + 65_536) };
 

@@ -34,7 +34,7 @@ afterAll(() => rm(folder, { recursive: true }));
 test.each([
   ["module.mjs", `import ${NAMES} from "auspex-webhooks";`],
   ["common.cjs", `const ${NAMES} = require("auspex-webhooks");`],
-])("%s", async (file, first) => {
+])("the package works in %s", async (file, first) => {
   await writeFile(join(folder, file), first + USE);
   const [at, body] = [new Date(), '{"status":"succeeded"}'];
   const headers = {

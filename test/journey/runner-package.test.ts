@@ -137,7 +137,7 @@ test("an installed runner knows Docker", async () => {
 });
 
 // The command that says how to update names the version for the reason that this test shows.
-test("npx starts again what it has from an address, and fetches from another address", async () => {
+test("npx starts a cached package of an address again, and fetches one from another address", async () => {
   let served = "1.0.0";
   const server = createServer(async (_, response) => {
     const manifest = { name: "auspex-runner", version: served, bin: "main.js" };

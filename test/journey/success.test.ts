@@ -35,7 +35,7 @@ it("a prediction answers one value to a caller who waits", async () => {
   expect(full).toEqual(answer);
 });
 
-it("a story's stream has the pieces of its output", async () => {
+it("a stream brings the pieces of its output", async () => {
   const input = { prompt: "Alice was", max_tokens: 40, seed: 7, delay_ms: 5 };
   const body = { model: `${USERNAME}/text-generation`, stream: true, input };
   const events: Event[] = [];

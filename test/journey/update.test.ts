@@ -21,7 +21,7 @@ describe("with processes", () => {
   afterEach(() => gpus.world.retireAll());
   afterAll(() => gpus.world.close());
 
-  it("a reloaded runner finishes its running predictions, and the next process runs what waits", async () => {
+  it("a reloaded runner finishes its running predictions, and the next process runs the waiting ones", async () => {
     const { world } = gpus;
     const old = await gpus.box("box", { gpus: 2 });
     const held = await world.create("one", { gate: "open" });

@@ -121,7 +121,7 @@ describe("completions", () => {
   });
 });
 
-it("moderations are of one text or of several", async () => {
+it("a moderation takes one text or several", async () => {
   const moderated = async (input: string | string[]) =>
     (await openai.moderations.create({ model: ORACLE, input })).results.map((one) => one.flagged);
   expect(await moderated("do no harm")).toEqual([true]);
@@ -295,7 +295,7 @@ describe("a refusal", () => {
   });
 });
 
-it("a container that dies fails what it ran, with its last log lines, and is started again", async () => {
+it("a container that dies fails its predictions with its last log lines, and is started again", async () => {
   const { error, tries } = await refusal(() => chat({ end: "crash" }));
   expect(error.status).toBe(502);
   expect(tries).toBe(1);

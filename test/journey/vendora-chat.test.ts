@@ -234,7 +234,7 @@ describe("a Cog model", () => {
     { role: "user" as const, content: JSON.stringify(outputs) },
   ];
 
-  it("a Cog model answers in text, plain and streamed, with what it has counted", async () => {
+  it("a Cog model answers in text, plain and streamed, with its own usage", async () => {
     const messages = recites("Once", " upon", " a time");
     const plain = await openai.chat.completions.create({ model: RECITER, messages });
     expect(plain.choices[0]?.message.content).toBe("Once upon a time");

@@ -314,7 +314,7 @@ describe("a stored response", () => {
   });
 });
 
-it("a Cog model with messages answers responses, over turns, with what it has counted", async () => {
+it("a Cog model with messages answers responses, over turns, with its own usage", async () => {
   const recites = (...outputs: unknown[]) => JSON.stringify(outputs);
   const first = await openai.responses
     .stream({ model: RECITER, input: recites("Once", " upon", " a time") })

@@ -102,7 +102,7 @@ describe("a Cog model", () => {
     messages: [{ role: "user" as const, content: JSON.stringify(outputs) }],
   });
 
-  it("a Cog model answers in text, plain and streamed, with what it has counted", async () => {
+  it("a Cog model answers in text, plain and streamed, with its own usage", async () => {
     const asked = recites("Once", " upon", " a time");
     const plain = await anthropic.messages.create(asked);
     const streamed = await anthropic.messages.stream(asked).finalMessage();

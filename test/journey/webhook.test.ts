@@ -112,7 +112,7 @@ it("a receiver gets each status once, and the helper for receivers verifies it",
   });
 });
 
-it("a manual redelivery sends what a receiver that is back has missed", async () => {
+it("a manual redelivery sends an event that the receiver has missed", async () => {
   const path = pathWith({ status: 500 }, "reset");
   const watch = await create("hello", { name: "again" }, path);
   const full = await endOf(world, watch, "succeeded");

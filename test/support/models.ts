@@ -1,4 +1,4 @@
-/** The models that only tests run, and the example models beside them. */
+/** The models of the tests, together with the example models. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { listModels, type ModelFolder } from "../../runner/src/engines/process/model-folder.ts";
@@ -11,13 +11,13 @@ export const TEST_MODELS = join(ROOT, "test/models");
 export const copyModel = (name: string, folder: string): Promise<void> =>
   copyExample(name, folder, existsSync(join(TEST_MODELS, name)) ? TEST_MODELS : EXAMPLES);
 
-/** Writes all of them into folders of their names. */
+/** Writes the models of the examples and of the tests into folders of their names. */
 export async function copyModels(folder: string): Promise<void> {
   await copyExamples(folder);
   await copyExamples(folder, TEST_MODELS);
 }
 
-/** @returns the manifests of all of them, by name */
+/** @returns the models of the examples and of the tests, by name */
 export const listAllModels = async (): Promise<ModelFolder[]> =>
   [...(await listModels(EXAMPLES)), ...(await listModels(TEST_MODELS))].sort((a, b) =>
     a.manifest.name < b.manifest.name ? -1 : 1,

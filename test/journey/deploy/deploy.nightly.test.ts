@@ -117,7 +117,7 @@ const steps = (): [step: Step, call: RegExp][] => [
 ];
 
 /**
- * A configuration with two queues and few buckets: further ones would be looked for and made in the same way.
+ * A configuration with two queues and one bucket: further ones would be looked for and made in the same way.
  */
 const few = {
   ...configuration,

@@ -12,7 +12,7 @@ serve(manifest, {
   async predict({ image, dark, light, width }, { signal, log, metric }) {
     const answer = await fetch(image, { signal }).catch(({ message, cause }) => {
       signal.throwIfAborted();
-      // By itself only "fetch failed".
+      // `message` is only "fetch failed"; the cause has the reason.
       throw new Error(`The image cannot be read: ${cause?.message ?? message}`);
     });
     if (!answer.ok) throw new Error(`The image cannot be read: ${answer.status}`);
