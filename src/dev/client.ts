@@ -1,6 +1,6 @@
 /** A minimal API client for `npm start`, the tests and the bench. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { detailOf } from "./refusal.ts";
+import { problem, validationError } from "../protocol/common.ts";
 
 export class CallFailed extends Error {
   readonly status: number;
@@ -72,3 +72,24 @@ export class Client {
 }
 
 const isBytes = (body: unknown): body is Uint8Array<ArrayBuffer> => body instanceof Uint8Array;
+
+/** The detail of an error's body; undefined if the body is none of ours. */
+export function detailOf(text: string): string | undefined {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const issues = validationError.safeParse(body).data?.detail;
+  return issues
+    ? issues.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ")
+    : problem.safeParse(body).data?.detail;
+}
+
+/** fetch itself says only that it failed. */
+export function messageOf(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : new Error(String(error));
+  if (!(error instanceof TypeError && cause instanceof Error)) return message;
+  return `The deployment was not reached: ${cause.message}. Check its address and your network.`;
+}

@@ -5,6 +5,7 @@ import { model, version } from "../protocol/model.ts";
 import { newToken } from "../protocol/operator.ts";
 import { user } from "../protocol/user.ts";
 import { CallFailed, Client } from "./client.ts";
+import type { Secrets } from "./state.ts";
 
 export interface Seed {
   username: string;
@@ -94,4 +95,30 @@ async function unlessThere(call: Promise<unknown>): Promise<void> {
   await call.catch((error: unknown) => {
     if (!(error instanceof CallFailed && error.status === 409)) throw error;
   });
+}
+
+export const EMAIL = "demo@example.com";
+
+/** Lets the seeded user sign in. Does nothing if they already can. */
+export async function signUp(
+  url: string,
+  username: string,
+  { operatorToken, password }: Pick<Secrets, "operatorToken" | "password">,
+): Promise<void> {
+  const response = await fetch(`${url}/set-up`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { origin: url, accept: "text/html" },
+    body: new URLSearchParams({
+      operator_token: operatorToken,
+      username,
+      name: "Demo",
+      email: EMAIL,
+      password,
+    }),
+  });
+  await response.body?.cancel();
+  // 422: the email or the username is taken, by the same user in an earlier start.
+  if (response.status !== 303 && response.status !== 422)
+    throw new Error(`/set-up answered ${response.status}`);
 }

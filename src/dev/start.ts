@@ -7,18 +7,22 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DEFAULT_HARDWARE } from "../protocol/hardware.ts";
 import { bundle } from "./bundle.ts";
-import { Client } from "./client.ts";
+import { Client, messageOf } from "./client.ts";
 import { misused, readCommandLine, readNumber } from "./command-line.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
-import { EXAMPLES_CLASS, requireDocker, seedExamples, startDockerRunner } from "./docker-runner.ts";
 import { copyExamples } from "./examples.ts";
 import { endLastWorkerd, noteWorkerd } from "./last-workerd.ts";
 import { pinExamples } from "./pinned-examples.ts";
-import { messageOf } from "./refusal.ts";
 import { type Relay, startRelay } from "./relay.ts";
-import { type RunnerProcess, startRunner } from "./runner.ts";
-import { keptRunnerToken, publishModels, type Seed, seeded } from "./seed.ts";
-import { EMAIL, signUp } from "./sign-in.ts";
+import {
+  EXAMPLES_CLASS,
+  type RunnerProcess,
+  requireDocker,
+  seedExamples,
+  startDockerRunner,
+  startRunner,
+} from "./runner.ts";
+import { EMAIL, keptRunnerToken, publishModels, type Seed, seeded, signUp } from "./seed.ts";
 import {
   claimState,
   EMPTY_FOLDER,

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { retry } from "../../lib/retry.ts";
 import { type Backup, backupList, backupUnderWay, restoreState } from "../../protocol/backup.ts";
-import { Client } from "../client.ts";
-import { detailOf } from "../refusal.ts";
+import { Client, detailOf } from "../client.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 

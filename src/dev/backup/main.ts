@@ -1,6 +1,7 @@
 /** `npm run backup`: see command.ts. */
+
+import { messageOf } from "../client.ts";
 import { misused, readAddress, readCommandLine } from "../command-line.ts";
-import { messageOf } from "../refusal.ts";
 import { BackupApi } from "./api.ts";
 import { runCommand, USAGE } from "./command.ts";
 

@@ -1,11 +1,10 @@
 /** `npm run deploy`: from nothing to a deployment on your Cloudflare account, and later its updates. */
 import { readAddress, readCommandLine } from "../command-line.ts";
-import { account } from "./account.ts";
 import { Cloudflare } from "./cloudflare.ts";
 import { type Address, answers, code } from "./code.ts";
 import { readConfiguration } from "./configuration.ts";
 import { migrations } from "./migrations.ts";
-import { buckets, database, queues } from "./resources.ts";
+import { account, buckets, database, queues } from "./resources.ts";
 import { secrets } from "./secrets.ts";
 import { runSteps } from "./step.ts";
 import { wrangler } from "./wrangler.ts";

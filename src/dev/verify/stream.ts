@@ -1,9 +1,9 @@
 /** A stream that is taken up again: after a break, and across a deploy. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
 import { predictionWithIO } from "../../protocol/prediction.ts";
 import { CallFailed, type Client } from "../client.ts";
 import { type Check, NotAsked } from "./check.ts";
-import { lostEvents, type Seen } from "./lost-events.ts";
 import type { Visit } from "./visit.ts";
 
 /** A reader leaves after this many events, and comes back. */
@@ -129,3 +129,49 @@ const textOf = (event: Event | undefined) =>
   event ? JSON.stringify(event).slice(0, 200) : "nothing more";
 
 const idsOf = (events: Event[]) => `${events[0]?.id} to ${events.at(-1)?.id} (${events.length})`;
+
+export interface Seen {
+  id: number;
+  event: string;
+  data: unknown;
+  /** When it came, ms. */
+  at: number;
+}
+
+export interface Sight {
+  seen: Seen[];
+  /** When the stream broke off, and when it could not be taken up again, ms. */
+  breaks: number[];
+  log: Pick<Seen, "id">[];
+}
+
+/** An object stores a shown event within 250 ms. A runner sends it again, unless it dies with the object. */
+const STORED_MS = 250;
+/** A break takes longer to arrive than the events before it: a connection ends on every machine between. */
+const NOTICED_MS = 100;
+
+/** Events of the prediction itself are stored before readers see them. */
+const OWN = ["status", "error", "done"];
+
+const change = z.object({ lost: z.number().optional(), attempt: z.number().optional() });
+
+/** Only the last events of an attempt that was lost, if the prediction was tried again. */
+export function lostEvents({ seen, breaks, log }: Sight): Seen[] {
+  const stored = new Set(log.map(({ id }) => id));
+  const isMissing = ({ id, event }: Seen) => !stored.has(id) && !OWN.includes(event);
+  return seen.flatMap((end, n) => {
+    if (changeOf(end).lost === undefined || !isTriedAgain(seen.slice(n))) return [];
+    const before = seen.slice(0, n);
+    const tail = before.slice(before.findLastIndex((event) => !isMissing(event)) + 1);
+    const last = tail.at(-1);
+    const broke = last && breaks.find((at) => at >= last.at);
+    if (broke === undefined) return [];
+    return tail.filter(({ at }) => at >= broke - STORED_MS - NOTICED_MS);
+  });
+}
+
+const isTriedAgain = (events: Seen[]) =>
+  events.some((event) => changeOf(event).attempt !== undefined);
+
+const changeOf = ({ event, data }: Seen): z.infer<typeof change> =>
+  event === "status" ? (change.safeParse(data).data ?? {}) : {};

@@ -1,6 +1,6 @@
 /** Which events a reader may have seen that the log lacks: the last ones of an attempt, and no others. */
 import { describe, expect, test } from "vitest";
-import { lostEvents, type Seen } from "../../../src/dev/verify/lost-events.ts";
+import { lostEvents, type Seen } from "../../../src/dev/verify/stream.ts";
 
 const event = (id: number, name: string, data: unknown, at: number): Seen => ({
   ...{ id, event: name, data, at },
