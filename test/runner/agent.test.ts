@@ -27,7 +27,7 @@ let states: string[];
 let polls: number[];
 let told: RunnerSnapshot[];
 let claim: (free: number) => Answer | undefined;
-/** Settles open polls at the end of a test, and wakes the one that waits for a job. */
+/** Settles open polls at the end of a test, and wakes the poll that waits for a job. */
 let wake: () => void;
 
 beforeEach(async () => {
@@ -88,7 +88,7 @@ function give(): ReturnType<FakeControlPlane["prediction"]> {
   return prediction;
 }
 
-test("runs what it is given, and drains: what runs finishes, what starts goes back", async () => {
+test("an agent runs its jobs and drains: running jobs finish, starting ones are handed back", async () => {
   const gate = Promise.withResolvers<void>();
   const runs: string[] = [];
   const it = agent(async ({ prediction_id }, reporter, { abandon }) => {
@@ -114,7 +114,7 @@ test("runs what it is given, and drains: what runs finishes, what starts goes ba
   expect(states.at(-1)).toBe("stopped");
 });
 
-test("killed, it ends what runs", async () => {
+test("an agent that is killed ends its running jobs", async () => {
   const it = agent(async (_order, reporter, { abandon }) => {
     reporter.output("half");
     await new Promise((resolve) => abandon.addEventListener("abort", resolve));
@@ -139,7 +139,7 @@ test.each([
   ],
   [409, "the control plane refused to register this runner: "],
   [426, "this runner's version does not match the deployment"],
-])("HTTP %i at the registration ends it in words", async (status, words) => {
+])("HTTP %i at the registration ends the agent with a message", async (status, words) => {
   plane.endpoints.set("/v1/runner/sessions", () => ({ status }));
   await expect(agent(async () => DONE).run).rejects.toThrow(words);
 });
@@ -148,23 +148,26 @@ test.each([
   ["9.9.9+1a2b3c4d", true],
   [`${VERSION}+1a2b3c4d`, false],
   [undefined, false],
-])("a deployment that has the runner %s: told to update %s", async (latest_version, told) => {
-  plane.endpoints.set("/v1/runner/sessions", () => ({
-    body: { ...registered.body, ...(latest_version && { latest_version }) },
-  }));
-  const warn = vi.spyOn(silentLog, "warn");
-  const it = agent(async () => DONE);
-  await vi.waitFor(() => expect(polls).toHaveLength(1), { interval: 1 });
-  it.stop.abort();
-  await it.run;
-  const update = expect.stringContaining(
-    `npx --yes "${plane.url}/auspex-runner.tgz?v=9.9.9+1a2b3c4d"`,
-  );
-  expect(warn.mock.calls).toEqual(told ? [[update]] : []);
-  vi.restoreAllMocks();
-});
+])(
+  "an agent whose deployment has the runner %s is advised to update: %s",
+  async (latest_version, told) => {
+    plane.endpoints.set("/v1/runner/sessions", () => ({
+      body: { ...registered.body, ...(latest_version && { latest_version }) },
+    }));
+    const warn = vi.spyOn(silentLog, "warn");
+    const it = agent(async () => DONE);
+    await vi.waitFor(() => expect(polls).toHaveLength(1), { interval: 1 });
+    it.stop.abort();
+    await it.run;
+    const update = expect.stringContaining(
+      `npx --yes "${plane.url}/auspex-runner.tgz?v=9.9.9+1a2b3c4d"`,
+    );
+    expect(warn.mock.calls).toEqual(told ? [[update]] : []);
+    vi.restoreAllMocks();
+  },
+);
 
-test("superseded by another process, it finishes its work and ends", async () => {
+test("an agent that another process supersedes finishes its work and ends", async () => {
   const gate = Promise.withResolvers<void>();
   const it = agent(async (_order, reporter) => {
     reporter.output("begun");
@@ -179,7 +182,7 @@ test("superseded by another process, it finishes its work and ends", async () =>
   expect(prediction.finish?.status).toBe("succeeded");
 });
 
-test("reloaded, it finishes what runs however long that takes, and leaves idle containers", async () => {
+test("an agent that is reloaded finishes its running jobs however long they take, and leaves idle containers", async () => {
   const gate = Promise.withResolvers<void>();
   const executor = fakeExecutor(async (_order, reporter) => {
     reporter.output("begun");
@@ -200,7 +203,7 @@ test("reloaded, it finishes what runs however long that takes, and leaves idle c
   expect(close).toHaveBeenCalledExactlyOnceWith({ leavesIdle: true });
 });
 
-test("stopped after a reload, it leaves no containers", async () => {
+test("an agent that is stopped after a reload leaves no containers", async () => {
   const executor = fakeExecutor(async () => DONE);
   const close = vi.spyOn(executor, "close");
   const it = agent(async () => DONE, 1, { executor });
@@ -210,8 +213,8 @@ test("stopped after a reload, it leaves no containers", async () => {
   expect(close).toHaveBeenCalledExactlyOnceWith({ leavesIdle: false });
 });
 
-test("a session that is unknown is begun again, by the same process", async () => {
-  // No waiting: a delay is a random part of its bound.
+test("an agent whose session is unknown registers again as the same process", async () => {
+  // `Math.random` makes retries immediate: a delay is a random part of its bound.
   vi.spyOn(Math, "random").mockReturnValue(-0.99);
   const processes: (string | undefined)[] = [];
   const second = Promise.withResolvers<void>();
@@ -225,17 +228,17 @@ test("a session that is unknown is begun again, by the same process", async () =
   vi.restoreAllMocks();
   it.stop.abort();
   await it.run;
-  // As the same process: whichever of its registrations arrives last replaces none.
+  // The registrations have the same process ID, so that none replaces the other, whichever arrives last.
   expect(processes).toEqual([expect.any(String), processes[0]]);
 });
 
-test("the receipt of a job comes with the next claim, once it was taken", async () => {
+test("the receipt of a job comes with the next claim after its report", async () => {
   const heard: string[][] = [];
   const replies = [{ type: "ack", seq: 1, receipt: "r" }];
   plane.endpoints.set(REPORTS, () => ({ body: { replies } }));
   plane.endpoints.set("/v1/runner/jobs/claim", async (body) => {
     heard.push(claimRequest.parse(body).snapshot.heard);
-    // The second is refused: what it brought comes again.
+    // The second poll is refused, so the receipts that it had come again.
     if (heard.length === 2) return { status: 503 };
     if (heard.length === 4) await new Promise<void>((resolve) => (wake = resolve));
     return { body: { jobs: queue.splice(0, 1) } };
@@ -268,7 +271,7 @@ test("a drain that the operator orders stops the polls until it is lifted", asyn
   expect(states.slice(0, 2)).toEqual(["ready", "draining"]);
 });
 
-test("sends the last lines of its log when an answer asks for them, once at a time", async () => {
+test("an agent sends the last lines of its log when an answer asks for them, once at a time", async () => {
   const sent = Promise.withResolvers<RunnerLogRequest>();
   const taken = Promise.withResolvers<void>();
   let count = 0;

@@ -14,7 +14,7 @@ test.each([
   ["0.1.0+1a2b3c4d", true],
   // This deployment was set back to an older version.
   ["0.3.0+1a2b3c4d", true],
-  // These runners were started from their sources.
+  // Version of runners that were started from their sources.
   ["0.2.0", false],
   ["0.1.0", true],
   ["", true],

@@ -104,7 +104,7 @@ describe("what a validation may cost", () => {
     ]);
   });
 
-  test("the validator checks every URI format with its own format of web addresses", () => {
+  test("the format url is checked in linear time, like every other address", () => {
     const schema = object({ a: { format: "url" }, b: { format: "url" } });
     const a = `http://${"a".repeat(200)}!`;
     expect(schemaIssues(schema, { a, b: "x" })).toEqual(["body.input.b url_parsing"]);

@@ -29,7 +29,7 @@ test("an item keeps its id, or gets one of its type", () => {
 test("IDs that occur twice are found, but a reference may repeat one", () => {
   expect(duplicateId([{ id: "a" }, {}, { id: "b" }, { id: "a" }])).toBe("a");
   expect(duplicateId([{ id: "a" }, { id: "a", type: "item_reference" }, {}, {}])).toBeUndefined();
-  // These IDs are too long, so each item gets an ID of its own.
+  // IDs of more than 100 characters are replaced, so each item gets an ID of its own.
   expect(duplicateId([{ id: "x".repeat(101) }, { id: "x".repeat(101) }])).toBeUndefined();
 });
 

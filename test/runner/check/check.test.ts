@@ -39,7 +39,7 @@ const problem = (status: number, detail: string) => {
   return { type: "urn:auspex:problem", title: "Problem", status, detail, request_id: "r" };
 };
 
-test("what the control plane's answer means", async () => {
+test("the check explains each answer of the control plane", async () => {
   const all = { "control plane": ok, token: ok, hardware: ok, clock: ok };
   expect(await look(200, CLASS)).toMatchObject(all);
   const unknown = await look(401, problem(401, "The runner token is unknown."));
@@ -47,23 +47,26 @@ test("what the control plane's answer means", async () => {
   expect(unknown).not.toHaveProperty("hardware");
   const broken = await look(503);
   expect(broken).toMatchObject({ "control plane": { ok: false } });
-  // Nothing was said of it.
+  // The control plane said nothing about the token.
   expect(broken).not.toHaveProperty("token");
 });
 
-test.each([200, 302, 404])("an address that is no deployment's and answers %i", async (status) => {
-  const headers = { "content-type": "text/html" };
-  plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body: {}, headers }));
-  const config = { url: plane.url, token: "ausr_x", hardware: ["l40s"] };
-  const findings = await checkControlPlane(config, []);
-  expect(findings[0]).toMatchObject({
-    ok: false,
-    detail: expect.stringContaining("is not an Auspex deployment"),
-  });
-  expect(findings.map(({ name }) => name)).toEqual(["control plane", "clock"]);
-});
+test.each([200, 302, 404])(
+  "a check of an address that is no deployment and answers %i fails",
+  async (status) => {
+    const headers = { "content-type": "text/html" };
+    plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body: {}, headers }));
+    const config = { url: plane.url, token: "ausr_x", hardware: ["l40s"] };
+    const findings = await checkControlPlane(config, []);
+    expect(findings[0]).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining("is not an Auspex deployment"),
+    });
+    expect(findings.map(({ name }) => name)).toEqual(["control plane", "clock"]);
+  },
+);
 
-test("a class of machines that the token does not serve, or that there is not", async () => {
+test("a check with a class that the token does not serve, or that does not exist, fails", async () => {
   const detail = "This runner token is for box, not for 'l40s'.";
   expect(await look(403, problem(403, detail))).toMatchObject({
     token: ok,
@@ -75,7 +78,7 @@ test("a class of machines that the token does not serve, or that there is not", 
   });
 });
 
-test("a machine with other GPUs than its class: a warning", async () => {
+test("a check of a machine with other GPUs than its class warns", async () => {
   const few = async (gpus: Device[], of: object = CLASS) => (await look(200, of, gpus)).hardware;
   expect(await few([])).toMatchObject({
     ok: true,
@@ -85,7 +88,7 @@ test("a machine with other GPUs than its class: a warning", async () => {
   });
   expect((await few(gpusOf(1)))?.advice).toBeDefined();
   expect(await few(gpusOf(8))).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
-  // It is sold with 48 GB.
+  // This class promises 48 GB.
   const memory = { ...CLASS, ram_per_gpu_gb: 48 };
   expect(await few(gpusOf(2), memory)).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
   expect(await few([...gpusOf(1), ...gpusOf(1, 24)], memory)).toMatchObject({
@@ -93,9 +96,9 @@ test("a machine with other GPUs than its class: a warning", async () => {
     detail: expect.stringContaining("of this machine's 1 GPU less: 0: NVIDIA L40S, 24 GB (GPU-0)"),
     advice: expect.stringContaining("--gpu-devices"),
   });
-  // That of GPUs that are not there says nothing of the class.
+  // The memory of pretended GPUs says nothing about the class.
   expect((await few(await new PretendGpus(2).list(), memory))?.advice).toBeUndefined();
-  // Some do not tell.
+  // Some drivers do not report the memory.
   expect((await few(gpusOf(2, 0), memory))?.advice).toBeUndefined();
   expect(await few(gpusOf(8), { ...CLASS, gpus: 0 })).toMatchObject({
     ok: true,
@@ -104,7 +107,7 @@ test("a machine with other GPUs than its class: a warning", async () => {
   });
 });
 
-test("the GPUs, and what is wrong with them", async () => {
+test("the check lists the GPUs and their faults", async () => {
   const lists = (list: DeviceSource["list"]) => checkGpus({ list });
   expect(await lists(async () => gpusOf(2))).toEqual({
     usable: gpusOf(2),
@@ -128,7 +131,7 @@ test("the GPUs, and what is wrong with them", async () => {
   });
 });
 
-test("how Docker gives containers their GPUs", () => {
+test("the check says how Docker gives containers their GPUs", () => {
   const docker = {
     ServerVersion: "28.3",
     Driver: "overlay2",
@@ -155,7 +158,7 @@ test("how Docker gives containers their GPUs", () => {
   });
 });
 
-test("each class of a machine, which must be of one pool", async () => {
+test("the check covers each class of a machine, and all must be of one pool", async () => {
   const config = { url: plane.url, token: "ausr_x", hardware: ["l40s", "l40s-x4"] };
   const answer = (identifier: string, pool: string, gpus: number) =>
     plane.endpoints.set(`/v1/runner/hardware/${identifier}`, () => ({
@@ -181,14 +184,14 @@ test("each class of a machine, which must be of one pool", async () => {
   ]);
 });
 
-test("a control plane that is not there", async () => {
+test("a check without a reachable control plane fails", async () => {
   const config = { url: "http://127.0.0.1:2", token: "ausr_x", hardware: ["l40s"] };
   const [finding] = await checkControlPlane(config, []);
   expect(finding).toMatchObject({ ok: false, detail: expect.stringContaining("ECONNREFUSED") });
   expect(JSON.stringify(finding)).not.toContain("ausr_x");
 });
 
-test("clocks: a warning beyond five seconds", () => {
+test("a clock that is off by more than five seconds causes a warning", () => {
   const date = "Fri, 20 Nov 2026 12:00:00 GMT";
   const now = Date.parse(date);
   expect(checkClock(date, now + 1_500)).toEqual({ ok: true, name: "clock", detail: "1.0 s ahead" });
@@ -197,7 +200,7 @@ test("clocks: a warning beyond five seconds", () => {
   expect(checkClock(null, now).ok).toBe(true);
 });
 
-test("Node", () => {
+test("the check tests the version of Node", () => {
   expect(checkNode("24.1.0").ok).toBe(true);
   expect(checkNode("20.19.0")).toMatchObject({ ok: false, advice: "install Node.js 22 or later" });
   expect(() => assertNode("24.1.0")).not.toThrow();
@@ -206,7 +209,7 @@ test("Node", () => {
   );
 });
 
-test("for people", () => {
+test("the check is printed for people", () => {
   expect(
     formatFindings([
       { ok: true, name: "node", detail: "24.1.0" },

@@ -8,7 +8,7 @@ import {
 import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import { machine, telemetryRequest } from "../../../src/protocol/runner.ts";
 
-test("GPUs as nvidia-smi lists them", () => {
+test("GPUs are parsed from the list of nvidia-smi", () => {
   const csv = "NVIDIA GeForce RTX 4090, 24564\nNVIDIA H100 80GB HBM3, 81559\n\n";
   expect(parseGpus(csv)).toEqual([
     { name: "NVIDIA GeForce RTX 4090", memory_gb: 24 },
@@ -16,7 +16,7 @@ test("GPUs as nvidia-smi lists them", () => {
   ]);
 });
 
-test("what a card does not tell is nothing", () => {
+test("values that a card does not report are read as 0", () => {
   expect(parseGpus("")).toEqual([]);
   expect(parseGpus("NVIDIA GB10, [N/A]")).toEqual([{ name: "NVIDIA GB10", memory_gb: 0 }]);
   expect(parseGpuLoads("97, 20480\n[Not Supported], 512")).toEqual([
@@ -25,9 +25,9 @@ test("what a card does not tell is nothing", () => {
   ]);
 });
 
-test("this machine fits the protocol", async () => {
+test("the description of this machine fits the protocol", async () => {
   const pretended = await readMachine(await new PretendGpus(2).list());
-  // Where there are real ones, these are shown.
+  // A machine with GPUs shows these instead of the pretended ones.
   expect(machine.parse(pretended).gpus.length).toBeGreaterThan(0);
   expect(machine.safeParse(await readMachine()).error).toBeUndefined();
   expect(telemetryRequest.shape.load.safeParse(await readLoad(false)).error).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Idle containers that a reload leaves, and the process that goes on with them. */
+/** Idle containers that a reload leaves, and the process that adopts them. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,20 +43,20 @@ describe("the file of left containers", () => {
     containers: [{ ...LEFT, keys: { container: "k", files: "f" } }],
   };
 
-  test("is readable by its user only, and is read once", async () => {
+  test("the file is readable by its user only, and is read once", async () => {
     await writeLeft(folder, left);
     expect(statSync(path()).mode & 0o777).toBe(0o600);
     expect(await takeLeft(folder, "s")).toEqual(left);
     expect(await takeLeft(folder, "s")).toBeUndefined();
   });
 
-  test("is dropped by a process with other settings", async () => {
+  test("the file is dropped by a process with other settings", async () => {
     await writeLeft(folder, left);
     expect(await takeLeft(folder, "other")).toBeUndefined();
     expect(await takeLeft(folder, "s")).toBeUndefined();
   });
 
-  test("is dropped if it was cut off or has another shape", async () => {
+  test("the file is dropped if it was cut off or has another shape", async () => {
     await writeLeft(folder, left);
     writeFileSync(path(), readFileSync(path(), "utf8").slice(0, -1));
     expect(await takeLeft(folder, "s")).toBeUndefined();
@@ -64,7 +64,7 @@ describe("the file of left containers", () => {
     expect(await takeLeft(folder, "s")).toBeUndefined();
   });
 
-  test("names settings by a hash that differs with each of them", () => {
+  test("the file names settings by a hash that differs with each of them", () => {
     const settings = { name: "box", sandbox: { class_runtimes: new Map([["l40s", "runsc"]]) } };
     const hash = settingsHash(settings);
     expect(hash).toBe(settingsHash(structuredClone(settings)));
@@ -90,7 +90,7 @@ describe("the pool of containers", () => {
     await finish;
   }
 
-  test("leaves idle containers, and stops busy and loading ones", async () => {
+  test("the pool leaves idle containers, and stops busy and loading ones", async () => {
     await idle("a");
     const { finish } = w.run("b");
     await w.running(2);
@@ -109,7 +109,7 @@ describe("the pool of containers", () => {
     );
   });
 
-  test("leaves no container that a failed run may have broken", async () => {
+  test("the pool leaves no container that a failed run may have broken", async () => {
     const { promise, resolve } = Promise.withResolvers<"retired">();
     const { finish } = w.run("a");
     await w.running(1);
@@ -122,7 +122,7 @@ describe("the pool of containers", () => {
   const adopt = (changes: Partial<LeftContainer> = {}) =>
     w.pool.adopt({ ...LEFT, idle_until: Date.now() + 20_000, ...changes }, w.parts);
 
-  test("runs predictions in an adopted container without a setup", async () => {
+  test("the pool runs predictions in an adopted container without a setup", async () => {
     adopt();
     await vi.waitFor(() => expect(w.pool.warm()).toEqual([warmOf("a")]));
     expect(w.measures.take()).toEqual([]);
@@ -134,7 +134,7 @@ describe("the pool of containers", () => {
     expect(w.started).toHaveLength(1);
   });
 
-  test("stops an adopted container when the rest of its idle time is over", async () => {
+  test("the pool stops an adopted container when the rest of its idle time is over", async () => {
     adopt();
     await vi.waitFor(() => expect(w.pool.warm()).toHaveLength(1));
     await vi.advanceTimersByTimeAsync(19_000);
@@ -143,7 +143,7 @@ describe("the pool of containers", () => {
     expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
   });
 
-  test("counts an adopted container until it has ended", async () => {
+  test("the pool counts an adopted container until it has ended", async () => {
     for (const name of ["c1", "c2", "c3"]) adopt({ name });
     expect(w.place("b").found).toMatch(/no room/);
     await vi.waitFor(() => expect(w.pool.warm()).toHaveLength(3));

@@ -1,4 +1,4 @@
-/** What becomes of a container when a run in it fails, does not stop, or is not accepted. */
+/** Containers whose run fails, does not stop, or is not accepted. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Outcome } from "../../../runner/src/interfaces/interface.ts";
 import { external } from "../../../runner/src/lib/failure.ts";
@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => w.close());
 
 describe("a container", () => {
-  it("outlives what is over in it, whatever the end: nobody who is left suffers", async () => {
+  it("a container outlives each ended run, so that its other runs go on", async () => {
     const limits = { max_concurrency: 2 };
     const staying = w.run("a", { limits });
     const ends = [
@@ -28,7 +28,7 @@ describe("a container", () => {
       await w.running(index + 2);
       end();
       await leaving.finish;
-      // As a job does that has told its prediction the end.
+      // A job aborts `abandon` once it has reported its end.
       stop.abortAbandon();
     }
     await vi.advanceTimersByTimeAsync(1_000);
@@ -37,7 +37,7 @@ describe("a container", () => {
     expect(w.started).toHaveLength(1);
   });
 
-  it("is gone after a crash, and the next job gets a new one", async () => {
+  it("a container is gone after a crash, and the next job gets a new one", async () => {
     const { finish } = w.run("a");
     await w.running(1);
     w.started[0]?.exit("exited with code 1");
@@ -47,7 +47,7 @@ describe("a container", () => {
     expect(w.started).toHaveLength(2);
   });
 
-  it("is given up after three failures in a row, not after two and a success", async () => {
+  it("a container is given up after three failures in a row, and not after two and a success", async () => {
     const outcomes = [failure, failure, undefined, failure, failure, failure];
     for (const [index, finish] of outcomes.entries()) {
       const run = w.run("a");
@@ -62,7 +62,7 @@ describe("a container", () => {
     expect(w.started).toHaveLength(2);
   });
 
-  it("is not given up for what says nothing against it, which hides no failures either", async () => {
+  it("a failure that is not the container's fault neither counts against it nor resets the count", async () => {
     const excused = { finish: failure, notContainersFault: true };
     const failing = { finish: failure };
     const outcomes = [excused, excused, excused, failing, failing, excused, failing];
@@ -76,13 +76,13 @@ describe("a container", () => {
     await vi.waitFor(() => expect(w.pool.warm()).toEqual([]));
   });
 
-  it("is joined by nobody while it is not known whether it outlives a failure", async () => {
+  it("a container gets no new run while it is not known whether it outlives a failure", async () => {
     for (const [index, verdict] of (["kept", "retired"] as const).entries()) {
       const first = w.run("a", { limits: { max_concurrency: 2 } });
       await w.running(3 * index + 1);
       const told = Promise.withResolvers<"kept" | "retired">();
       w.runs[3 * index]?.end({ finish: failure, verdict: told.promise });
-      // Who called hears of it at once.
+      // The caller receives the failure at once.
       await first.finish;
       expect(w.pool.warm()).toEqual([]);
       const next = [1, 2].map(() => w.run("a", { limits: { max_concurrency: 2 } }));
@@ -98,7 +98,7 @@ describe("a container", () => {
     expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
   });
 
-  it("makes room for another model while it is not known whether it outlives a failure", async () => {
+  it("a container makes room for another model while it is not known whether it outlives a failure", async () => {
     w = world(1);
     const first = w.run("a");
     await w.running(1);
@@ -108,7 +108,7 @@ describe("a container", () => {
     await w.running(2);
   });
 
-  it("that refuses a run is left, and another one takes it", async () => {
+  it("a container that refuses a run is left, and another one takes the run", async () => {
     const first = w.run("a");
     await w.running(1);
     w.runs[0]?.end();
@@ -119,12 +119,12 @@ describe("a container", () => {
     w.runs[1]?.end(refused);
     await w.running(3);
     expect(w.started).toHaveLength(2);
-    // A new one that refuses is as the next would be.
+    // A new container that refuses a run fails it, because the next would refuse it as well.
     w.runs[2]?.end(refused);
     expect(await second.finish).toMatchObject({ status: "failed" });
   });
 
-  it("that is full beside others fails the run, and one that is full of nobody is left", async () => {
+  it("a container that is full with other runs fails the run, and one that is full without runs is left", async () => {
     const limits = { max_concurrency: 2 };
     const full = { finish: failure, container: "retired", notAccepted: "full" } as const;
     const [first, second] = [w.run("a", { limits }), w.run("a", { limits })];
@@ -146,7 +146,7 @@ describe("a container", () => {
     expect(await last.finish).toMatchObject({ status: "succeeded" });
   });
 
-  it("is killed for a run that did not stop once its others have ended, and gets no other", async () => {
+  it("a container whose run did not stop gets no other runs and is killed once its others have ended", async () => {
     const limits = { max_concurrency: 3 };
     const [deaf, other] = [w.run("a", { limits }), w.run("a", { limits })];
     await w.running(2);
@@ -162,7 +162,7 @@ describe("a container", () => {
     await late.finish;
   });
 
-  it("is killed when its run did not stop", async () => {
+  it("a container is killed when its only run did not stop", async () => {
     const { finish } = w.run("a");
     await w.running(1);
     w.runs[0]?.end({ container: "killed" });

@@ -1,4 +1,4 @@
-/** Which container a job gets: its own, a shared one, or one that it waits for. */
+/** The container that a job gets: a new one, a shared one, or one that it waits for. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { signals } from "../support/containers.ts";
@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => w.close());
 
 describe("a container", () => {
-  it("is started once for jobs that share it, and each hears all of its setup", async () => {
+  it("a container is started once for jobs that share it, and each job gets all of its setup events", async () => {
     const release = w.hold();
     const limits = { max_concurrency: 2 };
     const first = w.run("a", { limits });
@@ -31,7 +31,7 @@ describe("a container", () => {
     await Promise.all([first.finish, second.finish]);
   });
 
-  it("is another one when there is no room, and for other variables", async () => {
+  it("a job gets a container of its own when the others have no room, or other variables", async () => {
     w = world(3);
     void w.run("a");
     void w.run("a");
@@ -41,7 +41,7 @@ describe("a container", () => {
     expect(w.pool.warm()).toEqual([]);
   });
 
-  it("is another one for whoever may not share it, though the image is the same", async () => {
+  it("a job with another isolation key gets another container, though the image is the same", async () => {
     w = world(3);
     const limits = { max_concurrency: 2 };
     const keys = [
@@ -53,7 +53,7 @@ describe("a container", () => {
     expect(w.started).toHaveLength(2);
   });
 
-  it("is waited for when all are busy", async () => {
+  it("a job waits for a container when all are busy", async () => {
     const busy = [w.run("a"), w.run("b")];
     await w.running(2);
     const stop = signals();
@@ -67,7 +67,7 @@ describe("a container", () => {
     expect(waiting.reporter.events).not.toEqual([]);
   });
 
-  it("is not started for a job that was canceled while it was pulled, unless another one comes", async () => {
+  it("a container is stopped when the only job that it was pulled for is canceled and no other comes", async () => {
     const release = w.hold();
     const stop = signals();
     const { reporter, finish } = w.run("a", {}, stop);
@@ -80,7 +80,7 @@ describe("a container", () => {
     expect(w.started).toEqual([]);
   });
 
-  it("goes on loading after the cancel of the job that it was started for, for the one that comes next", async () => {
+  it("a container goes on loading after the cancel of its only job, for the next job", async () => {
     const ready = w.load();
     const stop = signals();
     const canceled = w.run("a", { limits: { idle_seconds: 0 } }, stop);
@@ -98,7 +98,7 @@ describe("a container", () => {
     expect(w.started).toHaveLength(1);
   });
 
-  it("stops loading with the abandonment of its only job, such as at the deadline of its setup", async () => {
+  it("a container stops loading when its only job is abandoned, such as at the deadline of its setup", async () => {
     w.load();
     const stop = signals();
     const abandoned = w.run("a", { limits: { idle_seconds: 600 } }, stop);
@@ -108,7 +108,7 @@ describe("a container", () => {
     await vi.waitFor(() => expect(w.pool.states()).toEqual([]));
   });
 
-  it("stops loading for nobody when another model needs its room", async () => {
+  it("a container that loads for no job is stopped when another model needs its room", async () => {
     w.load();
     const stop = signals();
     const canceled = w.run("a", {}, stop);
@@ -134,7 +134,7 @@ describe("fewer containers than jobs", () => {
     await finish;
   };
 
-  it("are shared, and another model's jobs wait until one falls idle", async () => {
+  it("containers are shared, and another model's jobs wait until one falls idle", async () => {
     const first = [w.run("a", { limits }), w.run("a", { limits })];
     await w.running(2);
     const other = w.run("b", { limits });
@@ -147,7 +147,7 @@ describe("fewer containers than jobs", () => {
     await end(3, other);
   });
 
-  it("are joined by nobody before one who has waited for a minute", async () => {
+  it("containers are joined by no new job while one has waited for a minute", async () => {
     const first = w.run("a", { limits });
     await w.running(1);
     const other = w.run("b", { limits });
@@ -168,7 +168,7 @@ describe("fewer containers than jobs", () => {
     await end(2, late);
   });
 
-  it("are free again for all when that one has gone", async () => {
+  it("containers are free for all jobs again when the one that waited has gone", async () => {
     const first = w.run("a", { limits });
     await w.running(1);
     const stop = signals();
@@ -185,7 +185,7 @@ describe("fewer containers than jobs", () => {
     await end(1, late);
   });
 
-  it("are given to those who wait in the order in which they came", async () => {
+  it("containers are given to waiting jobs in the order in which they came", async () => {
     const first = w.run("a");
     await w.running(1);
     const others = ["b", "c", "b"].map((name) => w.run(name));
@@ -199,7 +199,7 @@ describe("fewer containers than jobs", () => {
   });
 });
 
-it("tells the size of the image to whoever has asked, and to nobody else", async () => {
+it("the pool reports the size of the image only to jobs that asked for it", async () => {
   const asked = w.run("a", { measure: true });
   const unasked = w.run("b");
   await w.running(2);

@@ -1,4 +1,4 @@
-/** Which GPUs a container gets, which containers go for it, and what happens when GPUs fail. */
+/** GPUs of containers: which ones a container gets, which containers are stopped for it, and failing GPUs. */
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { Container } from "../../../runner/src/containers/container.ts";
 import type { Device } from "../../../runner/src/devices/device.ts";
@@ -10,7 +10,7 @@ const gpus = (count: number) => ({ hardware: { identifier: `x${count}`, gpus: co
 let listed: Device[];
 let w: World;
 
-/** @param containers more than there are GPUs, so that it is these that are scarce */
+/** @param containers more than the GPUs, so that GPUs are the scarce resource */
 async function open(count: number, containers = 100): Promise<void> {
   listed = await new PretendGpus(count).list();
   w = world(containers, undefined, { list: async () => listed });
@@ -27,7 +27,7 @@ const held = () =>
 const names = () => w.started.map(({ launch }) => launch.image.repository);
 const run = (name: string, count: number) => w.run(name, gpus(count));
 
-/** Starts it, and lets it end: its container is idle. */
+/** Starts a run and ends it, so that its container is idle. */
 async function ran(name: string, count: number): Promise<void> {
   const before = w.runs.length;
   const { finish } = run(name, count);
@@ -36,16 +36,16 @@ async function ran(name: string, count: number): Promise<void> {
   await finish;
 }
 
-test("an idle container that no hand-out names goes, if memory is short rather than GPUs", async () => {
+test("an idle container that no hand-out names is stopped, if memory is short rather than GPUs", async () => {
   await open(4, 4);
   await ran("a", 0);
-  // Its quarter of the memory is missing.
+  // A quarter of the memory is missing for the wide container.
   expect(w.place("wide", [], gpus(4)).found).toBeInstanceOf(Container);
   expect(w.pool.states()).toMatchObject([{ phase: "stopping" }, { phase: "starting", gpus: 4 }]);
   await vi.waitFor(() => expect(w.pool.states()).toMatchObject([{ phase: "ready", gpus: 4 }]));
 });
 
-test("a busy container stays, and none goes for GPUs that a hand-out did not name", async () => {
+test("a busy container stays, and no container is stopped for GPUs that a hand-out did not name", async () => {
   await open(4, 4);
   void run("a", 0);
   await w.running(1);
@@ -56,7 +56,7 @@ test("a busy container stays, and none goes for GPUs that a hand-out did not nam
 });
 
 describe("containers with GPUs", () => {
-  it("have their own, as many as their class says", async () => {
+  it("containers have GPUs of their own, as many as their class says", async () => {
     await open(8);
     for (const [name, count] of [
       ["a", 4],
@@ -71,14 +71,14 @@ describe("containers with GPUs", () => {
     expect(shares).toEqual([8, 2, 2, 0.16]);
   });
 
-  it("of two classes are two, though all else is the same", async () => {
+  it("containers of two classes are separate, though all else is the same", async () => {
     await open(3);
     for (const count of [1, 2]) void run("a", count);
     await w.running(2);
     expect(held()).toEqual(["0", "1,2"]);
   });
 
-  it("wait for each other, and those that come after do not take what one waits for", async () => {
+  it("containers that need GPUs wait in order, and later ones do not take what an earlier one waits for", async () => {
     await open(4);
     const first = run("a", 2);
     await w.running(1);
@@ -88,7 +88,7 @@ describe("containers with GPUs", () => {
     expect(names()).toEqual(["a"]);
     w.runs[0]?.end();
     await first.finish;
-    // The idle one has gone for it.
+    // The idle container was stopped for it.
     await w.running(2);
     expect(held()).toEqual(["0,1", "0,1,2,3"]);
     w.runs[1]?.end();
@@ -96,7 +96,7 @@ describe("containers with GPUs", () => {
     expect(names()).toEqual(["a", "wide", "b"]);
   });
 
-  it("make room, the ones used longest ago first, and no more than it takes", async () => {
+  it("idle containers are stopped to make room, the least recently used first, and no more than needed", async () => {
     await open(4);
     for (const name of ["a", "b", "c", "d"]) await ran(name, 1);
     void run("wide", 2);
@@ -105,7 +105,7 @@ describe("containers with GPUs", () => {
     expect(held().at(-1)).toBe("0,1");
   });
 
-  it("do not make room where that would not suffice, or not help", async () => {
+  it("containers are not stopped where that would not suffice, or not help", async () => {
     await open(6);
     void run("busy", 4);
     await w.running(1);
@@ -116,12 +116,12 @@ describe("containers with GPUs", () => {
     expect(w.pool.warm()).toEqual([warmOf("idle", gpus(1)), warmOf("without", gpus(0))]);
     w.runs[0]?.end();
     await w.running(4);
-    // The GPUs of the third one suffice, though it was used last.
+    // The GPUs of the third container suffice, though it was used last.
     expect(w.pool.warm()).toEqual([warmOf("idle", gpus(1)), warmOf("without", gpus(0))]);
     expect(held().at(-1)).toBe("0,1,2");
   });
 
-  it("cannot be where there are too few GPUs, which their jobs are told", async () => {
+  it("a job whose class needs more GPUs than the machine has fails with a message", async () => {
     await open(2);
     expect(await run("a", 4).finish).toMatchObject({
       status: "failed",
@@ -141,7 +141,7 @@ describe("a GPU that fails", () => {
     await w.devices.check();
   };
 
-  it("takes its idle container with it, and the next one gets another", async () => {
+  it("a failed GPU takes its idle container with it, and the next one gets another GPU", async () => {
     await open(2);
     await ran("a", 1);
     await lose(0);
@@ -154,7 +154,7 @@ describe("a GPU that fails", () => {
     ]);
   });
 
-  it("fails those who wait for it, and lets running ones try", async () => {
+  it("a failed GPU fails the jobs that wait for it, and lets running ones try", async () => {
     await open(2);
     const running = run("a", 2);
     await w.running(1);
@@ -174,7 +174,7 @@ describe("a GPU that fails", () => {
       finish: { status: "failed", output: "none", error: { source: "external", message } },
     });
 
-  it("is told apart from a failure of the model", async () => {
+  it("a failed GPU is told apart from a failure of the model", async () => {
     await open(1);
     const healthy = run("a", 1);
     await w.running(1);
@@ -197,27 +197,30 @@ describe("a GPU that fails", () => {
   it.each([
     { opens: false, message: cuda, revoked: true },
     { opens: true, message: "Failed to initialize NVML: Unknown Error", revoked: false },
-    // The image has no shell.
+    // This image has no shell.
     { opens: undefined, message: "Failed to initialize NVML: Unknown Error", revoked: true },
     { opens: undefined, message: cuda, revoked: false },
     { opens: false, message: "the prompt is too long", revoked: false },
-  ])("is told apart from one that a container has lost: %j", async (sign) => {
-    await open(1);
-    const { finish } = run("a", 1);
-    await w.running(1);
-    const [container] = w.started;
-    if (container) container.opens = sign.opens;
-    fail(0, sign.message);
-    const lost = expect.stringMatching(/^the container lost its GPUs, .*daemon-reload.*by CDI/);
-    expect(await finish).toMatchObject({
-      status: "failed",
-      error: sign.revoked
-        ? { source: "internal", message: lost }
-        : { source: "external", message: sign.message },
-    });
-    // Another one has the GPU again.
-    await ran("a", 1);
-    expect(w.started).toHaveLength(sign.revoked ? 2 : 1);
-    expect(w.ledger.devices()[0]).not.toHaveProperty("lost");
-  });
+  ])(
+    "a failed GPU is told apart from one that a container has lost access to: %j",
+    async (sign) => {
+      await open(1);
+      const { finish } = run("a", 1);
+      await w.running(1);
+      const [container] = w.started;
+      if (container) container.opens = sign.opens;
+      fail(0, sign.message);
+      const lost = expect.stringMatching(/^the container lost its GPUs, .*daemon-reload.*by CDI/);
+      expect(await finish).toMatchObject({
+        status: "failed",
+        error: sign.revoked
+          ? { source: "internal", message: lost }
+          : { source: "external", message: sign.message },
+      });
+      // Another container has the GPU again.
+      await ran("a", 1);
+      expect(w.started).toHaveLength(sign.revoked ? 2 : 1);
+      expect(w.ledger.devices()[0]).not.toHaveProperty("lost");
+    },
+  );
 });

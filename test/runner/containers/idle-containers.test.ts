@@ -1,4 +1,4 @@
-/** How long an idle container stays: for its own time, or until another one needs the room. */
+/** The time for which an idle container stays: its own idle time, or until another one needs the room. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type World, warmOf, world } from "../support/fake-containers.ts";
 
@@ -10,7 +10,7 @@ beforeEach(() => {
 afterEach(() => w.close());
 
 describe("a container", () => {
-  it("that may not stand idle has one run, and is gone after it", async () => {
+  it("a container without idle time has one run and is then stopped", async () => {
     const { finish } = w.run("a", { limits: { idle_seconds: 0 } });
     await w.running(1);
     w.runs[0]?.end();
@@ -22,7 +22,7 @@ describe("a container", () => {
     expect(w.started).toHaveLength(2);
   });
 
-  it("is used again while warm, without the words of the run before", async () => {
+  it("a warm container is used again, without the output of the run before", async () => {
     const first = w.run("a");
     await w.running(1);
     w.runs[0]?.end();
@@ -31,19 +31,19 @@ describe("a container", () => {
     const { reporter } = w.run("a");
     await w.running(2);
     expect(w.started).toHaveLength(1);
-    // What was printed before it was ready, and then the first run's.
+    // The container's output was cleared twice: when it became ready, and after the first run.
     expect(w.started[0]?.forgotten).toBe(2);
     expect(reporter.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
   });
 
-  it("tells that it is ready when it is, while its first run goes on", async () => {
+  it("a container reports that it is ready as soon as it is, during its first run", async () => {
     void w.run("a");
     await w.running(1);
     expect(w.told[0]).toEqual(["starting"]);
     await vi.waitFor(() => expect(w.told.at(-1)).toEqual(["ready"]));
   });
 
-  it("stops when it has been idle for its time, not before", async () => {
+  it("a container stops when it has been idle for its time, and not before", async () => {
     const { finish } = w.run("a", { limits: { idle_seconds: 300 } });
     await w.running(1);
     w.runs[0]?.end();
@@ -55,7 +55,7 @@ describe("a container", () => {
     expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
   });
 
-  it("goes when room is needed, the one that was used longest ago first", async () => {
+  it("the least recently used container is stopped when room is needed", async () => {
     for (const [index, name] of ["a", "b", "a"].entries()) {
       const { finish } = w.run(name);
       await w.running(index + 1);
@@ -72,17 +72,20 @@ describe("a container", () => {
     { most: 4, jobs: 4, left: ["b", "a"] },
     { most: 2, jobs: 4, left: ["a"] },
     { most: 1, jobs: 2, left: ["a"] },
-  ])("goes only when the room is needed: $jobs jobs, $most in a container", async (burst) => {
-    w = world(3);
-    for (const [index, name] of ["c", "b", "a"].entries()) {
-      const { finish } = w.run(name);
-      await w.running(index + 1);
-      w.runs[index]?.end();
-      await finish;
-    }
-    const limits = { max_concurrency: burst.most };
-    for (let n = 0; n < burst.jobs; n++) void w.run("d", { limits });
-    await w.running(3 + burst.jobs);
-    expect(w.pool.warm()).toEqual(burst.left.map((name) => warmOf(name)));
-  });
+  ])(
+    "a container stays until its room is needed: $jobs jobs, $most in a container",
+    async (burst) => {
+      w = world(3);
+      for (const [index, name] of ["c", "b", "a"].entries()) {
+        const { finish } = w.run(name);
+        await w.running(index + 1);
+        w.runs[index]?.end();
+        await finish;
+      }
+      const limits = { max_concurrency: burst.most };
+      for (let n = 0; n < burst.jobs; n++) void w.run("d", { limits });
+      await w.running(3 + burst.jobs);
+      expect(w.pool.warm()).toEqual(burst.left.map((name) => warmOf(name)));
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** How much memory containers use: what is told of it, and that nothing is told because of it. */
+/** The memory that containers use: it is part of the state, and its changes cause no report. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MemoryWatch } from "../../../runner/src/containers/memory-watch.ts";
 import type { RunningContainer } from "../../../runner/src/engines/engine.ts";
@@ -33,7 +33,7 @@ afterEach(async () => {
 const told = () => w.pool.states().map(({ memory_bytes }) => memory_bytes);
 const nextMeasurement = () => vi.advanceTimersByTimeAsync(INTERVAL_MS);
 
-test("is told as measured last, and unknown before that and when it could not be measured", async () => {
+test("the memory has its last measured value, and is unknown before that and after a failed measurement", async () => {
   w.run("model");
   await w.running(1);
   const [container] = w.started;
@@ -47,15 +47,18 @@ test("is told as measured last, and unknown before that and when it could not be
   expect(told()).toEqual([undefined]);
 });
 
-test.each([-1, 0.5, Number.NaN, 2 ** 63])("is unknown if it is said to be %d", async (bytes) => {
-  w.run("model");
-  await w.running(1);
-  for (const one of w.started) used.set(one, bytes);
-  await nextMeasurement();
-  expect(told()).toEqual([undefined]);
-});
+test.each([-1, 0.5, Number.NaN, 2 ** 63])(
+  "the memory is unknown if it is measured as %d",
+  async (bytes) => {
+    w.run("model");
+    await w.running(1);
+    for (const one of w.started) used.set(one, bytes);
+    await nextMeasurement();
+    expect(told()).toEqual([undefined]);
+  },
+);
 
-test("is no reason to tell something, and is measured once in an interval", async () => {
+test("the memory is measured once in an interval, and causes no report", async () => {
   w.run("model");
   await w.running(1);
   const changes = w.told.length;

@@ -1,4 +1,4 @@
-/** What becomes of a hand-out: a place in a container that is up, in a new one, instead of an idle one, or none. */
+/** Results of a hand-out: a place in a running container, in a new one, instead of an idle one, or none. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Container } from "../../../runner/src/containers/container.ts";
 import { type World, warmOf, world } from "../support/fake-containers.ts";
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => w.close());
 
-/** A container of this model that stands idle. */
+/** Returns the key of an idle container of this model. */
 async function idle(name: string): Promise<string> {
   const before = w.runs.length;
   const { found, run } = w.place(name);
@@ -22,7 +22,7 @@ async function idle(name: string): Promise<string> {
   return found.id;
 }
 
-test("a place is taken at once, also while its container starts", () => {
+test("a hand-out takes a place at once, also while its container starts", () => {
   const release = w.hold();
   const { found } = w.place("a", [], { limits: { max_concurrency: 2 } });
   expect(w.pool.states()).toMatchObject([{ phase: "starting", users: 1, room: 2, runs_ms: [] }]);
@@ -32,20 +32,20 @@ test("a place is taken at once, also while its container starts", () => {
   release();
 });
 
-test("without room it is declined, and with a reason", async () => {
+test("a hand-out without room is declined with a reason", async () => {
   const first = w.place("a");
   w.place("b");
   expect(w.place("c").found).toBe("the containers of this runner leave no room for another one");
   if (!(first.found instanceof Container)) throw new Error("no place");
   const finish = first.run(first.found);
   await w.running(1);
-  // Idle, but the hand-out does not name it.
+  // The container is idle, but the hand-out does not name it.
   w.runs[0]?.end();
   await finish;
   expect(w.place("c").found).toMatch(/no room/);
 });
 
-test("only an idle container that is named makes room, and no more of them than it takes", async () => {
+test("only an idle container that is named makes room, and no more of them are stopped than needed", async () => {
   const [a, b] = [await idle("a"), await idle("b")];
   expect(w.place("c", ["another"]).found).toMatch(/no room/);
   const { found } = w.place("c", [b, a]);
@@ -59,7 +59,7 @@ test("only an idle container that is named makes room, and no more of them than 
   expect(w.pool.states().some(({ name }) => name === b)).toBe(true);
 });
 
-test("what has begun to stop makes room once: the next finds none", async () => {
+test("a stopping container makes room once, and the next hand-out finds none", async () => {
   const [a] = [await idle("a"), await idle("b")];
   expect(w.place("c", [a]).found).toBeInstanceOf(Container);
   expect(w.place("d", [a]).found).toMatch(/no room/);
@@ -68,14 +68,14 @@ test("what has begun to stop makes room once: the next finds none", async () => 
   );
 });
 
-test("one that is busy again is not stopped", async () => {
+test("a container that is busy again is not stopped", async () => {
   const a = await idle("a");
   w.place("a");
   w.place("b");
   expect(w.place("c", [a]).found).toMatch(/no room/);
 });
 
-test("what runs and setups took is told once, by key", async () => {
+test("the durations of setups and runs are reported once, by key", async () => {
   await idle("a");
   const ms = expect.any(Number);
   expect(w.measures.take()).toEqual([
@@ -85,7 +85,7 @@ test("what runs and setups took is told once, by key", async () => {
   expect(w.measures.take()).toEqual([]);
 });
 
-test("a run that has not succeeded says nothing of how long runs take", async () => {
+test("a run that has not succeeded has no measured duration", async () => {
   const { found, run } = w.place("a");
   if (!(found instanceof Container)) throw new Error("no place");
   const finish = run(found);
@@ -103,7 +103,7 @@ test("a place that is given up is free again", async () => {
   expect(w.pool.states()).toMatchObject([{ phase: "ready", users: 0, idle_ms: 0 }]);
 });
 
-test("what an idle container leaves is not used again before it has ended, though its successor is given up", async () => {
+test("the room of an idle container is free only once it has ended, even if its successor is given up", async () => {
   const a = await idle("a");
   w.place("b");
   const [stuck] = w.runs.map(({ container }) => container);

@@ -1,4 +1,4 @@
-/** What a container needs is fetched at once, and nothing is held of what did not come together. */
+/** Preparation of a container: image and weights are fetched at once, and both are released if one fails. */
 import { expect, test } from "vitest";
 import { prepare } from "../../../runner/src/containers/prepare.ts";
 import { specify } from "../../../runner/src/containers/specification.ts";
@@ -19,7 +19,7 @@ const FILE: JobWeight = {
 };
 const never = new AbortController().signal;
 
-/** An engine and a cache, each of which does what the test says. */
+/** Returns an engine and a weights cache that do what the test says. */
 function parts() {
   const [image, mounts] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()];
   const told: { image?: ReportProgress; weights?: ReportProgress; signal?: AbortSignal } = {};
@@ -50,7 +50,7 @@ function parts() {
 
 const specification = (weights: JobWeight[] = [FILE]) => specify(makeJob(IMAGE, {}, { weights }));
 
-test("both are fetched at once, and told as one", async () => {
+test("image and weights are fetched at once, with one progress", async () => {
   const { engine, weights, image, mounts, told } = parts();
   const reports: SetupProgress[] = [];
   const preparing = prepare(
@@ -92,7 +92,7 @@ test("both are fetched at once, and told as one", async () => {
   expect(prepared).toMatchObject({ imageBytes: 1_234, mounts: [{ target: "/m/a" }] });
 });
 
-test("a pull that fails ends the other, and releases what that has", async () => {
+test("a pull that fails ends the fetch of the weights, and releases what it holds", async () => {
   const { engine, weights, image, mounts, told, state } = parts();
   const preparing = prepare({ engine, weights }, specification(), () => {}, never);
   image.reject(new Error("no such image"));
@@ -102,7 +102,7 @@ test("a pull that fails ends the other, and releases what that has", async () =>
   expect(state.released).toBe(1);
 });
 
-test("weights that fail end the start, whatever becomes of the pull", async () => {
+test("weights that fail end the start, whatever the pull does", async () => {
   const { engine, weights, image, mounts } = parts();
   const preparing = prepare({ engine, weights }, specification(), () => {}, never);
   mounts.reject(new Error("no such weights"));
@@ -110,7 +110,7 @@ test("weights that fail end the start, whatever becomes of the pull", async () =
   image.reject(new Error("aborted"));
 });
 
-test("without weights there is only the image, whose progress is told as it is", async () => {
+test("a start without weights fetches only the image, with its own progress", async () => {
   const { engine, weights, image, told } = parts();
   const reports: SetupProgress[] = [];
   const preparing = prepare(
@@ -125,7 +125,7 @@ test("without weights there is only the image, whose progress is told as it is",
   expect(reports).toEqual([{ phase: "pulling" }]);
 });
 
-test("the process engine says that it mounts nothing, before it fetches anything", async () => {
+test("the process engine says that it mounts nothing before it fetches anything", async () => {
   const box = await openBox();
   try {
     const keys = { container: "c", files: "f", weights: "w" };

@@ -1,4 +1,4 @@
-/** What a container's server tells of itself: who is told, and who waits for it. */
+/** Descriptions that a container's server gives of itself: which runs get them, and which wait for them. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ServerDescription } from "../../../src/protocol/runner.ts";
 import { type World, world } from "../support/fake-containers.ts";
@@ -7,7 +7,7 @@ const TOLD = { info: "{}" };
 const asks = { describe: true };
 
 let w: World;
-/** Of each time that a server is asked. */
+/** One entry for each time that a server is asked. */
 let answers: ((told?: ServerDescription) => void)[];
 
 beforeEach(() => {
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => w.close());
 
-/** A run that ends at once. */
+/** Returns a run that ends at once. */
 async function ended(options: { describe: boolean }) {
   const count = w.runs.length;
   const { finish } = w.run("a", options);
@@ -30,7 +30,7 @@ async function ended(options: { describe: boolean }) {
   return { finish };
 }
 
-it("is told to whoever has asked, however the run ends", async () => {
+it("a description is returned to each run that asked for it, however the run ends", async () => {
   const asked = w.run("a", asks);
   const unasked = w.run("b");
   await w.running(2);
@@ -42,7 +42,7 @@ it("is told to whoever has asked, however the run ends", async () => {
   expect(answers).toHaveLength(1);
 });
 
-it("holds up the end of no run once a server was waited for and has not answered", async () => {
+it("a description holds up no run once a server has not answered in time", async () => {
   const first = await ended(asks);
   answers[0]?.();
   expect(await first.finish).not.toHaveProperty("description");
@@ -50,11 +50,11 @@ it("holds up the end of no run once a server was waited for and has not answered
     const { finish } = await ended(asks);
     expect(await finish).not.toHaveProperty("description");
   }
-  // It is asked again by the second, and has that question when the third comes.
+  // The second run asks again, and the third run shares that question.
   expect(answers).toHaveLength(2);
 });
 
-it("is told by a later run of a server that was slow", async () => {
+it("a description of a slow server is returned to a later run", async () => {
   const first = await ended(asks);
   answers[0]?.();
   await first.finish;
@@ -65,7 +65,7 @@ it("is told by a later run of a server that was slow", async () => {
   expect(await second.finish).toMatchObject({ description: TOLD });
 });
 
-it("is asked for once in a container", async () => {
+it("a description is asked for once in a container", async () => {
   for (const _ of [1, 2]) {
     const { finish } = await ended(asks);
     answers[0]?.(TOLD);

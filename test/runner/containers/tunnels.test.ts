@@ -1,4 +1,4 @@
-// The proxy that containers have as their only way out, as a program uses it that goes by HTTPS_PROXY.
+// The proxy that is the only way out of containers, used like a program does that reads HTTPS_PROXY.
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
@@ -15,7 +15,7 @@ let port: number;
 let looked: string[];
 const sockets: Socket[] = [];
 
-/** Every name is this machine's, which is let through. */
+/** Options that resolve every name to this machine, which is allowed. */
 const HERE: TunnelOptions = {
   resolve: async (name) => {
     looked.push(name);
@@ -40,7 +40,7 @@ afterEach(async () => {
   echo.close();
 });
 
-/** Asks for a tunnel; resolves with the first words of the answer. */
+/** Asks for a tunnel; resolves with the beginning of the answer. */
 async function ask(url: string, authority: string): Promise<{ socket: Socket; answer: string }> {
   const { username, password } = new URL(url);
   const socket = connect({ port: proxy, host: LOOPBACK });
@@ -53,7 +53,7 @@ async function ask(url: string, authority: string): Promise<{ socket: Socket; an
   return { socket, answer: await Promise.race([first, once(socket, "close").then(() => "")]) };
 }
 
-test("leads to a listed host, and ends with its container", async () => {
+test("a tunnel leads to a listed host, and ends with its container", async () => {
   const tunnel = new Tunnels(callbackServer, HERE).open([`hf.example:${port}`]);
   const { socket, answer } = await ask(tunnel.url, `HF.example.:${port}`);
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
@@ -66,7 +66,7 @@ test("leads to a listed host, and ends with its container", async () => {
   expect((await ask(tunnel.url, `hf.example:${port}`)).answer).toBe("");
 });
 
-test("passes on the end of what was said, and what was answered to it", async () => {
+test("a tunnel passes on the end of a request and its answer", async () => {
   const late = createServer({ allowHalfOpen: true }, async (socket) => {
     socket.end(`heard ${await text(socket)}`);
   }).listen(0, LOOPBACK);
@@ -84,10 +84,11 @@ test.each([
   ["another port", "hf.example", "hf.example:"],
   ["an address", "127.0.0.1", "127.0.0.1:"],
   ["nonsense", "hf.example@evil.example", " :"],
-])("refuses %s, and looks for no name", async (_, host, words) => {
+])("a tunnel to %s is refused without a name lookup", async (_, host, words) => {
   const tunnel = new Tunnels(callbackServer, HERE).open(["hf.example:1"]);
   const { answer } = await ask(tunnel.url, `${host}:${port}`);
-  // Where Python's clients find what they print: "Tunnel connection failed: 403 evil.example:1 is not …"
+  // The status line has the reason, because Python's clients print it: "Tunnel connection failed: 403
+  // evil.example:1 is not …"
   const [status] = answer.split("\r\n");
   expect(status).toMatch(
     /^HTTP\/1\.1 403 [a-z0-9.]*:\d* is not in the egress list of this version$/,
@@ -96,14 +97,14 @@ test.each([
   expect(looked).toEqual([]);
 });
 
-test("refuses a listed name that leads into a private network", async () => {
+test("a tunnel to a listed name that leads into a private network is refused", async () => {
   const { resolve } = HERE;
   const tunnel = new Tunnels(callbackServer, { resolve }).open([`hf.example:${port}`]);
   expect((await ask(tunnel.url, `hf.example:${port}`)).answer).toMatch(/^HTTP\/1\.1 502 /);
   expect(looked).toEqual(["hf.example"]);
 });
 
-test("refuses all where the operator lets nothing out", async () => {
+test("a tunnel is refused where the operator allows no egress", async () => {
   const tunnel = new Tunnels(callbackServer, { ...HERE, allowed: false }).open([
     `hf.example:${port}`,
   ]);
@@ -111,12 +112,12 @@ test("refuses all where the operator lets nothing out", async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 403 [\s\S]*allows no egress/);
 });
 
-test("is nobody's who was not given its address", async () => {
+test("a tunnel with a guessed address is refused", async () => {
   new Tunnels(callbackServer, HERE).open([`hf.example:${port}`]);
   expect((await ask("http://guess:x@callbackServer", `hf.example:${port}`)).answer).toBe("");
 });
 
-test("has so many connections at a time, and no more", async () => {
+test("a tunnel has at most 128 connections at a time", async () => {
   const tunnel = new Tunnels(callbackServer, HERE).open([`hf.example:${port}`]);
   const asked = await Promise.all(
     Array.from({ length: 128 }, () => ask(tunnel.url, `hf.example:${port}`)),

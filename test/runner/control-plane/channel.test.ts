@@ -19,7 +19,7 @@ beforeEach(async () => {
   prediction = plane.prediction("l");
 });
 
-/** A channel that has not ended would reconnect for ever, among the timers of later tests. */
+/** Ends all channels, because an open one would go on reconnecting with the timers of later tests. */
 afterEach(async () => {
   vi.useRealTimers();
   for (const channel of channels) channel.release("the test is over");
@@ -56,7 +56,7 @@ function endsAtOnce(reporter: Reporter): void {
   reporter.finish(DONE);
 }
 
-test("the receipt of having been heard is told, by welcome and by the answer to a report", async () => {
+test("a receipt arrives with the welcome, and with the answer to a report", async () => {
   const replies = [{ type: "ack", seq: 1, receipt: "r" }];
   plane.endpoints.set(REPORTS, () => ({ body: { replies } }));
   const short = open();
@@ -72,7 +72,7 @@ test("the receipt of having been heard is told, by welcome and by the answer to 
   await long.channel.ended;
 });
 
-test("a run that has ended before a channel is worth opening is one request", async () => {
+test("a run that ends before a channel is worth opening is one request", async () => {
   const { channel, reporter } = open();
   endsAtOnce(reporter);
   expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
@@ -89,7 +89,7 @@ test("a run that is sure to stream has its channel before its first output", asy
   expect(prediction).toMatchObject({ reports: 0, connections: 1 });
 });
 
-test("a report that fails takes the channel, with the same frame", async () => {
+test("a report that fails opens the channel, with the same frame", async () => {
   const { channel, reporter } = open();
   prediction.refuse = 503;
   endsAtOnce(reporter);
@@ -111,7 +111,7 @@ test("a run that ends before the welcome is one frame, and the socket closes wit
   const { channel, reporter } = open();
   reporter.setup({ phase: "ready" });
   reporter.output("hello");
-  // Output that is not the end at once takes a channel.
+  // The output does not end the run at once, so a channel is opened.
   await turn();
   reporter.finish(DONE);
   expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
@@ -121,7 +121,7 @@ test("a run that ends before the welcome is one frame, and the socket closes wit
   await prediction.until(() => plane.openSockets === 0);
 });
 
-test("a run that says nothing is marked started by an empty frame within 30 ms", async () => {
+test("a run without output is marked started by an empty frame within 30 ms", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   prediction.onConnect = (socket) =>
     socket.send(JSON.stringify({ type: "welcome", seq: 0, flush_ms: 30, receipt: "r" }));
@@ -135,7 +135,7 @@ test("a run that says nothing is marked started by an empty frame within 30 ms",
   expect(prediction.frames[0]?.events).toEqual([]);
 });
 
-test("first output at once, then one frame a flush, and the end at once", async () => {
+test("the first output is sent at once, then one frame per flush, and the end at once", async () => {
   prediction.flushMs = 100;
   const { channel, reporter } = open();
   await prediction.until(() => prediction.connections === 1);
@@ -146,7 +146,7 @@ test("first output at once, then one frame a flush, and the end at once", async 
     await turn();
   }
   await prediction.until(() => prediction.frames.length === 2);
-  // The first of them, too, had waited for the others.
+  // Output 1 had also waited for the others.
   expect(prediction.frames[1]?.events.map(({ data }) => data)).toEqual([1, 2, 3]);
   reporter.output(4);
   reporter.finish(DONE);
@@ -194,7 +194,7 @@ test("at most 512 KiB are unacknowledged", async () => {
   expect(outputs().length).toBe(9);
 });
 
-test("a break with many frames unacknowledged: they come again, in order, and only those above the welcome", async () => {
+test("a break with many unacknowledged frames resends them in order, above the number of the welcome", async () => {
   prediction.flushMs = 0;
   prediction.onFrame = ({ seq }) => (seq > 3 ? "drop" : "mute");
   const { channel, reporter } = open({}, true);
@@ -204,14 +204,14 @@ test("a break with many frames unacknowledged: they come again, in order, and on
     await prediction.until(() => prediction.received.length >= i);
   }
   prediction.onFrame = () => "keep";
-  // Frame 5 followed 4, which was lost: the prediction has closed the channel.
+  // Frame 5 followed the lost frame 4: the prediction has closed the channel.
   reporter.finish(DONE);
   expect(await channel.ended).toMatchObject({ kind: "finished" });
   expect(outputs()).toEqual([1, 2, 3, 4, 5, 6]);
   expect(prediction.frames.map(({ seq }) => seq)).toEqual(prediction.frames.map((_, n) => n + 1));
 });
 
-test("a reader who comes is noticed within a frame: what had gathered is sent", async () => {
+test("a new reader is noticed within a frame, and gathered output is sent", async () => {
   prediction.flushMs = 60_000;
   const { channel, reporter } = open({}, true);
   await prediction.until(() => prediction.connections === 1);
@@ -222,7 +222,7 @@ test("a reader who comes is noticed within a frame: what had gathered is sent", 
   expect(prediction.frames.length).toBe(1);
   prediction.tell({ type: "pace", flush_ms: 0 });
   await prediction.until(() => prediction.frames.length === 2);
-  // Nobody reads any more.
+  // The last reader has left.
   prediction.tell({ type: "ack", seq: 2, flush_ms: 60_000 });
   prediction.tell({ type: "cancel", reason: "a round trip" });
   await turn();
@@ -232,13 +232,13 @@ test("a reader who comes is noticed within a frame: what had gathered is sent", 
   expect(outputs()).toEqual([0, 1, 2]);
 });
 
-test("resends after a break what was lost, and not what had arrived", async () => {
+test("a break resends lost frames, and not those that had arrived", async () => {
   prediction.flushMs = 1;
   const { channel, reporter } = open();
   let frames = 0;
   prediction.onFrame = (_frame, socket) => {
     frames++;
-    // The second frame is lost on its way, the ack of the fourth on its way back.
+    // The second frame is lost on its way, and the ack of the fourth on its way back.
     if (frames === 2 || frames === 4) socket.terminate();
     return frames === 2 ? "drop" : "keep";
   };
@@ -253,7 +253,7 @@ test("resends after a break what was lost, and not what had arrived", async () =
 });
 
 test("a stream over a line that keeps breaking is complete and in order", async () => {
-  // No waiting: a delay is a random part of its bound.
+  // `Math.random` makes retries immediate: a delay is a random part of its bound.
   vi.spyOn(Math, "random").mockReturnValue(-0.99);
   prediction.flushMs = 0;
   const { channel, reporter } = open();
@@ -265,7 +265,7 @@ test("a stream over a line that keeps breaking is complete and in order", async 
   const sent = Array.from({ length: 400 }, (_, index) => index);
   for (const value of sent) {
     reporter.output(value);
-    // Twenty frames at least, whatever else the machine does.
+    // The loop sends at least twenty frames, whatever else the machine does.
     if (value % 20 === 19) await prediction.until(() => outputs().length > value);
   }
   reporter.finish(DONE);
@@ -275,7 +275,7 @@ test("a stream over a line that keeps breaking is complete and in order", async 
   vi.restoreAllMocks();
 });
 
-test("a lost ack of the finish is made good by the welcome", async () => {
+test("a lost ack of the finish is replaced by the welcome", async () => {
   const { channel, reporter } = open();
   prediction.onFrame = (_frame, socket) => {
     socket.terminate();
@@ -288,7 +288,7 @@ test("a lost ack of the finish is made good by the welcome", async () => {
   expect([prediction.received, prediction.connections]).toEqual([[1], 2]);
 });
 
-test("cancel is passed on, and the finish still arrives", async () => {
+test("a cancel is passed on, and the finish still arrives", async () => {
   const { channel, reporter, onCancel } = open();
   onCancel.mockImplementation(() => reporter.finish({ status: "canceled", output: "none" }));
   prediction.onConnect = () => prediction.tell({ type: "cancel", reason: "asked for" });
@@ -299,18 +299,18 @@ test("cancel is passed on, and the finish still arrives", async () => {
 test.each([
   ["a fenced frame", () => prediction.tell({ type: "fenced", reason: "late" }), "late"],
   ["close code 4409", () => prediction.socket?.close(CLOSE.fenced, "late"), "late"],
-])("%s ends it", async (_name, act, reason) => {
+])("the channel ends at %s", async (_name, act, reason) => {
   prediction.onConnect = act;
   expect(await open().channel.ended).toEqual({ kind: "fenced", reason });
   expect(prediction.connections).toBe(1);
 });
 
-test.each([409, 410, 404, 401])("HTTP %i at the server ends it", async (status) => {
+test.each([409, 410, 404, 401])("HTTP %i at the server ends the channel", async (status) => {
   prediction.refuse = status;
   expect(await open().channel.ended).toEqual({ kind: "fenced", reason: `HTTP ${status}` });
 });
 
-test("HTTP 503 at the server, a broken connection and a takeover are tried again", async () => {
+test("a channel tries again after HTTP 503 at the server, a broken connection and a takeover", async () => {
   prediction.refuse = 503;
   const { channel, reporter } = open();
   setTimeout(() => {
@@ -337,7 +337,7 @@ test("a frame that breaks every connection is given up", async () => {
   vi.restoreAllMocks();
 });
 
-test("a connection without pongs is left for another one", async () => {
+test("a connection without pongs is replaced by another one", async () => {
   const { channel, reporter } = open({ ping_seconds: 0.02, lease_seconds: 10 });
   prediction.answersPings = false;
   await prediction.until(() => prediction.connections === 2);
@@ -355,12 +355,12 @@ test("without contact for twice the lease the attempt is lost", async () => {
   expect(await channel.ended).toMatchObject({ kind: "lost" });
 });
 
-test("a prediction that has other frames than were sent is not ours", async () => {
+test("an attempt whose prediction has other frames than were sent is lost", async () => {
   prediction.frames.push({ type: "events", seq: 1, events: [] });
   expect(await open().channel.ended).toMatchObject({ kind: "lost" });
 });
 
-test("release hands the job back without a frame of events", async () => {
+test("a release hands the job back without a frame of events", async () => {
   const { channel, reporter } = open();
   channel.release("shutting down");
   reporter.setup({ phase: "starting" });

@@ -31,7 +31,7 @@ const failure = (work: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test("shows the token and the lease, and parses the answer", async () => {
+test("the client sends the token and the lease, and parses the answer", async () => {
   let headers: unknown;
   plane.endpoints.set("/v1/runner/input", (_body, request) => {
     headers = request.headers;
@@ -50,19 +50,19 @@ test.each([
   [401, false],
   [409, false],
   [302, false],
-])("HTTP %i: retryable is %s", async (status, retryable) => {
+])("HTTP %i is retryable: %s", async (status, retryable) => {
   answer({ status });
   const error = await failure(client.input("l", never));
   expect(error).toMatchObject({ status });
   expect(isRetryable(error)).toBe(retryable);
 });
 
-test("an answer that is not what the protocol says is no answer to try again for", async () => {
+test("an answer that does not fit the protocol is not retried", async () => {
   answer({ body: { inputs: {} } });
   expect(isRetryable(await failure(client.input("l", never)))).toBe(false);
 });
 
-test("no answer is retryable and says why; an abort is the caller's own", async () => {
+test("a missing answer is retryable with its reason, and an abort is passed on", async () => {
   const away = new ControlPlane({ url: "http://127.0.0.1:2", token: "ausr_secret" });
   const error = await failure(away.input("l", never));
   expect(isRetryable(error)).toBe(true);
@@ -88,7 +88,7 @@ test("retries are bounded, and end with the signal", async () => {
   });
 });
 
-test("Retry-After: seconds, dates, nonsense, at most a minute", () => {
+test("Retry-After takes seconds and dates, ignores nonsense, and is at most a minute", () => {
   const now = Date.parse("2026-11-20T12:00:00Z");
   expect(retryAfterMs("2", now)).toBe(2_000);
   expect(retryAfterMs("Fri, 20 Nov 2026 12:00:05 GMT", now)).toBe(5_000);
@@ -100,7 +100,7 @@ test("Retry-After: seconds, dates, nonsense, at most a minute", () => {
   ]).toEqual([0, 0, 0]);
 });
 
-test("the words of both error bodies", () => {
+test("the client reads the messages of both error bodies", () => {
   const problem = { type: "x", title: "Conflict", status: 409, detail: "why", request_id: "r" };
   expect(problemDetail(409, JSON.stringify(problem))).toBe("why");
   const invalid = { detail: [{ loc: ["body", "free"], msg: "too small", type: "x" }] };

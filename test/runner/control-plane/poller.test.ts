@@ -4,7 +4,7 @@ import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { jobOrder, silentLog } from "../support/samples.ts";
 
-/** One poll at a time, which the test answers. */
+/** Returns a poller that makes one poll at a time, which the test answers. */
 function setup(slots: number) {
   const polls: { signal: AbortSignal; answer: (jobs: Job[] | Error) => void }[] = [];
   const jobs: Job[] = [];
@@ -42,7 +42,7 @@ afterEach(async () => {
   await it.run;
 });
 
-test("asks again at once after each answer while there is room", async () => {
+test("a poller asks again at once after each answer while there is room", async () => {
   (await poll(it.polls, 1)).answer([jobOrder()]);
   (await poll(it.polls, 2)).answer([]);
   (await poll(it.polls, 3)).answer([jobOrder(), jobOrder()]);
@@ -51,7 +51,7 @@ test("asks again at once after each answer while there is room", async () => {
   expect(it.polls).toHaveLength(3);
 });
 
-test("does not ask while there is no room, and does when there is again", async () => {
+test("a poller does not ask while there is no room, and does when there is again", async () => {
   (await poll(it.polls, 1)).answer([jobOrder(), jobOrder(), jobOrder()]);
   await vi.waitFor(() => expect(it.jobs.length).toBe(3));
   expect(it.polls.length).toBe(1);
@@ -60,7 +60,7 @@ test("does not ask while there is no room, and does when there is again", async 
   await poll(it.polls, 2);
 });
 
-test("leaves an open poll alone when a slot becomes free", async () => {
+test("a poller leaves an open poll alone when a slot becomes free", async () => {
   (await poll(it.polls, 1)).answer([jobOrder()]);
   const open = await poll(it.polls, 2);
   it.jobs.pop();
@@ -71,20 +71,20 @@ test("leaves an open poll alone when a slot becomes free", async () => {
   await poll(it.polls, 3);
 });
 
-test("errors are waited out", async () => {
+test("a poller waits after errors", async () => {
   (await poll(it.polls, 1)).answer(new ControlPlaneError("away"));
   (await poll(it.polls, 2)).answer(new ControlPlaneError("trouble", { status: 503 }));
   (await poll(it.polls, 3)).answer(new ControlPlaneError("garbage", { status: 200 }));
   await poll(it.polls, 4);
 });
 
-test.each([401, 403, 404, 409])("HTTP %i ends it", async (status) => {
+test.each([401, 403, 404, 409])("HTTP %i ends the poller", async (status) => {
   const other = setup(1);
   (await poll(other.polls, 1)).answer(new ControlPlaneError("over", { status }));
   await expect(other.run).rejects.toMatchObject({ status });
 });
 
-test("paused, it cuts the open poll and asks no more until it resumes", async () => {
+test("a paused poller cuts the open poll and asks no more until it resumes", async () => {
   const open = await poll(it.polls, 1);
   it.poller.pause();
   expect(open.signal.aborted).toBe(true);

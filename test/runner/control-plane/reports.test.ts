@@ -1,4 +1,4 @@
-/** Which reports of short runs travel together. */
+/** Reports of short runs that share a request. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HOLD_MS, MAX_UNDER_WAY, Reports } from "../../../runner/src/control-plane/reports.ts";
 import { MAX_REPORTS, type ReportReply, reportsRequest } from "../../../src/protocol/channel.ts";
@@ -33,19 +33,19 @@ const send = (lease: string, frame: object = FRAME) =>
 const sent = () => requests.map(({ leases }) => leases);
 const ack = (seq: number): ReportReply => ({ type: "ack", seq });
 
-/** So many requests that each further report waits. @returns their names */
+/** Starts so many requests that each further report waits. @returns their names */
 function busy(): string[] {
   const names = Array.from({ length: MAX_UNDER_WAY }, (_, n) => `busy ${n}`);
   for (const name of names) void send(name);
   return names;
 }
 
-test("one is sent at once while few are under way", async () => {
+test("a report is sent at once while few are under way", async () => {
   const names = busy();
   expect(sent()).toEqual(names.map((name) => [name]));
 });
 
-test("further ones go together as soon as one is answered, and each has its own reply", async () => {
+test("further reports go together as soon as one is answered, and each has its own reply", async () => {
   const names = busy();
   const replies = [send("a"), send("b"), send("c")];
   expect(requests).toHaveLength(names.length);
@@ -53,12 +53,12 @@ test("further ones go together as soon as one is answered, and each has its own 
   await vi.waitFor(() => expect(sent().at(-1)).toEqual(["a", "b", "c"]));
   const fenced: ReportReply = { type: "fenced", reason: "late" };
   requests.at(-1)?.answer([ack(7), fenced]);
-  // The control plane has lost one: its run opens a channel.
+  // The control plane has lost one report: its run opens a channel.
   const refused = { type: "refused", reason: expect.any(String) };
   expect(await Promise.all(replies)).toEqual([ack(7), fenced, refused]);
 });
 
-test("none waits for long, however slow the requests are", async () => {
+test("no report waits for long, however slow the requests are", async () => {
   busy();
   void send("a");
   await vi.advanceTimersByTimeAsync(HOLD_MS / 2);
@@ -72,7 +72,7 @@ test("none waits for long, however slow the requests are", async () => {
   expect(sent().at(-1)).toEqual(["c"]);
 });
 
-test("a request has as many as it may have, and no more than 256 KiB unless one is larger", async () => {
+test("a request has at most the allowed number of reports, and 256 KiB unless one is larger", async () => {
   busy();
   for (let n = 0; n < MAX_REPORTS + 1; n++) void send(`small ${n}`);
   const large = { ...FRAME, events: [{ event: "logs", data: "x".repeat(200 * 1024) }] };

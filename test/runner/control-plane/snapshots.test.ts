@@ -3,7 +3,7 @@ import { Snapshots } from "../../../runner/src/control-plane/snapshots.ts";
 import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import { silentLog } from "../support/samples.ts";
 
-/** Each snapshot that is sent waits for its answer. */
+/** Returns snapshots, each of which waits for its answer when it is sent. */
 function setup() {
   const sent: ((answer: boolean | Error) => void)[] = [];
   const stop = new AbortController();
@@ -31,7 +31,7 @@ afterEach(() => {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test("tells a change at once, and what changes within the next 200 ms after that, together", async () => {
+test("a change is sent at once, and the changes of the next 200 ms are sent together", async () => {
   await pass(0);
   expect(it.sent).toHaveLength(0);
   it.snapshots.changed();
@@ -49,7 +49,7 @@ test("tells a change at once, and what changes within the next 200 ms after that
   expect(it.sent).toHaveLength(2);
 });
 
-test("while jobs wait it tells at once, one after the other", async () => {
+test("changes are sent at once while jobs wait, one after the other", async () => {
   it.snapshots.changed();
   await pass(0);
   it.snapshots.changed();
@@ -60,7 +60,7 @@ test("while jobs wait it tells at once, one after the other", async () => {
   expect(it.sent).toHaveLength(2);
 });
 
-test("what a poll has told is not told again", async () => {
+test("a change that a poll has sent is not sent again", async () => {
   await pass(0);
   it.snapshots.told();
   it.snapshots.changed();
@@ -72,7 +72,7 @@ test("what a poll has told is not told again", async () => {
   expect(it.sent).toHaveLength(1);
 });
 
-test("what did not arrive is told again, later each time", async () => {
+test("a change that did not arrive is sent again, later each time", async () => {
   it.snapshots.changed();
   await pass(0);
   it.sent[0]?.(new Error("no network"));
@@ -87,7 +87,7 @@ test("what did not arrive is told again, later each time", async () => {
   expect(it.sent).toHaveLength(3);
 });
 
-test("tells every 30 s that it is there, unless a poll has told", async () => {
+test("a snapshot is sent every 30 s, unless a poll has sent one", async () => {
   await pass(29_999);
   expect(it.sent).toHaveLength(0);
   it.snapshots.told();
@@ -97,7 +97,7 @@ test("tells every 30 s that it is there, unless a poll has told", async () => {
   expect(it.sent).toHaveLength(1);
 });
 
-test("ends with its signal, and with its session", async () => {
+test("snapshots end with their signal, and with their session", async () => {
   it.stop.abort();
   await it.run;
   const other = setup();

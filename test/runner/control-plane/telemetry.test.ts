@@ -1,4 +1,4 @@
-/** When a runner reports: by the clock, and when what runs there has changed. */
+/** Times at which a runner reports: at intervals, and when its running jobs have changed. */
 import { expect, test, vi } from "vitest";
 import { Telemetry } from "../../../runner/src/control-plane/telemetry.ts";
 import { silentLog } from "../support/samples.ts";
@@ -43,7 +43,7 @@ function telemetry(minIntervalMs: number) {
   };
 }
 
-test("what has changed is told before the hour is over, also when it did while the last was sent", async () => {
+test("a change is reported before the hour is over, also if it came while the last report was sent", async () => {
   const { it, running, reports, seen, stop } = telemetry(1);
   running.push("a");
   it.wake();
@@ -55,7 +55,7 @@ test("what has changed is told before the hour is over, also when it did while t
   await stop();
 });
 
-test("however often it changes, it is told only so often", async () => {
+test("reports have a minimum interval, however often the state changes", async () => {
   const { it, reports, seen, stop } = telemetry(HOUR_MS);
   await seen(1);
   for (let n = 0; n < 100; n++) it.wake();

@@ -1,4 +1,4 @@
-/** What the runner notices of GPUs that fail and come back, and what it says of it. */
+/** Detection of GPUs that fail and come back, and its log lines. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Device } from "../../../runner/src/devices/device.ts";
 import { DeviceWatch } from "../../../runner/src/devices/device-watch.ts";
@@ -45,7 +45,7 @@ afterEach(() => {
 const lost = () => ledger.devices().map((one) => one.lost ?? false);
 const minute = () => vi.advanceTimersByTimeAsync(61_000);
 
-it("looks every minute, and says what is lost and what is back", async () => {
+it("the watch looks every minute, and logs which GPUs are lost and back", async () => {
   expect(log.lines.map((line) => line.slice(0, 30))).toEqual([
     'info GPU {"id":"GPU-0","name":',
     'info GPU {"id":"GPU-1","name":',
@@ -69,18 +69,18 @@ it("looks every minute, and says what is lost and what is back", async () => {
   expect(changes).toBe(3);
 });
 
-it("takes all for lost when the driver does not answer", async () => {
+it("the watch takes all GPUs for lost when the driver does not answer", async () => {
   list = () => Promise.reject(new Error("nvidia-smi does not respond"));
   await minute();
   expect(lost()).toEqual([true, true]);
   expect(log.lines.at(-1)).toMatch(/^error GPU lost.*GPU-1.*nvidia-smi does not respond/);
-  // Once is enough.
+  // The log line comes only once.
   const { length } = log.lines;
   await minute();
   expect(log.lines).toHaveLength(length);
 });
 
-it("looks once for all who ask within seconds", async () => {
+it("the watch looks once for all callers within seconds", async () => {
   await watch.check();
   expect(listings).toBe(1);
   await vi.advanceTimersByTimeAsync(6_000);

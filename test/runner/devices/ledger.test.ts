@@ -1,4 +1,4 @@
-/** What containers hold of a machine: each GPU once, and never more than there is. */
+/** Shares of a machine that containers hold: each GPU once, and never more than the machine has. */
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Device } from "../../../runner/src/devices/device.ts";
@@ -28,7 +28,7 @@ function ledgerOf(gpus: number, settings: Partial<ShareSettings> = {}) {
 const idsOf = (lease: Lease | undefined) => lease?.gpus.map(({ id }) => id);
 
 describe("a lease", () => {
-  it("has the GPUs of its class, and its share of memory, processors and shared memory", () => {
+  it("a lease has the GPUs of its class, and its share of memory, processors and shared memory", () => {
     const ledger = ledgerOf(8);
     const one = ledger.lease("a", ofGpus(1));
     expect(idsOf(one)).toEqual(["GPU-0"]);
@@ -49,26 +49,26 @@ describe("a lease", () => {
     ]);
   });
 
-  it("without GPUs has an equal share, and a gigabyte of shared memory", () => {
+  it("a lease without GPUs has an equal share, and a gigabyte of shared memory", () => {
     const lease = ledgerOf(0, { containers: 4 }).lease("a", ofGpus(0));
     const memory_bytes = Math.floor((512 * GB * 0.9) / 4);
     expect(lease).toMatchObject({ gpus: [], memory_bytes, cpus: 16, shm_bytes: GB });
   });
 
-  it("has what the operator says", () => {
+  it("a lease has the values that the operator sets", () => {
     const said = { memory_bytes: 100 * GB, cpus: 0, shm_bytes: 2 * GB };
     const ledger = ledgerOf(2, { containers: 9, ...said });
     expect(ledger.lease("a", ofGpus(1))).toMatchObject(said);
-    // As many as their memory fits in: without a share of the processors they do not wait for one.
+    // Leases fit while their memory fits: without a share of the processors they do not wait for one.
     for (const holder of ["b", "c", "d", "e"])
       expect(ledger.lease(holder, ofGpus(0))).toMatchObject(said);
     expect(ledger.lease("f", ofGpus(0))).toBeUndefined();
   });
 
-  it("is not to be had beyond the machine", () => {
+  it("a lease beyond the machine is refused", () => {
     const ledger = ledgerOf(2, { containers: 4 });
     const wide = ledger.lease("a", ofGpus(2));
-    // The GPUs took the whole machine with them.
+    // The lease with all GPUs has the whole machine.
     expect(ledger.lease("b", ofGpus(0))).toBeUndefined();
     wide?.release();
     wide?.release();
@@ -77,10 +77,11 @@ describe("a lease", () => {
     expect(ledger.lease("f", ofGpus(0))).toBeUndefined();
   });
 
-  it("leaves to those ahead what they need, and takes the rest", () => {
+  it("a lease leaves the jobs ahead what they need, and takes the rest", () => {
     const ledger = ledgerOf(4, { containers: 100 });
     const first = ledger.lease("a", ofGpus(2));
-    // One of four cannot be placed, and keeps what is there; one without GPUs has nothing of it.
+    // The class of four GPUs cannot be placed and keeps the free ones; a class without GPUs can use nothing
+    // of it.
     expect(ledger.fits(ofGpus(1), [ofGpus(4)])).toBe(false);
     expect(ledger.fits(ofGpus(1), [ofGpus(1)])).toBe(true);
     expect(ledger.fits(ofGpus(1), [ofGpus(9)])).toBe(true);
@@ -90,7 +91,7 @@ describe("a lease", () => {
 });
 
 describe("a class", () => {
-  it("that needs more GPUs than there are has no place here", () => {
+  it("a class that needs more GPUs than the machine has cannot be placed", () => {
     expect(ledgerOf(2).problem(ofGpus(2))).toBeUndefined();
     expect(ledgerOf(2).problem(ofGpus(4))).toBe(
       "containers of x4 get 4 GPUs, and this runner's machine has 2: its operator can run auspex-runner check",
@@ -98,14 +99,14 @@ describe("a class", () => {
     expect(ledgerOf(0).problem(ofGpus(1))).toContain("get 1 GPU, and this runner's machine has 0");
   });
 
-  it("that would get more memory than there is has none either", () => {
+  it("a class that needs more memory than the machine has cannot be placed", () => {
     const ledger = ledgerOf(0, { containers: 2, memory_bytes: 513 * GB });
     expect(ledger.problem(ofGpus(0))).toContain("lower --memory-gb");
     expect(ledger.lease("a", ofGpus(0))).toBeUndefined();
   });
 });
 
-test("GPUs that are gone or have a fault are lost, until the driver lists them again", () => {
+test("GPUs that are gone or have a fault are lost until the driver lists them again", () => {
   const ledger = ledgerOf(3);
   const [zero, one, two] = devicesOf(3);
   if (!zero || !one || !two) throw new Error("three");
@@ -120,7 +121,7 @@ test("GPUs that are gone or have a fault are lost, until the driver lists them a
   ]);
   expect(ledger.problem(ofGpus(2))).toContain("has 3, of which 2 failed");
   expect(ledger.see([faulty, two])).toEqual({ added: [], back: [], lost: [] });
-  // The lost one that is held does not count twice.
+  // The lost GPU that is held does not count twice.
   const last = ledger.lease("b", ofGpus(1));
   expect(idsOf(last)).toEqual(["GPU-2"]);
   held?.release();
@@ -129,7 +130,7 @@ test("GPUs that are gone or have a fault are lost, until the driver lists them a
   expect(idsOf(ledger.lease("d", ofGpus(2)))).toEqual(["GPU-0", "GPU-1"]);
 });
 
-test("no GPU is leased twice, sums stay in the machine, and what is released is there again", () => {
+test("no GPU is leased twice, sums stay within the machine, and released shares are free again", () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ lease: fc.nat(5) }) },
     { weight: 3, arbitrary: fc.record({ release: fc.nat() }) },

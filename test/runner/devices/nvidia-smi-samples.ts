@@ -1,14 +1,14 @@
-/** What nvidia-smi prints, cut to what matters, in the form of drivers 535 to 580. */
+/** Output of nvidia-smi, cut to the relevant parts, in the form of drivers 535 to 580. */
 
 export interface SampleGpu {
   index: number;
   name: string;
   uuid: string;
-  /** As it is printed: `46068 MiB`. */
+  /** The memory as nvidia-smi prints it: `46068 MiB`. */
   total: string;
   mig?: "Enabled" | "Disabled" | "N/A";
   instances?: { profile: string; uuid: string; total: string }[];
-  /** The name of a process on it. */
+  /** The name of a process on the GPU. */
   process?: string;
 }
 
@@ -24,7 +24,7 @@ export const l40s = (n: number, changes: Partial<SampleGpu> = {}): SampleGpu => 
   ...changes,
 });
 
-/** Of `nvidia-smi -L`. */
+/** Returns the output of `nvidia-smi -L`. */
 export const listOf = (gpus: SampleGpu[]): string =>
   gpus
     .flatMap(({ index, name, uuid, instances = [] }) => [
@@ -36,7 +36,7 @@ export const listOf = (gpus: SampleGpu[]): string =>
     .map((line) => `${line}\n`)
     .join("");
 
-/** Of `nvidia-smi -q -x`. */
+/** Returns the output of `nvidia-smi -q -x`. */
 export const documentOf = (gpus: SampleGpu[]): string => `<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
 <nvidia_smi_log>

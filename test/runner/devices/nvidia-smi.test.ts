@@ -1,4 +1,4 @@
-/** Which GPUs a machine has, as its driver tells. */
+/** The GPUs of a machine, as its driver lists them. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const parse = (gpus: SampleGpu[]) => parseDevices(listOf(gpus), documentOf(gpus)
 const eight = Array.from({ length: 8 }, (_, n) => l40s(n));
 
 describe("the devices of a machine", () => {
-  it("are its GPUs, by UUID", () => {
+  it("devices are the GPUs, by UUID", () => {
     const devices = parse(eight);
     expect(devices).toHaveLength(8);
     expect(devices[7]).toEqual({
@@ -25,10 +25,10 @@ describe("the devices of a machine", () => {
     });
   });
 
-  it("are the instances in place of a GPU that is partitioned", () => {
+  it("devices are the instances in place of a partitioned GPU", () => {
     const instances = [
       { profile: "3g.40gb", uuid: "MIG-c7384736-a75d-5afc-978f-d2f1294409fd", total: "40448 MiB" },
-      // As drivers before 470 name them.
+      // Drivers before 470 name instances like this.
       { profile: "1g.10gb", uuid: `MIG-${uuidOf(0)}/7/0`, total: "9728 MiB" },
     ];
     const h100 = { name: "NVIDIA H100 80GB HBM3", total: "81559 MiB" };
@@ -50,11 +50,11 @@ describe("the devices of a machine", () => {
     ]);
   });
 
-  it("are none of a GPU in MIG mode that has no instances yet", () => {
+  it("devices do not include a GPU in MIG mode that has no instances yet", () => {
     expect(parse([l40s(0, { mig: "Enabled" }), l40s(1)]).map(({ id }) => id)).toEqual([uuidOf(1)]);
   });
 
-  it("may not tell their memory, and tell their fault in its place", () => {
+  it("devices may have no memory, or a fault in its place", () => {
     const [shared, failed] = parse([
       l40s(0, { name: "NVIDIA GB10", total: "[N/A]" }),
       l40s(1, { total: "Unknown Error" }),
@@ -74,7 +74,7 @@ describe("the devices of a machine", () => {
     ["adds a GPU", `${ends}${fake("GPU-invented", "1 MiB")}${begins}`],
     ["says that another has failed", `${ends}${fake(uuidOf(1), "Unknown Error")}${begins}`],
     ["ends the document", `${ends}</nvidia_smi_log>`],
-  ])("are the same when the name of a process %s", (_what, process) => {
+  ])("devices are the same when the name of a process %s", (_what, process) => {
     const devices = parse([l40s(0, { process }), l40s(1)]);
     expect(devices.map(({ id, fault }) => [id, fault])).toEqual([
       [uuidOf(0), undefined],
@@ -102,15 +102,15 @@ describe("nvidia-smi", () => {
       `if [ "$1" = -L ]; then cat <<'END'\n${listOf(gpus)}END\nelse cat <<'END'\n${documentOf(gpus)}END\nfi\nexit ${exit}`,
     );
 
-  it("is asked for the list and for the document", async () => {
+  it("nvidia-smi is called for the list and for the document", async () => {
     expect(await printing("two", [l40s(0), l40s(1)], 0).list()).toEqual(parse([l40s(0), l40s(1)]));
   });
 
-  it("is believed in what it lists when it exits with an error", async () => {
+  it("nvidia-smi is trusted in what it lists when it exits with an error", async () => {
     expect(await printing("one", [l40s(1)], 15).list()).toEqual(parse([l40s(1)]));
   });
 
-  it("is quoted when the driver is missing", async () => {
+  it("nvidia-smi is quoted when the driver is missing", async () => {
     const said = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.";
     const source = command("broken", `echo "${said}"; exit 9`);
     await expect(source.list()).rejects.toMatchObject({
@@ -125,12 +125,12 @@ describe("nvidia-smi", () => {
     for (const { id } of devices) expect(id).toMatch(/^(GPU|MIG)-/);
   });
 
-  it("is not there on a machine without GPUs", async () => {
+  it("nvidia-smi lists nothing on a machine without GPUs", async () => {
     expect(await command("none", "echo 'No devices found'").list()).toEqual([]);
   });
 });
 
-test("a runner may use only some of the devices, and learns which of them are not there", async () => {
+test("a runner can use only some of the devices, and learns which of them are missing", async () => {
   const source = new PretendGpus(3);
   const some = await new SomeDevices(source, ["GPU-pretend-2", "GPU-typo"]).list();
   expect(some).toEqual([

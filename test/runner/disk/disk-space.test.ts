@@ -1,4 +1,4 @@
-/** What is removed when the disk is full, in which order, and what the log says of it. */
+/** Removal of files when the disk is full: its order and its log lines. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, test } from "vitest";
@@ -13,7 +13,7 @@ import { recordedLog } from "../support/docker-box.ts";
 const GB = 1024 ** 3;
 const never = new AbortController().signal;
 
-test("what was used longest ago goes first, and what is in use stays", () => {
+test("the least recently used item is removed first, and items in use stay", () => {
   const item = (name: string, lastUsed: number, inUse = false): Evictable => {
     return { kind: "image", name, size: 1, lastUsed, inUse, remove: async () => true };
   };
@@ -24,22 +24,22 @@ test("what was used longest ago goes first, and what is in use stays", () => {
 test.each([
   [100 * GB, 10 * GB],
   [4_000 * GB, 50 * GB],
-])("of a disk of %i bytes %i are kept free by default", (disk, kept) => {
+])("a disk of %i bytes has %i bytes kept free by default", (disk, kept) => {
   expect(defaultKeptFree(disk)).toBe(kept);
 });
 
-test("what lies on another disk makes no room on this one", async () => {
+test("items on another disk make no room on this one", async () => {
   const at = (folder: string) => ({ folder, evictables: async () => [] });
   const [here, notYet, elsewhere] = [at(tmpdir()), at(join(tmpdir(), "a", "b")), at("/proc/self")];
   expect(await onDiskOf([tmpdir()], [here, notYet, elsewhere])).toEqual([here, notYet]);
   expect(await onDiskOf(["/proc"], [here, elsewhere])).toEqual([elsewhere]);
 });
 
-test("the fullest of the disks counts, of those that can be seen from here", async () => {
+test("the fullest of the disks that are visible here counts", async () => {
   const { free, total } = await diskUsage([tmpdir(), "/nowhere"]);
   expect(free).toBeGreaterThan(0);
   expect(total).toBeGreaterThanOrEqual(free);
-  // It has no room at all.
+  // The disk `/proc` has no room at all.
   expect(await diskUsage([tmpdir(), "/proc"])).toEqual({ free: 0, total: 0 });
   await expect(diskUsage(["/nowhere"])).rejects.toThrow("/nowhere");
 });
@@ -68,7 +68,7 @@ describe("the room on the disk", () => {
     space.add({ folder: "/", evictables: async () => items });
   });
 
-  it("is left alone while there is enough", async () => {
+  it("the disk is left alone while there is enough room", async () => {
     add("a", 5, 1);
     await space.watch(never);
     expect(removed).toEqual([]);
@@ -76,7 +76,7 @@ describe("the room on the disk", () => {
     expect(await space.hasRoom(10 * GB + 1)).toBe(false);
   });
 
-  it("is made by removing no more than needed, and the log says why", async () => {
+  it("room is made by removing no more than needed, and the log says why", async () => {
     add("newest", 5, Date.UTC(2026, 10, 3));
     add("oldest", 5, Date.UTC(2026, 10, 1));
     add("older", 5, Date.UTC(2026, 10, 2));
@@ -97,7 +97,7 @@ describe("the room on the disk", () => {
     expect(log.lines).toHaveLength(2);
   });
 
-  it("is made for what is to come, beside what is kept free", async () => {
+  it("room is made for the next item, in addition to the part that is kept free", async () => {
     add("a", 5, 1);
     add("b", 5, 2);
     expect(await space.makeRoom(12 * GB, "an image needs room", never)).toBe(true);
@@ -105,7 +105,7 @@ describe("the room on the disk", () => {
     expect(log.lines[0]).toContain("an image needs room");
   });
 
-  it("may be all that there is", async () => {
+  it("room is made by removing all items that are not in use", async () => {
     add("a", 5, 1);
     add("running", 5, 0, { inUse: true });
     expect(await space.makeRoom(Number.POSITIVE_INFINITY, "full", never)).toBe(true);
@@ -113,7 +113,7 @@ describe("the room on the disk", () => {
     expect(await space.makeRoom(Number.POSITIVE_INFINITY, "full", never)).toBe(false);
   });
 
-  it("is not made by what frees nothing or cannot be removed, which is tried once", async () => {
+  it("an item that frees nothing or cannot be removed makes no room, and is tried once", async () => {
     let asked = 0;
     add("shared", 5, 1, { remove: async () => true });
     add("taken", 5, 2, { remove: async () => false });
@@ -132,7 +132,7 @@ describe("the room on the disk", () => {
     expect(log.lines.join()).toContain("device busy");
   });
 
-  it("is asked for by several at once, and not removed twice", async () => {
+  it("room that several callers need at once is made once", async () => {
     add("a", 5, 1);
     add("b", 5, 2);
     const wanted = () => space.makeRoom(12 * GB, "an image needs room", never);
@@ -140,7 +140,7 @@ describe("the room on the disk", () => {
     expect(removed).toEqual(["a"]);
   });
 
-  it("is told once when nothing is left to remove, and again after there was enough", async () => {
+  it("the warning that nothing is left to remove comes once, and again after there was enough", async () => {
     const warnings = () => log.lines.filter((line) => line.includes("nothing is left")).length;
     free = GB;
     await space.watch(never);
@@ -153,7 +153,7 @@ describe("the room on the disk", () => {
     expect(warnings()).toBe(2);
   });
 
-  it("is not waited for by a job that was given up", async () => {
+  it("room is not made for a job that was given up", async () => {
     add("a", 5, 1);
     const over = AbortSignal.abort(new Error("given up"));
     await expect(space.makeRoom(50 * GB, "", over)).rejects.toThrow("given up");

@@ -1,4 +1,4 @@
-/** Files out of real archives, whole and broken. */
+/** Extraction of files from real archives, whole and broken. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { OutputFolder } from "../../../runner/src/files/output-folder.ts";
 import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
 
 const SIZE = 1_000_000;
-/** Within the file: its header is 512 bytes long. */
+/** A position within the file: its header is 512 bytes long. */
 const CUT = 300_000;
 
 let directory: string;
@@ -26,14 +26,14 @@ function archiveOf(name: string, content: Buffer): Buffer {
   return execFileSync("tar", ["-c", "-C", directory, name], { maxBuffer: 2 * SIZE });
 }
 
-/** As Docker answers: what there is so far, and more to come. */
+/** Returns an answer like Docker's: the bytes so far, and more to come. */
 function answer(bytes: Buffer): PassThrough {
   const archive = new PassThrough();
   archive.write(bytes);
   return archive;
 }
 
-it.each([0, 1, 512, SIZE])("a file of %d bytes comes whole", async (size) => {
+it.each([0, 1, 512, SIZE])("a file of %d bytes is extracted whole", async (size) => {
   const content = Buffer.alloc(size, "0123456");
   const archive = new PassThrough();
   archive.end(archiveOf("whole.bin", content));
@@ -42,7 +42,7 @@ it.each([0, 1, 512, SIZE])("a file of %d bytes comes whole", async (size) => {
   expect(Math.abs(Date.now() - file.modifiedMs)).toBeLessThan(60_000);
 });
 
-it("a folder is no file", async () => {
+it("a folder is refused as a file", async () => {
   mkdirSync(join(directory, "folder"));
   const archive = new PassThrough();
   archive.end(execFileSync("tar", ["-c", "-C", directory, "folder"]));
@@ -54,16 +54,19 @@ describe("a file that breaks off", () => {
     ["ends", (archive) => archive.end(), "Unexpected end of data"],
     ["fails", (archive) => archive.destroy(new Error("socket hang up")), "socket hang up"],
     ["closes", (archive) => archive.destroy(), "Premature close"],
-  ])("is not taken for whole: its archive %s", async (_, breakOff, message) => {
-    const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
-    const { content } = await extractFile(archive, "/a.bin");
-    const read = buffer(content);
-    await setImmediate();
-    breakOff(archive);
-    await expect(read).rejects.toThrow(message);
-  });
+  ])(
+    "a file that breaks off is not taken for whole: its archive %s",
+    async (_, breakOff, message) => {
+      const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
+      const { content } = await extractFile(archive, "/a.bin");
+      const read = buffer(content);
+      await setImmediate();
+      breakOff(archive);
+      await expect(read).rejects.toThrow(message);
+    },
+  );
 
-  it("before anybody reads it, says so to whoever does", async () => {
+  it("a file that breaks off before it is read fails its reader", async () => {
     const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
     const { content } = await extractFile(archive, "/a.bin");
     archive.destroy(new Error("socket hang up"));
@@ -73,7 +76,7 @@ describe("a file that breaks off", () => {
 });
 
 describe("a file that nobody wants to its end", () => {
-  it("is refused while the rest is still to come, and its archive let go of", async () => {
+  it("a file is refused before the rest has come, and its archive is closed", async () => {
     const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
     const { content } = await extractFile(archive, "/a.bin");
     const bounds = { fileBytes: 1_000, totalBytes: SIZE, count: 1 };
@@ -86,7 +89,7 @@ describe("a file that nobody wants to its end", () => {
     expect(readdirSync(root, { recursive: true })).toHaveLength(1);
   });
 
-  it("may be let go of unread", async () => {
+  it("a file can be closed unread", async () => {
     const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
     const { content } = await extractFile(archive, "/a.bin");
     const { promise: closed, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
-// Containers are made with as much of the sandbox as this Docker allows, which the first one finds out.
+// Creation of containers with as much of the sandbox as this Docker allows, which the first container finds
+// out.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -9,7 +10,7 @@ import { ContainerCreator } from "../../../runner/src/engines/docker/container-c
 import { DEFAULT_SANDBOX } from "../../../runner/src/engines/options.ts";
 import { recordedLog } from "../support/docker-box.ts";
 
-/** As Docker 20.10 and 28 say it. */
+/** The messages of Docker 20.10 and 28. */
 const NO_QUOTA = "--storage-opt is supported only for overlay over xfs with 'pquota' mount option";
 
 const asked = z.object({ HostConfig: z.object({ StorageOpt: z.unknown().optional() }) });
@@ -17,7 +18,10 @@ const asked = z.object({ HostConfig: z.object({ StorageOpt: z.unknown().optional
 let server: Server;
 afterEach(() => server.close());
 
-/** A Docker whose storage driver has no quota; it says so to the first `together` at a time. */
+/**
+ * Starts a Docker whose storage driver has no quota; it answers so to the first `together` creations at a
+ * time.
+ */
 async function withoutQuota(together: number): Promise<Dockerode> {
   let waiting: (() => void)[] = [];
   let made = 0;
@@ -37,7 +41,7 @@ async function withoutQuota(together: number): Promise<Dockerode> {
   return new Dockerode({ host: "127.0.0.1", port, protocol: "http" });
 }
 
-it("starts all of those that find out together that the storage driver has no quota", async () => {
+it("all containers start that find out together that the storage driver has no quota", async () => {
   const docker = await withoutQuota(3);
   const log = recordedLog();
   const creation = new ContainerCreator(docker, log);
@@ -64,6 +68,6 @@ it("starts all of those that find out together that the storage driver has no qu
   const made = await Promise.all([1, 2, 3].map(() => creation.create(plan)));
   expect(made.map(({ container }) => container.id).sort()).toEqual(["c1", "c2", "c3"]);
   expect(log.lines.filter((line) => line.includes("has no quota"))).toHaveLength(1);
-  // From now on none is asked for.
+  // Later containers are created without a quota.
   expect((await creation.create(plan)).container.id).toBe("c4");
 });

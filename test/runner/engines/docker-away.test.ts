@@ -1,4 +1,4 @@
-/** Docker is restarted, killed or tidied up while the runner works: over real Docker. */
+/** Real Docker that is restarted, killed or cleaned up while the runner works. */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
@@ -39,7 +39,7 @@ describe.runIf(dockerIsUp)("while Docker is away", () => {
     expect(await box.networks()).toEqual([]);
   });
 
-  it("goes on with a run whose container goes on", async () => {
+  it("a run goes on while Docker is away if its container goes on", async () => {
     const { reporter, finish } = box.run(executor, "sums", SLOW);
     await reporter.first("logs");
     socket.goAway();
@@ -47,7 +47,7 @@ describe.runIf(dockerIsUp)("while Docker is away", () => {
     expect(await finish).toMatchObject({ status: "succeeded" });
   });
 
-  it("fails a run whose container ends meanwhile, once it is back, and removes that", async () => {
+  it("a run whose container ends while Docker is away fails once it is back, and the container is removed", async () => {
     const { reporter, finish } = box.run(executor, "sums", { ...SLOW, seconds: 60 });
     await reporter.first("logs");
     const [container = ""] = await box.containers();
@@ -58,7 +58,7 @@ describe.runIf(dockerIsUp)("while Docker is away", () => {
     await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);
   });
 
-  it("waits with what begins meanwhile, which can be cancelled", async () => {
+  it("a run that begins while Docker is away waits, and can be cancelled", async () => {
     socket.goAway();
     const stop = signals();
     const cancelled = box.run(executor, "sums", SLOW, {}, stop);
@@ -72,7 +72,7 @@ describe.runIf(dockerIsUp)("while Docker is away", () => {
     expect(messages).toContain("waiting for Docker on the runner's machine");
   });
 
-  it("runs after somebody has removed the unused networks", async () => {
+  it("a run succeeds after the unused networks were removed", async () => {
     const names = await box.networks();
     await docker("network", "rm", ...names);
     expect(await box.run(executor, "sums", { numbers: [1, 2] }).finish).toMatchObject({

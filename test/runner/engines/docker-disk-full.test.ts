@@ -1,4 +1,4 @@
-/** A pull that finds the disk full: others go, and it is tried once more. */
+/** A pull that finds the disk full: other images are removed, and the pull is tried once more. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ describe("a pull that finds the disk full", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("is tried once more after what nothing uses has gone", async () => {
+  it("the pull is tried once more after unused images were removed", async () => {
     docker.images.set(nameOf("small"), 4 * GB);
     await store.pulling(nameOf("small"));
     await pull("large");
@@ -69,7 +69,7 @@ describe("a pull that finds the disk full", () => {
     ]);
   });
 
-  it("fails when an image is larger than the disk, which is no fault of the machine", async () => {
+  it("the pull fails when an image is larger than the disk, which is no fault of the machine", async () => {
     docker.images.set(nameOf("small"), 4 * GB);
     await store.pulling(nameOf("small"));
     await expect(pull("too-large")).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe("a pull that finds the disk full", () => {
     expect(docker.pulls).toBe(2);
   });
 
-  it("fails at once when there is nothing that may go", async () => {
+  it("the pull fails at once when no image may be removed", async () => {
     docker.images.set(nameOf("small"), 4 * GB);
     await expect(pull("large")).rejects.toMatchObject({
       ofMachine: true,
@@ -88,7 +88,7 @@ describe("a pull that finds the disk full", () => {
     });
     docker.images.set(nameOf("small"), 4 * GB);
     await store.pulling(nameOf("small"));
-    // A job is about to start with it.
+    // A job holds the image because it is about to start with it.
     const release = await store.hold(nameOf("small"));
     await expect(pull("large")).rejects.toThrow("the disk of the runner's machine is full");
     expect(docker.pulls).toBe(2);

@@ -1,4 +1,4 @@
-/** Images that go when the disk is full, over real Docker: here it always is. */
+/** Removal of images from real Docker when the disk is full, which it always is in these tests. */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
@@ -8,7 +8,7 @@ import { DockerBox, recordedLog } from "../support/docker-box.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** More than any disk has. */
+/** More bytes than any disk has. */
 const NEVER_ENOUGH = 2 ** 60;
 const AT_ONCE = { limits: { idle_seconds: 0 } };
 
@@ -45,7 +45,7 @@ describe.runIf(dockerIsUp)("on a disk that is full", () => {
 
   afterEach(() => executor.close());
 
-  it("an image goes that this runner has pulled and nothing uses, and comes again", async () => {
+  it("an unused image that this runner has pulled is removed, and pulled again", async () => {
     await open(NEVER_ENOUGH);
     for (let n = 0; n < 3; n++) {
       const { finish } = box.run(executor, "hello", { name: "Ada" }, AT_ONCE);
@@ -59,7 +59,7 @@ describe.runIf(dockerIsUp)("on a disk that is full", () => {
       expect(removals()[0]).toContain(`"${field}":`);
   });
 
-  it("one stays while a container of it runs, and goes after that", async () => {
+  it("an image stays while a container of it runs, and is removed after that", async () => {
     await open(NEVER_ENOUGH);
     const input = { numbers: [1, 2], mode: "slow", seconds: 2 };
     const { reporter, finish } = box.run(executor, "sums", input, AT_ONCE);
@@ -69,7 +69,7 @@ describe.runIf(dockerIsUp)("on a disk that is full", () => {
     await vi.waitFor(async () => expect(await isThere("sums")).toBe(false), 20_000);
   });
 
-  it("one stays that somebody else has brought", async () => {
+  it("an image that another process has pulled stays", async () => {
     await open(NEVER_ENOUGH);
     const { finish } = box.run(executor, "probe", {}, AT_ONCE);
     await finish;
@@ -77,14 +77,14 @@ describe.runIf(dockerIsUp)("on a disk that is full", () => {
     expect(await isThere("probe")).toBe(true);
   });
 
-  it("nothing goes if the operator wants it so", async () => {
+  it("no image is removed if the operator forbids it", async () => {
     await open(0);
     expect(await box.run(executor, "hello", {}, AT_ONCE).finish).toMatchObject({
       status: "succeeded",
     });
     await executor.close();
     expect(await isThere("hello")).toBe(true);
-    // A later process knows that it was pulled by this runner.
+    // A later process knows that this runner has pulled the image.
     await open(NEVER_ENOUGH);
     await vi.waitFor(async () => expect(await isThere("hello")).toBe(false), 20_000);
   });

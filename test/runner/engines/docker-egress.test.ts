@@ -1,4 +1,4 @@
-// What a version says that its containers may reach, held by the firewall against the container.
+// Egress that a version declares, enforced by the firewall against the container.
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -11,7 +11,7 @@ import { DockerBox } from "../support/docker-box.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** Public addresses, and a resolver. */
+/** Public addresses and a resolver. */
 const PUBLIC: [string, number][] = [
   ["1.1.1.1", 443],
   ["1.1.1.1", 53],
@@ -24,7 +24,7 @@ describe.runIf(dockerIsUp)("egress", () => {
   let server: Server;
   let port: number;
 
-  /** Every name is this machine's, which stands for the public internet. */
+  /** Options that resolve every name to this machine, which stands for the public internet. */
   const tunnels = {
     resolve: async () => [{ address: "127.0.0.1", family: 4 }],
     permits: () => true,
@@ -62,7 +62,7 @@ describe.runIf(dockerIsUp)("egress", () => {
     expect(await box.networks()).toEqual([]);
   });
 
-  it("of none is none, names included, and the run's reports come all the same", async () => {
+  it("egress none reaches nothing and resolves no names, and the run's reports still come", async () => {
     await open();
     expect(await look("none", { names: ["example.com"] })).toMatchObject({
       reached: REFUSED,
@@ -71,7 +71,7 @@ describe.runIf(dockerIsUp)("egress", () => {
     });
   });
 
-  it("of a list is by the runner alone, to those hosts", async () => {
+  it("egress with a list reaches only its hosts, through the runner", async () => {
     await open();
     const [listed, other] = [`hf.example:${port}`, `evil.example:${port}`];
     const input = { authorities: [listed, other], names: ["hf.example"] };
@@ -83,7 +83,7 @@ describe.runIf(dockerIsUp)("egress", () => {
     });
   });
 
-  it("is another container's for another version, on a network of its own", async () => {
+  it("egress differs by container: each has a network of its own", async () => {
     await open();
     await look("none", { targets: [] });
     await look("public", { targets: [] });
@@ -92,14 +92,14 @@ describe.runIf(dockerIsUp)("egress", () => {
     expect(networks.split("\n").sort()).toEqual((await box.networks()).sort());
   });
 
-  it("is none for all where the operator says so", async () => {
+  it("egress is none for all containers where the operator says so", async () => {
     await open({ sandbox: { egress: false } });
     const listed = `hf.example:${port}`;
     const travelled = { [listed]: 403 };
     expect(await look([listed], { authorities: [listed] })).toMatchObject({ travelled });
   });
 
-  it("is refused where there is no firewall to hold it", async () => {
+  it("egress none is refused where there is no firewall to enforce it", async () => {
     await open({ firewall: "off" });
     const { error } = await run("none").finish;
     expect(error?.source).toBe("internal");

@@ -18,7 +18,7 @@ const configure = (content: string) => writeFileSync(join(folder, "config.json")
 const auth = (text: string) => ({ auth: Buffer.from(text).toString("base64") });
 
 describe("the credentials of a registry", () => {
-  it("are those of docker login, for that registry only", async () => {
+  it("credentials are those of docker login, for that registry only", async () => {
     const hub = "https://index.docker.io/v1/";
     const auths = { "registry.test:5000": auth("ada:se:cret"), [hub]: auth("bob:word") };
     configure(JSON.stringify({ auths }));
@@ -33,7 +33,7 @@ describe("the credentials of a registry", () => {
     expect(await credentialsFor("eve.test/m")).toEqual({});
   });
 
-  it("are none when nobody has logged in, or the file is broken", async () => {
+  it("credentials are empty without a login or with a broken file", async () => {
     expect(await credentialsFor("registry.test/m")).toEqual({});
     configure("{");
     expect(await credentialsFor("registry.test/m")).toEqual({});

@@ -1,4 +1,4 @@
-/** The engine over real Docker: the images it pulls, what it runs, and the files that come out. */
+/** The engine over real Docker: its pulls, its containers, and the files that come out of them. */
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -39,7 +39,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     await box.push("liar", "liar.mjs");
     await box.push("probe", "probe.mjs");
     await box.push("files", "files.mjs", { commands: ["ENV DECLARES=1"] });
-    // What Cog's command starts in the images that Cog has built.
+    // Cog's command starts this file in the images that Cog has built.
     const python = "/usr/local/bin/python";
     const server = `printf '#!/bin/sh\\nexec node /src/model.mjs "$@"\\n' >${python}`;
     await box.push("cog", "files.mjs", {
@@ -75,19 +75,22 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(await box.networks()).toEqual([]);
   });
 
-  it.each(["server", "fixed"])("finds a vendora server on its port: %s", async (model) => {
-    const input = { way: "say", words: ["a"], stream: true };
-    const job = { interface: "vendora", call: "chat_completions" } as const;
-    const { reporter, finish } = run(model, input, signals(), job);
-    expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
-    const choices = [{ index: 0, delta: { content: "a" } }];
-    expect(reporter.of("output")).toEqual([{ model: "test/model", choices }]);
-  });
+  it.each(["server", "fixed"])(
+    "the engine finds a vendora server on its port: %s",
+    async (model) => {
+      const input = { way: "say", words: ["a"], stream: true };
+      const job = { interface: "vendora", call: "chat_completions" } as const;
+      const { reporter, finish } = run(model, input, signals(), job);
+      expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
+      const choices = [{ index: 0, delta: { content: "a" } }];
+      expect(reporter.of("output")).toEqual([{ model: "test/model", choices }]);
+    },
+  );
 
-  it("pulls by digest with progress, runs, and uses the container again", async () => {
+  it("the engine pulls by digest with progress, runs, and uses the container again", async () => {
     const { reporter, finish } = run("hello", { name: "Ada" }, signals(), { measure: true });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
-    // Node alone is larger.
+    // The image of Node alone is larger than this.
     expect((await finish).image_bytes).toBeGreaterThan(50_000_000);
     expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
     const setup = JSON.stringify(reporter.of("setup"));
@@ -102,7 +105,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     await vi.waitFor(() => expect(executor.images()).toContain(reference));
   });
 
-  it("pulls again what somebody else has removed before it was started", async () => {
+  it("the engine pulls an image again that was removed before it was started", async () => {
     const image = box.images.sums ?? expect.fail("not pushed");
     const reporter = record();
     let removals = 0;
@@ -118,7 +121,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(JSON.stringify(reporter.of("setup"))).toMatch(/pulling.*starting.*pulling.*ready/);
   });
 
-  it("tells what a server prints while it starts, whole", async () => {
+  it("the engine reports everything that a server prints while it starts", async () => {
     const input = { messages: [], stream: true, way: "say" };
     const more = { interface: "vendora", call: "chat_completions" } as const;
     const { reporter, finish } = run("server", input, signals(), {
@@ -130,7 +133,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     for (const layer of [3, 2, 1]) expect(logs.join("")).toContain(`löading layer ${layer}\n`);
   });
 
-  it("does not run an image on the box for whoever knows its digest only", async () => {
+  it("the engine does not run a local image for another account that only knows its digest", async () => {
     const repository = `${box.registry.host}/eve/probe`;
     box.images.stolen = { repository, digest: box.images.probe?.digest ?? "" };
     const { finish } = run("stolen");
@@ -141,7 +144,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     });
   });
 
-  it("says what to publish in the place of an image's id", async () => {
+  it("the engine says what to publish in place of an image's ID", async () => {
     const { repository = "" } = box.images.probe ?? {};
     const digest = await docker("image", "inspect", "--format", "{{.Id}}", repository);
     box.images.id = { repository, digest };
@@ -151,7 +154,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(error?.message).toContain("docker push prints rather than the id");
   });
 
-  it("says what is wrong with a command", async () => {
+  it("the engine explains a command that cannot be run", async () => {
     const wrong = await run("wrong").finish;
     expect(wrong.error).toMatchObject({
       source: "external",
@@ -160,7 +163,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(await box.containers()).toEqual([]);
   });
 
-  it("refuses managed weights", async () => {
+  it("the engine refuses managed weights", async () => {
     const { finish } = run("weights");
     const message = expect.stringContaining("managed weights");
     expect(await finish).toMatchObject({
@@ -169,7 +172,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     });
   });
 
-  it("tells of a crash with the container's last words", async () => {
+  it("the engine reports a crash with the container's last output", async () => {
     const { finish } = run("liar", { mode: "crash" });
     const message = expect.stringMatching(/exited with code 139:\n[\s\S]*segmentation fault/);
     expect(await finish).toMatchObject({
@@ -178,7 +181,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     });
   });
 
-  it("kills a container that does not stop", async () => {
+  it("the engine kills a container that does not stop", async () => {
     const stop = signals();
     const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
     const { reporter, finish } = run("sums", input, stop);
@@ -188,7 +191,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(await box.containers()).toEqual([]);
   });
 
-  it("sweeps what an earlier life of the same runner left, and nothing else", async () => {
+  it("the engine sweeps containers of an earlier process of the same runner, and nothing else", async () => {
     const repository = box.images.probe?.repository ?? "";
     const left = (runner: string) =>
       docker("run", "-d", "--label", `auspex.runner=${runner}`, repository);
@@ -205,7 +208,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   describe("files out of a container", () => {
     const stored = (address: unknown) => box.plane.files.stored.get(String(address));
 
-    it("come by the callbackServer, and are read where the output names them", async () => {
+    it("files come by the callbackServer, and are read where the output names them", async () => {
       const steps: Steps = [
         { put: { name: "up.png", text: "pixels", type: "image/png", as: "up" } },
         { write: { name: "down.csv", text: "1,2", as: "down" } },
@@ -223,7 +226,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       });
     });
 
-    it("come inside of a list, whose order Cog's uploads would lose, in their order", async () => {
+    it("files inside a list come in their order, which Cog's uploads would lose", async () => {
       const names = ["a", "b", "c"];
       const inline = (as: string, n: number) => ({
         inline: { text: as, size: 300_000 - 100_000 * n, type: "image/png", as },
@@ -242,7 +245,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       );
     });
 
-    it("are only what this run has written, as a file", async () => {
+    it("files are accepted only if this run has written them as regular files", async () => {
       const link = { link: { name: "link", target: "/etc/passwd", as: "link" } };
       const refused = async (steps: Steps) => {
         const { error } = await run("files", { steps }).finish;
@@ -254,13 +257,13 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       expect(await named("file:///proc/1/environ")).toMatch(
         /^the container has no file|no regular/,
       );
-      // Three failures in a row, and the container goes.
+      // The container is stopped after three failures in a row.
       expect(await refused([link, { say: { value: "$link" } }])).toContain("not a regular file");
       expect(await named("file:///tmp")).toContain("not a regular file");
       expect(await named("file:///nowhere")).toBe("the container has no file /nowhere");
     });
 
-    it("are refused when they are too large, and their container goes on", async () => {
+    it("files that are too large are refused, and their container goes on", async () => {
       const write = { write: { name: "big.bin", size: 60_000_000, as: "big" } };
       const { finish } = run("files", { steps: [write, { say: { value: "$big" } }] });
       const message = "the file big.bin is larger than 50000000 bytes";
@@ -272,7 +275,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       expect(await next.finish).toMatchObject({ status: "succeeded" });
     });
 
-    it("go where Cog is told to upload them", async () => {
+    it("files go where Cog is told to upload them", async () => {
       const { reporter, finish } = run("cog", { steps: [{ say: { value: "$argv" } }] });
       expect(await finish).toMatchObject({ status: "succeeded" });
       expect(reporter.of("output")).toEqual([
@@ -286,7 +289,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     });
   });
 
-  it("is checked in words", async () => {
+  it("the engine has a check in words", async () => {
     const findings = await checkEngine({ kind: "docker" });
     expect(findings.map(({ name: what }) => what)).toEqual([
       "docker",

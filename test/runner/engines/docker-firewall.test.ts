@@ -1,4 +1,4 @@
-// The firewall is flushed by others while containers run, as a restart of firewalld does.
+// A firewall that another program flushes while containers run, like a restart of firewalld does.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
   let executor: Executor;
   let server: Server;
   let port: number;
-  /** What containers have sent to this machine, bytes. */
+  /** Bytes that containers have sent to this machine. */
   let heard: number;
   const log = recordedLog();
 
@@ -31,7 +31,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     await executor.open();
   }
 
-  /** All rules that name the bridge of this box, as `-A …`. */
+  /** Returns all rules that name the bridge of this box, as `-A …`. */
   async function rules(): Promise<string[]> {
     const { stdout } = await run("iptables", ["-w", "5", "-S"]);
     const [network = ""] = await box.networks();
@@ -45,7 +45,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     return stdout.split("\n").filter((line) => line.includes(`AUSPEX-${options.trim()}`));
   }
 
-  /** Packets, since the rules were last put there. */
+  /** Returns the packets that were refused since the rules were last restored. */
   async function refused(): Promise<number> {
     const [own = ""] = (await rules()).filter((rule) => rule.startsWith("-A AUSPEX"));
     const { stdout } = await run("iptables", ["-w", "5", "-nvxL", own.split(" ")[1] ?? ""]);
@@ -91,7 +91,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     expect(await box.containers()).toEqual([]);
   });
 
-  it("is put back before the next container starts, and cuts what got through meanwhile", async () => {
+  it("the firewall is restored before the next container starts, and connections of the meantime are cut", async () => {
     await open({ watch_interval_ms: NEVER });
     const before = await rules();
     const stop = signals();
@@ -105,7 +105,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
     expect((await rules()).sort()).toEqual(before.sort());
     expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
-    // The connection from the time between is no way out any more: it is sent again in vain.
+    // The connection of the meantime is cut: the container sends in vain.
     await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 30_000);
     const cut = heard;
     await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(2), 30_000);
@@ -114,7 +114,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     expect(await caller.finish).toMatchObject({ status: "canceled" });
   });
 
-  it("is put back by itself, whatever of it was removed", async () => {
+  it("the firewall is restored by itself, whichever rules were removed", async () => {
     await open({ watch_interval_ms: 50 });
     const before = (await rules()).sort();
     await flush();
@@ -127,7 +127,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 30_000);
   });
 
-  it("holds while Docker's own jump is missing, as it is whenever anyone creates a network", async () => {
+  it("the firewall holds while Docker's own jump is missing, as during the creation of a network", async () => {
     await open({ watch_interval_ms: NEVER });
     const stop = signals();
     const caller = box.run(executor, "caller", { host: "10.0.0.1", port: 80 }, {}, stop);
@@ -144,9 +144,9 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
   });
 
-  it("is put back although another program removes a rule at the same moment", async () => {
+  it("the firewall is restored although another program removes a rule at the same moment", async () => {
     await open({ watch_interval_ms: NEVER });
-    // As while Docker puts its own jump first: missing when it is checked, restored and checked again.
+    // The script imitates Docker putting its own jump first: the rule is missing, restored and checked again.
     const folder = join(box.folder, "busy");
     mkdirSync(folder);
     const checks = join(folder, "checks");
@@ -163,11 +163,11 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
   });
 
-  it("ends what runs and lets nothing start when it cannot be put back", async () => {
+  it("a firewall that cannot be restored ends all containers and lets none start", async () => {
     await open({ watch_interval_ms: 50 });
     const caller = box.run(executor, "caller", { port });
     await caller.reporter.first("logs");
-    // As if iptables had gone with its package.
+    // The broken path stands for an iptables that was uninstalled.
     const broken = join(box.folder, "broken");
     mkdirSync(broken);
     for (const name of ["iptables", "iptables-restore"]) {
@@ -181,7 +181,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);
     expect(await box.run(executor, "liar").finish).toMatchObject({ status: "failed", error });
     expect(log.lines.join()).toContain("iptables-restore");
-    // When it can be had again, work goes on.
+    // Work goes on when the firewall can be restored.
     process.env.PATH = PATH;
     const next = await box.run(executor, "liar", { mode: "pid" }).finish;
     expect(next).toMatchObject({ status: "succeeded" });

@@ -1,4 +1,4 @@
-/** What containers over real Docker are told of GPUs; the GPUs are pretended. */
+/** GPUs that containers over real Docker see; the GPUs are pretended. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
@@ -18,7 +18,7 @@ describe.runIf(dockerIsUp)("a container", () => {
 
   beforeAll(async () => {
     box = await DockerBox.start();
-    // As CUDA's base images, and as Cog says it.
+    // Images that ask for GPUs like CUDA's base images, and like Cog.
     const config = JSON.stringify({ build: { gpu: true } });
     await box.push("cuda", "insider.mjs", { commands: ["ENV NVIDIA_VISIBLE_DEVICES=all"] });
     await box.push("bare", "insider.mjs", {
@@ -51,10 +51,10 @@ describe.runIf(dockerIsUp)("a container", () => {
     return inside.parse(reporter.of("output")[0]).variables.NVIDIA_VISIBLE_DEVICES;
   }
 
-  it("of a class with GPUs is told of its own", async () => {
+  it("a container of a class with GPUs sees its own", async () => {
     expect(await visible("cuda", 2)).toBe("GPU-pretend-0,GPU-pretend-1");
     expect(await visible("cuda", 1)).toBe("GPU-pretend-2");
-    // The machine's, by its GPUs.
+    // The shares are parts of the machine, by the number of GPUs.
     const total = Number(await docker("info", "--format", "{{.MemTotal}}"));
     const format = "{{.HostConfig.Memory}} {{.HostConfig.ShmSize}}";
     const shares = await docker("inspect", "--format", format, ...(await box.containers()));
@@ -64,15 +64,15 @@ describe.runIf(dockerIsUp)("a container", () => {
   });
 
   it.each(["cuda", "bare"])(
-    "without GPUs sees none, whatever its image says: %s",
+    "a container without GPUs sees none, whatever its image says: %s",
     async (model) => {
       expect(await visible(model, 0)).toBe("void");
-      // Nor its publisher, whose variables settings may have let through before.
+      // Variables of a version cannot show GPUs either.
       expect(await visible(model, 0, { NVIDIA_VISIBLE_DEVICES: "all", A: "b" })).toBe("void");
     },
   );
 
-  it("whose image asks for a GPU and whose class has none says so when its setup fails", async () => {
+  it("a container whose image asks for a GPU and whose class has none says so when its setup fails", async () => {
     const { error } = await box.run(executor, "setup", {}, classOf(0)).finish;
     expect(error).toMatchObject({
       source: "external",
@@ -83,7 +83,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     expect(withGpu.error?.message).not.toContain("asks for a GPU");
   });
 
-  it("that may not open its GPUs any more is replaced, and the log says what to do", async () => {
+  it("a container that lost access to its GPUs is replaced, and the log has advice", async () => {
     const fail = () => box.run(executor, "revoked", { device: "/dev/nvidiactl" }, classOf(1));
     const lost = await fail().finish;
     expect(lost.error).toMatchObject({
@@ -92,7 +92,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     });
     expect(log.lines.join()).toMatch(/warn the container lost its GPUs.*GPU-pretend-0/);
     await vi.waitFor(async () => expect(await box.containers()).toEqual([]));
-    // A file that it may open is no sign.
+    // A file that the container may open is no sign of lost GPUs.
     const model = await box.run(executor, "revoked", { device: "/dev/other" }, classOf(1)).finish;
     expect(model.error).toMatchObject({
       source: "external",

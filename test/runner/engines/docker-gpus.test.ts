@@ -1,4 +1,4 @@
-/** How a container is given its GPUs, and nothing of the others. */
+/** The options that give a container its own GPUs only. */
 import { describe, expect, it, test } from "vitest";
 import type { Device } from "../../../runner/src/devices/device.ts";
 import { gpuAccess } from "../../../runner/src/engines/docker/gpus.ts";
@@ -19,7 +19,7 @@ const listing = (...names: string[]) => ({
   DiscoveredDevices: names.map((ID) => ({ Source: "cdi", ID })),
 });
 
-/** And none of the network adapters, switches and channels that images can ask for, too. */
+/** Returns the variables that also hide network adapters, switches and channels, which images can ask for. */
 const visible = (NVIDIA_VISIBLE_DEVICES: string) => ({
   NVIDIA_VISIBLE_DEVICES,
   NVIDIA_MOFED: "disabled",
@@ -35,19 +35,19 @@ describe("a container with GPUs", () => {
     environment: visible("GPU-0001,GPU-0002"),
   };
 
-  it("is given them by id where Docker has not listed them", () => {
+  it("a container gets GPUs by ID where Docker has not listed them", () => {
     const two = [gpu(1), gpu(2)];
     for (const docker of [runtime, {}, undefined, listing("nvidia.com/gpu=all")])
       expect(gpuAccess(two, docker)).toEqual(byId);
-    // One of them does not suffice.
+    // Docker has listed only one of the two.
     expect(gpuAccess(two, listing("nvidia.com/gpu=GPU-0001"))).toEqual(byId);
     expect(gpuAccess(two, listing("vendor.com/net=1", "vendor.com/net=2"))).toEqual(byId);
   });
 
-  it("is given them by CDI where Docker has listed those very ones", () => {
+  it("a container gets GPUs by CDI where Docker has listed exactly these", () => {
     const cdi = (...names: string[]) => ({
       requests: [{ Driver: "cdi", DeviceIDs: names.map((name) => `nvidia.com/gpu=${name}`) }],
-      // CDI has mounted them, and NVIDIA's runtime must not add any.
+      // `void` keeps NVIDIA's runtime from adding GPUs to those that CDI has mounted.
       environment: visible("void"),
     });
     const byUuid = listing("nvidia.com/gpu=GPU-0001", "nvidia.com/gpu=1", "nvidia.com/gpu=2");
@@ -55,12 +55,12 @@ describe("a container with GPUs", () => {
     expect(gpuAccess([gpu(2)], byUuid)).toEqual(cdi("2"));
     expect(gpuAccess([instance], listing("nvidia.com/gpu=3:0"))).toEqual(cdi("3:0"));
     expect(gpuAccess([instance], listing("nvidia.com/gpu=MIG-0007"))).toEqual(cdi("MIG-0007"));
-    // Podman lists nothing, and takes nothing else.
+    // Podman lists nothing, and accepts only CDI.
     const podman = { BuildahVersion: "1.41.0", Runtimes: { crun: {} } };
     expect(gpuAccess([gpu(1), gpu(2)], podman)).toEqual(cdi("GPU-0001", "GPU-0002"));
   });
 
-  it("is only told of them where they are pretended", () => {
+  it("a container of pretended GPUs only has their names", () => {
     const pretended = [gpu(1), gpu(2)].map((one): Device => ({ ...one, pretend: true }));
     expect(gpuAccess(pretended, runtime)).toEqual({
       requests: [],
@@ -69,13 +69,13 @@ describe("a container with GPUs", () => {
   });
 });
 
-test("a container without GPUs is given none, whatever Docker has", () => {
+test("a container without GPUs gets none, whatever Docker has", () => {
   const none = { requests: [], environment: visible("void") };
   for (const docker of [runtime, {}, listing("nvidia.com/gpu=all")])
     expect(gpuAccess([], docker)).toEqual(none);
 });
 
-test("never by their number", () => {
+test("GPUs are never given by their number", () => {
   const host = hostConfig({
     sandbox: DEFAULT_SANDBOX,
     share: { memory_bytes: 1e9, cpus: 1, shm_bytes: 1e8 },

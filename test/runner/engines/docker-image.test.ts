@@ -1,9 +1,9 @@
-/** What the runner reads off an image: whether it is the one that is meant, and what its labels ask for. */
+/** Facts that the runner reads from an image: its identity, and its labels. */
 import { describe, expect, it } from "vitest";
 import { hasReference, imageFacts } from "../../../runner/src/engines/docker/image.ts";
 
 describe("an image", () => {
-  it("is known by repository and digest together", () => {
+  it("an image is identified by repository and digest together", () => {
     const names = ["registry.test/ada/m@sha256:1", "hello@sha256:2"];
     expect(hasReference(names, "registry.test/ada/m@sha256:1")).toBe(true);
     expect(hasReference(names, "registry.test/eve/m@sha256:1")).toBe(false);
@@ -11,7 +11,7 @@ describe("an image", () => {
     expect(hasReference(names, "registry.test/library/hello@sha256:2")).toBe(false);
   });
 
-  it("says by its labels whether Cog built it and whether it wants a GPU", () => {
+  it("the labels of an image say whether Cog built it and whether it needs a GPU", () => {
     const config = JSON.stringify({ build: { gpu: true } });
     const labels = { "run.cog.version": "0.17.0", "run.cog.config": config };
     const none = "none";
@@ -23,7 +23,7 @@ describe("an image", () => {
     for (const value of ["", "none", "void"]) {
       expect(imageFacts({}, [`NVIDIA_VISIBLE_DEVICES=${value}`]).gpu).toBe(none);
     }
-    // Cog says it itself, whatever it is built on.
+    // Cog's label is the same for every base image.
     expect(imageFacts({ "run.cog.version": "0.17.0" }, cuda)).toMatchObject({
       cog: true,
       gpu: none,
@@ -34,7 +34,7 @@ describe("an image", () => {
     expect(() => imageFacts({ ...labels, "run.cog.config": "{" })).toThrow("run.cog.config");
   });
 
-  it("says by its labels whether its uploads would lose the order of its files", () => {
+  it("the labels of an image say whether its uploads would lose the order of its files", () => {
     const file = { type: "string", format: "uri" };
     const list = { type: "array", items: file };
     const uploads = (version: string, Output: object, prefix = "run.cog.") => {

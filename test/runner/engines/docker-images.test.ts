@@ -1,4 +1,4 @@
-/** Which images a runner knows as its own when a pull does not end as it should. */
+/** The record of a runner's own images when a pull does not end normally. */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { FullDocker } from "../support/full-docker.ts";
 const digest = `sha256:${"a".repeat(64)}`;
 const nameOf = (name: string) => `r.test/ada/${name}@${digest}`;
 const INFO = { ServerVersion: "20.10.24", Driver: "overlay2", NCPU: 1, MemTotal: 1 };
-/** More than any disk has. */
+/** More bytes than any disk has. */
 const NEVER_ENOUGH = 2 ** 60;
 
 describe("a pull", () => {
@@ -21,7 +21,7 @@ describe("a pull", () => {
   let state: string;
   let opened: DockerImages[];
 
-  /** As a runner that begins with what is in that folder. */
+  /** Opens the images like a runner that starts with this state folder. */
   async function open(state: string, free_bytes = 0): Promise<DockerImages> {
     const images = new DockerImages({
       docker: new Dockerode({ socketPath: docker.socket }),
@@ -56,7 +56,7 @@ describe("a pull", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("whose runner dies when Docker has the image leaves one that goes when there is no room", async () => {
+  it("a pull whose runner dies after it leaves an image that is removed when there is no room", async () => {
     const died = join(folder, "died");
     docker.onPulled = () => cpSync(state, died, { recursive: true });
     await pull(await open(state), "small");
@@ -65,13 +65,13 @@ describe("a pull", () => {
     await expect.poll(() => docker.images.has(nameOf("small"))).toBe(false);
   });
 
-  it("that brings nothing is forgotten: what somebody else brings later is theirs", async () => {
+  it("a pull that brings no image is forgotten, so that a later image is not the runner's own", async () => {
     const images = await open(state);
     await expect(pull(images, "large")).rejects.toThrow("disk of the runner's machine is full");
     expect(noted()).toEqual([]);
   });
 
-  it("that is given up when Docker has the image is not forgotten", async () => {
+  it("a pull that is given up when Docker has the image is recorded", async () => {
     const images = await open(state);
     const stop = new AbortController();
     docker.onPulled = () => stop.abort(new Error("stopped"));
@@ -79,7 +79,7 @@ describe("a pull", () => {
     expect(noted()).toEqual([nameOf("small")]);
   });
 
-  it("that is given up is not forgotten while another goes on with the image", async () => {
+  it("a pull that is given up stays recorded while another one goes on with the image", async () => {
     const images = await open(state);
     const stop = new AbortController();
     const [both, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -1,4 +1,4 @@
-/** How the isolation of containers is described, and what is missing for more of it. */
+/** The description of how containers are isolated, and advice for more isolation. */
 import { describe, expect, it } from "vitest";
 import { describeIsolation, runtimeProblem } from "../../../runner/src/engines/docker/isolation.ts";
 
@@ -24,11 +24,11 @@ describe("how far containers are from root", () => {
     [info, { runtime: "runsc" }, false],
     [mapped, {}, false],
     [{ ...info, SecurityOptions: ["name=rootless"] }, {}, false],
-  ])("is said, and what to do about it: %#", (found, sandbox, advised) => {
+  ])("the isolation of containers is described, with advice: %#", (found, sandbox, advised) => {
     expect(describeIsolation(found, sandbox).advice !== undefined).toBe(advised);
   });
 
-  it("is said of a class with a runtime of its own, beside the others", () => {
+  it("the isolation of a class with its own runtime is described beside the others", () => {
     const class_runtimes = new Map([["l40s", "runsc"]]);
     expect(describeIsolation(info, { runtime: "kata", class_runtimes })).toEqual({
       detail: "containers use the runtime kata; those of l40s use the runtime runsc",
@@ -38,7 +38,7 @@ describe("how far containers are from root", () => {
     expect(advice).toBeDefined();
   });
 
-  it("is no secret where Docker lacks the runtime that is asked for", () => {
+  it("the missing runtime of a setting is a problem", () => {
     expect(runtimeProblem(info, { runtime: "runsc" })).toContain("no runtime runsc");
     expect(runtimeProblem(info, { runtime: "runc" })).toBeUndefined();
     const class_runtimes = new Map([["l40s", "runsc"]]);

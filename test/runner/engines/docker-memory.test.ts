@@ -14,7 +14,7 @@ import { DockerSocket } from "../support/docker-socket.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-it("is given up when Docker is silent", async () => {
+it("the memory measurement is given up when Docker is silent", async () => {
   const folder = mkdtempSync(join(tmpdir(), "auspex-silent-"));
   const socketPath = join(folder, "docker.sock");
   const server = createServer().listen(socketPath);
@@ -49,7 +49,7 @@ describe.runIf(dockerIsUp)("the memory of containers", () => {
 
   const told = () => executor.state().containers.map(({ memory_bytes }) => memory_bytes);
 
-  it("is told as Docker has it, of each", async () => {
+  it("the memory of each container is the value of Docker", async () => {
     const runs = ["one", "two"].map((name) =>
       box.run(executor, "hello", { name }, { keys: { container: name, files: "f" } }),
     );
@@ -71,7 +71,7 @@ describe.runIf(dockerIsUp)("the memory of containers", () => {
     expect(nearest).toBeLessThan(0.2 * mib + 5);
   });
 
-  it("is unknown while Docker does not answer, and runs go on", async () => {
+  it("the memory is unknown while Docker does not answer, and runs go on", async () => {
     expect(await box.run(executor, "hello", { name: "Ada" }).finish).toMatchObject({
       status: "succeeded",
     });

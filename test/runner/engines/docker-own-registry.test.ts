@@ -12,7 +12,7 @@ import { type OwnImage, OwnRegistryProxy } from "../support/own-registry.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** Bytes of each layer: as random as those of weights, so that they are as large compressed. */
+/** Bytes of each layer, which are random like weights, so that compression does not shrink them. */
 const LAYER = 6_000_000;
 const layer = (name: string) => `RUN head -c ${LAYER} /dev/urandom > /${name}`;
 
@@ -33,7 +33,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     return box.run(executor, "own", { name: "Ada" }, {}, stop);
   };
   const localName = () => `${registry.host}/${own.repository}@${own.digest}`;
-  /** How many bytes of each layer were sent. */
+  /** Returns how many bytes of each layer were sent. */
   const fetched = () =>
     own.layers.map((digest) =>
       registry.blobs
@@ -62,7 +62,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     log = recordedLog();
     registry.recover();
     registry.blobs.length = 0;
-    // Nothing is known of it yet.
+    // A runner without state knows no images yet.
     rmSync(join(box.folder, "state"), { recursive: true, force: true });
     if (await docker("images", "--quiet", localName())) await docker("image", "rm", localName());
     await open();
@@ -74,7 +74,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     expect(JSON.stringify(log.lines)).not.toContain(registry.grant);
   });
 
-  it("is pulled with the job's grant, without a login, and told without a host", async () => {
+  it("an own image is pulled with the job's grant, without a login, and named without a host", async () => {
     const { reporter, finish } = run(own);
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
@@ -84,7 +84,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     const state = readFileSync(join(box.folder, "state", "images.json"), "utf8");
     expect(Object.keys(JSON.parse(state))).toContain(localName());
     expect(state).not.toContain(registry.grant);
-    // What is there needs no grant.
+    // An image that is present needs no grant.
     await executor.close();
     await open();
     const { grant: _, ...bare } = own;
@@ -94,7 +94,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     expect(registry.blobs).toEqual([]);
   });
 
-  it("tells of a grant that is not accepted, which is not the model's fault", async () => {
+  it("a grant that is refused is reported as an internal failure", async () => {
     const refused = await run({ ...own, grant: "an-old-grant" }).finish;
     expect(refused).toMatchObject({ status: "failed", error: { source: "internal" } });
     expect(refused.error?.message).toMatch(
@@ -110,7 +110,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     });
   });
 
-  it("goes on with a layer whose connection was cut", async () => {
+  it("an own image goes on with a layer whose connection was cut", async () => {
     const top = own.layers.at(-1);
     let cuts = 0;
     registry.fault = (digest) =>
@@ -119,20 +119,20 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     const requests = registry.blobs.filter(({ digest }) => digest === top);
     expect(requests).toHaveLength(2);
     expect(requests[1]?.from).toBeGreaterThanOrEqual(LAYER / 2);
-    // Not a byte twice.
+    // Each byte was sent only once.
     const sizes = fetched();
     expect(sizes.at(-1)).toBeLessThan(LAYER * 1.01);
     expect(sizes.at(-2)).toBeLessThan(LAYER * 1.01);
   });
 
-  /** The topmost layer is held back until all below it are there, and kept. */
+  /** Starts a pull whose topmost layer is held back until all lower layers are stored. */
   async function pulledButTheTop(image: OwnImage) {
     const top = own.layers.at(-1);
     registry.fault = (digest) => (digest === top ? "held" : undefined);
     const stop = signals();
     const running = run(image, stop);
     await vi.waitFor(async () => {
-      // What was kept before is removed only after more is.
+      // Older partial images are removed only after a larger one is stored.
       const [kept = "none", ...older] = await keptImages();
       expect(older).toEqual([]);
       const layers = await docker("image", "inspect", "--format", "{{len .RootFS.Layers}}", kept);
@@ -140,7 +140,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     }, 30_000);
     return { ...running, stop };
   }
-  /** Docker itself repeats the request for the topmost layer that was held back. */
+  /** Expects that lower layers were fetched once; Docker itself repeats the request for the topmost layer. */
   const expectLowerOnce = () => {
     for (const bytes of fetched().slice(-3, -1)) {
       expect(bytes).toBeGreaterThan(LAYER);
@@ -148,7 +148,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     }
   };
 
-  it("is not fetched again from the start when Docker is restarted meanwhile", async () => {
+  it("an own image is not fetched again from the start when Docker restarts during the pull", async () => {
     await executor.close();
     const socket = await DockerSocket.open(join(box.folder, "docker.sock"));
     await open({ socket: socket.path });
@@ -164,7 +164,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     await open();
   });
 
-  it("is not fetched again from the start by the next process of a runner", async () => {
+  it("an own image is not fetched again from the start by the next process of a runner", async () => {
     const { finish, stop } = await pulledButTheTop(own);
     stop.abortAbandon();
     await finish;
@@ -175,7 +175,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     expectLowerOnce();
   });
 
-  it("is let go of in parts too when the disk is full, but not while it is pulled", async () => {
+  it("partial images are removed when the disk is full, but not while they are pulled", async () => {
     await executor.close();
     await open({ free_bytes: 2 ** 60, watch_interval_ms: 20 });
     const { finish, stop } = await pulledButTheTop(own);

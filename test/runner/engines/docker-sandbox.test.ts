@@ -1,4 +1,4 @@
-/** What a container gets of the machine, whom it reaches, and what nobody may see of it. */
+/** The sandbox of a container: its share of the machine, its egress, and its secrets. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { availableParallelism, networkInterfaces } from "node:os";
@@ -80,7 +80,7 @@ describe.runIf(dockerIsUp)("a container", () => {
 
   const SECRET = `it's "sealed" $HOME \`id\` \\ ü\nsecond line`;
 
-  it("has variables that Docker does not show", async () => {
+  it("a container has variables that Docker does not show", async () => {
     await open();
     const variables = { HF_TOKEN: SECRET, PPID: "7", HOST: "1.2.3.4", EMPTY: "" };
     const { seen, inspected } = await look("insider", variables);
@@ -91,7 +91,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     expect(log.lines.join()).not.toContain("sealed");
   });
 
-  it("has them beside the flags of Cog's server", async () => {
+  it("a container has variables beside the flags of Cog's server", async () => {
     await open();
     const { seen, inspected } = await look("cog", { HF_TOKEN: SECRET });
     expect(seen.variables.HF_TOKEN).toBe(SECRET);
@@ -104,7 +104,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     expect(inspected).not.toContain("sealed");
   });
 
-  it("has them in sight where the image has no shell, and the log says so", async () => {
+  it("a container without a shell has visible variables, and the log says so", async () => {
     await open();
     const { seen, inspected } = await look("bare", { HF_TOKEN: "plain" });
     expect(seen.variables.HF_TOKEN).toBe("plain");
@@ -112,7 +112,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     expect(log.lines.join()).toMatch(/has no \/bin\/sh, so docker inspect shows.*test\/bare/);
   });
 
-  it("has an equal share of the machine, and what its operator says", async () => {
+  it("a container has an equal share of the machine, and what its operator says", async () => {
     await open({ containers: 4 });
     const equal = JSON.parse((await look("insider")).inspected)[0].HostConfig;
     const total = Number(await docker("info", "--format", "{{.MemTotal}}"));
@@ -130,7 +130,7 @@ describe.runIf(dockerIsUp)("a container", () => {
   });
 
   it.each(["/src/scratch.bin", "/data/scratch.bin"])(
-    "ends when it writes too much: %s",
+    "a container ends when it writes too much: %s",
     async (file) => {
       await open({ watch_interval_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
       const { finish } = box.run(executor, "insider", { file, mebibytes: 30 });
@@ -145,7 +145,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     },
   );
 
-  it("has the runtime of its class of hardware", async () => {
+  it("a container has the runtime of its class of hardware", async () => {
     const class_runtimes = new Map([["l40s", "io.containerd.runc.v2"]]);
     await open({ sandbox: { runtime: "runc", class_runtimes } });
     const runtimeOn = async (identifier: string) => {
@@ -156,7 +156,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     expect(await runtimeOn("cpu")).toBe("runc");
   });
 
-  it("is not started by a runtime that Docker does not have", async () => {
+  it("a container is not started with a runtime that Docker does not have", async () => {
     executor = box.executor({ sandbox: { runtime: "runsc" } }, log);
     const message = expect.stringMatching(/^Docker has no runtime runsc, which --runtime requires/);
     await expect(executor.open()).rejects.toMatchObject({ source: "internal", message });
@@ -165,7 +165,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     expect(isolation).toMatchObject({ ok: false, advice: expect.stringContaining("daemon.json") });
   });
 
-  it("is said to be near to root where it is", async () => {
+  it("a container whose root is close to the machine's root is warned about", async () => {
     await open();
     const warned = "warn root in a container is root on this machine, with fewer capabilities";
     expect(log.lines.join("\n")).toContain(warned);
@@ -185,14 +185,14 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     reached: z.record(z.string(), z.string()),
   });
 
-  /** What it may do, and whom it reaches. */
+  /** Returns the capabilities of a container, and the targets that it reaches. */
   async function probe(targets: [string, number][] = []) {
     const { reporter, finish } = box.run(executor, "probe", { targets });
     expect(await finish).toMatchObject({ status: "succeeded" });
     return facts.parse(reporter.of("output")[0]);
   }
 
-  it("keeps a container in its limits", async () => {
+  it("the engine keeps a container within its limits", async () => {
     await open({ sandbox: { pids: 64, memory_bytes: 256 * 1024 ** 2 } });
     const seen = await probe();
     // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, SETGID 6, SETUID 7, NET_BIND_SERVICE 10.
@@ -201,13 +201,13 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(seen).toMatchObject({ pids: "64", memory: String(256 * 1024 ** 2) });
   });
 
-  it("keeps a container from this machine, its neighbours and the metadata service", async () => {
+  it("the engine keeps a container from this machine, its neighbours and the metadata service", async () => {
     await open();
     const server = createServer((socket) => socket.destroy()).listen(0, "0.0.0.0");
     await once(server, "listening");
     const address = server.address();
     const port = address !== null && typeof address === "object" ? address.port : 0;
-    // Idle, and its container still up: the probe's neighbour.
+    // The run has ended and its idle container is the probe's neighbour.
     await box.run(executor, "liar", { mode: "pid" }).finish;
     const addressOf = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
     const neighbour = await docker("inspect", "--format", addressOf, ...(await box.containers()));
@@ -218,7 +218,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       ...mine.map(({ address: host }): [string, number] => [host, port]),
       ["169.254.169.254", 80],
       ["10.0.0.1", 80],
-      // Docker gives its networks the lower ones, when others of them are taken.
+      // Docker gives its networks lower addresses when others are taken.
       ["192.168.254.1", 80],
       [neighbour, 5_000],
     ];
@@ -227,12 +227,12 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
 
     const script = `require("net").connect(${port}, process.argv[1])
       .on("connect", () => process.exit(0)).on("error", () => process.exit(1))`;
-    // Without the runner's network the same port is open: the test would notice a closed one.
+    // The same port is open outside the runner's network: otherwise the test would prove nothing.
     await docker("run", "--rm", "node:24-slim", "node", "-e", script, mine[0]?.address ?? "");
     server.close();
   });
 
-  it("keeps a container from everything when told so", async () => {
+  it("the engine keeps a container from everything if egress is off", async () => {
     await open({ sandbox: { egress: false } });
     const { reached } = await probe([["1.1.1.1", 80]]);
     expect(reached["1.1.1.1"]).toBe("ECONNREFUSED");

@@ -1,4 +1,4 @@
-// What Docker and the system say, and what callers are told of it.
+// Errors of Docker and the system, and the failures that callers see for them.
 import { describe, expect, it, test } from "vitest";
 import { DockerEngine } from "../../../runner/src/engines/docker/docker-engine.ts";
 import { pullFailure } from "../../../runner/src/engines/docker/pull-failure.ts";
@@ -11,7 +11,7 @@ const GPU =
   '(HTTP code 500) server error - could not select device driver "nvidia" with capabilities: [[gpu]]';
 const OCI = "OCI runtime create failed: runc create failed: unable to start container process: ";
 
-test("an engine without Docker says where it looked, and what to do", async () => {
+test("an engine without Docker says where it looked, and has advice", async () => {
   const engine = new DockerEngine(
     "runner",
     { kind: "docker", socket: "/nowhere.sock" },
@@ -24,19 +24,19 @@ test("an engine without Docker says where it looked, and what to do", async () =
 
 describe("a container that cannot be started", () => {
   test.each([
-    // Debian's 20.10 and 28, as they were seen.
+    // Messages of Debian's Docker 20.10 and 28.
     [`${OCI}exec: "serve": executable file not found in $PATH: unknown`, "'serve' cannot be run"],
     [`${OCI}exec: "/run.sh": permission denied: unknown`, "'/run.sh' cannot be run (permission"],
     [`${OCI}exec: "/x": stat /x: no such file or directory: unknown`, "'/x' cannot be run (no"],
     ["(HTTP code 400) bad parameter - No command specified ", "the image has no command"],
     ["unable to find user ada: no matching entries in passwd file", "has no user 'ada'"],
-  ])("for what is the image's fault: %s", (said, told) => {
+  ])("a start fails for the image's fault: %s", (said, told) => {
     const failure = startFailure(new Error(said));
     expect(failure.source).toBe("external");
     expect(failure.message).toContain(told);
   });
 
-  test("for GPUs that Docker cannot give it", () => {
+  test("a start fails for GPUs that Docker cannot give", () => {
     for (const said of [
       GPU,
       "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=1",
@@ -51,7 +51,7 @@ describe("a container that cannot be started", () => {
       });
   });
 
-  test("for what is the machine's trouble: its words are for the log", () => {
+  test("a start fails for a fault of the machine, whose message only goes to the log", () => {
     const error = new Error(
       "(HTTP code 500) server error - open /var/lib/docker/overlay2/ab12/link: no such file",
     );
@@ -86,13 +86,13 @@ describe("an image that cannot be pulled", () => {
 
   test.each([
     ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "docker push prints"],
-    // Docker's own registry says so of a repository that nobody has pushed to, as well.
+    // Docker's own registry answers the same for a repository that was never pushed to.
     ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "under this name"],
     ["no matching manifest for linux/amd64 in the manifest list", "--platform"],
     ["pull access denied for ada/m, repository does not exist or may require", "docker login"],
     ["unauthorized: authentication required", "docker login"],
     ["name unknown: repository name not known to registry", "repository's name"],
-  ])("for good: %s", (said, told) => {
+  ])("a pull fails for good: %s", (said, told) => {
     const { failure, final } = of(said);
     expect(final).toBe(true);
     expect(failure.source).toBe("external");
@@ -103,7 +103,7 @@ describe("an image that cannot be pulled", () => {
   test.each([
     ['Get "https://r.test/v2/": dial tcp 10.0.0.7:443: connect: connection refused', "log"],
     ["write /var/lib/docker/tmp/GetImageBlob7: no space left on device", "disk"],
-  ])("for now: %s", (said, told) => {
+  ])("a pull fails for now: %s", (said, told) => {
     const { failure, final, diskFull } = of(said);
     expect(final).toBe(false);
     expect(diskFull).toBe(told === "disk");
@@ -125,19 +125,22 @@ describe("an image of the deployment's own that cannot be pulled", () => {
       "Get https://auspex.test:8787/v2/: http: server gave HTTP response to HTTPS client",
       'add "auspex.test:8787" to "insecure-registries"',
     ],
-  ])("is the machine's or the deployment's matter: %s", (said, told) => {
-    const { failure, final } = of(said);
-    expect(final).toBe(true);
-    expect(failure.source).toBe("internal");
-    expect(failure.message).toMatch(/^ada\/m@sha256:1 cannot be pulled: /);
-    expect(failure.message).toContain(told);
-    expect(failure.message).not.toContain("docker login");
-  });
+  ])(
+    "a failed pull of an own image is the machine's or the deployment's fault: %s",
+    (said, told) => {
+      const { failure, final } = of(said);
+      expect(final).toBe(true);
+      expect(failure.source).toBe("internal");
+      expect(failure.message).toMatch(/^ada\/m@sha256:1 cannot be pulled: /);
+      expect(failure.message).toContain(told);
+      expect(failure.message).not.toContain("docker login");
+    },
+  );
 
   test.each([
     "manifest for auspex.test:8787/auspex/models/x@sha256:1 not found: manifest unknown",
     "name unknown: no such model",
-  ])("is gone, which its owner can mend: %s", (said) => {
+  ])("a failed pull of an own image that is gone is its owner's fault: %s", (said) => {
     const { failure, final } = of(said);
     expect(final).toBe(true);
     expect(failure).toMatchObject({
@@ -146,13 +149,13 @@ describe("an image of the deployment's own that cannot be pulled", () => {
     });
   });
 
-  test("is tried again when the deployment has too much to do", () => {
+  test("a failed pull is tried again when the deployment has too much to do", () => {
     expect(of("toomanyrequests: Too many requests.").final).toBe(false);
   });
 });
 
 describe("what may be told of an error", () => {
-  it("is the code of the system's, and nothing of the network's", () => {
+  it("the reason of an error is the code of a system error, and has nothing of the network", () => {
     const full = Object.assign(new Error("ENOSPC: no space left on device, write '/srv/x'"), {
       code: "ENOSPC",
     });
@@ -168,7 +171,7 @@ describe("what may be told of an error", () => {
     expect(reasonOf(docker)).toBe("Docker answered 500");
   });
 
-  it("goes to the log whole, once", () => {
+  it("an error goes to the log whole, once", () => {
     const log = recordedLog();
     const cause = new Error("open /var/lib/docker/x");
     const failure = internal("the container cannot be started", { cause });
@@ -196,7 +199,7 @@ describe("a start goes to another machine", () => {
     [new Error(GPU), "NVIDIA driver"],
     [Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }), "not answer"],
     [Object.assign(new Error("write"), { code: "ENOSPC" }), "disk"],
-  ])("if the machine is at fault: %s", (error, told) => {
+  ])("a start goes to another machine if this one is at fault: %s", (error, told) => {
     expect(startFailure(error)).toMatchObject({
       source: "internal",
       ofMachine: true,
@@ -209,11 +212,11 @@ describe("a start goes to another machine", () => {
     docker(400, `${OCI}exec: "serve": executable file not found in $PATH: unknown`),
     docker(500, `${OCI}chdir to cwd ("/nowhere") set in config.json failed: not a directory`),
     docker(500, `${OCI}nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0`),
-  ])("but not if the image is: %s", (error) => {
+  ])("a start does not go to another machine if the image is at fault: %s", (error) => {
     expect(startFailure(error).ofMachine).toBe(false);
   });
 
-  test("if the machine cannot read the deployment's own registry, or its disk is full", () => {
+  test("a start goes elsewhere if the machine cannot read the deployment's registry, or its disk is full", () => {
     const said = new Error("dial tcp 10.0.0.7:443: connect: connection refused");
     const full = new Error("write /var/lib/docker/tmp/GetImageBlob7: no space left on device");
     const own = { name: "ada/m@sha256:1", ownHost: "auspex.test" };
@@ -230,7 +233,7 @@ describe("a start goes to another machine", () => {
     "failed to register layer: ApplyLayer exit status 1 stdout:  stderr: write /denied: no space left on device",
     "failed to extract layer sha256:ab12: mount callback failed on /tmp/containerd-mount7: write /x: no space left on device: unknown",
     "failed to copy: write /var/lib/containerd/ingest/ab/data: no space left on device",
-  ])("if Docker says itself that the disk is full: %s", (said) => {
+  ])("a start goes to another machine if Docker itself says that the disk is full: %s", (said) => {
     const { failure, diskFull } = pullFailure(
       { name: "r.test/m@sha256:1", ownHost: undefined },
       new Error(said),
@@ -248,16 +251,19 @@ describe("a start goes to another machine", () => {
     "failed to copy: httpReadSeeker: failed open: unexpected status code https://r.test/v2/m: 500 a: write /x: no space left on device",
     'Get "https://r.test/v2/": write /x: no space left on device',
     "no space left on device",
-  ])("but not if a registry says so: %s", (said) => {
-    for (const ownHost of [undefined, "auspex.test"]) {
-      const { failure, diskFull } = pullFailure({ name: "m", ownHost }, new Error(said));
-      expect(diskFull).toBe(false);
-      expect(failure.message).not.toContain("disk");
-      if (ownHost === undefined) expect(failure.ofMachine).toBe(false);
-    }
-  });
+  ])(
+    "a start does not go to another machine if a registry says that the disk is full: %s",
+    (said) => {
+      for (const ownHost of [undefined, "auspex.test"]) {
+        const { failure, diskFull } = pullFailure({ name: "m", ownHost }, new Error(said));
+        expect(diskFull).toBe(false);
+        expect(failure.message).not.toContain("disk");
+        if (ownHost === undefined) expect(failure.ofMachine).toBe(false);
+      }
+    },
+  );
 
-  test("if a system error says that the machine is out of something", () => {
+  test("a start goes to another machine if a system error says that a resource is exhausted", () => {
     const error = Object.assign(new Error("open"), { code: "EMFILE" });
     expect(asFailure(error, recordedLog())).toMatchObject({ ofMachine: true });
     expect(asFailure(new Error("a defect"), recordedLog())).toMatchObject({ ofMachine: false });

@@ -1,4 +1,4 @@
-// With an iptables that fails on demand: no root and no Docker are needed.
+// The guard of the firewall with an iptables that fails on demand: no root and no Docker are needed.
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it("is no breach if the guard is removed while it restores the rules", async () => {
+it("the removal of a guard while it restores the rules is no breach", async () => {
   const log = recordedLog();
   const onBreach = vi.fn();
   const guard = new FirewallGuard({ rules: [RULES], intervalMs: 5, onBreach, log });

@@ -1,4 +1,4 @@
-/** Which containers of an earlier process are spared, with a Docker that only lists and removes. */
+/** Containers of an earlier process that a sweep spares, with a Docker that only lists and removes. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import Dockerode from "dockerode";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { exposedPort, listenVariables } from "../../../runner/src/engines/listen-address.ts";
 
-it("tells a server where to listen in the words that it knows", () => {
+it("a server gets its listen address in the variables and flags that it knows", () => {
   const all = { HOST: "0.0.0.0", PORT: "5000" };
   expect(listenVariables("cog", "0.0.0.0", 5_000)).toEqual(all);
   expect(listenVariables("vendora", "0.0.0.0", 5_000)).toEqual({

@@ -1,10 +1,10 @@
-// Where a container listens, as a program of its image tells it.
+// The port on which a container listens, found by a program of its image.
 import { Readable } from "node:stream";
 import Dockerode from "dockerode";
 import { expect, test } from "vitest";
 import { listeningIn } from "../../../runner/src/engines/docker/listening-in.ts";
 
-test("a program of the image that prints without end is not read on", async () => {
+test("the output of a program that prints endlessly is not read on", async () => {
   let printed = 0;
   const output = Readable.from(
     (function* () {

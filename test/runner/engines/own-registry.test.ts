@@ -1,4 +1,4 @@
-/** What images of the deployment's own registry are called, and what a pull of one needs. */
+/** Names of images in the deployment's own registry, and the credentials of their pulls. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,11 +17,11 @@ describe("the deployment's own registry", () => {
     ["https://auspex.example.com:8443/", "auspex.example.com:8443"],
     ["http://127.0.0.1:8787", "127.0.0.1:8787"],
     ["http://localhost", "localhost"],
-    // A name without a dot or a port would be a path on Docker Hub.
+    // A host without a dot or a port would be a path on Docker Hub.
     ["http://auspex", "auspex:80"],
     ["https://auspex", "auspex:443"],
     ["https://auspex:9000", "auspex:9000"],
-  ])("at %s is %s to Docker", (url, host) => {
+  ])("the own registry at %s is %s to Docker", (url, host) => {
     const registry = new OwnRegistry(url);
     const reference = `${host}/${repository}@${digest}`;
     expect(registry.localReference(image)).toBe(reference);
@@ -38,16 +38,16 @@ describe("the deployment's own registry", () => {
     `auspex.example.com:443/${repository}@${digest}`,
     `auspex.example.com/ada/story@${digest}`,
     `ada/story@${digest}`,
-  ])("does not have %s", (reference) => {
+  ])("the own registry does not have the reference %s", (reference) => {
     expect(new OwnRegistry("https://auspex.example.com").toldReference(reference)).toBe(reference);
   });
 
-  it("gives no credentials without a grant", () => {
+  it("the own registry gives no credentials without a grant", () => {
     const registry = new OwnRegistry("https://auspex.example.com");
     expect(registry.credentials({ repository, digest })).toEqual({});
   });
 
-  it("has what is named by a model's id only", () => {
+  it("the own registry has only repositories that are named by a model's ID", () => {
     expect(isOwnImage(image)).toBe(true);
     expect(isOwnImage({ repository: "auspex/models/story", digest })).toBe(false);
   });
@@ -64,7 +64,7 @@ describe("what a pull has to fetch", () => {
     ["what lies above the layers of another", [ids("a"), ids("a", "b", "x")], 100],
     ["all of it when only upper layers are the same", [ids("b", "c")], 111],
     ["nothing when all are there", [ids("a", "b", "c", "d")], 0],
-  ])("is %s", (_, local, bytes) => {
+  ])("the bytes of a pull are computed for %s", (_, local, bytes) => {
     expect(missingBytes(layers, local)).toBe(bytes);
   });
 });
@@ -82,7 +82,7 @@ describe("the record of images", () => {
     return record;
   };
 
-  it("outlives the process", async () => {
+  it("the record of images outlives the process", async () => {
     const record = await opened();
     await Promise.all([record.note("r/a@1"), record.note("r/b@1")]);
     await record.removed("r/b@1");
@@ -92,14 +92,17 @@ describe("the record of images", () => {
     expect(readdirSync(folder)).toEqual(["images.json"]);
   });
 
-  it("has only what this runner has pulled", async () => {
+  it("the record has only images that this runner has pulled", async () => {
     const record = await opened();
     await record.used("r/others@1");
     expect(record.references).toEqual([]);
   });
 
-  it.each(["{", "[]", '{"r/a@1":"yesterday"}'])("is as none if it is broken: %s", async (text) => {
-    writeFileSync(join(folder, "images.json"), text);
-    expect((await opened()).references).toEqual([]);
-  });
+  it.each(["{", "[]", '{"r/a@1":"yesterday"}'])(
+    "the record is empty if its file is broken: %s",
+    async (text) => {
+      writeFileSync(join(folder, "images.json"), text);
+      expect((await opened()).references).toEqual([]);
+    },
+  );
 });

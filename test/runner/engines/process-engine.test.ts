@@ -46,7 +46,7 @@ afterEach(async () => {
 describe("the digest of a folder", () => {
   const write = (name: string, content: string) => writeFileSync(join(directory, name), content);
 
-  it("is that of its files, wherever it lies", async () => {
+  it("the digest is that of the folder's files, independent of its path", async () => {
     const copy = join(directory, "copy");
     cpSync(join(TEST_MODELS, "hello"), copy, { recursive: true });
     const digest = await folderDigest(copy);
@@ -59,7 +59,7 @@ describe("the digest of a folder", () => {
     expect(await folderDigest(copy)).not.toBe(digest);
   });
 
-  it("tells names from contents", async () => {
+  it("the digest tells names from contents", async () => {
     write("a", "bc");
     const one = await folderDigest(directory);
     rmSync(join(directory, "a"));
@@ -68,7 +68,7 @@ describe("the digest of a folder", () => {
   });
 });
 
-it("lists the models of a folder", async () => {
+it("the models of a folder are listed", async () => {
   const models = await listModels(source("examples"));
   const names = ["chat", "embeddings", "image", "speech-to-text"];
   names.push("text-generation", "text-to-speech");
@@ -76,7 +76,7 @@ it("lists the models of a folder", async () => {
 });
 
 describe("a process group", () => {
-  it("dies with its runner, even by SIGKILL", async () => {
+  it("a process group dies with its runner, even by SIGKILL", async () => {
     const script = `
       import { spawnGroup } from ${JSON.stringify(source("src/engines/process/process-group.ts"))};
       const command = ["sh", "-c", "sleep 1000 & sleep 1000"];
@@ -90,7 +90,7 @@ describe("a process group", () => {
     await vi.waitFor(() => expect(processesIn(directory)).toEqual([]));
   });
 
-  it("is swept by its pid file, unless the pid means another process", async () => {
+  it("a process group is swept by its pid file, unless the pid means another process", async () => {
     const environment = { PATH: process.env.PATH ?? "" };
     const group = () => spawnGroup({ command: ["sleep", "1000"], directory, environment });
     const [left, foreign] = [group(), group()];
@@ -127,7 +127,7 @@ describe("the engine", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("says what is missing, and not where", async () => {
+  it("the engine says what is missing, without paths", async () => {
     const missing = await box.run("nothing", {}).finish;
     const words = "has no folder test/nothing in its models directory";
     expect(missing).toMatchObject({ error: { source: "internal" } });
@@ -144,7 +144,7 @@ describe("the engine", () => {
     for (const { error } of [missing, changed]) expect(error?.message).not.toContain(box.directory);
   });
 
-  it("tells a crash's last words, and not where the model lies", async () => {
+  it("the engine reports the last output of a crash, without the model's path", async () => {
     const folder = join(box.models, "broken");
     addModel(box.models, "broken", join(TEST_MODELS, "hello/model.mjs"));
     writeFileSync(join(folder, "model.mjs"), "throw new Error('no weights');\n");
@@ -156,7 +156,7 @@ describe("the engine", () => {
   });
 
   it.each(["none" as const, ["huggingface.co"]])(
-    "runs nothing that may not reach all: %s",
+    "the engine runs nothing with restricted egress: %s",
     async (egress) => {
       const { error } = await box.run("hello", {}, { egress }).finish;
       expect(error?.source).toBe("internal");
@@ -172,16 +172,19 @@ describe("the engine", () => {
     ["test", "liar"],
     ["..", "test"],
     ["test", "../test/hello"],
-  ])("runs no folder for whoever knows its digest only: %s/%s", async (owner, name) => {
-    mkdirSync(join(box.owners, "eve"));
-    cpSync(join(box.models, "liar"), join(box.owners, "eve/liar"), { recursive: true });
-    const model = { owner, name, version_number: 1 };
-    const { finish } = box.run("hello", { name: "Eve" }, { model });
-    expect(await finish).toMatchObject({ status: "failed", error: { source: "internal" } });
-    expect(box.processes()).toEqual([]);
-  });
+  ])(
+    "the engine runs no folder for an account that only knows its digest: %s/%s",
+    async (owner, name) => {
+      mkdirSync(join(box.owners, "eve"));
+      cpSync(join(box.models, "liar"), join(box.owners, "eve/liar"), { recursive: true });
+      const model = { owner, name, version_number: 1 };
+      const { finish } = box.run("hello", { name: "Eve" }, { model });
+      expect(await finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+      expect(box.processes()).toEqual([]);
+    },
+  );
 
-  it("finds a model whose owner's folder is a link", async () => {
+  it("the engine finds a model whose owner's folder is a link", async () => {
     symlinkSync(box.models, join(box.owners, "ada"));
     const model = { owner: "ada", name: "hello", version_number: 1 };
     const { finish } = box.run("hello", { name: "Ada" }, { model });
@@ -189,7 +192,7 @@ describe("the engine", () => {
     await vi.waitFor(() => expect(box.executor.images()).toHaveLength(1));
   });
 
-  it("gives a model the variables that its folder names, and little else", async () => {
+  it("the engine gives a model the variables that its folder names, and few others", async () => {
     vi.stubEnv("AUSPEX_TOKEN", "secret");
     const variables = {
       STYLE: "plain",
@@ -216,7 +219,7 @@ describe("the engine", () => {
     expect(extra).toEqual(expect.arrayContaining(Array.isArray(names) ? names : []));
   });
 
-  it("tells of a command that does not exist", async () => {
+  it("the engine reports a command that does not exist", async () => {
     const models = join(directory, "models/test");
     addModel(models, "broken", join(TEST_MODELS, "hello/model.mjs"));
     const manifest = { name: "broken", command: ["no-such-program"] };
@@ -239,7 +242,7 @@ describe("the engine", () => {
     expect(await exited).toEqual({ description: "exited with code 127", logs });
   });
 
-  it("removes what an earlier life has left, and nothing else", async () => {
+  it("the engine removes processes of its predecessor, and nothing else", async () => {
     const state = join(directory, "state");
     for (const folder of ["tmp/auspex-scratch-Abc123", "tmp/mine", "processes/mine"]) {
       mkdirSync(join(state, folder), { recursive: true });
@@ -252,7 +255,7 @@ describe("the engine", () => {
     expect(readdirSync(join(state, "processes")).sort()).toEqual(["mine", "notes.txt"]);
   });
 
-  it("tells of an exit also when something of it cannot be removed", async () => {
+  it("the engine reports an exit also when some of its files cannot be removed", async () => {
     const processes = join(directory, "processes");
     const engine = new ProcessEngine(
       { kind: "process", models: box.owners, state: directory },
@@ -270,7 +273,7 @@ describe("the engine", () => {
     expect(await exited).toMatchObject({ description: "was ended by SIGKILL" });
   });
 
-  it("is checked in words", async () => {
+  it("the engine has a check in words", async () => {
     const options = { kind: "process", models: box.owners, state: directory } as const;
     const [isolation, good] = await checkEngine(options);
     expect(isolation).toMatchObject({
@@ -287,7 +290,7 @@ describe("the engine", () => {
     expect(misplaced).toMatchObject({ advice: expect.stringContaining("{owner}/{name}") });
   });
 
-  it("says at its start that it isolates nothing", async () => {
+  it("the engine logs at its start that it isolates nothing", async () => {
     const warnings: string[] = [];
     const log: Log = { ...silent, warn: (message) => warnings.push(message) };
     const options = { kind: "process", models: box.owners, state: directory } as const;
@@ -296,13 +299,13 @@ describe("the engine", () => {
   });
 });
 
-it("Docker that is not there is told, with advice", async () => {
+it("a missing Docker is reported with advice", async () => {
   const socket = join(directory, "docker.sock");
   const [finding] = await checkEngine({ kind: "docker", socket });
   expect(finding).toMatchObject({ ok: false, name: "docker", advice: expect.any(String) });
 });
 
-it("Docker that answers nonsense is told too", async () => {
+it("a Docker that answers nonsense is reported", async () => {
   const socket = join(directory, "docker.sock");
   const server = createServer((_request, response) => response.end("{}")).listen(socket);
   const [finding] = await checkEngine({ kind: "docker", socket });

@@ -1,4 +1,4 @@
-/** What Docker says while it works, as it comes over the wire. */
+/** Progress lines of Docker, as they come over the wire. */
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import {
@@ -14,13 +14,13 @@ const follow = async (...chunks: (string | Buffer)[]) => {
   return lines.filter((line) => Object.keys(line).length > 0);
 };
 
-test("lines are put together from the pieces that they come in", async () => {
+test("lines are joined from the pieces that they come in", async () => {
   const text = Buffer.from('{"id":"a","status":"Größe"}\r\n{"id":"b"}');
   const pieces = [...text].map((byte) => Buffer.of(byte));
   expect(await follow(...pieces)).toEqual([{ id: "a", status: "Größe" }, { id: "b" }]);
 });
 
-test("what is no line of progress is passed over", async () => {
+test("lines that are no progress are skipped", async () => {
   expect(await follow('nonsense\n[1]\n{"id":"a","other":1}\n{"status":7}\n')).toEqual([
     { id: "a" },
   ]);
@@ -30,7 +30,7 @@ test.each([
   ['{"errorDetail":{"message":"no space left on device"},"error":"no space left on device"}'],
   ['{"errorDetail":{"code":5,"message":"no space left on device"}}'],
   ['{"error":"no space left on device"}'],
-])("a failure is thrown, though the answer was 200: %s", async (line) => {
+])("a failure line is thrown, though the status was 200: %s", async (line) => {
   await expect(follow(`{"id":"a"}\n${line}\n`)).rejects.toThrow("no space left on device");
   await expect(follow(`{"id":"a"}\n${line}`)).rejects.toThrow("no space left on device");
 });

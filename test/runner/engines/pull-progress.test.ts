@@ -12,7 +12,7 @@ function followed(layers: { digest: string; size: number }[] = []) {
     layers,
     () => now,
   );
-  /** A line of Docker's, when the next report is due. */
+  /** Adds a line of Docker's at the time when the next report is due. */
   const add = (id: string, status: string, current?: number, total?: number) => {
     now += 300;
     progress.add({ id, status, progressDetail: { current, total } });
@@ -31,12 +31,12 @@ it("pull progress counts the bytes of all layers in the manifest, also of those 
   expect(add(a, "Downloading", 50, 100)).toBe(50 / 6_000);
   expect(add(a, "Pull complete")).toBe(200 / 6_000);
   expect(add(b, "Downloading", 2_700, 2_900)).toBe(2_900 / 6_000);
-  // It is fetched again: the progress does not fall.
+  // Layer b is fetched again, and the progress does not fall.
   expect(add(b, "Downloading", 100, 2_900)).toBe(2_900 / 6_000);
   expect(add(b, "Pull complete")).toBe(1);
 });
 
-it("without a manifest pull progress is told once the size of each layer is known", () => {
+it("pull progress without a manifest is reported once the size of each layer is known", () => {
   const { add, reports } = followed();
   add("a", "Pulling fs layer");
   add("b", "Pulling fs layer");
@@ -46,7 +46,7 @@ it("without a manifest pull progress is told once the size of each layer is know
   expect(add("b", "Pull complete")).toBe(1);
 });
 
-it("pull progress comes four times a second at most", () => {
+it("pull progress is reported at most four times a second", () => {
   const reports: SetupProgress[] = [];
   let now = 0;
   const progress = new PullProgress(
@@ -58,7 +58,7 @@ it("pull progress comes four times a second at most", () => {
   expect(reports).toHaveLength(4);
 });
 
-it("counts only what is fetched: layers that are there say nothing of their size", () => {
+it("pull progress counts only fetched layers, because present layers have no size", () => {
   const messages: (string | undefined)[] = [];
   let now = 0;
   const progress = new PullProgress(
@@ -84,7 +84,7 @@ it.each([
   [400_000, 1_200_000, "0.4 of 1.2 MB"],
   [4_000_000, 9_870_000, "4.0 of 9.9 MB"],
   [60_000_000, 8_123_400_000, "60 of 8123 MB"],
-])("tells %i of %i bytes of a pull in their own unit", (current, total, words) => {
+])("pull progress of %i of %i bytes has its own unit", (current, total, words) => {
   const messages: (string | undefined)[] = [];
   const progress = new PullProgress(({ message }) => messages.push(message));
   progress.add({ id: "a", status: "Downloading", progressDetail: { current, total } });

@@ -9,7 +9,7 @@ import { openBox, QUICK } from "../support/containers.ts";
 
 const never = new AbortController().signal;
 const BYTES = 60_000_000;
-/** Says its pid when it has so many bytes, and keeps them. */
+/** A script that prints its pid once it has allocated its bytes, and keeps them. */
 const HOLD = `const held = Buffer.alloc(${BYTES}, 1);
   console.log(process.pid);
   setInterval(() => held[0], 1000);`;
@@ -19,7 +19,7 @@ afterEach(() => {
   for (const pid of started.splice(0)) signalGroup(pid, "SIGKILL");
 });
 
-/** Resolves when it has said so many pids. */
+/** Resolves once `count` pids were printed. */
 async function saying(child: ChildProcess, count: number): Promise<string[]> {
   let text = "";
   child.stdout?.on("data", (chunk: Buffer) => {
@@ -42,7 +42,7 @@ async function group(script: string, count: number) {
   return { child, pid, pids };
 }
 
-test("is that of a process and of all that it has started, also of what has left its group", async () => {
+test("the memory is that of a process and all its descendants, also of those that left its group", async () => {
   const both = await group('"$NODE" -e "$HOLD" & setsid "$NODE" -e "$HOLD" & wait', 2);
   started.push(...both.pids.map(Number).filter((pid) => pid !== both.pid));
   const one = await group('exec "$NODE" -e "$HOLD"', 1);
@@ -54,24 +54,24 @@ test("is that of a process and of all that it has started, also of what has left
   expect(ofBoth).toBeLessThan(3 * ofOne);
 });
 
-test("is unknown of a process that has ended", async () => {
+test("the memory of a process that has ended is unknown", async () => {
   const child = spawn("true");
   await once(child, "exit");
   expect(await residentMemory([child.pid ?? 0], never)).toEqual(new Map());
 });
 
-test("is given up with the signal", async () => {
+test("the memory measurement ends with the signal", async () => {
   await expect(residentMemory([process.pid], AbortSignal.abort("late"))).rejects.toBe("late");
 });
 
-test("is told by the process engine", async () => {
+test("the memory is reported by the process engine", async () => {
   const box = await openBox(4, QUICK, { memoryIntervalMs: 20 });
   try {
     const { finish } = box.run("hello", { name: "Ada" });
     expect(await finish).toMatchObject({ status: "succeeded" });
     await vi.waitFor(() => {
       const [{ memory_bytes = 0 } = {}] = box.executor.state().containers;
-      // A server in Node takes some tens of MB.
+      // A server in Node takes tens of MB.
       expect(memory_bytes).toBeGreaterThan(20e6);
       expect(memory_bytes).toBeLessThan(1e9);
     });

@@ -1,4 +1,4 @@
-// What Docker's machine has, and which of the operator's limits are too much for it.
+// The resources of Docker's machine, and limits of the operator that exceed them.
 import { expect, test } from "vitest";
 import { findOvercommitment } from "../../../runner/src/engines/docker/shares.ts";
 
@@ -8,14 +8,14 @@ const MACHINE = { memory_bytes: 20 * GB, cpus: 8 };
 const excess = (containers: number, settings: object) =>
   findOvercommitment(MACHINE, { containers, ...settings });
 
-test("equal shares are never too much, nor is what an operator gives within the machine", () => {
+test("equal shares are never too much, nor are the operator's limits within the machine", () => {
   for (const containers of [1, 3, 7, 100]) expect(excess(containers, {})).toBeUndefined();
   expect(excess(2, { memory_bytes: 10 * GB, cpus: 8 })).toBeUndefined();
-  // All cores, for each.
+  // Each container has all cores.
   expect(excess(4, { cpus: 0 })).toBeUndefined();
 });
 
-test("more cores than Docker has: it would start nothing", () => {
+test("a limit of more cores than Docker has is reported, because no container would start", () => {
   expect(excess(1, { cpus: 9 })).toEqual({
     detail: "each gets 9 cores, but Docker has 8 and will start none",
     advice: "set --cpus to at most 8, or 0 for all",
@@ -23,7 +23,7 @@ test("more cores than Docker has: it would start nothing", () => {
   });
 });
 
-test("more memory than the machine has, in sum: fewer of them run", () => {
+test("limits with more memory in sum than the machine has are reported, because fewer containers run", () => {
   expect(excess(3, { memory_bytes: 10 * GB })).toEqual({
     detail: "only 2 of 3 containers with 10 GB of memory each can run in this machine's 20 GB",
     advice: "set --memory-gb to 6, or run fewer containers (--containers)",

@@ -1,4 +1,4 @@
-// The example that speaks and the one that understands it, as real processes.
+// The example that speaks and the example that transcribes speech, as real processes.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -43,7 +43,7 @@ describe("a text spoken by one", () => {
     ["high", 1],
     ["low", 2],
     ["high", 0.5],
-  ])("in the voice %s at the speed %d is understood by the other", async (voice, speed) => {
+  ])("a text in the voice %s at the speed %d is transcribed", async (voice, speed) => {
     const audio = await spoken({ text: PANGRAM, voice, speed });
     const { body } = await hear({ audio });
     expect(body).toMatchObject({ status: "succeeded", output: { text: WRITTEN } });
@@ -53,11 +53,11 @@ describe("a text spoken by one", () => {
     expect(second?.end).toBeLessThan(body.output.duration);
   });
 
-  it("is the same each time", async () => {
+  it("a text is spoken the same each time", async () => {
     expect(await spoken({ text: "Alice" })).toBe(await spoken({ text: "Alice" }));
   });
 
-  it("has digits and accents as it can say them, and tells of each word", async () => {
+  it("a text with digits and accents is spoken as far as possible, and each word has its time", async () => {
     const audio = await spoken({ text: "Café №7 – ¡olé!" });
     const { body } = await hear({ audio, word_timestamps: true });
     expect(body.output.text).toBe("cafe seven ole.");
@@ -65,7 +65,7 @@ describe("a text spoken by one", () => {
     expect(words.map(({ word }) => word)).toEqual(["cafe", "seven", "ole"]);
   });
 
-  it("is a WAV file, or its samples", async () => {
+  it("a text is spoken as a WAV file, or as its samples", async () => {
     const bytes = (uri: string) => Buffer.from(uri.split(",")[1] ?? "", "base64");
     const wav = await spoken({ text: "Alice" });
     const pcm = await spoken({ text: "Alice", response_format: "pcm" });
@@ -76,7 +76,7 @@ describe("a text spoken by one", () => {
 });
 
 describe("what cannot be", () => {
-  it.each(["日本", "?!"])("spoken is said: %s", async (text) => {
+  it.each(["日本", "?!"])("a text that cannot be spoken is refused: %s", async (text) => {
     const { body } = await say({ text });
     expect(body).toMatchObject({ status: "failed", error: expect.stringContaining("no letters") });
   });
@@ -84,12 +84,12 @@ describe("what cannot be", () => {
   it.each([
     ["data:text/plain;base64,aGk=", "not a WAV file"],
     ["data:audio/wav;base64,UklGRiQAAABXQVZFZm10IBAAAAABAAIAgD4AAAB9AAACABAAZGF0YQAAAAA=", "mono"],
-  ])("understood is said: %s", async (audio, words) => {
+  ])("a sound that cannot be transcribed is refused: %s", async (audio, words) => {
     const { body } = await hear({ audio });
     expect(body).toMatchObject({ status: "failed", error: expect.stringContaining(words) });
   });
 
-  it("heard is silence", async () => {
+  it("a silent sound has an empty transcript", async () => {
     const audio =
       "data:audio/wav;base64,UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA=";
     const { body } = await hear({ audio });

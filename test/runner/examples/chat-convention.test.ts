@@ -1,4 +1,4 @@
-/** How the example language model keeps to the chat convention: streams, tools, errors, readiness. */
+/** The chat API of the example language model: streams, tools, errors and readiness. */
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ async function refused(status: number, param: string | null, code: string | null
 }
 
 describe("a stream", () => {
-  it("says what the whole answer says", async () => {
+  it("a stream has the same text as the whole answer", async () => {
     const asked = { n: 2, temperature: 1, logprobs: true };
     const chunks = await scribe.stream({ ...asked, stream_options: { include_usage: true } });
     const { choices, usage } = await scribe.chat(asked);
@@ -37,7 +37,7 @@ describe("a stream", () => {
     expect((await scribe.stream({})).every((chunk) => !("usage" in chunk))).toBe(true);
   });
 
-  it("stops its work when the client hangs up, and so does a whole answer", async () => {
+  it("a stream stops its work when the client hangs up, and so does a whole answer", async () => {
     const long = { max_tokens: 1000, delay_ms: 1000 };
     const leaving = new AbortController();
     const streamed = await scribe.open(long, leaving.signal);
@@ -49,7 +49,7 @@ describe("a stream", () => {
     await expect(streamed.text()).rejects.toThrow();
   });
 
-  it("is one of many at a time", async () => {
+  it("a stream is correct among 32 at a time", async () => {
     const alone = await scribe.say({ delay_ms: 5 });
     const together = Array.from({ length: 32 }, () => scribe.stream({ delay_ms: 5 }));
     await until(async () => (await scribe.running()) === 32);
@@ -80,7 +80,7 @@ describe("a tool", () => {
   };
   const wanted = { city: "New York", day: 31, unit: "fahrenheit", exact: true, hours: [77] };
 
-  it("is called when the request insists, with arguments that fit its schema", async () => {
+  it("a tool is called when the request requires it, with arguments that fit its schema", async () => {
     for (const [tool_choice, name] of [
       ["required", "get_weather"],
       [{ type: "function", function: { name: "stock_price" } }, "stock_price"],
@@ -94,7 +94,7 @@ describe("a tool", () => {
     }
   });
 
-  it("is called in pieces in a stream", async () => {
+  it("a tool is called in pieces in a stream", async () => {
     const chunks = await scribe.stream({ ...asked, tool_choice: "required" });
     const calls = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
     expect(calls[0]).toMatchObject({
@@ -109,7 +109,7 @@ describe("a tool", () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
   });
 
-  it("is called when the question has its name in it, until it has answered", async () => {
+  it("a tool is called when the question has its name, until it has answered", async () => {
     const [asking] = question("Please get weather for Oxford.");
     const { choices } = await scribe.chat({ messages: [asking], tools });
     const [{ message, finish_reason }] = choices;
@@ -120,7 +120,7 @@ describe("a tool", () => {
     expect(next.choices[0].finish_reason).not.toBe("tool_calls");
   });
 
-  it("is left alone otherwise", async () => {
+  it("a tool is not called otherwise", async () => {
     for (const tool_choice of [undefined, "auto", "none"]) {
       const { choices } = await scribe.chat({ ...asked, tool_choice });
       expect(choices[0].message.tool_calls).toBeUndefined();
@@ -130,7 +130,7 @@ describe("a tool", () => {
 });
 
 describe("what it refuses", () => {
-  it("has its own words in the convention", async () => {
+  it("a refusal has the error codes of OpenAI's API", async () => {
     await refused(400, null, null, { model: undefined });
     await refused(404, "model", "model_not_found", { model: "other" });
     await refused(400, "messages", "missing_required_parameter", { messages: null });
@@ -152,7 +152,7 @@ describe("what it refuses", () => {
     await refused(400, "response_format.type", "invalid_value", json);
   });
 
-  it("includes what it does not serve", async () => {
+  it("a request for features that the model does not serve is refused", async () => {
     const { status, body } = await scribe.send("POST", "/v1/responses", key);
     expect(status).toBe(404);
     expectErrorBody(body);
@@ -161,7 +161,7 @@ describe("what it refuses", () => {
     expect((await scribe.send("POST", CHAT, "{")).status).toBe(400);
   });
 
-  it("takes null for nothing", async () => {
+  it("a request with null fields is accepted", async () => {
     const none = { temperature: null, top_p: null, stop: null, n: null, max_tokens: null };
     expect(await scribe.say({ ...none, tools: null, stream_options: null })).toBe(
       await scribe.say({}),
@@ -169,7 +169,7 @@ describe("what it refuses", () => {
   });
 });
 
-it("is not ready while it loads, and ends on SIGTERM", async () => {
+it("a server is not ready while it loads, and ends on SIGTERM", async () => {
   const folder = await mkdtemp(join(tmpdir(), "auspex-example-"));
   await cp(join(examplesFolder, "chat"), folder, { recursive: true });
   await writeFile(

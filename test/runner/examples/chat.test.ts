@@ -1,4 +1,4 @@
-/** What the example language model says as a real process, over HTTP and by Cog. */
+/** Answers of the example language model as a real process, over OpenAI's API and by Cog. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { key, question, type Scribe, startScribe } from "../support/chat.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => scribe.stop());
 
 describe("what it says", () => {
-  it("has to do with what it is asked", async () => {
+  it("an answer has to do with the question", async () => {
     const expected: [string, RegExp][] = [
       ["Tell me about cats and mice.", /\b(?:cats?|mouse|mice)\b/i],
       ["What is in the bottle?", /\b(?:bottle|drink)\b/i],
@@ -30,7 +30,7 @@ describe("what it says", () => {
     }
   });
 
-  it("takes up what a tool has answered", async () => {
+  it("an answer uses the result of a tool", async () => {
     const messages = [
       ...question("What is the weather?"),
       { role: "assistant", content: null, tool_calls: [] },
@@ -39,7 +39,7 @@ describe("what it says", () => {
     expect(await scribe.say({ messages })).toMatch(/Paris|sunny/);
   });
 
-  it("is the same for the same seed, and ends by itself or at the limit", async () => {
+  it("an answer is the same for the same seed, and ends by itself or at the limit", async () => {
     const whole = await scribe.chat({});
     expect(await scribe.chat({})).toMatchObject({ choices: whole.choices });
     expect(whole.choices[0].finish_reason).toBe("stop");
@@ -63,7 +63,7 @@ describe("what it says", () => {
     }
   });
 
-  it("ends before a stop text, also where tokens share it, and before the first of several", async () => {
+  it("an answer ends before the first of several stop texts, also where tokens share it", async () => {
     const whole = await scribe.say({});
     const stop = whole.slice(21, 29);
     const wanted = whole.slice(0, whole.indexOf(stop));
@@ -76,7 +76,7 @@ describe("what it says", () => {
     expect(await scribe.say({ stop: "never in Alice" })).toBe(whole);
   });
 
-  it("comes in several choices, of which the first is that of one alone", async () => {
+  it("an answer with several choices has the single answer as its first", async () => {
     const { choices, usage } = await scribe.chat({ n: 3, temperature: 1 });
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
     expect(new Set(choices.map(({ message }) => message.content)).size).toBe(3);
@@ -89,7 +89,7 @@ describe("what it says", () => {
     expect(usage.completion_tokens).toBeGreaterThan(alone.usage.completion_tokens);
   });
 
-  it("has real log probabilities", async () => {
+  it("an answer has real log probabilities", async () => {
     const { choices } = await scribe.chat({ logprobs: true, top_logprobs: 20, temperature: 0 });
     const [{ message, logprobs }] = choices;
     const tokens = logprobs?.content ?? [];
@@ -107,7 +107,7 @@ describe("what it says", () => {
   });
 });
 
-it("says which model it is", async () => {
+it("the server lists its model", async () => {
   const { body } = await scribe.get<{ data: object[] }>("/v1/models");
   expect(body).toMatchObject({ object: "list", data: [{ id: "chat", object: "model" }] });
   expect((await scribe.get("/v1/models/chat")).body).toEqual(body.data[0]);
@@ -122,7 +122,7 @@ describe("behind the Cog interface", () => {
 
   const predict = (input: object) => cog.send<State>("POST", "/predictions", { input });
 
-  it("is the same model", async () => {
+  it("the Cog interface has the same model", async () => {
     const asked = { messages: key.messages, seed: 1, delay_ms: 0 };
     for (const more of [{}, { max_tokens: 7 }, { stop: ["the"] }, { temperature: 1, top_p: 0.9 }]) {
       const { body } = await predict({ ...asked, ...more });
@@ -135,7 +135,7 @@ describe("behind the Cog interface", () => {
     }
   });
 
-  it("takes what clients of the convention send", async () => {
+  it("the Cog interface takes the fields that clients of OpenAI's API send", async () => {
     const parts = [{ type: "text", text: "Where is the golden key?" }];
     const messages = [
       { role: "system", content: "Be brief." },

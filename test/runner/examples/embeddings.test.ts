@@ -1,4 +1,4 @@
-// The example embedder as a real process: which texts are neighbours, and how they are asked for.
+// The example embedder as a real process: which texts are neighbours, and the forms of requests.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -33,7 +33,7 @@ async function embed(input: string | string[], more: object = {}): Promise<numbe
 const dot = (one: number[] = [], other: number[] = []) =>
   one.reduce((sum, part, index) => sum + part * (other[index] ?? Number.NaN), 0);
 
-/** A text, one that is to be near it, and one that is not. */
+/** A text, a text that is near it, and one that is not. */
 const neighbours: [kind: string, text: string, near: string, far: string][] = [
   ["a word of like meaning", "cat", "kitten", "train"],
   ["a word of like meaning", "king", "queen", "potato"],
@@ -75,14 +75,14 @@ const neighbours: [kind: string, text: string, near: string, far: string][] = [
 ];
 
 describe("neighbours", () => {
-  it.each(neighbours)("by %s: %s | %s", async (_, text, near, far) => {
+  it.each(neighbours)("a text is near its neighbour by %s: %s | %s", async (_, text, near, far) => {
     for (const dimensions of [DIMENSIONS, 128]) {
       const [one, other, unlike] = await embed([text, near, far], { dimensions });
       expect(dot(one, other)).toBeGreaterThan(dot(one, unlike) + 0.2);
     }
   });
 
-  it("of a question are found among many sentences", async () => {
+  it("the neighbour of a question is found among many sentences", async () => {
     const sentences = neighbours.filter(([kind]) => kind === "a paraphrase");
     const pool = await embed(sentences.flatMap(([, , near, far]) => [near, far]));
     const asked = await embed(sentences.map(([, text]) => text));
@@ -94,7 +94,7 @@ describe("neighbours", () => {
 });
 
 describe("vectors", () => {
-  it("have the length 1, and are always the same", async () => {
+  it("vectors have the length 1, and are always the same", async () => {
     const texts = ["The cat sat.", "the", "?!", " ", "猫", "x".repeat(100_000)];
     const [vectors, again] = [await embed(texts), await embed(texts)];
     expect(again).toEqual(vectors);
@@ -105,7 +105,7 @@ describe("vectors", () => {
     }
   });
 
-  it("can be short: the beginning of the long ones, of length 1 again", async () => {
+  it("vectors can be short: the beginning of the long ones, of length 1 again", async () => {
     const [[long], [short]] = [await embed("The cat"), await embed("The cat", { dimensions: 64 })];
     expect(short).toHaveLength(64);
     expect(dot(short, short)).toBeCloseTo(1, 5);
@@ -115,7 +115,7 @@ describe("vectors", () => {
     }
   });
 
-  it("come as base64 of float32 when asked for", async () => {
+  it("vectors come as base64 of float32 when requested", async () => {
     const input = ["a cat", "a king"];
     const floats = await embed(input);
     const { body } = await send<Embeddings<string>>({ input, encoding_format: "base64" });
@@ -127,12 +127,12 @@ describe("vectors", () => {
     }
   });
 
-  it("come with a count of words", async () => {
+  it("vectors come with a count of words", async () => {
     const { body } = await send<Embeddings<number[]>>({ input: ["two words", "and three more"] });
     expect(body.usage).toEqual({ prompt_tokens: 5, total_tokens: 5 });
   });
 
-  it("come for many requests at once", async () => {
+  it("vectors come for many requests at once", async () => {
     const texts = Array.from({ length: 10 }, (_, index) => `sentence ${index} about a dog`);
     const alone = await embed(texts);
     const together = await Promise.all(Array.from({ length: 32 }, () => embed(texts)));
@@ -140,7 +140,7 @@ describe("vectors", () => {
   });
 });
 
-it("refuses what it cannot embed, in the convention's words", async () => {
+it("the embedder refuses wrong requests with the errors of OpenAI's API", async () => {
   for (const [body, param, code] of [
     [{}, "input", "missing_required_parameter"],
     [{ input: [] }, "input", "empty_array"],

@@ -1,4 +1,4 @@
-// The example models as real processes: what a runner, or a user by hand, gets from them.
+// The example models as real processes: the answers that a runner, or a user by hand, gets from them.
 
 import { randomUUID } from "node:crypto";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -44,7 +44,7 @@ afterAll(async () => {
   await receiver.stop();
 });
 
-/** Starts a prediction the way a runner does. */
+/** Starts a prediction like a runner does. */
 async function put(example: Example, input: object, id: string = randomUUID()) {
   const body = { id, input, webhook: receiver.url };
   const path = `/predictions/${id}`;
@@ -66,7 +66,7 @@ async function tell(input: object): Promise<string> {
 }
 
 describe("the folders", () => {
-  it("are complete: shared files are in each that needs them, and nothing else is added", async () => {
+  it("the folders are complete: shared files are in each that needs them, and no other files are in them", async () => {
     const models = await listModels(examplesFolder);
     const all = [
       ...["chat", "duotone", "embeddings", "hello", "image", "scribe-cog", "speech-to-text"],
@@ -109,7 +109,7 @@ describe("the folders", () => {
     }
   });
 
-  it("serve the schemas of their manifests", async () => {
+  it("the models serve the schemas of their manifests", async () => {
     for (const [index, example] of [hello, story, sums].entries()) {
       const path = join(examplesFolder, names[index] ?? "", "auspex.json");
       const { name, schemas } = JSON.parse(await readFile(path, "utf8"));
@@ -122,7 +122,7 @@ describe("the folders", () => {
 });
 
 describe("hello", () => {
-  it("is ready and says where everything is", async () => {
+  it("hello is ready and lists its paths", async () => {
     const { body } = await hello.get<Record<string, string>>("/");
     expect(body.predictions_cancel_url).toBe("/predictions/{prediction_id}/cancel");
     expect(await hello.get("/health-check")).toMatchObject({
@@ -131,7 +131,7 @@ describe("hello", () => {
     });
   });
 
-  it("answers at once, with defaults filled in", async () => {
+  it("hello answers at once, with defaults filled in", async () => {
     expect(await predict(hello, {})).toMatchObject({
       status: 200,
       body: { status: "succeeded", output: "Hello, world!", logs: "" },
@@ -139,7 +139,7 @@ describe("hello", () => {
     expect((await predict(hello, null)).body.output).toBe("Hello, world!");
   });
 
-  it("answers by one authorized webhook", async () => {
+  it("hello answers by one authorized webhook", async () => {
     const { id, status, body } = await put(hello, { name: "Ada", unknown: 1 });
     expect({ status, body }).toEqual({ status: 202, body: { id, status: "starting" } });
     const end = await receiver.end(id);
@@ -154,14 +154,14 @@ describe("hello", () => {
     expect([...receiver.authorizations]).toEqual([`Bearer ${webhookToken}`]);
   });
 
-  it("sends its end again when the receiver is in trouble", async () => {
+  it("hello sends its end again when the receiver is in trouble", async () => {
     let tries = 0;
     receiver.behave = () => ({ status: ++tries < 2 ? 503 : 200, afterMs: 0 });
     const { id } = await put(hello, {});
     await until(() => receiver.of(id).length === 2);
   });
 
-  it("refuses what it cannot use", async () => {
+  it("hello refuses invalid requests", async () => {
     expect(await predict(hello, { name: 5 })).toEqual({
       status: 422,
       body: {
@@ -183,7 +183,7 @@ describe("hello", () => {
     expect((await cancel(hello, "nobody")).status).toBe(404);
   });
 
-  it("refuses a body over 100 MiB before it is sent", async () => {
+  it("hello refuses a body over 100 MiB before it is sent", async () => {
     const status = await new Promise((resolve, reject) => {
       const headers = { "content-length": 100 * 1024 * 1024 + 1 };
       const call = request(`${hello.url}/predictions`, { method: "POST", headers });
@@ -199,7 +199,7 @@ describe("hello", () => {
 });
 
 describe("text-generation", () => {
-  it("streams: each webhook brings more of the same text", async () => {
+  it("text-generation streams: each webhook has more of the same text", async () => {
     const { id } = await put(story, { prompt: "Alice was", max_tokens: 12, delay_ms: 5 });
     const end = await receiver.end(id);
     const texts = receiver.of(id).map((state) => ((state.output ?? []) as string[]).join(""));
@@ -212,18 +212,18 @@ describe("text-generation", () => {
     expect(end.logs).toMatch(/^seed \d+\n$/);
   });
 
-  it("waits for a slow receiver, and then sends what has grown meanwhile", async () => {
+  it("text-generation waits for a slow receiver, and then sends the text of the meantime", async () => {
     receiver.behave = () => ({ status: 200, afterMs: 40 });
     const before = receiver.busiest();
     const { id } = await put(story, { max_tokens: 40, delay_ms: 5 });
     const end = await receiver.end(id);
     expect(end.output).toHaveLength(40);
     expect(receiver.of(id).length).toBeLessThan(20);
-    // The end does not wait for the one that is on its way.
+    // The end does not wait for the webhook that is under way.
     expect(receiver.busiest()).toBeLessThanOrEqual(Math.max(before, 2));
   });
 
-  it("tells the same story for the same seed", async () => {
+  it("text-generation tells the same story for the same seed", async () => {
     const one = await tell({});
     expect(one.length).toBeGreaterThan(200);
     expect(await tell({})).toBe(one);
@@ -233,14 +233,14 @@ describe("text-generation", () => {
     expect(await tell({ prompt: "Qwerty uiop" })).not.toBe("");
   });
 
-  it("ends before the stop text, also where tokens share it", async () => {
+  it("text-generation ends before the stop text, also where tokens share it", async () => {
     const whole = await tell({});
     const stop = whole.slice(101, 109);
     expect(await tell({ stop })).toBe(whole.slice(0, whole.indexOf(stop)));
     expect(await tell({ stop: "never in Alice" })).toBe(whole);
   });
 
-  it("is started once however often it is put while in flight", async () => {
+  it("text-generation is started once, however often it is put while in flight", async () => {
     const input = { seed: 1, max_tokens: 100, delay_ms: 20 };
     const { id } = await put(story, input);
     const again = await put(story, { seed: 2 }, id);
@@ -249,7 +249,7 @@ describe("text-generation", () => {
     expect((await receiver.end(id)).logs).toBe("seed 1\n");
   });
 
-  it("is cancelled in the middle", async () => {
+  it("text-generation is cancelled in the middle", async () => {
     const { id } = await put(story, { max_tokens: 2000, delay_ms: 1000 });
     await until(() => receiver.of(id).length > 0);
     expect((await cancel(story, id)).status).toBe(200);
@@ -259,7 +259,7 @@ describe("text-generation", () => {
     expect((await cancel(story, id)).status).toBe(404);
   });
 
-  it("is cancelled when nobody waits for its answer any more", async () => {
+  it("text-generation is cancelled when its caller disconnects", async () => {
     const input = { max_tokens: 2000, delay_ms: 1000 };
     const leaving = AbortSignal.timeout(30);
     const body = JSON.stringify({ id: "left", input });
@@ -270,7 +270,7 @@ describe("text-generation", () => {
 });
 
 describe("sums", () => {
-  it("sums up", async () => {
+  it("sums adds the numbers up", async () => {
     const numbers = [4, 1, 10, 3];
     for (const [operation, result] of Object.entries({ sum: 18, mean: 4.5, median: 3.5 })) {
       const { body } = await predict(sums, { numbers, operation });
@@ -279,7 +279,7 @@ describe("sums", () => {
     }
   });
 
-  it("says everything that is wrong with an input", async () => {
+  it("sums reports everything that is wrong with an input", async () => {
     const input = { numbers: [1, "2"], operation: "product", seconds: -1 };
     const { status, body } = await predict(sums, input);
     expect(status).toBe(422);
@@ -295,7 +295,7 @@ describe("sums", () => {
     });
   });
 
-  it("fails on request, and lives on", async () => {
+  it("sums fails on request, and lives on", async () => {
     const { id } = await put(sums, { numbers: [1], mode: "fail" });
     const end = await receiver.end(id);
     expect(end).toMatchObject({ status: "failed", error: "Told to fail" });
@@ -303,7 +303,7 @@ describe("sums", () => {
     expect(await health(sums)).toBe("READY");
   });
 
-  it("logs while it runs, takes one at a time, and stops when cancelled", async () => {
+  it("sums logs while it runs, takes one run at a time, and stops when cancelled", async () => {
     const slow = { numbers: [1], mode: "slow", seconds: 60 };
     const { id } = await put(sums, slow);
     await until(() => receiver.of(id).some(({ logs }) => logs.endsWith("60 s to go\n")));
@@ -314,7 +314,7 @@ describe("sums", () => {
     expect(await health(sums)).toBe("READY");
   });
 
-  it("is deaf to a cancel on request", async () => {
+  it("sums ignores a cancel on request", async () => {
     const input = { numbers: [1], mode: "slow", seconds: 0.3, ignore_cancel: true };
     const { id } = await put(sums, input);
     await cancel(sums, id);
@@ -328,13 +328,13 @@ describe("sums", () => {
 describe("a process", () => {
   const sumsFolder = join(examplesFolder, "sums");
 
-  it("ends with an error on a crash", async () => {
+  it("a process ends with an error on a crash", async () => {
     const example = await startExample(sumsFolder);
     await put(example, { numbers: [1], mode: "crash" });
     expect(await example.exited).toBe(1);
   });
 
-  it("ends on SIGTERM and on a shutdown call, also in the middle of a run", async () => {
+  it("a process ends on SIGTERM and on a shutdown call, also in the middle of a run", async () => {
     const slow = { numbers: [1], mode: "slow", seconds: 60 };
     const [one, two] = await Promise.all([startExample(sumsFolder), startExample(sumsFolder)]);
     await Promise.all([put(one, slow), put(two, slow)]);
@@ -343,7 +343,7 @@ describe("a process", () => {
     expect(await Promise.all([one.exited, two.exited])).toEqual([0, 0]);
   });
 
-  it("shows the logs of a setup that failed", async () => {
+  it("a process shows the logs of a setup that failed", async () => {
     const folder = await mkdtemp(join(tmpdir(), "auspex-example-"));
     await cp(join(examplesFolder, "hello"), folder, { recursive: true });
     await writeFile(

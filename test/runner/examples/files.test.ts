@@ -1,4 +1,4 @@
-// The example that takes a file and gives one: where its files come from and go to.
+// The example that takes and returns a file: where its files come from and go to.
 
 import { once } from "node:events";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -44,7 +44,7 @@ describe("where nobody has said where files go", () => {
   });
   afterAll(() => example.stop());
 
-  it("the picture is in the output itself", async () => {
+  it("the picture is in the output itself without an upload address", async () => {
     const { body } = await predict(example, { image, ...colours });
     expect(body).toMatchObject({ status: "succeeded", logs: "80 x 53 pixels\n" });
     const [head, data = ""] = body.output.split(",");
@@ -52,19 +52,19 @@ describe("where nobody has said where files go", () => {
     expect(await pixelsOf(Buffer.from(data, "base64"))).toEqual(await duotone(sample, colours));
   });
 
-  it("a data URI that is none is told, not only that fetch failed", async () => {
+  it("an invalid data URI has its own error, and not only that fetch failed", async () => {
     const { body } = await predict(example, { image: "data:image/png;base64,@@@" });
     const error = "The image cannot be read: failed to fetch the data URL";
     expect(body).toMatchObject({ status: "failed", error: expect.stringContaining(error) });
   });
 
-  it("what is no picture fails the run, and the next one succeeds", async () => {
+  it("a file that is no picture fails the run, and the next run succeeds", async () => {
     const { body } = await predict(example, { image: "data:text/plain,hello" });
     expect(body).toMatchObject({ status: "failed", error: expect.stringMatching(/image/) });
     expect((await predict(example, { image, width: 16 })).body.status).toBe("succeeded");
   });
 
-  it("a colour that is none is refused", async () => {
+  it("an invalid colour is refused", async () => {
     expect((await predict(example, { image, dark: "red" })).status).toBe(422);
   });
 });
@@ -89,7 +89,7 @@ describe("where files go to an address", () => {
     server.close();
   });
 
-  it("the picture is sent there, and the output says where it is", async () => {
+  it("the picture is sent to the upload address, and the output has its address", async () => {
     const { body } = await predict(example, { image, ...colours });
     expect(body.output).toBe("http://files.test/1/duotone.png");
     const [put] = puts;
@@ -100,7 +100,7 @@ describe("where files go to an address", () => {
     expect(await pixelsOf(put?.body ?? Buffer.alloc(0))).toEqual(await duotone(sample, colours));
   });
 
-  it("one that is not taken fails the run", async () => {
+  it("an upload that is refused fails the run", async () => {
     status = 507;
     const { body } = await predict(example, { image, ...colours });
     expect(body).toMatchObject({ status: "failed", error: "uploading duotone.png failed: 507" });
@@ -149,7 +149,7 @@ describe("several files in one output", () => {
     await rm(copy, { recursive: true });
   });
 
-  it("stand where they were, each sent once", async () => {
+  it("the files of one output keep their places, each sent once", async () => {
     order.length = 0;
     const { body } = await predict(example, { name: "nested" });
     expect(order).toEqual(["x.txt 1", "y.txt 2", "twice.txt 3"]);
@@ -160,7 +160,7 @@ describe("several files in one output", () => {
     });
   });
 
-  it("come in the order in which they are yielded, whatever they are called", async () => {
+  it("the files of one output come in the order in which they are yielded, whatever their names", async () => {
     order.length = 0;
     const { body } = await predict(example, { name: "stream" });
     expect(order).toEqual(["a%20b%3F.txt 1", "a%20b%3F.txt 2"]);
@@ -171,7 +171,7 @@ describe("several files in one output", () => {
     ]);
   });
 
-  it("a cancel does not wait for one that is on its way", async () => {
+  it("a cancel does not wait for a file that is on its way", async () => {
     const id = "held-run";
     const run = example.send<State>("PUT", `/predictions/${id}`, { id, input: { name: "held" } });
     await until(() => answers.has("held.txt"));

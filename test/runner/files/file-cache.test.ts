@@ -18,7 +18,7 @@ import { type CachedFile, FileCache } from "../../../runner/src/files/file-cache
 import { errorOf } from "../support/public-fetch-server.ts";
 
 const KB = 1_024;
-/** What the record of one source counts for. */
+/** Bytes that the record of one source counts for. */
 const RECORD = 4 * KB;
 const info = { name: "a.bin", mime_type: "text/plain" };
 
@@ -61,7 +61,7 @@ async function has(cache: FileCache, name: string): Promise<boolean> {
   return held !== undefined;
 }
 
-test("what is stored is found, byte for byte, with what was known of it", async () => {
+test("a stored file is found byte for byte, with its name, type and validators", async () => {
   const cache = await open();
   const bytes = bytesOf("a", 300 * KB + 1);
   const validators = { from: "https://a.test/", etag: '"1"' };
@@ -72,13 +72,13 @@ test("what is stored is found, byte for byte, with what was known of it", async 
   expect(await cache.find("two")).toBeUndefined();
 });
 
-test("an empty file is a file", async () => {
+test("an empty file is stored as a file", async () => {
   const cache = await open();
   (await put(cache, "empty", Buffer.alloc(0))).release();
   expect(await has(cache, "empty")).toBe(true);
 });
 
-test("the same bytes from two sources are there once", async () => {
+test("the same bytes from two sources are stored once", async () => {
   const cache = await open();
   const [a, b] = await Promise.all([
     put(cache, "one", bytesOf("a", KB)),
@@ -89,7 +89,7 @@ test("the same bytes from two sources are there once", async () => {
   expect(list("partial")).toEqual([]);
 });
 
-test("a source that has changed lets go of what it held", async () => {
+test("a source that has changed releases its old file", async () => {
   const cache = await open();
   (await put(cache, "one", bytesOf("a", KB))).release();
   const changed = await put(cache, "one", bytesOf("b", KB));
@@ -99,7 +99,7 @@ test("a source that has changed lets go of what it held", async () => {
   expect(await has(cache, "one")).toBe(true);
 });
 
-test("the one that was used least recently goes first", async () => {
+test("the least recently used file is removed first", async () => {
   const cache = await open(3 * (100 * KB + RECORD));
   for (const name of ["a", "b", "c"]) (await put(cache, name, bytesOf(name, 100 * KB))).release();
   expect(await has(cache, "a")).toBe(true);
@@ -112,7 +112,7 @@ test("the one that was used least recently goes first", async () => {
   await vi.waitFor(() => expect(list("partial")).toEqual([]));
 });
 
-test("a file in use never goes, and goes like any other when it is no longer", async () => {
+test("a file in use is never removed, and is removed like any other when it no longer is", async () => {
   const cache = await open(250 * KB);
   const used = await put(cache, "used", bytesOf("u", 100 * KB));
   (await put(cache, "idle", bytesOf("i", 100 * KB))).release();
@@ -126,7 +126,7 @@ test("a file in use never goes, and goes like any other when it is no longer", a
   expect(existsSync(used.path)).toBe(false);
 });
 
-test("full of files in use, it says how much room it takes, and forgets what it had of the new one", async () => {
+test("a cache full of files in use states the room that a new file needs, and drops what it had of it", async () => {
   const cache = await open(250 * KB);
   const held = await put(cache, "used", bytesOf("u", 200 * KB));
   const error = await errorOf(put(cache, "new", bytesOf("n", 100 * KB)));
@@ -138,7 +138,7 @@ test("full of files in use, it says how much room it takes, and forgets what it 
   expect(await has(cache, "new")).toBe(true);
 });
 
-test("what is known to find no room is not begun", async () => {
+test("a file that is known to find no room is not begun", async () => {
   const cache = await open(250 * KB);
   await put(cache, "used", bytesOf("u", 200 * KB));
   const body = vi.fn(chunksOf);
@@ -147,7 +147,7 @@ test("what is known to find no room is not begun", async () => {
   expect(list("partial")).toEqual([]);
 });
 
-test("room is waited for until there is enough, or nobody wants it any more", async () => {
+test("a file waits for room until there is enough, or its caller gives up", async () => {
   const cache = await open(250 * KB);
   const held = [];
   for (const name of ["a", "b"]) held.push(await put(cache, name, bytesOf(name, 100 * KB)));
@@ -161,7 +161,7 @@ test("room is waited for until there is enough, or nobody wants it any more", as
   await cache.waitForRoom(150 * KB, never);
 });
 
-test("what nobody has used for long goes at the start, what was used stays", async () => {
+test("files that were not used for long are removed at the start, and used ones stay", async () => {
   const before = await open();
   for (const name of ["old", "new"])
     (await put(before, name, bytesOf(name[0] ?? "", KB))).release();
@@ -173,7 +173,7 @@ test("what nobody has used for long goes at the start, what was used stays", asy
   expect([list("files"), list("sources")].map(({ length }) => length)).toEqual([1, 1]);
 });
 
-test("a runner that runs for long removes them as well, but nothing in use", async () => {
+test("a runner that runs for long removes old files as well, but none in use", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const cache = await open();
@@ -189,7 +189,7 @@ test("a runner that runs for long removes them as well, but nothing in use", asy
   expect(list("sources")).toHaveLength(1);
 });
 
-test("what breaks off is not kept, and its error comes through", async () => {
+test("a file that breaks off is not kept, and its error is passed on", async () => {
   const cache = await open(250 * KB);
   async function* broken() {
     yield bytesOf("a", 200 * KB);
@@ -200,14 +200,14 @@ test("what breaks off is not kept, and its error comes through", async () => {
   }
   expect(await has(cache, "one")).toBe(false);
   expect([list("files"), list("partial")]).toEqual([[], []]);
-  // All its bytes are free again.
+  // All bytes of the broken file are free again.
   (await put(cache, "two", bytesOf("b", 200 * KB))).release();
 });
 
-test("the next life of the runner finds everything, in the order of its use", async () => {
+test("the next process of the runner finds all files, in the order of their use", async () => {
   const first = await open();
   for (const name of ["a", "b", "c"]) (await put(first, name, bytesOf(name, 100 * KB))).release();
-  // Hours: what comes within one tick of the disk's clock has no order.
+  // Hours make the order clear, because uses within one tick of the disk's clock have none.
   for (const [name, hours] of Object.entries({ a: 1, b: 3, c: 2 })) usedBefore(name, hours);
   const second = await open(2 * (100 * KB + RECORD));
   expect(await has(second, "a")).toBe(true);
@@ -216,7 +216,7 @@ test("the next life of the runner finds everything, in the order of its use", as
   expect(list("files")).toHaveLength(2);
 });
 
-test("use is remembered on the disk", async () => {
+test("the use of a file is recorded on the disk", async () => {
   const cache = await open();
   (await put(cache, "a", bytesOf("a", KB))).release();
   utimesSync(record("a"), 0, 0);
@@ -226,7 +226,7 @@ test("use is remembered on the disk", async () => {
   });
 });
 
-test("what a crash leaves is removed, and nothing that is not the cache's", async () => {
+test("files that a crash leaves are removed, and no files of others", async () => {
   const before = await open();
   for (const name of ["whole", "short", "lost", "garbled"]) {
     (await put(before, name, bytesOf(name[0] ?? "", KB))).release();
@@ -249,7 +249,7 @@ test("what a crash leaves is removed, and nothing that is not the cache's", asyn
   expect(found).toEqual([true, false, false, false]);
 });
 
-test("files that somebody has cleared away meanwhile are fetched again", async () => {
+test("files that were deleted on the disk are fetched again", async () => {
   const cache = await open();
   (await put(cache, "a", bytesOf("a", KB))).release();
   for (const name of list("files")) rmSync(join(folder, "files", name));
@@ -258,7 +258,7 @@ test("files that somebody has cleared away meanwhile are fetched again", async (
   expect(await has(cache, "a")).toBe(true);
 });
 
-test("a disk that does not take it is the runner's trouble", async () => {
+test("a disk that refuses a file is an internal failure", async () => {
   const cache = await open();
   rmSync(join(folder, "partial"), { recursive: true });
   await expect(put(cache, "a", bytesOf("a", KB))).rejects.toMatchObject({
@@ -267,14 +267,14 @@ test("a disk that does not take it is the runner's trouble", async () => {
   });
 });
 
-test("a folder that cannot be used says which setting names another", async () => {
+test("a folder that cannot be used causes an error with the setting that names another", async () => {
   rmSync(folder, { recursive: true });
   writeFileSync(folder, "a file");
   await expect(open()).rejects.toMatchObject({ message: expect.stringMatching(/EEXIST|ENOTDIR/) });
   await expect(open()).rejects.toMatchObject({ message: expect.stringContaining("--cache") });
 });
 
-test("nobody else on the machine can read it", async () => {
+test("the cache is readable by its user only", async () => {
   const cache = await open();
   const held = await put(cache, "a", bytesOf("a", KB));
   expect(statSync(join(folder, "files")).mode & 0o077).toBe(0);

@@ -1,4 +1,4 @@
-/** Files of an input in a whole run: fetched while the container starts. */
+/** Input files in a whole run: fetched while the container starts. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Box, openBox } from "../support/containers.ts";
 
@@ -11,7 +11,7 @@ afterAll(() => box.close());
 const files = [{ at: ["image"] }];
 const image = "https://10.0.0.1/private.png";
 
-it("one that cannot be had ends the run before its container is ready", async () => {
+it("an input file that cannot be fetched ends the run before its container is ready", async () => {
   const run = box.run("liar", { image }, { files, variables: { SETUP: "endless" } });
   expect(await run.finish).toMatchObject({
     status: "failed",
@@ -20,7 +20,7 @@ it("one that cannot be had ends the run before its container is ready", async ()
   expect(JSON.stringify(run.reporter.of("setup"))).not.toContain("ready");
 });
 
-it("and the next run has the container to itself", async () => {
+it("the next run has the container to itself", async () => {
   const name = { name: "Ada" };
   const failed = await box.run("hello", { ...name, image }, { files }).finish;
   expect(failed.status).toBe("failed");

@@ -36,7 +36,7 @@ async function read(files: WebFiles, url: string, key = "ada"): Promise<string> 
   return text;
 }
 
-test("what a server says of a file: its name and its type", async () => {
+test("an input file has the name and type that its server states", async () => {
   const web = await serve((request, response) => {
     if (request.url === "/named") {
       response.setHeader("content-disposition", `attachment; filename="a b.png"`);
@@ -74,14 +74,14 @@ test.each([
     else response.writeHead(200, sent).end("bytes");
   });
   expect(await read(webFiles(), `${web.url}/a`)).toBe("bytes");
-  // Also by the next life of the runner.
+  // The next process of the runner also has the validators.
   cache = new FileCache(folder, LIMITS);
   await cache.start();
   expect(await read(webFiles(), `${web.url}/a`)).toBe("bytes");
   expect(asked).toEqual([undefined, value]);
 });
 
-test("what one account has fetched is as new to another, and kept once", async () => {
+test("a file that one account has fetched is fetched for another account, too, and kept once", async () => {
   const asked: unknown[] = [];
   const web = await serve((request, response) => {
     asked.push(request.headers["if-none-match"]);
@@ -97,7 +97,7 @@ test("what one account has fetched is as new to another, and kept once", async (
   for (const one of held) one.release();
 });
 
-test("one that has changed is sent anew", async () => {
+test("a file that has changed is sent again", async () => {
   let version = 1;
   const web = await serve((_request, response) => {
     response.writeHead(200, { etag: `"${version}"` }).end(`bytes ${version}`);
@@ -109,7 +109,7 @@ test("one that has changed is sent anew", async () => {
   expect(kept()).toBe(1);
 });
 
-test("one without validators is fetched anew; the same bytes are kept once", async () => {
+test("a file without validators is fetched again, and the same bytes are kept once", async () => {
   const web = await serve((_request, response) => response.end("bytes"));
   const files = webFiles();
   for (const path of ["/a", "/a", "/b"]) expect(await read(files, web.url + path)).toBe("bytes");
@@ -117,7 +117,7 @@ test("one without validators is fetched anew; the same bytes are kept once", asy
   expect(kept()).toBe(1);
 });
 
-test("an ETag is good for the place that gave it: a redirect may lead elsewhere", async () => {
+test("an ETag is valid only for the address that gave it, because a redirect may lead elsewhere", async () => {
   let place = "/old";
   const web = await serve((request, response) => {
     if (request.url === "/") response.writeHead(302, { location: place }).end();
@@ -131,7 +131,7 @@ test("an ETag is good for the place that gave it: a redirect may lead elsewhere"
   expect(await read(files, web.url)).toBe("/new");
 });
 
-test("a date is good for the whole address, with its query: the signature of one is not kept", async () => {
+test("a date is valid for the whole address with its query, because a signature is not kept", async () => {
   let latest = "new";
   const dates: Record<string, string> = {
     new: "Fri, 20 Nov 2026 00:00:00 GMT",
@@ -153,7 +153,7 @@ test("a date is good for the whole address, with its query: the signature of one
   expect(readFileSync(join(folder, "sources", record), "utf8")).not.toContain("file=");
 });
 
-test("trouble passes, or is the caller's to know", async () => {
+test("a failure of a web server is retried, or reported to the caller", async () => {
   let failures = 2;
   const web = await serve((request, response) => {
     if (failures-- > 0) request.socket.destroy();
@@ -169,7 +169,7 @@ test("trouble passes, or is the caller's to know", async () => {
   expect(web.requests).toHaveLength(6);
 });
 
-test("a file that there is not is asked for once", async () => {
+test("a file that does not exist is asked for once", async () => {
   const web = await serve((_request, response) => response.writeHead(404).end());
   expect(await errorOf(webFiles().open(web.url, "ada", never))).toMatchObject({
     source: "external",
@@ -181,7 +181,7 @@ test("a file that there is not is asked for once", async () => {
 test.each([
   ["with Content-Length", { "content-length": String(MAX + 1) }],
   ["without", {}],
-])("too large, %s: refused, and nothing of it stays", async (_name, headers) => {
+])("a file that is too large (%s) is refused, and nothing of it stays", async (_name, headers) => {
   const web = await serve((_request, response) => {
     response.writeHead(200, headers).end(Buffer.alloc(MAX + 1));
   });
@@ -208,7 +208,7 @@ test("a body that is shorter than announced is never kept", async () => {
   expect(await read(files, web.url)).toBe("1234567890");
 });
 
-test("no address at all", async () => {
+test("an invalid address is refused", async () => {
   expect(await errorOf(webFiles().open("photo.png", "ada", never))).toMatchObject({
     source: "external",
   });
@@ -231,7 +231,7 @@ test.each([
     { idleMs: 60_000, totalMs: 200 },
     "timeout",
   ],
-])("not waited for: %s", async (_name, handler, times, message) => {
+])("an answer is not waited for: %s", async (_name, handler, times, message) => {
   const web = await serve(handler);
   expect(await errorOf(webFiles(times).open(web.url, "ada", never))).toMatchObject({
     source: "external",
@@ -240,7 +240,7 @@ test.each([
   expect([kept(), onTheWay()]).toEqual([0, 0]);
 });
 
-/** A server that sends the second half when it is told to. */
+/** Starts a server that sends the second half of a file on demand. */
 async function halting() {
   const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<ServerResponse>();
@@ -253,7 +253,7 @@ async function halting() {
   return { web, begun, goOn };
 }
 
-test("runs that want the same at the same time share one download", async () => {
+test("runs that want the same file at the same time share one download", async () => {
   const { web, begun, goOn } = await halting();
   const files = webFiles();
   const opened = [1, 2, 3].map(() => files.open(web.url, "ada", never));
@@ -262,7 +262,7 @@ test("runs that want the same at the same time share one download", async () => 
   const all = await Promise.all(opened);
   expect(web.requests).toHaveLength(1);
   for (const held of all) expect(readFileSync(held.path, "utf8")).toBe("first second");
-  // Each of them lets go by itself, and the file stays as long as one has it.
+  // Each run releases the file by itself, and it stays as long as one holds it.
   all[0]?.release();
   all[1]?.release();
   all[1]?.release();
@@ -277,7 +277,7 @@ async function* big(size: number) {
   yield Buffer.alloc(size);
 }
 
-test("one who leaves does not end it for the others", async () => {
+test("a run that gives up does not end the shared download for the others", async () => {
   const { web, begun, goOn } = await halting();
   const files = webFiles();
   const first = new AbortController();
@@ -290,7 +290,7 @@ test("one who leaves does not end it for the others", async () => {
   expect(readFileSync((await stays).path, "utf8")).toBe("first second");
 });
 
-test("when nobody waits any more the download ends, and the next one begins anew", async () => {
+test("a download ends when no run waits for it, and the next one starts again", async () => {
   const { web, begun, goOn } = await halting();
   const files = webFiles();
   const [one, two] = [new AbortController(), new AbortController()];

@@ -51,7 +51,7 @@ async function startFiles(more: Partial<FileOptions> = {}): Promise<InputFiles> 
   return started;
 }
 
-/** A file of the service, in the input under the name `image` unless told otherwise. */
+/** Returns a file of the service, at `image` in the input unless given otherwise. */
 function stored(key: string, bytes = PHOTO, at: InputFile["at"] = ["image"]): InputFile {
   const mime_type = "image/png";
   plane.files.inputs.set(key, { mime_type, bytes });
@@ -72,7 +72,7 @@ async function openStored(key = "a", bytes = PHOTO, from = files): Promise<[stri
 
 const downloads = () => plane.files.requests.length;
 
-test("a file that was sent as a data URI is one again, byte for byte", async () => {
+test("a file that was sent as a data URI becomes one again, byte for byte", async () => {
   const { at, stored: file } = stored("a", PHOTO, ["messages", 0, "url"]);
   if (!file) return expect.fail();
   const address = "https://auspex.test/v1/files/1/data-1.png?expires=1&signature=x";
@@ -85,7 +85,7 @@ test("a file that was sent as a data URI is one again, byte for byte", async () 
   opened.close();
 });
 
-test("a job without files has its input as it is, and nothing is touched", async () => {
+test("a job without files has its input unchanged, and fetches nothing", async () => {
   const idle = new InputFiles(
     callbackServer,
     new ControlPlane({ url: plane.url, token: "ausr_x" }),
@@ -102,7 +102,7 @@ test("a job without files has its input as it is, and nothing is touched", async
   expect(existsSync(join(folder, "never"))).toBe(false);
 });
 
-test("a stored file is an address on the callbackServer until the run is over", async () => {
+test("a stored file has an address on the callbackServer until the run is over", async () => {
   const [url, close] = await openStored();
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{36}\/0\/photo\.png$/);
   for (let time = 0; time < 2; time++) {
@@ -126,7 +126,7 @@ test.each([
   ["bytes=10-", 416, "", "bytes */10"],
   ["bytes=0-1,4-5", 200, "0123456789", null],
   ["pages=1", 200, "0123456789", null],
-])("Range: %s", async (range, status, body, contentRange) => {
+])("a request with Range: %s is answered", async (range, status, body, contentRange) => {
   const [url] = await openStored();
   const response = await fetch(url, { headers: { range } });
   expect(response.status).toBe(status);
@@ -134,7 +134,7 @@ test.each([
   expect(await response.text()).toBe(body);
 });
 
-test("HEAD says what GET would, If-Range sends all, and nothing else is there", async () => {
+test("HEAD matches GET, If-Range sends all, and no other paths exist", async () => {
   const [url] = await openStored();
   const head = await fetch(url, { method: "HEAD", headers: { range: "bytes=0-1" } });
   expect([head.status, head.headers.get("content-length")]).toEqual([200, "10"]);
@@ -148,7 +148,7 @@ test("HEAD says what GET would, If-Range sends all, and nothing else is there", 
   }
 });
 
-test("one that another account has read before is read again: none can tell", async () => {
+test("a file that another account has read is read again, so that no account can tell", async () => {
   const file = stored("a");
   for (const [account, expected] of [
     ["ada", 1],
@@ -169,7 +169,7 @@ test("an empty file can be read", async () => {
   expect((await fetch(url, { headers: { range: "bytes=0-" } })).status).toBe(416);
 });
 
-test("files anywhere in an input, whose own value stays as it was", async () => {
+test("files anywhere in an input become addresses, and the job's own value stays unchanged", async () => {
   const web = await serve((_request, response) => {
     response.setHeader("content-type", "text/csv").end("a,b");
   });
@@ -193,7 +193,7 @@ test("files anywhere in an input, whose own value stays as it was", async () => 
   expect(text.replace(/http:[^"]+/g, "*")).toBe(
     '{"images":["*",{"deep":"*"}],"__proto__":"*","table":"*","n":1.0}',
   );
-  // Neither the service nor the address in the web is seen by the container.
+  // The container sees neither the service nor the address in the web.
   expect(urls.map((url) => new URL(url).pathname.slice(37))).toEqual([
     "/0/photo.png",
     "/1/photo.png",
@@ -205,14 +205,14 @@ test("files anywhere in an input, whose own value stays as it was", async () => 
   opened.close();
 });
 
-test("a place that the input does not have is the service's mistake", async () => {
+test("a file at a place that the input does not have is an internal failure", async () => {
   for (const at of [["missing"], ["text", "length"], ["toString"], ["list", 3]]) {
     const job = jobWith({ text: "x", list: [1] }, stored("a", PHOTO, at));
     expect(await errorOf(files.open(job, never))).toMatchObject({ source: "internal" });
   }
 });
 
-test("a file is fetched once per box, also by the next life of the runner", async () => {
+test("a file is fetched once per box, also by the next process of the runner", async () => {
   const both = await Promise.all([openStored(), openStored()]);
   await openStored();
   expect(both[0][0]).not.toBe(both[1][0]);
@@ -221,7 +221,7 @@ test("a file is fetched once per box, also by the next life of the runner", asyn
   expect(downloads()).toBe(1);
 });
 
-test("while a run is open its files stay, however many others come", async () => {
+test("the files of an open run stay, however many others come", async () => {
   const [url, close] = await openStored("kept", Buffer.alloc(40_000, "k"));
   for (let n = 0; n < 5; n++) (await openStored(`other ${n}`, Buffer.alloc(40_000, `${n}`)))[1]();
   expect(await (await fetch(url)).text()).toBe("k".repeat(40_000));
@@ -232,7 +232,7 @@ test("while a run is open its files stay, however many others come", async () =>
   expect(downloads()).toBe(before + 1);
 });
 
-test("trouble with the service passes; a cut body is not kept", async () => {
+test("a failure of the service is retried, and a cut body is not kept", async () => {
   const troubles = [503, "cut", undefined] as const;
   let call = 0;
   plane.files.trouble = () => troubles[call++];
@@ -244,7 +244,7 @@ test("trouble with the service passes; a cut body is not kept", async () => {
 test.each([
   ["refused", 404],
   ["down for long", 503],
-])("the service's trouble is internal, and says where: %s", async (_name, status) => {
+])("a failure of the service is internal and has its place: %s", async (_name, status) => {
   plane.files.trouble = () => status;
   const job = jobWith({ list: [{ image: "x" }] }, stored("a", PHOTO, ["list", 0, "image"]));
   expect(await errorOf(files.open(job, never))).toMatchObject({
@@ -255,7 +255,7 @@ test.each([
   });
 });
 
-test("fewer bytes than the job says are no file", async () => {
+test("a file with fewer bytes than the job says is refused", async () => {
   const file = stored("a");
   plane.files.inputs.set("a", { mime_type: "image/png", bytes: Buffer.from("012") });
   expect(await errorOf(files.open(jobWith({ image: "x" }, file), never))).toMatchObject({
@@ -264,7 +264,7 @@ test("fewer bytes than the job says are no file", async () => {
   });
 });
 
-test("the lease of one may be lost: that of another who waits is as good", async () => {
+test("a lost lease of one run does not end the download while another run waits", async () => {
   const [lost, good] = [stored("a"), stored("a")].map((file) => jobWith({ image: "x" }, file));
   plane.files.trouble = ({ headers }) => (headers[LEASE_HEADER] === lost?.lease ? 403 : undefined);
   const opened = [lost, good].map((job) => job && files.open(job, never));
@@ -273,7 +273,7 @@ test("the lease of one may be lost: that of another who waits is as good", async
   }
 });
 
-test("a file over the limit is the caller's to know, before it is fetched", async () => {
+test("a file over the limit is refused before it is fetched", async () => {
   const job = jobWith({ image: "x" }, stored("large", Buffer.alloc(50_001)));
   expect(await errorOf(files.open(job, never))).toMatchObject({
     source: "external",
@@ -282,7 +282,7 @@ test("a file over the limit is the caller's to know, before it is fetched", asyn
   expect(downloads()).toBe(0);
 });
 
-test("an address in the web that cannot be had names the place and the host alone", async () => {
+test("an address in the web that cannot be fetched is reported with its place and host only", async () => {
   const web = await serve((_request, response) => response.writeHead(404).end());
   for (const [url, host] of [
     [`${web.url}/a/b.png?signature=secret`, web.host],
@@ -299,22 +299,22 @@ test("an address in the web that cannot be had names the place and the host alon
   }
 });
 
-test("when one of a run's files cannot be had, it lets go of the others", async () => {
+test("a file of a run that cannot be fetched releases the run's other files", async () => {
   const web = await serve((_request, response) => response.writeHead(404).end());
   const size = 40_000;
-  // It is there before the other one's answer is.
+  // File `a` is there before the answer of the other one is.
   (await openStored("a", Buffer.alloc(size)))[1]();
   const job = jobWith({ image: "x", bad: web.url }, stored("a", Buffer.alloc(size)), {
     at: ["bad"],
   });
   expect(await errorOf(files.open(job, never))).toMatchObject({ source: "external" });
-  // The cache has room for two such files: neither is in use by anybody.
+  // The cache has room for two such files, so neither is in use.
   const opened = [];
   for (const name of ["b", "c"]) opened.push(await openStored(name, Buffer.alloc(size, name)));
   for (const [, close] of opened) close();
 });
 
-test("the files of one run take half of the cache at most", async () => {
+test("the files of one run take at most half of the cache", async () => {
   const web = await serve((request, response) => response.end(request.url?.padEnd(20_000)));
   const three = { a: `${web.url}/a`, b: `${web.url}/b`, c: `${web.url}/c` };
   const places = Object.keys(three).map((name) => ({ at: [name] }));
@@ -324,7 +324,7 @@ test("the files of one run take half of the cache at most", async () => {
       /^the files of the input exceed this runner's limit of .* GB in total$/,
     ),
   });
-  // What is there twice counts once, and nothing of the others is held any more.
+  // A file that is there twice counts once, and the refused files are no longer held.
   const twice = { ...three, b: three.a, c: three.a };
   for (let time = 0; time < 4; time++) await files.open(jobWith(twice, ...places), never);
 });
@@ -332,7 +332,7 @@ test("the files of one run take half of the cache at most", async () => {
 test.each([
   ["whose size is known", { "content-length": "40000" }],
   ["of which nobody knows how large it is", {}],
-])("without room a run waits for that of another, with a file %s", async (_name, headers) => {
+])("a run without room waits for that of another run, with a file %s", async (_name, headers) => {
   const refused = Promise.withResolvers<void>();
   const web = await serve((_request, response) => {
     response.on("close", () => refused.resolve());
@@ -346,7 +346,7 @@ test.each([
   const stop = new AbortController();
   const cancelled = jobWith({ image: "x" }, stored("d", Buffer.alloc(40_000, "d")));
   const gives = errorOf(files.open(cancelled, stop.signal));
-  // What is there already needs no room.
+  // A file that is present needs no new room.
   (await openStored("a", Buffer.alloc(40_000, "a")))[1]();
   stop.abort(new Error("cancelled"));
   expect(await gives).toMatchObject({ message: "cancelled" });
@@ -358,7 +358,7 @@ test.each([
   close();
 });
 
-test("runs that each have a part of what they want do not wait for each other", async () => {
+test("runs that each have a part of their files do not wait for each other", async () => {
   const sizes = [20_000, 21_000];
   const opened = Array.from({ length: 6 }, (_, n) => {
     const parts = sizes.map((size, part) => {
@@ -385,7 +385,7 @@ test("a cancelled run waits for nothing", async () => {
   answer.resolve(undefined);
 });
 
-test("who still reads when the run is over is cut off", async () => {
+test("a reader is cut off when its run is over", async () => {
   const roomy = await startFiles({ cache_bytes: 120_000_000, max_file_bytes: 60_000_000 });
   const [url, close] = await openStored("film", Buffer.alloc(50_000_000), roomy);
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -1,4 +1,4 @@
-/** Values that are stored and told by their name, because they are too large for an event. */
+/** Values that are too large for an event: they are stored, and the event has their name. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_INLINE_OUTPUT } from "../../../src/protocol/event.ts";
 import { record, signals } from "../support/containers.ts";
@@ -15,7 +15,7 @@ afterEach(() => box.close());
 describe("a large value", () => {
   const large = "x".repeat(MAX_INLINE_OUTPUT);
 
-  it("is stored and told by its name, in its place", async () => {
+  it("a large value is stored and sent by its name, in its place", async () => {
     const release = box.hold((url) => url.endsWith("/values"));
     const { reporter, finish } = box.run(
       [{ say: { value: "a" } }, { say: { value: { large } } }, { say: { value: "b" } }],
@@ -34,7 +34,7 @@ describe("a large value", () => {
     expect(said.map(({ data }) => data)).toEqual(["a", { name, size: json.length }, "b"]);
   });
 
-  it("is measured with the addresses in it, not with the files", async () => {
+  it("a large value is measured with the addresses of its files, not with the files", async () => {
     const value = { list: [dataUri("text/plain", large)], fits: "x".repeat(200_000) };
     const { reporter, finish } = box.run([{ say: { value } }]);
     expect(await finish).toMatchObject({ status: "succeeded" });
@@ -42,14 +42,14 @@ describe("a large value", () => {
     expect(box.plane.files.stored.size).toBe(1);
   });
 
-  it("just within the limit travels as it is", async () => {
+  it("a value just within the limit is sent unchanged", async () => {
     const value = large.slice(2);
     const { reporter, finish } = box.run([{ say: { value } }]);
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(reporter.of("output")).toEqual([value]);
   });
 
-  it("for which there is no room is not stored", async () => {
+  it("a value for which there is no room is not stored", async () => {
     const asked: number[] = [];
     const reserve = (bytes: number) => asked.push(bytes) === 0;
     const job = box.job("files", { steps: [{ say: { value: large } }] });
@@ -59,7 +59,7 @@ describe("a large value", () => {
     expect(box.plane.files.requests).toEqual([]);
   });
 
-  it("lets no more wait behind it than there is room for", async () => {
+  it("a large value limits how many outputs wait behind it", async () => {
     const release = box.hold((url) => url.endsWith("/values"));
     let room = 2 * large.length;
     const reserve = (bytes: number) => {
@@ -79,7 +79,7 @@ describe("a large value", () => {
     expect(reporter.of("output")).toEqual(["a", "b", "c"]);
   });
 
-  it("is not nested without end", async () => {
+  it("a value with more than 128 levels of nesting fails the run", async () => {
     const deep = `${"[".repeat(200)}${"]".repeat(200)}`;
     const { finish } = box.run([{ say: { value: JSON.parse(deep) } }]);
     const message = "the container's response has more than 128 levels of nesting";

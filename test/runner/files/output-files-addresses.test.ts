@@ -1,4 +1,4 @@
-/** Addresses in outputs that are good for nothing once the run has ended, and files after a cancel. */
+/** Addresses in outputs that are invalid once the run has ended, and files after a cancel. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await box.close();
-  // An operator has named a folder that has other things in it.
+  // The folder that an operator has named keeps its other files.
   expect(readdirSync(join(cache, "outputs"))).toEqual(["mine"]);
   rmSync(cache, { recursive: true });
 });
@@ -41,14 +41,14 @@ describe("the address of an input", () => {
     return box.run("files", { file: named, steps }, { files: [{ at: ["file"], stored }] });
   };
 
-  it("that the model returns is again the one that its caller gave", async () => {
+  it("the address of an input becomes the caller's again when the model returns it", async () => {
     const { reporter, finish } = echo(say({ deep: ["$input", "other"], n: 1 }));
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(reporter.of("output")).toEqual([{ deep: [named, "other"], n: 1 }]);
     expect(box.plane.files.stored.size).toBe(0);
   });
 
-  it("is that inside a longer text too, and beside a file", async () => {
+  it("the address of an input inside a longer text becomes the caller's, also beside a file", async () => {
     const { reporter, finish } = echo(
       { join: { parts: ["from ", "$input", " to ", "$input", "?"], as: "text" } },
       { put: { name: "out.png", text: "pixels", as: "out" } },
@@ -82,7 +82,7 @@ describe("after a cancel", () => {
     ["a file that was not uploaded", "$missing"],
     ["a file that is not there", "file:///nowhere"],
     ["a data URI", "data:text/plain;base64,YQ=="],
-  ])("%s ends the output, and nothing else", async (_, value) => {
+  ])("a cancel with %s ends the output, and nothing else", async (_, value) => {
     const stop = signals();
     const steps: Step[] = [
       { join: { parts: ["$url", "/none/x.png"], as: "missing" } },
@@ -103,7 +103,7 @@ describe("after a cancel", () => {
     expect(onUnhandledRejection).not.toHaveBeenCalled();
   });
 
-  it("no file is even read", () => {
+  it("a cancel keeps all files from being read", () => {
     const callbackServer = new CallbackServer();
     callbackServer.setBaseUrl(new URL("http://127.0.0.1:9"));
     const bounds = { fileBytes: 1, totalBytes: 1, count: 1 };

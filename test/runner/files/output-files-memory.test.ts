@@ -1,4 +1,4 @@
-/** What is kept in memory of a large output: values are many times as large as their JSON. */
+/** The memory that a large output takes: values are many times as large as their JSON. */
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -44,7 +44,7 @@ function open(directory: string) {
   return { queue, reporter };
 }
 
-it("only its JSON, while it and what comes after it are being stored", async () => {
+it("a large output keeps only its JSON in memory while it and the next outputs are stored", async () => {
   const gate = Promise.withResolvers<undefined>();
   plane.files.trouble = () => gate.promise;
   const { queue, reporter } = open(join("/", "never-written"));

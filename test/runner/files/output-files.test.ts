@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => box.close());
 
 describe("a data URI", () => {
-  it("becomes a file wherever it stands, by its type", async () => {
+  it("a data URI becomes a file wherever it is, by its type", async () => {
     const png = dataUri("image/png", "pixels");
     const value = { image: png, more: [[dataUri("text/plain;charset=utf-8", "text"), png]] };
     const { reporter, finish } = box.run([{ say: { value } }]);
@@ -26,7 +26,7 @@ describe("a data URI", () => {
     expect(box.plane.files.stored.size).toBe(2);
   });
 
-  it("of a text says that it is UTF-8 where its type names no charset and its bytes are", async () => {
+  it("a data URI of text gets the charset UTF-8 if its type has none and its bytes are UTF-8", async () => {
     const latin1 = `data:text/plain;base64,${Buffer.from("caf\u00e9", "latin1").toString("base64")}`;
     const named = dataUri("text/plain;charset=us-ascii", "plain");
     const value = [
@@ -46,7 +46,7 @@ describe("a data URI", () => {
     ]);
   });
 
-  it("of 20 MB is no large output", async () => {
+  it("a data URI of 20 MB does not make the output a large value", async () => {
     // Built here, sent by the container: the input has no limit in this test.
     const picture = Buffer.alloc(20_000_000, "picture");
     const value = `data:image/png;base64,${picture.toString("base64")}`;
@@ -55,7 +55,7 @@ describe("a data URI", () => {
     expect(box.stored(reporter.of("output")[0])?.bytes.equals(picture)).toBe(true);
   });
 
-  it("of a list are in its order, and more than there is room for in a report", async () => {
+  it("data URIs of a list stay in order, even with more bytes than a report has room for", async () => {
     const type = "image/png";
     const sizes = [30_000_000, 1_000_000, 20_000_000, 100_000, 2_000_000];
     const files = sizes.map((size, n) => ({ inline: { text: `file ${n}`, size, type, as: n } }));
@@ -73,7 +73,7 @@ describe("a data URI", () => {
     }
   }, 60_000);
 
-  it("that is too large fails the run, which says so", async () => {
+  it("a data URI that is too large fails the run with a message", async () => {
     const inline = { text: "x", size: 51_000_000, type: "video/mp4", as: "v" };
     const { finish } = box.run([{ inline }, { say: { value: "$v" } }]);
     const message = "the file output.mp4 is larger than 50000000 bytes";
@@ -81,8 +81,8 @@ describe("a data URI", () => {
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
   });
 
-  it("that comes again with each report is on the disk once", async () => {
-    // Nine times over it would be more than the container may have there.
+  it("a data URI that comes again with each report is on the disk once", async () => {
+    // The file would exceed the container's disk limit if it were stored nine times.
     const inline = { text: "x", size: 12_000_000, type: "video/mp4", as: "v" };
     const again = Array.from({ length: 3 }, () => ({ say: { value: "$v" } }));
     const { reporter, finish } = box.run([{ inline }, ...again], { variables: { ITERATOR: "1" } });
@@ -100,7 +100,7 @@ describe("a data URI", () => {
     "data:image/png,a",
     "data:",
     "see data:image/png;base64,YQ==",
-  ])("that is none stays what it is: %s", async (text) => {
+  ])("a text that is no data URI stays unchanged: %s", async (text) => {
     const { reporter, finish } = box.run([{ say: { value: [text] } }]);
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(reporter.of("output")).toEqual([[text]]);
@@ -108,7 +108,7 @@ describe("a data URI", () => {
 });
 
 describe("a file of the container", () => {
-  it("is read where the output has files", async () => {
+  it("a file of the container is read where the output has files", async () => {
     const { reporter, finish } = box.run(
       [{ write: { name: "a b.csv", text: "1,2", as: "file" } }, { say: { value: ["$file"] } }],
       declared,
@@ -128,7 +128,7 @@ describe("a file of the container", () => {
     ["file:///nowhere", /not a file below \$TMPDIR/],
     ["file:///a%2Fb", /invalid file path/],
     ["file:///a%00b", /not a file below \$TMPDIR/],
-  ])("is not what lies elsewhere: %s", async (value, why) => {
+  ])("a file elsewhere is refused: %s", async (value, why) => {
     const { finish } = box.run([{ say: { value } }], declared);
     const message = expect.stringMatching(why);
     expect(await finish).toMatchObject({
@@ -142,14 +142,14 @@ describe("a file of the container", () => {
     [{ write: { name: "a", text: "theirs", as: "file", age: 60 } }, "not written by this run"],
     [{ link: { name: "a", target: "/etc/hostname", as: "file" } }, "not a file below $TMPDIR"],
     [{ link: { name: "a", target: ".", as: "file" } }, "not a file below $TMPDIR"],
-  ])("is not what another run has left, or a link: %j", async (step, why) => {
+  ])("a file of another run, or a link, is refused: %j", async (step, why) => {
     const { finish } = box.run([step, { say: { value: "$file" } }], declared);
     const error = { source: "external", message: expect.stringContaining(why) };
     expect(await finish).toMatchObject({ status: "failed", error });
     expect(box.plane.files.stored.size).toBe(0);
   });
 
-  it("is just text where the output has none: a caller may have made the model say it", async () => {
+  it("a file address is just text where the output has no files, as a caller may make the model say it", async () => {
     const { reporter, finish } = box.run([
       { write: { name: "a.txt", text: "secret", as: "file" } },
       { say: { value: "$file" } },

@@ -1,4 +1,4 @@
-/** Outputs while their files are being stored: in order, with trouble, until a cancel. */
+/** Outputs while their files are being stored: in order, with failures, until a cancel. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
@@ -23,7 +23,7 @@ describe("the order of outputs", () => {
   const put = (name: string): Steps[number] => ({ put: { name, text: name, as: name } });
   const say = (value: Json): Steps[number] => ({ say: { value } });
 
-  it("is kept while files are on their way, and what came before is not held up", async () => {
+  it("outputs stay in order while files are stored, and earlier ones are not held up", async () => {
     const release = box.hold((url) => url.includes("slow"));
     const { reporter, finish } = box.run(
       [put("slow"), put("fast"), say("first"), say("$slow"), say("second"), say("$fast"), say(3)],
@@ -37,7 +37,7 @@ describe("the order of outputs", () => {
     expect(reporter.of("output")).toEqual(["first", address("slow"), "second", address("fast"), 3]);
   });
 
-  it("has no holes: nothing follows a file that could not be stored", async () => {
+  it("outputs have no holes: none follows a file that could not be stored", async () => {
     box.plane.files.trouble = ({ url }) => (url?.includes("bad") ? 403 : undefined);
     const { reporter, finish } = box.run(
       [put("good"), put("bad"), say("$good"), say("$bad"), say("after"), say("$good")],
@@ -53,7 +53,7 @@ describe("the order of outputs", () => {
     expect(reporter.of("output")).toEqual([box.plane.files.named("good")[0]]);
   });
 
-  it("storage trouble is not the container's fault: it is used again", async () => {
+  it("a storage failure does not count against the container, which is used again", async () => {
     box.plane.files.trouble = () => 403;
     for (let i = 0; i < 3; i++) {
       const { finish } = box.run([put("a"), say("$a")]);
@@ -65,12 +65,12 @@ describe("the order of outputs", () => {
 
 describe("a store that has trouble", () => {
   beforeEach(() => {
-    // A delay is a random part of its bound: none.
+    // `Math.random` makes retries immediate: a delay is a random part of its bound.
     vi.spyOn(Math, "random").mockReturnValue(-0.999);
   });
   afterEach(() => void vi.restoreAllMocks());
 
-  it("is tried again, whole files and parts alike", async () => {
+  it("a failing store is tried again, with whole files and parts alike", async () => {
     const seen = new Map<string, number>();
     box.plane.files.trouble = ({ method, url }) => {
       const call = `${method} ${url}`;
@@ -90,7 +90,7 @@ describe("a store that has trouble", () => {
     expect(box.stored(big)?.bytes.equals(Buffer.alloc(MAX_WHOLE_FILE + 1, "ab"))).toBe(true);
   });
 
-  it("for good fails the run", async () => {
+  it("a store that fails for good fails the run", async () => {
     box.plane.files.trouble = () => 503;
     const { reporter, finish } = box.run([
       { put: { name: "a.bin", text: "a", as: "a" } },
@@ -103,7 +103,7 @@ describe("a store that has trouble", () => {
   });
 });
 
-it("a cancel while files are stored ends it, with what came before", async () => {
+it("a cancel while files are stored ends the run with its earlier outputs", async () => {
   const release = box.hold((url) => url.includes("slow"));
   const stop = signals();
   const { reporter, finish } = box.run(

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => box.close());
 
 describe("an upload of the container", () => {
-  it("becomes an address of the service, with its name and type", async () => {
+  it("an upload becomes an address of the service, with its name and type", async () => {
     const { reporter, finish } = box.run([
       { put: { name: "cat%20one.png", text: "meow", type: "image/png", as: "cat" } },
       { say: { value: "$cat" } },
@@ -29,7 +29,7 @@ describe("an upload of the container", () => {
     });
   });
 
-  it("is told from others of the same name, and stored once though it is said twice", async () => {
+  it("an upload is told from others of the same name, and stored once though the output has it twice", async () => {
     const value = { first: "$a", list: ["$b", "$a", { deep: ["$b"] }], text: "$ a" };
     const { reporter, finish } = box.run([
       { put: { name: "out.txt", text: "one", as: "a" } },
@@ -47,7 +47,7 @@ describe("an upload of the container", () => {
     expect(reporter.of("output")).toEqual([{ first: a, list: [b, a, { deep: [b] }], text: "$ a" }]);
   });
 
-  it("fails the run by the runner when its disk does not take it, whatever the model says of it", async () => {
+  it("an upload that the runner's disk refuses fails the run as internal, whatever the model reports", async () => {
     const outputs = join(box.directory, "cache/outputs");
     rmSync(outputs, { recursive: true });
     writeFileSync(outputs, "");
@@ -66,7 +66,7 @@ describe("an upload of the container", () => {
     mkdirSync(outputs);
   });
 
-  it("goes in parts when it is large, byte for byte", async () => {
+  it("a large upload goes in parts, byte for byte", async () => {
     const size = MAX_WHOLE_FILE + 1;
     const { reporter, finish } = box.run([
       { put: { name: "big.bin", size, text: "0123456", as: "big" } },
@@ -79,7 +79,7 @@ describe("an upload of the container", () => {
     expect(box.plane.files.requests.filter((call) => call.startsWith("PUT"))).toHaveLength(2);
   });
 
-  it("need not be said", async () => {
+  it("an upload can be missing from the output", async () => {
     const { finish } = box.run([
       { put: { name: "unsaid.txt", text: "x", as: "x" } },
       { say: { value: "done" } },
@@ -88,7 +88,7 @@ describe("an upload of the container", () => {
     expect(box.plane.files.stored.size).toBe(0);
   });
 
-  it("is its run's, and nobody else's, with several in a container", async () => {
+  it("an upload belongs to its run only, with several runs in a container", async () => {
     const limits = { max_concurrency: 2 };
     const steps = (text: string): Steps => [
       { meet: { at: "begin" } },
@@ -103,7 +103,7 @@ describe("an upload of the container", () => {
     expect(box.textOf(two.reporter.of("output")[0])).toBe("two");
   });
 
-  it("goes with its run: whoever says its address later has no file", async () => {
+  it("an upload ends with its run: a later output with its address has no file", async () => {
     const put = { put: { name: "a.txt", text: "a", as: "a" } };
     expect(await box.run([put, { say: { value: "$a" } }]).finish).toMatchObject({
       status: "succeeded",
@@ -119,7 +119,7 @@ describe("an upload of the container", () => {
 });
 
 describe("an upload that fails", () => {
-  it("fails the run, though its item is just missing", async () => {
+  it("a failed upload fails the run, though its item is just missing", async () => {
     const { reporter, finish } = box.run(
       [
         { say: { value: "before" } },
@@ -137,7 +137,7 @@ describe("an upload that fails", () => {
     expect(reporter.of("output")).toEqual(["before", "after"]);
   });
 
-  it("because the file is too large is the container's doing", async () => {
+  it("a failed upload of a file that is too large is the container's fault", async () => {
     const { finish } = box.run([
       { put: { name: "huge.bin", size: 50_000_001, as: "huge" } },
       { say: { value: "$huge.status" } },
@@ -149,7 +149,7 @@ describe("an upload that fails", () => {
     });
   });
 
-  it("because the files are too large together is told too", async () => {
+  it("a failed upload of files that are too large together is reported, too", async () => {
     const size = 40_000_000;
     const { finish } = box.run([
       { put: { name: "1.bin", size, as: "a" } },
@@ -164,7 +164,7 @@ describe("an upload that fails", () => {
     });
   });
 
-  it("fails all that were there, or the one that it names", async () => {
+  it("a failed upload fails all runs of the container, or the one that it names", async () => {
     const limits = { max_concurrency: 2 };
     const broken = (mine: boolean): Steps => [
       { meet: { at: "begin" } },
@@ -188,7 +188,7 @@ describe("an upload that fails", () => {
   it.each([
     [{}, "the run ended before its file late.bin was uploaded"],
     [{ cut: 300 }, "the upload of the file late.bin failed: the connection was closed"],
-  ])("fails a run that ended before it: %j", async (how, message) => {
+  ])("a failed upload fails a run that ended before it: %j", async (how, message) => {
     const begin = { begin: { name: "late.bin", ...how } };
     const { reporter, finish } = box.run([begin, { say: { value: "done" } }]);
     const error = { source: "external", message };
@@ -196,7 +196,7 @@ describe("an upload that fails", () => {
     expect(reporter.of("output")).toEqual(["done"]);
   });
 
-  it("leaves the error of a run that fails by itself as it is", async () => {
+  it("a failed upload leaves the error of a run that fails by itself unchanged", async () => {
     const { finish } = box.run([
       { put: { name: "cut.bin", size: 1_000, cutAt: 500, as: "cut" } },
       { fail: { message: "out of paint" } },

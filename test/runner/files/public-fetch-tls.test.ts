@@ -6,7 +6,7 @@ import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
-/** For files.test, signed by itself, good until 2126; used nowhere else. */
+/** A self-signed key for files.test, valid until 2126; used nowhere else. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgK6nCw7vw12TmTH7Y
 EK0DPtxwdPlrhYJRuL9kC9/9IhGhRANCAAR91RExvpfuN8E2l+bbT3s/cKwJttdZ
@@ -36,7 +36,7 @@ const secure = () => {
   return serve((_request, response) => response.end("secret"), "127.0.0.1", server);
 };
 
-test("https is read when the certificate is good and for that name", async () => {
+test("a file over https is read when the certificate is valid and for that name", async () => {
   setDefaultCACertificates([cert]);
   const { port } = await secure();
   const { body } = await fetcher.get(new URL(`https://files.test:${port}/`), undefined, never);
@@ -46,7 +46,7 @@ test("https is read when the certificate is good and for that name", async () =>
 test.each([
   ["a certificate that nobody vouches for", "files.test", false, /DEPTH_ZERO_SELF_SIGNED_CERT/],
   ["a certificate of another name", "other.test", true, /ERR_TLS_CERT_ALTNAME_INVALID/],
-])("not with %s", async (_name, host, trusted, message) => {
+])("a file over https is not read with %s", async (_name, host, trusted, message) => {
   if (trusted) setDefaultCACertificates([cert]);
   const { port, requests } = await secure();
   const error = await errorOf(fetcher.get(new URL(`https://${host}:${port}/`), undefined, never));

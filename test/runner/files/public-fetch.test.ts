@@ -11,7 +11,7 @@ const fetcher = new PublicFetch(new AddressPolicy(ALLOWED), undefined, "auspex-r
 
 const get = (url: string, from = fetcher) => from.get(new URL(url), undefined, never);
 
-/** What somebody tries who wants to see the inside of a network. */
+/** Addresses that an attacker tries in order to reach a private network. */
 const PRIVATE = [
   "127.0.0.1",
   "127.0.0.1.",
@@ -64,7 +64,7 @@ const PRIVATE = [
   "LOCALHOST",
 ];
 
-test.each(PRIVATE)("not public: %s", async (host) => {
+test.each(PRIVATE)("the address %s is not public", async (host) => {
   const error = await errorOf(get(`https://${host}/`, strict));
   expect(error).toBeInstanceOf(Failure);
   expect(error).toMatchObject({
@@ -84,13 +84,13 @@ test.each([
   "223.255.255.255",
   "2606:4700:4700::1111",
   "2a00:1450:4001::1",
-])("public: %s, over https only", (address) => {
+])("the address %s is public, over https only", (address) => {
   const reach = new AddressPolicy([]);
   expect(reach.permits(address, "https:")).toBe(true);
   expect(reach.permits(address, "http:")).toBe(false);
 });
 
-test("what an operator allows is allowed, however it is written, and nothing beside it", () => {
+test("addresses that an operator allows are reached in every spelling, and no others", () => {
   const reach = new AddressPolicy(["10.1.0.0/16", "fd12::/16"]);
   const reached = ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1", "10.2.0.1", "fd13::1", "fe80::1%eth0"];
   expect(reached.map((address) => reach.permits(address, "http:"))).toEqual([
@@ -109,7 +109,7 @@ test.each([
   ["ftp", "ftp://example.com/", "ftp: URLs are not supported"],
   ["credentials", "https://me:secret@example.com/", "example.com contains credentials"],
   ["a name alone", "https://me@example.com/", "example.com contains credentials"],
-])("refused before anything is looked up: %s", async (_name, url, message) => {
+])("an address is refused before any lookup: %s", async (_name, url, message) => {
   const asked: string[] = [];
   const resolve = async (name: string) => {
     asked.push(name);
@@ -118,11 +118,11 @@ test.each([
   const error = await errorOf(get(url, new PublicFetch(new AddressPolicy([]), resolve)));
   expect(error).toMatchObject({ source: "external", message: expect.stringContaining(message) });
   expect(String(error)).not.toContain("secret");
-  // Plain http may be allowed for where the name leads.
+  // Plain http may be allowed for the address of the name, so it is looked up.
   expect(asked).toEqual(url.startsWith("http:") ? ["example.com"] : []);
 });
 
-test("redirects are followed by hand, five of them", async () => {
+test("at most five redirects are followed, by our own code", async () => {
   const web = await serve((request, response) => {
     const left = Number.parseInt(request.url?.slice(1) ?? "", 10);
     if (left === 0) response.end("here");
@@ -130,7 +130,7 @@ test("redirects are followed by hand, five of them", async () => {
   });
   const { body, validators } = await get(`${web.url}/5?a=b`);
   expect(await text(body)).toBe("here");
-  // The place where it ended, and no more of it than says whether it is the same one.
+  // The final URL is compared as a hash, which only shows whether it is the same.
   const direct = await get(`${web.url}/0`);
   expect(validators.from).toBe(direct.validators.from);
   expect(validators.from).toMatch(/^[0-9a-f]{64}$/);
@@ -147,7 +147,7 @@ test.each([
   ["to a file", () => "file:///etc/passwd", /file: URLs/],
   ["with credentials", () => "https://a:b@example.com/", /credentials/],
   ["to nothing that can be read", () => "https://[", /redirects to an invalid URL/],
-])("no redirect %s", async (_name, target, message) => {
+])("a redirect %s is refused", async (_name, target, message) => {
   const inside = await serve((_request, response) => response.end("inside"), "127.0.0.2");
   const web = await serve((_request, response) => {
     response.writeHead(307, { location: target(inside.url) }).end();
@@ -159,7 +159,7 @@ test.each([
   expect(inside.connections).toBe(0);
 });
 
-test("a name that says something else the second time leads nowhere else", async () => {
+test("a name that resolves to another address the second time is looked up once", async () => {
   const web = await serve((_request, response) => response.end("public"));
   const inside = await serve((_request, response) => response.end("inside"), "127.0.0.2");
   const answers = ["127.0.0.1", "127.0.0.2", "127.0.0.2"];
@@ -170,7 +170,7 @@ test("a name that says something else the second time leads nowhere else", async
   });
   const { body } = await get(`http://rebind.test:${web.port}/`, rebinding);
   expect(await text(body)).toBe("public");
-  // One question a connection: there is no second one that could differ.
+  // Each connection does one lookup: there is no second one that could differ.
   expect(asked).toEqual(["rebind.test"]);
   for (const port of [web.port, inside.port]) {
     const error = await errorOf(get(`http://rebind.test:${port}/`, rebinding));
@@ -179,7 +179,7 @@ test("a name that says something else the second time leads nowhere else", async
   expect(inside.connections).toBe(0);
 });
 
-test("of a name's addresses only those are tried that may be", async () => {
+test("only the permitted addresses of a name are tried", async () => {
   const web = await serve((_request, response) => response.end("public"));
   const mixed = new PublicFetch(new AddressPolicy(ALLOWED), async () => [
     { address: "127.0.0.2", family: 4 },
@@ -190,7 +190,7 @@ test("of a name's addresses only those are tried that may be", async () => {
   expect(await text(body)).toBe("public");
 });
 
-test("a name that there is not is told like one that is private", async () => {
+test("a name that does not exist has the same error as a private one", async () => {
   const missing = new PublicFetch(new AddressPolicy([]), async () => {
     throw Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
   });
@@ -203,7 +203,7 @@ test("a name that there is not is told like one that is private", async () => {
   expect(errors[0]).toEqual(errors[1]);
 });
 
-test("what is sent: no cookies, no credentials, nothing compressed", async () => {
+test("a request has no cookies, no credentials and no compression", async () => {
   const seen: unknown[] = [];
   const web = await serve((request, response) => {
     seen.push(request.headers);
@@ -229,7 +229,7 @@ test.each([
   [304, Failure],
   [429, TransientError],
   [503, TransientError],
-])("status %i", async (status, kind) => {
+])("the status %i is handled", async (status, kind) => {
   const web = await serve((_request, response) => {
     response.writeHead(status, { "retry-after": "2" }).end();
   });
@@ -239,7 +239,7 @@ test.each([
   if (error instanceof TransientError) expect(error.retryAfterMs).toBe(2_000);
 });
 
-test("what is compressed all the same is refused", async () => {
+test("a compressed answer is refused", async () => {
   const web = await serve((_request, response) => {
     response.writeHead(200, { "content-encoding": "gzip" }).end("x");
   });
@@ -249,14 +249,14 @@ test("what is compressed all the same is refused", async () => {
   });
 });
 
-test("network trouble names the host and the code, and no address", async () => {
+test("a network failure has the host and the code, and no address", async () => {
   const web = await serve((request) => request.socket.destroy());
   const error = await errorOf(get(`${web.url}/?signature=secret`));
   expect(error).toBeInstanceOf(TransientError);
   expect(error).toMatchObject({ message: `${web.host} could not be read: ECONNRESET` });
 });
 
-test("stopped, it ends with the reason of the signal", async () => {
+test("a stopped fetch ends with the reason of the signal", async () => {
   const stop = new AbortController();
   const web = await serve(() => stop.abort(new Error("enough")));
   const error = await errorOf(fetcher.get(new URL(web.url), undefined, stop.signal));

@@ -1,4 +1,4 @@
-/** Parts of a file on their way to a server on loopback that misbehaves. */
+/** Upload of a file's parts to a server on loopback that misbehaves. */
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -23,27 +23,27 @@ import { errorOf } from "../support/public-fetch-server.ts";
 
 const PART = 300_000;
 const SIZE = 2 * PART + 12_345;
-/** More than fits between two sockets, so that a sender is still at it when something happens. */
+/** More bytes than fit between two sockets, so that a sender is still sending when something happens. */
 const LARGE = 12_000_000;
-/** Longer than a busy machine keeps others waiting. */
+/** A time longer than a busy machine delays other processes. */
 const IDLE_MS = 1_500;
 
 interface Arrival {
   number: number;
-  /** From 1. */
+  /** The number of the try, from 1. */
   tries: number;
   request: IncomingMessage;
   response: ServerResponse;
 }
 
-/** One file, and what the server has of it. */
+/** One file, and the parts of it that the server has. */
 class Transfer {
   readonly file: string;
   readonly content: Buffer;
   readonly have = new Map<number, Buffer>();
-  /** The number of each part, in the order in which they came. */
+  /** The number of each part, in the order of arrival. */
   readonly arrivals: number[] = [];
-  /** Whether it has dealt with the request itself. */
+  /** Returns whether it has handled the request itself. */
   trouble: (arrival: Arrival) => boolean | Promise<boolean> = () => false;
   sent = 0;
   readonly #base: string;
@@ -68,7 +68,7 @@ class Transfer {
     return sendParts({ file, size, partSize, urls, parallel: 3, signal, onSent, ...options });
   }
 
-  /** What came, put together. */
+  /** The received parts, joined. */
   get received(): Buffer {
     const numbers = [...this.have.keys()].sort((a, b) => a - b);
     return Buffer.concat(numbers.map((number) => this.have.get(number) ?? Buffer.alloc(0)));
@@ -97,7 +97,7 @@ const server = createServer((request, response) => {
   const [, name = "", number] = new URL(request.url ?? "", base).pathname.split("/");
   const { method, headers } = request;
   expect([method, headers.authorization, headers.expect]).toEqual(["PUT", undefined, undefined]);
-  // One that hung up has no answer coming.
+  // A request that hung up gets no answer.
   transfers
     .get(name)
     ?.receive(Number(number), request, response)
@@ -119,7 +119,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Holds what comes until so many are there together, and then lets them all go. */
+/** Holds requests until `count` are there together, and then lets them all go. */
 function together(count: number) {
   const waiting: (() => void)[] = [];
   return async (): Promise<void> => {
@@ -129,7 +129,7 @@ function together(count: number) {
   };
 }
 
-/** File descriptors of this process that are open on it. */
+/** Returns the file descriptors of this process that are open on the file. */
 const openOn = (file: string): string[] =>
   readdirSync("/proc/self/fd").filter((fd) => {
     try {
@@ -140,7 +140,7 @@ const openOn = (file: string): string[] =>
   });
 
 describe.concurrent("what comes through", () => {
-  it("every part of exactly its length, and the ETags in their order", async () => {
+  it("every part is sent with its exact length, and the ETags are in order", async () => {
     const transfer = new Transfer("plain", SIZE);
     const lengths: unknown[] = [];
     transfer.trouble = async ({ number, request }) => {
@@ -156,7 +156,7 @@ describe.concurrent("what comes through", () => {
     expect(openOn(transfer.file)).toEqual([]);
   });
 
-  it("a part that is there already is not sent again", async () => {
+  it("a part that the store has is not sent again", async () => {
     const transfer = new Transfer("had", SIZE);
     const etags = await transfer.send({ completed: new Map([[2, '"two"']]) });
     expect(transfer.arrivals.sort()).toEqual([1, 3]);
@@ -164,13 +164,13 @@ describe.concurrent("what comes through", () => {
     expect(transfer.sent).toBe(SIZE - PART);
   });
 
-  it("nothing, when all of them are there", async () => {
+  it("no part is sent when the store has all of them", async () => {
     const transfer = new Transfer("whole", 10);
     expect(await transfer.send({ completed: new Map([[1, "one"]]) })).toEqual(["one"]);
     expect(transfer.arrivals).toEqual([]);
   });
 
-  it("so many at a time, and never more", async () => {
+  it("a limited number of parts is sent at a time", async () => {
     const transfer = new Transfer("parallel", 12 * 1_000);
     let [now, most] = [0, 0];
     const gather = together(4);
@@ -184,7 +184,7 @@ describe.concurrent("what comes through", () => {
     expect([most, transfer.arrivals.length]).toEqual([4, 12]);
   });
 
-  it("something slow, as long as something moves", async () => {
+  it("a slow part is sent as long as bytes move", async () => {
     const transfer = new Transfer("slow", 10);
     transfer.trouble = async ({ request, response }) => {
       await buffer(request);
@@ -246,7 +246,7 @@ describe.concurrent("what is tried again, by itself", () => {
     expect(transfer.sent).toBe(SIZE);
   });
 
-  it("not before the server wants it", async () => {
+  it("a part is not tried again before the server wants it", async () => {
     const transfer = new Transfer("later", 10);
     transfer.trouble = ({ tries, response }) =>
       tries === 1 && refuse(response, 429, { "retry-after": "1" });
@@ -258,7 +258,7 @@ describe.concurrent("what is tried again, by itself", () => {
 });
 
 describe.concurrent("what ends it", () => {
-  it("a refusal, with the server's words; the others stop, and the rest is not sent", async () => {
+  it("a refusal ends the upload with the server's message; the others stop, and the rest is not sent", async () => {
     const transfer = new Transfer("refused", 3 * LARGE);
     transfer.trouble = ({ number, response }) => number !== 2 || refuse(response, 403);
     const error = await errorOf(transfer.send({ partSize: LARGE, parallel: 2 }));
@@ -271,7 +271,7 @@ describe.concurrent("what ends it", () => {
     await vi.waitFor(() => expect(openOn(transfer.file)).toEqual([]));
   });
 
-  it("a refusal whose words are lost when a body comes: the next try waits for them", async () => {
+  it("a refusal whose message is lost when a body comes is read at the next try", async () => {
     const transfer = new Transfer("rude", 10);
     transfer.trouble = async ({ request, response }) => {
       const body = once(request, "data").then(() => true);
@@ -284,7 +284,7 @@ describe.concurrent("what ends it", () => {
     expect(transfer.sent).toBe(0);
   });
 
-  it("an answer without an ETag", async () => {
+  it("an answer without an ETag ends the upload", async () => {
     const transfer = new Transfer("untagged", 10);
     transfer.trouble = async ({ request, response }) => {
       await buffer(request);
@@ -295,7 +295,7 @@ describe.concurrent("what ends it", () => {
     expect(transfer.arrivals).toEqual([1]);
   });
 
-  it("the caller, at any time: nothing is left at work", async () => {
+  it("the caller can end the upload at any time, and no work goes on", async () => {
     const transfer = new Transfer("aborted", 3 * LARGE);
     const closed: Promise<unknown>[] = [];
     const gather = together(3);
@@ -315,7 +315,7 @@ describe.concurrent("what ends it", () => {
     await vi.waitFor(() => expect(openOn(transfer.file)).toEqual([]));
   });
 
-  it("the caller, while it waits to try again", async () => {
+  it("the caller can end the upload while it waits to try again", async () => {
     const transfer = new Transfer("aborted-waiting", 10);
     const stop = new AbortController();
     transfer.trouble = ({ response }) => {
@@ -332,7 +332,7 @@ describe.concurrent("what ends it", () => {
     ["shrinks", (file) => truncateSync(file, PART + 5)],
     ["is-touched", (file) => utimesSync(file, 1, 1)],
     ["is-removed", (file) => rmSync(file)],
-  ])("a file that %s meanwhile", async ([name, change]) => {
+  ])("a file that %s during the upload ends it", async ([name, change]) => {
     const transfer = new Transfer(name, SIZE);
     transfer.trouble = ({ number }) => {
       if (number === 1) change(transfer.file);
@@ -344,7 +344,7 @@ describe.concurrent("what ends it", () => {
     expect(transfer.arrivals).toEqual([1]);
   });
 
-  it("a file that ends in the middle of a part is no trouble of the line", async () => {
+  it("a file that ends in the middle of a part is not retried", async () => {
     const transfer = new Transfer("ends", 2 * LARGE);
     transfer.trouble = ({ number }) => {
       if (number === 2) truncateSync(transfer.file, 2 * LARGE - 5);
@@ -366,7 +366,7 @@ describe.concurrent("what ends it", () => {
     ["was-written-to-before", { mtimeMs: 1 }],
     ["is-not-there", { file: "/nowhere/at/all" }],
     ["is-a-folder", { file: tmpdir() }],
-  ])("a file that %s, before anything is sent", async ([name, options]) => {
+  ])("a file that %s is refused before anything is sent", async ([name, options]) => {
     const transfer = new Transfer(name, 10);
     expect(await errorOf(transfer.send(options))).toBeInstanceOf(FileError);
     expect(transfer.arrivals).toEqual([]);

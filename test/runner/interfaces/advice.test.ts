@@ -1,4 +1,4 @@
-// Images that do not do what their version says: whose matter it is, and what is to be done.
+// Images that do not do what their version says: whose fault it is, and the advice.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type Box, openBox } from "../support/containers.ts";
 import { asking, CHAT, connect, FakeServer, json } from "../support/vendora-server.ts";
@@ -18,7 +18,7 @@ it.each([
   ["of its setup", { mode: "pid" }, { SETUP: "locked" }, "/health-check with 401"],
   ["of a run", { mode: "locked" }, {}, "/predictions with 401"],
 ])(
-  "a Cog server demands a key %s: its publisher takes it away",
+  "a Cog server that demands a key %s causes advice to its publisher",
   async (_, input, variables, at) => {
     const { error } = await box.run("liar", input, { variables: { ...variables } }).finish;
     expect(error?.source).toBe("external");
@@ -29,14 +29,14 @@ it.each([
 );
 
 it.each([401, 403])(
-  "a vendora server answers calls with %i: no caller's key is meant",
+  "a vendora server that answers calls with %i causes advice that no caller's key is meant",
   async (status) => {
     const wrong = { error: { message: "Invalid API Key", type: "authentication_error" } };
     const server = await FakeServer.start({ [CHAT]: json(status, wrong) });
     const { run } = await connect(server);
     const { finish, inputRejected, notContainersFault } = await run("chat_completions", asking)
       .outcome;
-    // Clients are told of a bad gateway: 401 would be about the token that they have sent.
+    // Clients get a bad gateway, because a 401 would be about the token that they have sent.
     const detail = { status: 502, error: { type: "server_error" } };
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", detail } });
     expect(finish.error?.message).toContain(`${CHAT} with ${status}`);

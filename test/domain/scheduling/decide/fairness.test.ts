@@ -138,7 +138,7 @@ test("classes that share boxes take turns", () => {
   for (const id of ["w1", "w2"]) state.ask(ask(id, { key: id, ...wide }));
   for (const id of ["s1", "s2"]) state.ask(ask(id, { key: id }));
   expect(served(state)).toEqual(["w1", "s1"]);
-  // Both classes wait, and the box has room for either: the class whose turn was longer ago is next.
+  // Two classes wait, and the box has room for either: the class whose turn was longer ago is next.
   const { number = 0 } = state.handoutOf("s1") ?? {};
   state.report(box("one", { gpus: 2, classes: ["l40s", "l40s-x2"], handed: number }), NOW);
   expect(served(state)).toEqual(["w2"]);
