@@ -45,7 +45,7 @@ it.each([401, 403])(
   },
 );
 
-it("a vendora server demands one for its health", async () => {
+it("a vendora server that demands a key for its health causes advice", async () => {
   const server = await FakeServer.start({ "/health": json(403, {}) });
   await expect(connect(server)).rejects.toMatchObject({
     source: "external",
@@ -53,7 +53,7 @@ it("a vendora server demands one for its health", async () => {
   });
 });
 
-it("max_concurrency is above what the image says that it takes: nothing begins", async () => {
+it("a max_concurrency above the image's stated limit starts no run", async () => {
   const limits = { max_concurrency: 4 };
   const { finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP: "single" }, limits });
   const { error } = await finish;
@@ -65,7 +65,7 @@ it("max_concurrency is above what the image says that it takes: nothing begins",
   expect(await one.finish).toMatchObject({ status: "succeeded" });
 });
 
-it("max_concurrency is above what the image takes, which it does not say", async () => {
+it("a max_concurrency above the image's unstated limit fails the run with advice", async () => {
   const limits = { max_concurrency: 4 };
   const { error } = await box.run("liar", { mode: "full" }, { limits }).finish;
   expect(error?.source).toBe("external");
@@ -78,7 +78,7 @@ it.each([
   ["0.16", "FatalWorkerException: max_concurrency > 1 requires an async predict function"],
   ["0.22", "setup failed: COG_MAX_CONCURRENCY > 1 requires an async run() or predict() method"],
 ])(
-  "max_concurrency is above what the image takes, and its setup by Cog %s fails by it",
+  "a max_concurrency above the image's limit fails the setup by Cog %s with advice",
   async (_, said) => {
     const variables = { SETUP: "fail", SETUP_LOGS: `${said}\n` };
     const limits = { max_concurrency: 4 };
@@ -88,7 +88,7 @@ it.each([
       /^the image supports fewer concurrent runs, .* max_concurrency to 4/,
     );
     expect(error?.message).toContain(said);
-    // The same words of a model that was not asked for more than one are its own affair.
+    // The same message without a higher max_concurrency is the model's own failure.
     const one = await box.run("liar", { mode: "pid" }, { variables }).finish;
     expect(one.error?.message).toMatch(/^the model's setup failed/);
   },

@@ -19,7 +19,7 @@ const SCHEMA = JSON.stringify({
 });
 const NONE = { iterator: false, declaresFiles: false, chatOnly: false };
 const TIMES = { answerMs: 10_000, patienceMs: 10_000, pollMs: 1, quietMs: 10_000 };
-/** Answers come, however busy the machine is. */
+/** Times with enough patience for answers on a busy machine. */
 const SOON = { ...TIMES, patienceMs: 60, quietMs: 10 };
 const SILENT = { ...SOON, answerMs: 20 };
 
@@ -39,7 +39,7 @@ test("a container that is slow or busy at first is asked again", async () => {
     (request) => request.socket.destroy(),
     (_request, response) => void response.writeHead(503).end("{}"),
     (_request, response) => void response.writeHead(429).end(),
-    // Silence: for this one the patience with one answer is over.
+    // This answer never comes: the patience with one answer ends.
     () => {},
   ];
   const found = await ask(
@@ -54,14 +54,14 @@ test("a container that is slow or busy at first is asked again", async () => {
   expect(asked).toBe(5);
 });
 
-test.each([404, 405, 401])("%i: there is no schema", async (status) => {
+test.each([404, 405, 401])("a container that answers %i has no schema", async (status) => {
   expect(await ask((_request, response) => void response.writeHead(status).end())).toEqual(NONE);
 });
 
 test.each<[string, RequestListener]>([
   ["an error for good", (_request, response) => void response.writeHead(503).end()],
   ["nothing in it", (_request, response) => void response.end("{}")],
-])("%s: there is no schema", async (_name, handler) => {
+])("a container that answers %s has no schema", async (_name, handler) => {
   expect(await ask(handler, SOON)).toEqual(NONE);
 });
 
@@ -77,13 +77,16 @@ test.each<[string, RequestListener, RegExp, times?: typeof TIMES]>([
     (_request, response) => void response.end("[]"),
     /openapi\.json response is not Cog's/,
   ],
-])("%s: the setup has failed", async (_name, handler, message, times = SOON) => {
-  const error = await errorOf(ask(handler, times));
-  expect(error).toBeInstanceOf(Failure);
-  expect(error).toMatchObject({ source: "external", message: expect.stringMatching(message) });
-});
+])(
+  "a container that answers %s has a failed setup",
+  async (_name, handler, message, times = SOON) => {
+    const error = await errorOf(ask(handler, times));
+    expect(error).toBeInstanceOf(Failure);
+    expect(error).toMatchObject({ source: "external", message: expect.stringMatching(message) });
+  },
+);
 
-test("who waits for long is told what for, once", async () => {
+test("a long wait is explained once", async () => {
   const told: string[] = [];
   const handler: RequestListener = (_request, response) => void response.writeHead(503).end();
   expect(await ask(handler, SOON, never, (logs) => told.push(logs))).toEqual(NONE);
@@ -97,7 +100,7 @@ test("who waits for long is told what for, once", async () => {
   expect(told).toHaveLength(1);
 });
 
-test("a container that ends meanwhile is not waited for", async () => {
+test("a container that ends during the wait ends it", async () => {
   const gone = new AbortController();
   const asked = ask(() => gone.abort(new Error("gone")), TIMES, gone.signal);
   expect(await errorOf(asked)).toMatchObject({ message: "gone" });

@@ -8,7 +8,7 @@ const LARGE = 2_000_000;
 const LONG = { waitMs: 60_000, turnMs: 60_000 };
 
 let callbackServer: CallbackServer;
-/** What was made of the reports, in the order in which it was. */
+/** Reports that were handled, in their order. */
 let seen: string[];
 beforeEach(async () => {
   callbackServer = new CallbackServer();
@@ -30,11 +30,11 @@ const expectRun = (receiver: CogWebhooks, name: string): Endpoint =>
 
 interface Sent {
   outgoing: ClientRequest;
-  /** Its status; 0 when the connection was cut. */
+  /** The status of the answer; 0 when the connection was cut. */
   status: Promise<number>;
 }
 
-/** A report of which nothing but the headers is there yet: the receiver has them. */
+/** Sends the headers of a report, and resolves when the receiver has them. */
 async function begin({ url }: Endpoint, length: number): Promise<Sent> {
   const headers = { authorization: "Bearer t", "content-length": length, expect: "100-continue" };
   const outgoing = request(url, { method: "POST", headers, agent: false });
@@ -54,7 +54,7 @@ const end = ({ outgoing, status }: Sent, text: string, length: number): Promise<
   return status;
 };
 
-test("of one run, one report is read at a time, in the order in which they came", async () => {
+test("one report of a run is read at a time, in the order of arrival", async () => {
   const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   const first = await begin(run, 10);
   const second = await begin(run, 10);
@@ -65,7 +65,7 @@ test("of one run, one report is read at a time, in the order in which they came"
   expect(seen).toEqual(["run: first", "run: second"]);
 });
 
-test("so many may wait; more are sent away, and come again", async () => {
+test("a limited number of reports can wait, and further ones are refused and sent again", async () => {
   const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   const waiting: Sent[] = [];
   for (let n = 0; n < 16; n++) waiting.push(await begin(run, 10));
@@ -76,7 +76,7 @@ test("so many may wait; more are sent away, and come again", async () => {
   expect(seen).toEqual(waiting.map((_, n) => `run: ${n}`));
 });
 
-test("of all runs, one large report is read at a time, and small ones beside it", async () => {
+test("one large report of all runs is read at a time, and small ones beside it", async () => {
   const receiver = new CogWebhooks(callbackServer, LONG);
   const a = expectRun(receiver, "a");
   const b = expectRun(receiver, "b");
@@ -90,7 +90,7 @@ test("of all runs, one large report is read at a time, and small ones beside it"
   expect(seen).toEqual(["c: small", "a: large", "b: large"]);
 });
 
-test("who does not get a turn soon is told to come again: Cog up to 0.16 does nothing else meanwhile", async () => {
+test("a report that waits too long is refused, because Cog up to 0.16 does nothing else meanwhile", async () => {
   const receiver = new CogWebhooks(callbackServer, { waitMs: 20, turnMs: 60_000 });
   await begin(expectRun(receiver, "a"), LARGE);
   const second = await begin(expectRun(receiver, "b"), LARGE);
@@ -98,7 +98,7 @@ test("who does not get a turn soon is told to come again: Cog up to 0.16 does no
   expect(seen).toEqual([]);
 });
 
-test("a report that dribbles is cut off, and its run is not trusted", async () => {
+test("a report that comes too slowly is cut off, and its run fails", async () => {
   const receiver = new CogWebhooks(callbackServer, { waitMs: 60_000, turnMs: 20 });
   const slow = await begin(expectRun(receiver, "a"), LARGE);
   const other = await begin(expectRun(receiver, "b"), 10);
@@ -108,7 +108,7 @@ test("a report that dribbles is cut off, and its run is not trusted", async () =
   expect(seen).toContain("a is not trusted: less than 1 MB of a report in 0.02 s");
 });
 
-test("one that says that it is too large is not even read", async () => {
+test("a report that announces too many bytes is not read", async () => {
   const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   const large = await begin(run, 10_000_001);
   expect(await large.status).toBe(413);
@@ -119,7 +119,7 @@ test("one that says that it is too large is not even read", async () => {
   ]);
 });
 
-test("when the run is over, nobody waits any more", async () => {
+test("the end of a run ends all waits for its reports", async () => {
   const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   await begin(run, 10);
   const second = await begin(run, 10);

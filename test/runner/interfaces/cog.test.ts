@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Box, openBox, QUICK, signals } from "../support/containers.ts";
 
-// Real processes, and the machine may be busy with other tests.
+// Real processes need more time on a machine that is busy with other tests.
 vi.setConfig({ testTimeout: 15_000 });
 
 let box: Box;
@@ -11,12 +11,12 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await box.close();
-  // Killed is not yet gone.
+  // A killed process takes a moment to disappear.
   await vi.waitFor(() => expect(box.processes()).toEqual([]));
 });
 
 describe("a run", () => {
-  it("succeeds with one value", async () => {
+  it("a run succeeds with one value", async () => {
     const { reporter, finish } = box.run("hello", { name: "Ada" });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
     expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
@@ -26,7 +26,7 @@ describe("a run", () => {
     expect((await finish).execution_seconds).toBeGreaterThan(0);
   });
 
-  it("says ready first in a warm container too", async () => {
+  it("a run in a warm container also reports ready first", async () => {
     await box.run("hello", {}).finish;
     const processes = box.processes();
     const { reporter, finish } = box.run("hello", {});
@@ -35,7 +35,7 @@ describe("a run", () => {
     expect(box.processes()).toEqual(processes);
   });
 
-  it("streams items as they grow, and the logs", async () => {
+  it("a run streams items as they grow, and the logs", async () => {
     const { reporter, finish } = box.run("story", { max_tokens: 12, delay_ms: 2, seed: 1 });
     await reporter.first("output");
     expect(reporter.of("output").length).toBeLessThan(12);
@@ -45,7 +45,7 @@ describe("a run", () => {
     expect(JSON.stringify(reporter.of("setup"))).toContain("trained in");
   });
 
-  it("takes reports in any order, each item once, and nothing after the end", async () => {
+  it("a run takes reports in any order, each item once, and none after the end", async () => {
     const { reporter, finish } = box.run(
       "liar",
       { mode: "disorder" },
@@ -57,20 +57,20 @@ describe("a run", () => {
     expect(reporter.of("metrics")).toEqual([{ predict_time: 0.5 }]);
   });
 
-  it("waits for a report that is on its way, however long that takes", async () => {
+  it("a run waits for a report that is on its way, however long that takes", async () => {
     const { reporter, finish } = box.run("liar", { mode: "slow" });
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(reporter.of("output")).toEqual(["at last"]);
   });
 
-  it("fails with what the model says", async () => {
+  it("a run fails with the model's error", async () => {
     const { reporter, finish } = box.run("sums", { numbers: [1], mode: "fail" });
     const error = { source: "external", message: "Told to fail" };
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
     expect(reporter.of("logs").join("")).toContain("Told to fail");
   });
 
-  it("fails with the last words of a container that crashes", async () => {
+  it("a run fails with the last output of a container that crashes", async () => {
     const { reporter, finish } = box.run("liar", { mode: "crash" });
     const message = expect.stringMatching(
       /^the container exited with code 139:\n[\s\S]*segmentation fault/,
@@ -83,7 +83,7 @@ describe("a run", () => {
     expect(box.executor.warm()).toEqual([]);
   });
 
-  it("keeps the words of earlier runs out of a crash", async () => {
+  it("a crash does not report the output of earlier runs", async () => {
     await box.run("sums", { numbers: [4711] }).finish;
     const { finish } = box.run("sums", { numbers: [1, 2, 3], mode: "crash" });
     const { error } = await finish;
@@ -93,7 +93,7 @@ describe("a run", () => {
 });
 
 describe("a start", () => {
-  it("forwards the setup's logs as they grow", async () => {
+  it("a start forwards the logs of the setup as they grow", async () => {
     const { reporter, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP: "slow" } });
     expect(await finish).toMatchObject({ status: "succeeded" });
     const starting = reporter.of("setup").filter((data) => JSON.stringify(data).includes("step"));
@@ -108,7 +108,7 @@ describe("a start", () => {
     ["exit", /^the container exited with code 3:\nthe liar is up$/],
     ["old", /older than Cog 0\.7/],
     ["garbage", /response is not Cog's/],
-  ])("that ends in %s is told", async (SETUP, message) => {
+  ])("a start that ends in %s is reported", async (SETUP, message) => {
     const { reporter, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP } });
     const error = { source: "external", message: expect.stringMatching(message) };
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
@@ -132,7 +132,7 @@ describe("a container that lies", () => {
     ["invalid", "external", "body.input.name: too long"],
     ["sync", "external", "asynchronously"],
     ["broken", "external", "rejected the prediction: 500"],
-  ])("%s fails the run", async (mode, source, text) => {
+  ])("a container that lies with %s fails the run", async (mode, source, text) => {
     const { reporter, finish } = box.run("liar", { mode });
     const error = { source, message: expect.stringContaining(text) };
     expect(await finish).toMatchObject({ status: "failed", error });
@@ -141,7 +141,7 @@ describe("a container that lies", () => {
     expect(box.executor.warm()).toHaveLength(trusted ? 1 : 0);
   });
 
-  it("is not heard without its token or on another path", async () => {
+  it("a container is not heard without its token or on another path", async () => {
     const { reporter, finish } = box.run("liar", { mode: "impostor" });
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(reporter.of("output")).toEqual([[404, 404]]);
@@ -159,11 +159,11 @@ describe("a container whose model has died with a run", () => {
     ["0.9.9 has it", "READY"],
     ["0.16 has it", "DEFUNCT"],
     ["0.22 has it", "UNHEALTHY"],
-  ])("is joined by nobody, where it says so as %s", async (_, says) => {
+  ])("a container whose model has died gets no new run if it reports %s", async (_, says) => {
     await box.close();
     box = await openBox(4, { ...QUICK, failureWatchMs: 60_000 });
     const first = await pid();
-    // Its words are the version's own: what counts is what the container says of itself.
+    // The error text is the version's own: only the container's status counts.
     const { finish } = box.run("liar", { mode: "die", says, error: "boom" });
     expect(await finish).toMatchObject({ status: "failed", error: { message: "boom" } });
     expect(box.executor.warm()).toEqual([]);
@@ -173,7 +173,7 @@ describe("a container whose model has died with a run", () => {
   it.each([
     "Worker crashed",
     "Prediction failed for an unknown reason. It might have run out of memory? (exitcode -9)",
-  ])("is known by Cog's own words: %s", async (error) => {
+  ])("a container whose model has died is recognized by Cog's own error: %s", async (error) => {
     await box.close();
     box = await openBox(4, { ...QUICK, failureWatchMs: 60_000 });
     const first = await pid();
@@ -181,13 +181,13 @@ describe("a container whose model has died with a run", () => {
     expect(await pid()).not.toBe(first);
   });
 
-  it("gets its next run after a failure that it has outlived", async () => {
+  it("a container gets its next run after a failure that it has outlived", async () => {
     const first = await pid();
     expect(await box.run("liar", { mode: "fail" }).finish).toMatchObject({ status: "failed" });
     expect(await pid()).toBe(first);
   });
 
-  it("that refuses a run which it was not the first for leaves it to another", async () => {
+  it("a container that refuses a later run is replaced, and another one takes the run", async () => {
     const first = await pid();
     const refused = box.run("liar", { mode: "brokenOnce" });
     expect(await refused.finish).toMatchObject({ status: "succeeded" });
@@ -197,7 +197,7 @@ describe("a container whose model has died with a run", () => {
 });
 
 describe("cancel and abandon", () => {
-  it("stops the model", async () => {
+  it("a cancel stops the model", async () => {
     const stop = signals();
     const { reporter, finish } = box.run("sums", { numbers: [1], mode: "slow" }, {}, stop);
     await reporter.first("logs");
@@ -206,7 +206,7 @@ describe("cancel and abandon", () => {
     expect(box.executor.warm()).toHaveLength(1);
   });
 
-  it("kills a container whose model does not stop", async () => {
+  it("a cancel kills a container whose model does not stop", async () => {
     const stop = signals();
     const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
     const { reporter, finish } = box.run("sums", input, {}, stop);
@@ -216,7 +216,7 @@ describe("cancel and abandon", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("ends a run at once that is canceled while its container starts", async () => {
+  it("a cancel ends a run at once while its container starts", async () => {
     const stop = signals();
     const { reporter, finish } = box.run("liar", { mode: "pid" }, {}, stop);
     await reporter.first("setup");
@@ -224,7 +224,7 @@ describe("cancel and abandon", () => {
     expect(await finish).toEqual({ status: "canceled", output: "none" });
   });
 
-  it("does nothing for a run that is canceled already", async () => {
+  it("a run that is already canceled does nothing", async () => {
     const stop = signals();
     stop.abortCancel();
     const { reporter, finish } = box.run("hello", {}, {}, stop);
@@ -232,7 +232,7 @@ describe("cancel and abandon", () => {
     expect(reporter.events).toEqual([]);
   });
 
-  it("kills at once what is abandoned", async () => {
+  it("an abandoned run's container is killed at once", async () => {
     await box.close();
     box = await openBox(4, { cancelGraceMs: 60_000 });
     const stop = signals();
@@ -244,7 +244,7 @@ describe("cancel and abandon", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("kills at once a container whose runs are all abandoned", async () => {
+  it("a container is killed at once when all its runs are abandoned", async () => {
     await box.close();
     box = await openBox(4, { cancelGraceMs: 60_000 });
     const limits = { max_concurrency: 8 };
@@ -257,7 +257,7 @@ describe("cancel and abandon", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("kills a container once only abandoned runs are left in it", async () => {
+  it("a container is killed once only abandoned runs are left in it", async () => {
     await box.close();
     box = await openBox(4, { cancelGraceMs: 60_000 });
     const limits = { max_concurrency: 8 };
@@ -272,7 +272,7 @@ describe("cancel and abandon", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("spares an abandoned run's neighbours as long as it stops", async () => {
+  it("a container whose abandoned run stops keeps its other runs", async () => {
     const stop = signals();
     const limits = { max_concurrency: 8 };
     const long = { max_tokens: 100, delay_ms: 5, seed: 1 };
@@ -284,7 +284,7 @@ describe("cancel and abandon", () => {
     expect(await second.finish).toMatchObject({ status: "succeeded" });
   });
 
-  it("spares the next attempt of the same prediction, which has come here again", async () => {
+  it("an abandoned run does not affect the next attempt of the same prediction in the same container", async () => {
     const stop = signals();
     const of = { prediction_id: randomUUID(), limits: { max_concurrency: 8 } };
     const input = { max_tokens: 100, delay_ms: 5, seed: 1 };
@@ -299,7 +299,7 @@ describe("cancel and abandon", () => {
     expect(next.reporter.of("output")).toHaveLength(100);
   });
 
-  it("fails what runs when the runner stops", async () => {
+  it("the stop of the runner fails its running runs", async () => {
     const { reporter, finish } = box.run("liar", { mode: "hang" });
     await reporter.first("setup");
     await vi.waitFor(() => expect(box.processes()).not.toEqual([]));

@@ -1,4 +1,4 @@
-/** What a container's server tells of itself, and how much of it. */
+/** Descriptions that a container's server gives of itself, and their size limits. */
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -14,7 +14,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** Undefined: it does not answer. Any other path is not there. */
+/** Serves these answers; a path with `undefined` gets no answer, and any other path is a 404. */
 async function described(answers: Record<string, string | number | undefined>) {
   server = createServer((request, response) => {
     const path = request.url ?? "";
@@ -35,7 +35,7 @@ async function described(answers: Record<string, string | number | undefined>) {
 
 const openapi = (more: object) => JSON.stringify({ openapi: "3.1.0", paths: {}, ...more });
 
-test("tells what it answers, and leaves out what describes no model", async () => {
+test("a description has the server's answers, without parts that describe no model", async () => {
   const models = '{"data":[{"id":"base"}]}';
   const document = openapi({
     paths: { "/v1/chat/completions": { post: { description: "long" } } },
@@ -47,13 +47,13 @@ test("tells what it answers, and leaves out what describes no model", async () =
   });
 });
 
-test("of 3 MB of document it tells the little that it needs", async () => {
+test("a description of a 3 MB document has only the parts that are needed", async () => {
   const schemas = { Input: { type: "object" }, Other: { description: "x".repeat(3_000_000) } };
   const told = await described({ "/openapi.json": openapi({ components: { schemas } }) });
   expect(told?.openapi).toBe(openapi({ components: { schemas: { Input: schemas.Input } } }));
 });
 
-test("what is larger than a description may be is left out", async () => {
+test("a part that is larger than a description may be is left out", async () => {
   const schemas = { Input: { description: "x".repeat(MAX_DESCRIPTION) } };
   const large = "x".repeat(40_000);
   const told = await described({
@@ -67,7 +67,7 @@ test("what is larger than a description may be is left out", async () => {
 test.each([
   ["refuses", { "/openapi.json": 500, "/v1/models": 404, "/info": 401 }],
   ["tells nonsense", { "/openapi.json": "<html>" }],
-])("a server that %s tells nothing, and would tell no more another time", async (_, answers) => {
+])("a server that %s has no description, and is not asked again", async (_, answers) => {
   expect(await described(answers)).toEqual({});
 });
 
@@ -76,11 +76,11 @@ test.each([
   ["its document, being busy", { "/openapi.json": 503, "/v1/models": '{"data":[]}' }],
   ["its models, without a document", { "/v1/models": undefined }],
   ["what it is, without a document", { "/openapi.json": "<html>", "/info": 429 }],
-])("a server that has not answered %s may do so another time", async (_, answers) => {
+])("a server that has not answered %s is asked again", async (_, answers) => {
   expect(await described(answers)).toBeUndefined();
 });
 
-test("the document is enough, whatever else is not answered", async () => {
+test("a server with a document is described, whatever else is not answered", async () => {
   const answers = { "/openapi.json": openapi({}), "/v1/models": undefined, "/info": 503 };
   expect(await described(answers)).toEqual({ openapi: expect.any(String) });
 });

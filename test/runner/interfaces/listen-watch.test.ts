@@ -1,4 +1,4 @@
-/** A server that does not listen where it should. */
+/** Servers that do not listen on the expected address. */
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
@@ -8,7 +8,7 @@ import {
 } from "../../../runner/src/engines/listening-sockets.ts";
 import { ListenWatch } from "../../../runner/src/interfaces/listen-watch.ts";
 
-/** As Linux writes it. */
+/** The table as Linux writes it. */
 const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 101 1 0 100 0 0 10 0
    1: 0B00007F:9C41 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 102 1 0 100 0 0 10 0
@@ -18,7 +18,7 @@ const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->whe
    1: 00000000000000000000000001000000:2329 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 105 1 0 100 0 0 10 0
 `;
 
-test("the sockets that listen are read from Linux's tables, without Docker's own DNS", () => {
+test("listening sockets are read from Linux's tables, without Docker's own DNS", () => {
   expect(addressesOf(listeningSockets(TABLE))).toEqual([
     "127.0.0.1:8000",
     "[::]:9000",
@@ -54,7 +54,7 @@ describe("a container that refuses connections", () => {
 
   const pass = (seconds: number) => vi.advanceTimersByTime(seconds * 1_000);
 
-  test("is told once, after a minute, with where it listens, and not any more once it answers", async () => {
+  test("a refused connection is reported once after a minute with the listen address, unless it succeeds", async () => {
     const { notices, watch: one } = watch(["127.0.0.1:5000"]);
     await one.refused();
     pass(59);
@@ -75,7 +75,7 @@ describe("a container that refuses connections", () => {
     [["0.0.0.0:8000"], ": it listens on 0.0.0.0:8000. It must"],
     [[], ": it listens on no port yet, and may still be loading. It must"],
     [undefined, "for 60 s. It must"],
-  ])("is told what is known of it: %s", async (found, told) => {
+  ])("a refused connection is reported with the known sockets: %s", async (found, told) => {
     const { notices, watch: one } = watch(found);
     await one.refused();
     pass(60);
@@ -83,7 +83,7 @@ describe("a container that refuses connections", () => {
     expect(notices).toEqual([expect.stringContaining(told)]);
   });
 
-  test("fails with that after the time that its version allows", async () => {
+  test("a refused connection fails the start after the time that its version allows", async () => {
     const { watch: one } = watch(["0.0.0.0:8000"], 90);
     await one.refused();
     pass(89);

@@ -10,7 +10,7 @@ test("the first number that JSON does not have is named with its place", () => {
 });
 
 test.each(['{"output": "NaN \\" NaN"}', '{"output": NaN', "garbage", "{}"])(
-  "%s has no such number, or is no JSON beside it",
+  "the text %s has no number outside JSON, or is otherwise no JSON",
   (text) => {
     expect(nonFiniteNumbers(text)).toBeUndefined();
   },

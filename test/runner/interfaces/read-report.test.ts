@@ -9,7 +9,7 @@ const LARGE = 70_000;
 const uri = (bytes: Buffer, type = "image/png") =>
   `data:${type};base64,${bytes.toString("base64")}`;
 
-/** Reads it in these pieces; files become `kept:0`, `kept:1` …, and are told. */
+/** Reads the text in these pieces; files become `kept:0`, `kept:1` …, and are returned. */
 async function read(text: string, cuts: number[] = [], maxBytes = 1_000_000, keeps = true) {
   const bytes = Buffer.from(text);
   const places = [...new Set([0, ...cuts.map((cut) => cut % bytes.length)])].sort((a, b) => a - b);
@@ -29,7 +29,7 @@ async function read(text: string, cuts: number[] = [], maxBytes = 1_000_000, kee
   return { body, kept, sizes, message };
 }
 
-it("is as it came where nothing in it is a large file, however it is cut", async () => {
+it("a report without a large file is returned unchanged, however it is cut", async () => {
   const text = fc.string({ unit: "binary" });
   const small = fc.uint8Array({ maxLength: 50 }).map((bytes) => uri(Buffer.from(bytes)));
   const value = fc.dictionary(text, fc.oneof(text, small, fc.array(text), fc.integer()));
@@ -43,7 +43,7 @@ it("is as it came where nothing in it is a large file, however it is cut", async
   );
 });
 
-it("has addresses for large files, whose bytes are kept in their order, however it is cut", async () => {
+it("a report has addresses for large files, whose bytes are kept in order, however it is cut", async () => {
   const size = fc.integer({ min: LARGE, max: LARGE + 6 });
   const cut = fc.nat(1_000_000);
   await fc.assert(
@@ -59,7 +59,7 @@ it("has addresses for large files, whose bytes are kept in their order, however 
   );
 });
 
-it("may be larger than it is in memory, and says how much has come", async () => {
+it("a report may be larger than its limit in memory, and says how much has come", async () => {
   const file = Buffer.alloc(3_000_000, "x");
   const text = JSON.stringify({ output: uri(file) });
   const { body, sizes } = await read(text, [1_000_000, 2_000_000], 1_000);
@@ -68,7 +68,7 @@ it("may be larger than it is in memory, and says how much has come", async () =>
 });
 
 it.each(["x", '"', "\\"])(
-  "is undefined when what is left in memory is too much: %j",
+  "a report is undefined when its remaining text exceeds the memory limit: %j",
   async (one) => {
     const { body, message } = await read(JSON.stringify({ logs: one.repeat(5_000) }), [100], 1_000);
     expect(body).toBeUndefined();
@@ -76,7 +76,7 @@ it.each(["x", '"', "\\"])(
   },
 );
 
-it("keeps nothing where texts are no files", async () => {
+it("a report in which texts are no files keeps none", async () => {
   const text = JSON.stringify({ output: uri(Buffer.alloc(LARGE)) });
   expect(await read(text, [], 1_000_000, false)).toMatchObject({ body: text, kept: [] });
 });
@@ -84,17 +84,17 @@ it("keeps nothing where texts are no files", async () => {
 it.each([
   ["no media type", "", "A"],
   ["not base64 by name", "image/png,", ""],
-])("leaves a text with %s", async (_, type) => {
+])("a report keeps a text with %s", async (_, type) => {
   const text = JSON.stringify(`data:${type};base64,${"A".repeat(4 * LARGE)}`);
   expect(await read(text)).toMatchObject({ body: text, kept: [] });
 });
 
-it.each(["*", "A=AA", "AA\\n"])("does not take for base64 what is none: %j", async (wrong) => {
+it.each(["*", "A=AA", "AA\\n"])("a report with invalid base64 is refused: %j", async (wrong) => {
   const text = JSON.stringify(`data:image/png;base64,${"A".repeat(LARGE)}${wrong}`);
   await expect(read(text)).rejects.toThrow("is not valid base64");
 });
 
-it("does not take half a file for a whole one", async () => {
+it("a report that ends inside a file is refused", async () => {
   const text = `{"output":"${uri(Buffer.alloc(2 * LARGE))}`;
   await expect(read(text)).rejects.toThrow("the report ends inside a file");
 });

@@ -13,7 +13,7 @@ function open(mutex: Mutex, end: AbortSignal = never) {
   return { turn: new ReadTurn({ mutex, turnMs: TURN_MS, end, onStalled }), onStalled };
 }
 
-/** Resolves to whether the promise is settled by now. */
+/** Resolves to whether the promise has settled. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   void promise.finally(() => {
@@ -23,7 +23,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-test("a turn that nobody waits for lasts as long as a megabyte comes in its time", async () => {
+test("a turn without waiters lasts as long as a megabyte comes in its time", async () => {
   const { turn, onStalled } = open(new Mutex());
   await turn.begin(never);
   for (let n = 1; n <= 10; n++) {
@@ -36,7 +36,7 @@ test("a turn that nobody waits for lasts as long as a megabyte comes in its time
   expect(onStalled).toHaveBeenCalledOnce();
 });
 
-test("one that has lasted goes to whoever waits, and comes round again", async () => {
+test("a turn that has lasted its time goes to a waiter, and comes back later", async () => {
   const mutex = new Mutex();
   const [slow, other] = [open(mutex), open(mutex)];
   await slow.turn.begin(never);
@@ -46,7 +46,7 @@ test("one that has lasted goes to whoever waits, and comes round again", async (
   await vi.advanceTimersByTimeAsync(TURN_MS);
   const more = slow.turn.progress(MEGABYTE + 1);
   expect(await settled(begun)).toBe(true);
-  // Its time stands still while it waits.
+  // The time of a turn stops while it waits.
   await other.turn.progress(MEGABYTE);
   await vi.advanceTimersByTimeAsync(TURN_MS);
   expect(slow.onStalled).not.toHaveBeenCalled();
@@ -57,7 +57,7 @@ test("one that has lasted goes to whoever waits, and comes round again", async (
   expect(mutex.length).toBe(0);
 });
 
-test("who waits for another turn does so until the end, and no longer", async () => {
+test("a wait for another turn ends with its end", async () => {
   const mutex = new Mutex();
   const over = new AbortController();
   const [slow, other] = [open(mutex, over.signal), open(mutex)];

@@ -1,4 +1,4 @@
-/** What a container prints while it starts: its model's owner reads it, and nobody else. */
+/** The output of a container while it starts, which only its model's owner can read. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => box.close());
 
-/** One that speaks OpenAI's convention; a key of its own, so that each starts anew. */
+/** Runs a vendora server with a container key of its own, so that each starts anew. */
 function ask(SETUP: string, key: string, setup_logs: boolean) {
   const messages = [{ role: "user", content: "hi" }];
   const input = { messages, stream: true, way: "say", words: ["hello"] };
@@ -33,7 +33,7 @@ const whole = ({ reporter, finish }: { reporter: Recorded; finish: Promise<Finis
   finish.then((end) => JSON.stringify([reporter.events, end]));
 
 describe("a server that loads", () => {
-  it("is heard by its owner, line by line, until it is ready", async () => {
+  it("the output of a loading server is sent to its owner line by line, until it is ready", async () => {
     const { reporter, finish } = ask("loud", "a", true);
     expect(await finish).toMatchObject({ status: "succeeded" });
     const logs = logsOf(reporter);
@@ -41,7 +41,7 @@ describe("a server that loads", () => {
     expect(reporter.of("setup").at(-1)).toEqual({ phase: "ready" });
   });
 
-  it("is not heard by anybody else", async () => {
+  it("the output of a loading server is not sent to other accounts", async () => {
     const run = ask("loud", "b", false);
     expect(await whole(run)).not.toMatch(/layer|logs/);
     const phases = run.reporter.of("setup").map((data) => (data as SetupProgress).phase);
@@ -50,22 +50,22 @@ describe("a server that loads", () => {
 });
 
 describe("a start that fails", () => {
-  it("tells its owner the last words", async () => {
+  it("a failed start shows its owner the last output", async () => {
     const { reporter, finish } = ask("fail", "c", true);
     const message = "the container exited with code 3:\nno weights: the key hunter2 was refused";
     expect(await finish).toMatchObject({ error: { source: "external", message } });
-    // Also where they belong, and only once.
+    // The output is also in the logs, and only once.
     expect(logsOf(reporter).match(/hunter2/g)).toHaveLength(1);
   });
 
-  it("tells others the reason, and none of its words", async () => {
+  it("a failed start shows other accounts the reason, and none of its output", async () => {
     const run = ask("fail", "d", false);
     const message = "the container exited with code 3 (the model's owner can see its logs)";
     expect(await run.finish).toMatchObject({ error: { source: "external", message } });
     expect(await whole(run)).not.toContain("hunter2");
   });
 
-  it("of a Cog model is told in the same way", async () => {
+  it("a failed start of a Cog model is shown in the same way", async () => {
     const told = async (setup_logs: boolean) => {
       const keys = { container: `cog ${setup_logs}`, files: "f" };
       const more = { variables: { SETUP: "fail" }, setup_logs, keys };
@@ -77,7 +77,7 @@ describe("a start that fails", () => {
   });
 });
 
-it("a crash in the first run tells nobody what was printed before it was ready", async () => {
+it("a crash in the first run shows no account the output from before it was ready", async () => {
   const messages = [{ role: "user", content: "hi" }];
   const { finish } = box.run(
     "server",

@@ -1,4 +1,4 @@
-/** What a server of the convention is asked, and what becomes of its answers and errors. */
+/** Requests to vendora servers, and what their answers and errors become. */
 import { describe, expect, it } from "vitest";
 import {
   type Answer,
@@ -27,14 +27,14 @@ describe("a request", () => {
     return server.asked.slice(2);
   };
 
-  it("goes where the call says, with all that the caller said, and the server's own name", async () => {
+  it("a request goes to the path of its call, with all of the caller's fields and the server's model name", async () => {
     const input = { input: ["a", "b"], encoding_format: "float", dimensions: 3, odd: { x: null } };
     expect(await sent("embeddings", input)).toEqual([
       { path: "/v1/embeddings", body: { ...input, model: "served" } },
     ]);
   });
 
-  it("of a streamed chat asks for usage, beside what the caller asks for", async () => {
+  it("a request for a streamed chat asks for usage, in addition to the caller's options", async () => {
     const usage = { include_usage: true };
     for (const [given, options] of [
       [undefined, usage],
@@ -50,7 +50,7 @@ describe("a request", () => {
     }
   });
 
-  it("is for a stream also where the caller wants one piece, so that leaving it is noticed", async () => {
+  it("a request is for a stream even if the caller wants one piece, so that a disconnect is noticed", async () => {
     for (const given of [{ stream: false }, { stream: null }, {}]) {
       const [{ body } = { body: {} }] = await sent("chat_completions", given);
       const usage = { include_usage: true };
@@ -58,7 +58,7 @@ describe("a request", () => {
     }
   });
 
-  it("of a response leaves out what the service does itself", async () => {
+  it("a request for a response leaves out the fields that the service handles itself", async () => {
     const input = { input: "hi", previous_response_id: "resp_1", background: true, store: true };
     const [{ path, body } = { path: "", body: {} }] = await sent("responses", input);
     expect(path).toBe("/v1/responses");
@@ -67,7 +67,7 @@ describe("a request", () => {
     expect(plain?.body).toEqual({ model: "served", input: "hi", store: false, stream: true });
   });
 
-  it("is not made for a job that does not say by which call it was asked", async () => {
+  it("a request without a call in its job fails as internal", async () => {
     const server = await FakeServer.start();
     const { run } = await connect(server);
     const { finish, container } = await run(null, {}).outcome;
@@ -78,13 +78,13 @@ describe("a request", () => {
 });
 
 describe("an answer in one piece", () => {
-  it("is one output", async () => {
+  it("an answer in one piece is one output", async () => {
     const { reporter, finish } = await chat(json(200, completion), { stream: false });
     expect(reporter.of("output")).toEqual([{ ...completion, model: "ada/parrot" }]);
     expect(finish).toMatchObject({ status: "succeeded", output: "value" });
   });
 
-  it("is kept when it is a failed response, and the run has failed", async () => {
+  it("an answer that is a failed response is kept, and the run has failed", async () => {
     const error = { code: "server_error", message: "no" };
     const response = { object: "response", status: "failed", model: "served", error };
     const server = await FakeServer.start({ "/v1/responses": json(200, response) });
@@ -102,7 +102,7 @@ describe("an answer in one piece", () => {
   });
 
   it.each(["in_progress", "queued", "cancelled"])(
-    "fails the run when it is a response that is still %s",
+    "an answer that is a response with status %s fails the run",
     async (status) => {
       const response = { object: "response", status, model: "served", output: [] };
       const server = await FakeServer.start({ "/v1/responses": json(200, response) });
@@ -118,7 +118,7 @@ describe("an answer in one piece", () => {
   );
 
   it.each(["completed", "incomplete", null, undefined])(
-    "may be a response that is %s",
+    "an answer may be a response with status %s",
     async (status) => {
       const response = { object: "response", status, output: [] };
       const server = await FakeServer.start({ "/v1/responses": json(200, response) });
@@ -127,7 +127,7 @@ describe("an answer in one piece", () => {
     },
   );
 
-  it.each(["<html>", "[]", "", '"text"'])("fails the run when it is %j", async (text) => {
+  it.each(["<html>", "[]", "", '"text"'])("an answer %j fails the run", async (text) => {
     const { reporter, finish } = await chat((response) => void response.end(text));
     expect(reporter.events).toEqual([]);
     expect(finish).toMatchObject({
@@ -137,7 +137,7 @@ describe("an answer in one piece", () => {
     });
   });
 
-  it("fails the run when it is an error, whatever its status", async () => {
+  it("an answer that is an error fails the run, whatever its status", async () => {
     const error = { message: "no", type: "server_error", param: null, code: null };
     const { reporter, finish } = await chat(json(200, { error }));
     expect(reporter.events).toEqual([]);
@@ -145,7 +145,7 @@ describe("an answer in one piece", () => {
     expect((await chat(json(200, { ...completion, error: null }))).finish.status).toBe("succeeded");
   });
 
-  it("may not be larger than an output", async () => {
+  it("an answer may not be larger than an output", async () => {
     const { reporter, finish } = await chat((response) => void response.end("x".repeat(100_001)));
     expect(reporter.events).toEqual([]);
     expect(finish.error?.message).toBe("the container's response is larger than 100000 bytes");
@@ -162,7 +162,7 @@ describe("an error", () => {
       { error: { message: "no", type: "t", param: "p", code: "c" } },
       { type: "t", param: "p", code: "c" },
     ],
-    // vLLM
+    // Error body of vLLM.
     [
       400,
       { error: { message: "no", type: "BadRequestError", param: null, code: 400 } },
@@ -173,10 +173,10 @@ describe("an error", () => {
       { object: "error", message: "no", type: "BadRequestError", code: 400 },
       { type: "BadRequestError" },
     ],
-    // TGI, TEI
+    // Error bodies of TGI and TEI.
     [422, { error: "no", error_type: "validation" }, { type: "validation" }],
     [413, { message: "no", code: 413, type: "Validation" }, { type: "Validation" }],
-    // FastAPI
+    // Error body of FastAPI.
     [405, { detail: "no" }, bad],
     [
       422,
@@ -191,7 +191,7 @@ describe("an error", () => {
     ],
     [503, "", { type: "server_error", message: "the container responded with 503" }],
     [429, null, { ...bad, message: "null" }],
-  ])("%i %j is told in the convention's words", async (status, body, told) => {
+  ])("the error %i %j is converted to OpenAI's form", async (status, body, told) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const { reporter, finish, container, inputRejected } = await chat(
       (response) => void response.writeHead(status).end(text),
@@ -208,7 +208,7 @@ describe("an error", () => {
     expect(inputRejected).toBe(status < 500);
   });
 
-  it("says nothing against a server that is well", async () => {
+  it("an error of a healthy server does not count against it", async () => {
     const error = json(500, { error: { message: "no such grammar" } });
     const server = await FakeServer.start({ [CHAT]: error });
     const { run } = await connect(server);
@@ -225,7 +225,7 @@ describe("an error", () => {
     ["without its end", events([data(chunk("a"))])],
     ["that is none", json(200, [])],
     ["in no JSON", events(["data: <html>\n\n"])],
-  ])("counts against it as an answer %s", async (_, answer) => {
+  ])("an error counts against a server that answers %s", async (_, answer) => {
     expect(await chat(answer)).toMatchObject({
       finish: { status: "failed" },
       notContainersFault: false,
@@ -243,20 +243,20 @@ describe("an error", () => {
       "in one event",
       raw(`data: {"a":${"[".repeat(200)}${"]".repeat(200)}}\n\n`, "text/event-stream"),
     ],
-  ])("is what is nested too deep to be looked at, %s", async (_, answer) => {
+  ])("an error is returned for an answer that is nested too deep, %s", async (_, answer) => {
     const { finish } = await chat(answer);
     const message = "the container's response has more than 128 levels of nesting";
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
   });
 
-  it("is what another protocol is", async () => {
+  it("an error is returned for an answer in another protocol", async () => {
     const { finish, container, notContainersFault } = await chat(switching);
     const message = "the container responded with another protocol than HTTP";
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     expect([container, notContainersFault]).toEqual(["kept", false]);
   });
 
-  it("is cut where it is too long for a prediction", async () => {
+  it("an error that is too long for a prediction is cut", async () => {
     const { finish } = await chat(
       (response) => void response.writeHead(500).end("x".repeat(5_000)),
     );

@@ -21,7 +21,10 @@ const metrics =
   (response) =>
     void response.writeHead(200, { "content-type": "text/plain" }).end(lines(running()));
 
-/** Works until its connection is closed, then `lag` looks longer; says how much in `gauge`. */
+/**
+ * Starts a server that works until its connection is closed, then `lag` looks longer, with `gauge` as its
+ * metrics.
+ */
 async function worker(gauge: (running: number) => string, lag = 0) {
   const server = await FakeServer.start({
     [CHAT]: (response, { stream }) => {
@@ -34,7 +37,9 @@ async function worker(gauge: (running: number) => string, lag = 0) {
   return server;
 }
 
-/** A grace of this many ms that ends when the test says so, however busy the machine is. */
+/**
+ * Holds a grace period of this many ms until the returned function is called, however busy the machine is.
+ */
 function holdGrace(ms: number): () => void {
   const grace = new AbortController();
   const timeout = AbortSignal.timeout.bind(AbortSignal);
@@ -60,22 +65,25 @@ describe("a cancel", () => {
     ],
     ["TGI", (n: number) => `tgi_batch_current_size ${n}\n`],
     ["SGLang", (n: number) => `sglang:num_running_reqs{tp_rank="0"} ${n}.0\n`],
-  ])("closes the connection, and is done when %s says that it works no more", async (_, gauge) => {
-    const server = await worker(gauge, 3);
-    const { run } = await connect(server, { cancelGraceMs: 10_000 });
-    const { reporter, outcome, stop } = run("chat_completions", streaming);
-    await reporter.first("output");
-    stop();
-    expect(await outcome).toMatchObject({
-      finish: { status: "canceled", output: "items" },
-      container: "kept",
-    });
-    expect(server.open).toBe(0);
-    expect(looked(server)).toBeGreaterThanOrEqual(4);
-    expect(server.bodies(CHAT)).toHaveLength(1);
-  });
+  ])(
+    "a cancel closes the connection, and is done when %s shows that no work is left",
+    async (_, gauge) => {
+      const server = await worker(gauge, 3);
+      const { run } = await connect(server, { cancelGraceMs: 10_000 });
+      const { reporter, outcome, stop } = run("chat_completions", streaming);
+      await reporter.first("output");
+      stop();
+      expect(await outcome).toMatchObject({
+        finish: { status: "canceled", output: "items" },
+        container: "kept",
+      });
+      expect(server.open).toBe(0);
+      expect(looked(server)).toBeGreaterThanOrEqual(4);
+      expect(server.bodies(CHAT)).toHaveLength(1);
+    },
+  );
 
-  it("also of what has not answered yet", async () => {
+  it("a cancel also ends a request that was not answered yet", async () => {
     const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
     const { run } = await connect(server);
     const { outcome, stop } = run("chat_completions", plain);
@@ -85,7 +93,7 @@ describe("a cancel", () => {
     expect(server.open).toBe(0);
   });
 
-  it("counts the runs that go on, and all labels together", async () => {
+  it("a cancel subtracts the runs that go on, and sums all labels", async () => {
     const server = await worker(
       (n) =>
         `vllm:num_requests_running{engine="0"} ${n - 1}\nvllm:num_requests_running{engine="1"} 1\n`,
@@ -104,7 +112,7 @@ describe("a cancel", () => {
     for (const one of going) expect(await one.outcome).toMatchObject({ container: "kept" });
   });
 
-  it("that is not seen to be heard in time costs the container its life", async () => {
+  it("a cancel that the server does not act on in time kills the container", async () => {
     const server = await worker(
       (n) => `llamacpp:requests_processing ${n}\n`,
       Number.POSITIVE_INFINITY,
@@ -119,7 +127,7 @@ describe("a cancel", () => {
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
   });
 
-  it("lets vLLM count again, whose figures stand still when it has nothing to do", async () => {
+  it("a cancel lets vLLM count again, whose metrics do not change while it is idle", async () => {
     const server = await worker((n) => `vllm:num_requests_running ${n}\n`);
     let figure = 1;
     server.answers["/metrics"] = metrics(
@@ -140,7 +148,7 @@ describe("a cancel", () => {
     expect(server.bodies(CHAT).slice(1)).toEqual([{ model: "served", messages, max_tokens: 1 }]);
   });
 
-  it("is not taken for heard where vLLM still works when it counts again", async () => {
+  it("a cancel is not done where vLLM still works when it counts again", async () => {
     const server = await worker(
       (n) => `vllm:num_requests_running ${n}\n`,
       Number.POSITIVE_INFINITY,
@@ -159,7 +167,7 @@ describe("a cancel", () => {
   });
 
   it.each([404, 405, 501])(
-    "is done, without metrics (%i), when the server is well",
+    "a cancel without metrics (%i) is done when the server is healthy",
     async (status) => {
       const server = await worker(() => "");
       server.answers["/metrics"] = json(status, {});
@@ -181,7 +189,7 @@ describe("a cancel", () => {
     ],
     ["silent", { "/metrics": () => {} }],
     ["broken", { "/metrics": json(500, {}) }],
-  ])("is not done when the server is %s", async (_, answers) => {
+  ])("a cancel is not done when the server is %s", async (_, answers) => {
     const server = await worker(() => "");
     const { run } = await connect(server, { cancelGraceMs: 50 });
     Object.assign(server.answers, answers);
@@ -191,7 +199,7 @@ describe("a cancel", () => {
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
   });
 
-  it("is no work of the model, however long it takes to be heard", async () => {
+  it("a cancel's verification is no run time of the model, however long it takes", async () => {
     const server = await worker((n) => `llamacpp:requests_processing ${n}\n`, 6);
     const { run } = await connect(server, { cancelGraceMs: 10_000, releasePollMs: 30 });
     const { reporter, outcome, stop } = run("chat_completions", streaming);
@@ -201,12 +209,12 @@ describe("a cancel", () => {
     const { finish, container } = await outcome;
     const verified = (performance.now() - stopped) / 1_000;
     expect([finish.status, container]).toEqual(["canceled", "kept"]);
-    // 30 ms, doubled after every look, up to four times that.
+    // The wait is 30 ms, doubled after every look up to four times that.
     expect(verified).toBeGreaterThan(0.3);
     expect(finish.execution_seconds).toBeLessThan(verified);
   });
 
-  it("looks seldom, and once for all that have left", async () => {
+  it("a cancel is verified with few requests, shared by all canceled runs", async () => {
     const looks: number[] = [];
     const server = await worker((n) => {
       looks.push(performance.now());
@@ -219,17 +227,17 @@ describe("a cancel", () => {
     for (const { outcome } of runs) expect(await outcome).toMatchObject({ container: "kept" });
     expect(looks).toHaveLength(5);
     const gaps = looks.slice(1).map((at, n) => at - (looks[n] ?? 0));
-    // 50 ms, doubled up to four times that. A look that comes late makes the gap after it shorter.
+    // The wait is 50 ms, doubled up to four times that. A late look makes the next gap shorter.
     for (const [n, gap] of gaps.entries()) expect(gap).toBeGreaterThan([40, 80, 160, 160][n] ?? 0);
   });
 
-  it("does not keep a server from noticing it, which only does when it is not asked", async () => {
+  it("a cancel leaves the server time to notice it, which only an unasked server does", async () => {
     const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
     let working = 0;
     let notices: NodeJS.Timeout | undefined;
     server.answers["/metrics"] = (response) => {
       clearTimeout(notices);
-      // As llama.cpp does after a second.
+      // llama.cpp notices after a second without requests.
       notices = setTimeout(() => {
         working = server.open;
       }, 80);
@@ -245,7 +253,7 @@ describe("a cancel", () => {
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "kept" });
   });
 
-  it("ends with a container that ends", async () => {
+  it("a cancel ends with a container that ends", async () => {
     const server = await worker(
       (n) => `llamacpp:requests_processing ${n}\n`,
       Number.POSITIVE_INFINITY,
@@ -259,7 +267,7 @@ describe("a cancel", () => {
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "retired" });
   });
 
-  it("before the request is no request, and after the answer no cancel", async () => {
+  it("a cancel before the request prevents it, and a cancel after the answer has no effect", async () => {
     const server = await FakeServer.start({ [CHAT]: events([data(chunk("a")), DONE]) });
     const { run } = await connect(server);
     const early = run("chat_completions", streaming);
@@ -271,7 +279,7 @@ describe("a cancel", () => {
     expect(looked(server)).toBe(0);
   });
 
-  it("also of a run whose connection has just broken", async () => {
+  it("a cancel also ends a run whose connection has just broken", async () => {
     const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
     const { run } = await connect(server, { exitNoticeMs: 60_000 });
     server.answers[CHAT] = (response) => void response.socket?.destroy();

@@ -1,10 +1,10 @@
-/** What is read of the errors and of the usage of OpenAI-compatible servers. */
+/** Errors and usage of OpenAI-compatible servers, as the runner reads them. */
 import { expect, test } from "vitest";
 import { parseFailure } from "../../../runner/src/interfaces/vendora/error.ts";
 import { JoinedCompletions } from "../../../runner/src/interfaces/vendora/prompts.ts";
 import { parseExact } from "../../../src/lib/exact-json.ts";
 
-test("an error that names numbers as they were sent has no mark in any of its texts", () => {
+test("an error with exact numbers has no number mark in any of its texts", () => {
   const fields = '"type":"a","param":1.0,"code":18446744073709551615';
   const told = [
     `{"error":{"message":18446744073709551615,${fields}}}`,

@@ -1,4 +1,4 @@
-/** A request as a form: any server reads from it what was in the input. */
+/** A request as a form, from which any server reads the fields of the input. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ function files(content: Buffer) {
   return new Map([[URL_OF_FILE, file]]);
 }
 
-test.each([0, 1, 200_000])("with a file of %i bytes", async (size) => {
+test.each([0, 1, 200_000])("a form has a file of %i bytes", async (size) => {
   const content = Buffer.alloc(size, "\r\n--auspex");
   const input = {
     model: 'a"b',
@@ -52,7 +52,7 @@ test.each([0, 1, 200_000])("with a file of %i bytes", async (size) => {
   expect(Buffer.from(await file.arrayBuffer())).toEqual(content);
 });
 
-test("of a file that was sent as a data URI, and of none", async () => {
+test("a form has a file that was sent as a data URI, or none", async () => {
   const input = { prompt: "data:text/plain;base64,aGk=", image: ["data:image/png;base64,aGk="] };
   const { type, content } = formOf("images_edits", input, new Map()) ?? expect.fail("no form");
   const bytes = await buffer(content);
@@ -71,7 +71,7 @@ test.each([
   ["a long name of many values", { ["n".repeat(100_000)]: Array(2_000).fill(1) }],
   ["names within names", { x: { ["n".repeat(100_000)]: { y: Array(2_000).fill(1) } } }],
   ["many values", { x: Array(500_000).fill(1) }],
-])("that grows with %s is refused before it is made", (_, more) => {
+])("a form that grows with %s is refused before it is made", (_, more) => {
   const before = process.memoryUsage().rss;
   const refused = expect.objectContaining({ status: 413 });
   const input = { file: URL_OF_FILE, ...more };
@@ -80,7 +80,7 @@ test.each([
 });
 
 test.each(["audio_transcriptions", "audio_translations"] as const)(
-  "the smallest of %s has a file that is one",
+  "the smallest form of %s has a file",
   async (call) => {
     const { path, type, body } = smallestRequest(call, { model: "ada/it" }, undefined);
     expect(path).toBe(PATHS[call]);

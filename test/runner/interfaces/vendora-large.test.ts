@@ -18,7 +18,7 @@ const SIZE = 3_000_000;
 const limits = { ...LIMITS, output_bytes: 4_000_000 };
 const large = (name: string) => ({ name, text: "x".repeat(SIZE) });
 
-/** A server whose answers the test gives, piece by piece, and a run in it. */
+/** Starts a server whose answers the test gives piece by piece, and a run in it. */
 async function open(large: LargeReads, stream: boolean) {
   const answers: ServerResponse[] = [];
   const server = await FakeServer.start({ [CHAT]: (response) => void answers.push(response) });
@@ -46,7 +46,7 @@ const kinds = [
 ];
 
 describe.each(kinds)("a large $kind", ({ stream, end, text }) => {
-  /** So that what has been sent so far is read, as far as it will be. */
+  /** Waits until the sent bytes are read, as far as they will be. */
   const settle = async (ask: Ask) => {
     for (let n = 0; n < 5; n++) {
       const { answer, outcome } = await ask();
@@ -55,7 +55,7 @@ describe.each(kinds)("a large $kind", ({ stream, end, text }) => {
     }
   };
 
-  it("is read when the one before has been, whoever's that is", async () => {
+  it("a large answer is read after the one before, even of another server", async () => {
     const reads = new LargeReads();
     const [ask, askOther] = [await open(reads, stream), await open(reads, stream)];
     const [first, second] = [await ask(), await askOther()];
@@ -71,7 +71,7 @@ describe.each(kinds)("a large $kind", ({ stream, end, text }) => {
     }
   });
 
-  it("is not waited for by one that is stopped", async () => {
+  it("a large answer does not wait once its run is stopped", async () => {
     const reads = new LargeReads();
     const ask = await open(reads, stream);
     const [first, second] = [await ask(), await ask()];
@@ -88,7 +88,7 @@ describe.each(kinds)("a large $kind", ({ stream, end, text }) => {
     expect(await third.outcome).toMatchObject({ finish: { status: "succeeded" } });
   });
 
-  it("is given up when it dribbles, for the others' sake", async () => {
+  it("a large answer that comes too slowly is given up, so that others can be read", async () => {
     const ask = await open(new LargeReads(300), stream);
     const [first, second] = [await ask(), await ask()];
     await written(first.answer, text(large("first")).slice(0, 2_000_000));

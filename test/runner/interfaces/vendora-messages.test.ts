@@ -1,4 +1,4 @@
-/** Messages: of a server that has the convention itself, and of one that only chats. */
+/** Messages calls to a server that has the messages API itself, and to one that only chats. */
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import {
@@ -47,7 +47,7 @@ async function ask(answers: Record<string, Answer>, more: Record<string, Json> =
 }
 
 describe("a server that has messages", () => {
-  it("is sent an image as the caller has sent it", async () => {
+  it("a server with messages gets an image as the caller has sent it", async () => {
     const image = (source: Json) => [{ role: "user", content: [{ type: "image", source }] }];
     const messages = image({ type: "url", url: "data:image/png;base64,AAAA" });
     const { server } = await ask({ [MESSAGES]: events(STREAM) }, { messages });
@@ -56,14 +56,14 @@ describe("a server that has messages", () => {
     );
   });
 
-  it("is asked for a level of effort that chat templates know", async () => {
+  it("a server with messages gets a level of effort that chat templates know", async () => {
     const output_config = { effort: "xhigh", format: { type: "json_schema", schema: {} } };
     const { server } = await ask({ [MESSAGES]: events(STREAM) }, { output_config });
     const sent = server.bodies(MESSAGES)[0]?.output_config;
     expect(sent).toEqual({ ...output_config, effort: "high" });
   });
 
-  it("is asked as the caller asks, under its own name", async () => {
+  it("a server with messages gets the caller's request, with its own model name", async () => {
     const { server, finish, reporter } = await ask(
       { [MESSAGES]: events(STREAM) },
       { stream: true },
@@ -77,7 +77,7 @@ describe("a server that has messages", () => {
     expect(outputs.at(-1)).toEqual({ type: "message_stop" });
   });
 
-  it("streams for a caller who wants it whole, so that it notices when they leave", async () => {
+  it("a server with messages streams even for a caller who wants it whole, so that a disconnect is noticed", async () => {
     const { server, finish, reporter } = await ask({ [MESSAGES]: events(STREAM) });
     expect(server.bodies(MESSAGES)).toMatchObject([{ stream: true }]);
     expect(finish).toMatchObject({ status: "succeeded", output: "value" });
@@ -92,7 +92,7 @@ describe("a server that has messages", () => {
     ]);
   });
 
-  it("may answer with a whole message", async () => {
+  it("a server with messages may answer with a whole message", async () => {
     const message = { ...head, content: [{ type: "text", text: "Hello" }] };
     const { finish, reporter } = await ask({ [MESSAGES]: json(200, message) });
     expect(finish).toMatchObject({ status: "succeeded", output: "value" });
@@ -103,24 +103,27 @@ describe("a server that has messages", () => {
     ["overloaded_error", 503],
     ["rate_limit_error", 429],
     ["api_error", 500],
-  ])("fails inside its stream with %s, which is %i", async (type, status) => {
-    const failing = event("error", { error: { type, message: "no" } });
-    for (const stream of [true, false]) {
-      const pieces = [...STREAM.slice(0, 2), failing];
-      const { finish } = await ask({ [MESSAGES]: events(pieces) }, { stream });
-      expect(finish).toMatchObject({
-        status: "failed",
-        error: { message: "no", detail: { status, error: { type } } },
-      });
-    }
-  });
+  ])(
+    "a server with messages fails inside its stream with %s, which is %i",
+    async (type, status) => {
+      const failing = event("error", { error: { type, message: "no" } });
+      for (const stream of [true, false]) {
+        const pieces = [...STREAM.slice(0, 2), failing];
+        const { finish } = await ask({ [MESSAGES]: events(pieces) }, { stream });
+        expect(finish).toMatchObject({
+          status: "failed",
+          error: { message: "no", detail: { status, error: { type } } },
+        });
+      }
+    },
+  );
 
-  it("has not ended before it says so", async () => {
+  it("a server with messages has not ended before its last event", async () => {
     const { finish } = await ask({ [MESSAGES]: events([...STREAM.slice(0, -1), DONE]) });
     expect(finish).toMatchObject({ status: "failed", error: { detail: { status: 502 } } });
   });
 
-  it("refuses what it is asked", async () => {
+  it("a server with messages can refuse the request", async () => {
     const error = { type: "invalid_request_error", message: "max_tokens: too many" };
     const { finish, inputRejected } = await ask({
       [MESSAGES]: json(400, { type: "error", error }),
@@ -129,7 +132,7 @@ describe("a server that has messages", () => {
     expect(finish.error).toMatchObject({ message: error.message, detail: { status: 400, error } });
   });
 
-  it("that does not know the model is not asked for a chat", async () => {
+  it("a server with messages that does not know the model is not asked for a chat", async () => {
     const error = { message: "The model `served` does not exist.", type: "NotFoundError" };
     const { server, finish } = await ask({ [MESSAGES]: json(404, { error }) });
     expect(server.bodies(CHAT)).toEqual([]);
@@ -141,7 +144,7 @@ describe("a server that only chats", () => {
   const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } };
   const chats = events([data(chunk("Hello")), data(usage), DONE]);
 
-  it("is asked for a chat, and only that from then on", async () => {
+  it("a server that only chats is asked for a chat, and only for that from then on", async () => {
     const { server, run, finish, reporter } = await ask({ [CHAT]: chats }, { stream: true });
     expect(finish).toMatchObject({ status: "succeeded", output: "items" });
     expect(reporter.of("output")).toMatchObject([{ choices: [{}] }, usage]);
@@ -159,13 +162,13 @@ describe("a server that only chats", () => {
     ]);
   });
 
-  it("refuses by the places that the caller knows", async () => {
+  it("a server that only chats refuses by the paths of the caller's fields", async () => {
     const error = { message: "messages[1].content is too long", param: "messages[1].content" };
     const { finish } = await ask({ [CHAT]: json(400, { error }) });
     expect(finish.error).toMatchObject({ message: "messages.0.content is too long" });
   });
 
-  it("is not asked for what a chat cannot express", async () => {
+  it("a server that only chats is not asked for fields that a chat cannot express", async () => {
     const messages = [{ role: "user", content: [{ type: "container_upload", file_id: "f" }] }];
     const { server, finish, inputRejected } = await ask({ [CHAT]: chats }, { messages });
     expect(server.bodies(CHAT)).toEqual([]);
@@ -189,13 +192,13 @@ describe("counting tokens", () => {
     return { server, counted };
   };
 
-  it("is the server's work, if it can", async () => {
+  it("token counting is the server's work, if it can count", async () => {
     const { server, counted } = await count({ [COUNT]: json(200, { input_tokens: 42 }) });
     expect(await counted()).toEqual([{ input_tokens: 42 }]);
     expect(server.bodies(COUNT)).toEqual([{ ...asked, model: "served" }]);
   });
 
-  it("is an estimate, if it cannot", async () => {
+  it("token counting is an estimate, if the server cannot count", async () => {
     const { server, counted } = await count({});
     expect(await counted()).toEqual([{ input_tokens: 4 }]);
     expect(await counted()).toEqual([{ input_tokens: 4 }]);

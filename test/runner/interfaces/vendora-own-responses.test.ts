@@ -1,4 +1,4 @@
-/** Responses of servers that have an endpoint for them, and chats: whichever does more is asked. */
+/** Responses of servers that have both a responses endpoint and chats: the one that supports more is used. */
 import { expect, it } from "vitest";
 import type { ResponsesVia } from "../../../src/protocol/runner.ts";
 import {
@@ -54,7 +54,7 @@ it.each<[string, Record<string, Answer>, Body, ResponsesVia, string]>([
   ["what a chat cannot express", LLAMA_CPP, { tools: hosted }, "best", OWN],
   ["a version that has responses alone", LLAMA_CPP, { text: { format } }, "own", OWN],
   ["a version whose vendora_responses is false", VLLM, {}, "chat", CHAT],
-])("a response of %s is asked where it is best answered", async (_, more, asked, via, path) => {
+])("a response of %s uses the endpoint that supports more", async (_, more, asked, via, path) => {
   const server = await FakeServer.start({ ...more, [OWN]: json(200, response), [CHAT]: chats });
   const { run } = await connect(server);
   const { finish } = await run("responses", { input: "Hi", ...asked }, LIMITS, via).outcome;

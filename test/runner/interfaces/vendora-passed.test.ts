@@ -1,4 +1,4 @@
-/** Completions, moderations and rerank, which servers answer, or do not. */
+/** Completions, moderations and rerank, which a server may or may not have. */
 import { describe, expect, it } from "vitest";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import {
@@ -33,7 +33,7 @@ describe("a completion", () => {
   const end = { ...piece("", "stop"), choices: [], usage: USAGE };
   const streamed = events([data(piece("He")), data(piece("llo", "length")), data(end), DONE]);
 
-  it("streams: under the server's own name, with its usage", async () => {
+  it("a completion streams with the caller's model name and its usage", async () => {
     const asked = { prompt: "hi", stream: true };
     const { server, finish, reporter } = await ask(
       "completions",
@@ -51,7 +51,7 @@ describe("a completion", () => {
     ]);
   });
 
-  it("is asked as a stream also where the caller wants it whole, so that it can be stopped", async () => {
+  it("a completion is requested as a stream even if the caller wants it whole, so that it can be stopped", async () => {
     const { server, finish, reporter } = await ask(
       "completions",
       { [COMPLETIONS]: streamed },
@@ -68,7 +68,7 @@ describe("a completion", () => {
     ]);
   });
 
-  it("that cannot be streamed is asked as it is", async () => {
+  it("a completion that cannot be streamed is requested whole", async () => {
     const answer: Answer = (response, { stream }) =>
       stream
         ? json(400, { error: { message: "best_of cannot be used with stream" } })(response, {})
@@ -86,13 +86,13 @@ describe("a completion", () => {
       { index: 1, text: "Hello", finish_reason: "length" },
     ];
     const both = { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8 };
-    /** As llama-cpp-python, which asserts that the list has one. */
+    /** Answers like llama-cpp-python, which asserts that the list has one prompt. */
     const oneOnly: Answer = (response, body) =>
       Array.isArray(body.prompt)
         ? json(500, { error: { message: "[]", type: "internal_server_error" } })(response, body)
         : streamed(response, body);
 
-    it("is asked one by one of a server that takes one, whole", async () => {
+    it("a completion of several prompts is requested whole, one by one, if the server takes one", async () => {
       const { server, finish, reporter } = await ask(
         "completions",
         { [COMPLETIONS]: oneOnly },
@@ -103,7 +103,7 @@ describe("a completion", () => {
       expect(reporter.of("output")).toMatchObject([{ choices: whole, usage: both }]);
     });
 
-    it("is asked one by one of a server that takes one, as a stream", async () => {
+    it("a completion of several prompts is streamed one by one, if the server takes one", async () => {
       const asked = { prompt, stream: true };
       const { finish, reporter } = await ask("completions", { [COMPLETIONS]: oneOnly }, asked);
       expect(finish).toMatchObject({ status: "succeeded", output: "items" });
@@ -117,7 +117,7 @@ describe("a completion", () => {
       ]);
     });
 
-    it("is asked without its list if that has one", async () => {
+    it("a completion of a list with one prompt is requested without the list", async () => {
       const { server, finish } = await ask(
         "completions",
         { [COMPLETIONS]: oneOnly },
@@ -129,13 +129,13 @@ describe("a completion", () => {
       expect(server.bodies(COMPLETIONS).map((body) => body.prompt)).toEqual([["one"], "one"]);
     });
 
-    it("that the server refuses for another reason is refused for that", async () => {
+    it("a completion that the server refuses for another reason is refused for that", async () => {
       const refused = json(400, { error: { message: "no such temperature" } });
       const { finish } = await ask("completions", { [COMPLETIONS]: refused }, { prompt });
       expect(finish).toMatchObject({ error: { detail: { status: 400 } } });
     });
 
-    it("may be answered with a list of completions, as llama.cpp does", async () => {
+    it("a completion may be answered with a list of completions, as by llama.cpp", async () => {
       const one = (index: number) => ({
         ...piece("Hello", "length"),
         choices: [whole[index]],
@@ -153,7 +153,7 @@ describe("a completion", () => {
     });
   });
 
-  it("of a server without it fails", async () => {
+  it("a completion of a server without completions fails", async () => {
     const { finish } = await ask("completions", {}, { prompt: "hi" });
     expect(finish).toMatchObject({ status: "failed", error: { detail: { status: 404 } } });
   });
@@ -175,7 +175,7 @@ describe("rerank", () => {
   const asked = { query: "tea", documents: ["a", { text: "b" }], top_n: 1 };
   const results = [{ index: 1, relevance_score: 0.5 }];
 
-  it("is passed on", async () => {
+  it("rerank is passed on", async () => {
     const path = "/v1/rerank";
     const { server, reporter } = await ask(
       "rerank",
@@ -186,7 +186,7 @@ describe("rerank", () => {
     expect(reporter.of("output")).toEqual([{ model: "ada/parrot", results }]);
   });
 
-  it("is asked of TEI in its own way, at once the next time", async () => {
+  it("rerank uses TEI's own API, at once the next time", async () => {
     const { server, run, finish, reporter } = await ask(
       "rerank",
       { "/rerank": json(200, [{ index: 1, score: 0.5 }]) },
@@ -200,7 +200,7 @@ describe("rerank", () => {
     expect(server.bodies("/rerank")).toEqual([sent, sent]);
   });
 
-  it("of TEI is refused in its words, and what TEI cannot take in ours", async () => {
+  it("rerank by TEI is refused with TEI's error, and requests that TEI cannot take with ours", async () => {
     const full = json(413, { error: "batch size 33 > maximum 32", error_type: "Validation" });
     const { finish, inputRejected } = await ask("rerank", { "/rerank": full }, asked);
     const error = { message: "batch size 33 > maximum 32" };

@@ -1,4 +1,4 @@
-/** Servers as processes of their own, and all that is between them and a job's events. */
+/** Vendora servers as processes, and the whole path between them and a job's events. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Box, openBox, signals } from "../support/containers.ts";
@@ -39,7 +39,7 @@ const said = (content: string) => ({
 });
 
 describe("a run in a server", () => {
-  it("streams, and ends with its tokens", async () => {
+  it("a run in a server streams, and ends with its tokens", async () => {
     const usage = { prompt_tokens: 7, completion_tokens: 2 };
     const { reporter, finish } = ask("say", { words: ["a", "b"], usage });
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
@@ -52,7 +52,7 @@ describe("a run in a server", () => {
     expect((await finish).execution_seconds).toBeGreaterThan(0);
   });
 
-  it("keeps texts as they are, whatever they look like", async () => {
+  it("a run in a server keeps texts unchanged, whatever they look like", async () => {
     const words = ["data:text/plain;base64,aGk=", "file:///etc/passwd", "http://127.0.0.1/x"];
     const { reporter, finish } = ask("say", { words });
     expect(await finish).toMatchObject({ status: "succeeded" });
@@ -60,7 +60,7 @@ describe("a run in a server", () => {
     expect(box.plane.files.stored.size).toBe(0);
   });
 
-  it("stores what is too large for the log, in its place", async () => {
+  it("a run in a server stores values that are too large for the log, in their place", async () => {
     const words = ["a", "x".repeat(300_000), "b"];
     const input = { model: "m", messages, stream: true, way: "say", words };
     const { reporter, finish } = box.run("server", input, {
@@ -74,7 +74,7 @@ describe("a run in a server", () => {
     expect(reporter.of("output")).toEqual([said("a"), said("b")]);
   });
 
-  it("says nothing that is nested without end, and harms no other by it", async () => {
+  it("a run in a server fails with endlessly nested output, and other runs go on", async () => {
     const pid = await serverPid();
     for (const depth of [128, 4_300, 40_000]) {
       const text = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
@@ -87,7 +87,7 @@ describe("a run in a server", () => {
     expect(await serverPid()).toBe(pid);
   });
 
-  it("that is abandoned is stopped, and the server stays as warm as it was", async () => {
+  it("a run in a server that is abandoned is stopped, and the server stays warm", async () => {
     const pid = await serverPid();
     const stop = signals();
     const { reporter, finish } = ask("hang", {}, stop);
@@ -97,7 +97,7 @@ describe("a run in a server", () => {
     expect(await serverPid()).toBe(pid);
   });
 
-  it("asks a response as a chat, and says what it could not ask", async () => {
+  it("a run in a server asks for a response as a chat, and logs the fields that it left out", async () => {
     const job = { interface: "vendora", call: "responses", limits } as const;
     const asked = box.run("server", { model: "m", input: "hi", way: "echo" }, job);
     expect(await asked.finish).toMatchObject({ status: "succeeded", output: "value" });
@@ -109,7 +109,7 @@ describe("a run in a server", () => {
     expect(refused.reporter.of("metrics")).toEqual([]);
   });
 
-  it("ends with the last words of a server that crashes, and with an estimate", async () => {
+  it("a run in a server that crashes has its last output, and an estimate of tokens", async () => {
     const { reporter, finish } = ask("crash");
     const message = expect.stringMatching(/^the container exited with code 139:\n.*segmentation/s);
     const error = { source: "external", message };
@@ -118,7 +118,7 @@ describe("a run in a server", () => {
     expect(reporter.of("metrics")).toEqual([metrics]);
   });
 
-  it("is stopped, and leaves the server for the others", async () => {
+  it("a run in a server is stopped, and the server stays for the others", async () => {
     const stop = signals();
     const pid = await serverPid();
     const other = ask("hang");
@@ -130,7 +130,7 @@ describe("a run in a server", () => {
     expect(await serverPid()).toBe(pid);
   });
 
-  it("takes the server with it when that does not stop", async () => {
+  it("a run in a server that does not stop kills the server", async () => {
     const stop = signals();
     const { reporter, finish } = ask("deaf", {}, stop);
     await reporter.first("output");
@@ -139,7 +139,7 @@ describe("a run in a server", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("that was refused says nothing against the server, however often", async () => {
+  it("a run in a server that is refused does not count against the server, however often", async () => {
     const pid = await serverPid();
     const detail = { status: 400, error: { param: "temperature" } };
     for (let n = 0; n < 4; n++) {
@@ -152,7 +152,7 @@ describe("a run in a server", () => {
     expect(await serverPid()).toBe(pid);
   });
 
-  it("that a healthy server failed says nothing against it either: it may be what was asked", async () => {
+  it("a run that a healthy server fails does not count against the server, as the input may be at fault", async () => {
     const pid = await serverPid();
     for (let n = 0; n < 4; n++) {
       const { finish } = ask("broken", { stream: false });
@@ -162,7 +162,7 @@ describe("a run in a server", () => {
     expect(await serverPid()).toBe(pid);
   });
 
-  it("shares the one container with as many as fit", async () => {
+  it("a run in a server shares the container with as many others as allowed", async () => {
     const runs = Array.from({ length: 32 }, (_, n) => ask("say", { words: [`${n}`] }));
     for (const [n, { reporter, finish }] of runs.entries()) {
       expect(await finish).toMatchObject({ status: "succeeded" });
@@ -181,7 +181,7 @@ describe("a Cog model that is asked by the convention", () => {
     return reporter;
   };
 
-  it("is given a response's messages, where that is what it takes", async () => {
+  it("a Cog model gets a response's messages, if it takes messages", async () => {
     const messages = [{ role: "user", content: "hi" }];
     expect((await echo("responses", "messages")).of("output")).toMatchObject([{ messages }]);
     const input = { model: "test/server", input: "hi" };
@@ -196,7 +196,7 @@ describe("a Cog model that is asked by the convention", () => {
     }
   });
 
-  it("is given a message's as those of a chat", async () => {
+  it("a Cog model gets the messages of a messages call as those of a chat", async () => {
     const input = { system: "Be brief.", messages: [{ role: "user", content: "hi" }] };
     const asked = { ...input, model: "test/server", max_tokens: 9, mode: "echo" };
     const job = { call: "messages", variables: { INPUTS: "messages" } } as const;
@@ -208,7 +208,7 @@ describe("a Cog model that is asked by the convention", () => {
     expect(given).not.toHaveProperty("system");
   });
 
-  it("refuses what it cannot be given", async () => {
+  it("a Cog model refuses fields that it does not take", async () => {
     const input = { input: [{ type: "item_reference", id: "msg_1" }], mode: "echo" };
     const job = { call: "responses", variables: { INPUTS: "messages" } } as const;
     const { reporter, finish } = box.run("liar", input, job);
@@ -217,7 +217,7 @@ describe("a Cog model that is asked by the convention", () => {
     expect(reporter.of("metrics")).toEqual([]);
   });
 
-  it("has its tokens estimated, in failure too", async () => {
+  it("a Cog model has its tokens estimated, also in failure", async () => {
     const estimated = expect.objectContaining({ input_tokens: 1, tokens_estimated: 1 });
     expect((await echo("chat_completions", "prompt")).of("metrics")).toEqual([estimated]);
     const { reporter, finish } = box.run("liar", { mode: "fail" }, { call: "chat_completions" });
@@ -226,14 +226,14 @@ describe("a Cog model that is asked by the convention", () => {
     expect(reporter.of("metrics")).toEqual([nothing]);
   });
 
-  it("keeps texts as they are", async () => {
+  it("a Cog model keeps texts unchanged", async () => {
     const input = { mode: "echo", messages: [{ content: "data:text/plain;base64,aGk=" }] };
     const { reporter, finish } = box.run("liar", input, { call: "chat_completions" });
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(reporter.of("output")).toEqual([input]);
   });
 
-  it("refuses an input that it finds invalid, however often, and stays", async () => {
+  it("a Cog model refuses an invalid input, however often, and its container stays", async () => {
     const pid = async () => {
       const { reporter, finish } = box.run("liar", { mode: "pid" }, { call: "chat_completions" });
       await finish;

@@ -1,4 +1,4 @@
-/** When a server of the convention is ready, and when it never will be. */
+/** Readiness of vendora servers, and servers that never become ready. */
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { VendoraInterface } from "../../../runner/src/interfaces/vendora/vendora.ts";
@@ -16,7 +16,7 @@ import {
 describe("a server is ready", () => {
   const paths = (server: FakeServer) => [...new Set(server.asked.map(({ path }) => path))];
 
-  it("when it says that it is well, however long it loads or hangs up", async () => {
+  it("a server is ready when it reports that it is healthy, however long it loads or hangs up", async () => {
     let looks = 0;
     const server = await FakeServer.start({
       "/health": (response) => {
@@ -33,14 +33,14 @@ describe("a server is ready", () => {
     expect(server.bodies(CHAT)).toMatchObject([{ ...asking, model: "served" }]);
   });
 
-  it("when it lists its models, where it has no /health", async () => {
+  it("a server without /health is ready when it lists its models", async () => {
     const server = await FakeServer.start({ "/health": json(405, {}) });
     await connect(server);
     expect(paths(server)).toEqual(["/health", "/v1/models"]);
   });
 
   it.each([json(404, {}), json(200, { data: [] }), json(200, { data: "?" }), json(401, {})])(
-    "when it does not say what its model is called, which it is then asked by any name",
+    "a server is ready without the name of its model, and then gets any name",
     async (answer) => {
       const server = await FakeServer.start({
         "/v1/models": answer,
@@ -52,7 +52,7 @@ describe("a server is ready", () => {
     },
   );
 
-  it("not before it can list its models, when it has that", async () => {
+  it("a server is not ready before it can list its models, if it has that", async () => {
     let looks = 0;
     const listed = json(200, { data: [{ id: "served" }] });
     const server = await FakeServer.start({
@@ -64,7 +64,7 @@ describe("a server is ready", () => {
     expect(server.bodies(CHAT)).toMatchObject([{ model: "served" }]);
   });
 
-  it("never, when it has neither", async () => {
+  it("a server is never ready when it has neither health nor models", async () => {
     const server = await FakeServer.start({
       "/health": json(404, {}),
       "/v1/models": json(404, {}),
@@ -76,7 +76,7 @@ describe("a server is ready", () => {
     [307, ": redirects are not followed"],
     [401, " instead of 200: it requires an API key"],
     [400, ": expected 200"],
-  ])("never, when it answers %i, which it is told", async (status, why) => {
+  ])("a server is never ready when it answers %i, and the error says why", async (status, why) => {
     const server = await FakeServer.start({ "/health": json(status, {}) });
     const said = `the container responded to /health with ${status}${why}`;
     await expect(connect(server)).rejects.toThrow(said);
@@ -87,12 +87,12 @@ describe("a server is ready", () => {
     );
   });
 
-  it("never, when it speaks another protocol", async () => {
+  it("a server is never ready when it speaks another protocol", async () => {
     const server = await FakeServer.start({ "/health": switching });
     await expect(connect(server)).rejects.toThrow("another protocol than HTTP");
   });
 
-  it("later, when it says so; which statuses that were is told once", async () => {
+  it("a server is ready later when it reports so, and its statuses until then are logged once", async () => {
     const statuses = [503, 503, 500, 503, 429, 408, 425, 204];
     const looks = [...statuses];
     const server = await FakeServer.start({
@@ -105,7 +105,7 @@ describe("a server is ready", () => {
     );
   });
 
-  it("never, when it ends or is stopped while it loads", async () => {
+  it("a server is never ready when it ends or is stopped while it loads", async () => {
     const server = await FakeServer.start({ "/health": json(503, {}) });
     const [gone, stop] = [new AbortController(), new AbortController()];
     const follow = () => () => {};

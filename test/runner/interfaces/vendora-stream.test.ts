@@ -20,7 +20,7 @@ const named = (content: string, more: object = {}) => ({
 });
 
 describe("a chat's stream", () => {
-  it("becomes one output an event, with the callers' name for the model", async () => {
+  it("a chat's stream becomes one output per event, with the callers' name for the model", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2 };
     const pieces = [data(chunk("Hel")), data(chunk("lo", { usage, timings: { ms: 1 } })), DONE];
     const { reporter, finish, container } = await chat(events(pieces));
@@ -33,7 +33,7 @@ describe("a chat's stream", () => {
     expect(container).toBe("kept");
   });
 
-  it("may be torn anywhere, in characters too, with any line ends and comments between", async () => {
+  it("a chat's stream may be cut anywhere, also inside characters, with any line ends and comments", async () => {
     const text = `: keep-alive\r\n\r\n${data(chunk("Grüße 🦜"))}event: x\r\ndata: ${JSON.stringify(chunk("あ"))}\r\n\r\n:\n\ndata:\n\n${DONE}`;
     const bytes = Buffer.from(text);
     const pieces = [...bytes].map((byte) => Buffer.from([byte]));
@@ -42,7 +42,7 @@ describe("a chat's stream", () => {
     expect(finish).toMatchObject({ status: "succeeded" });
   });
 
-  it("ends at its marker, also when the server goes on or says nothing more", async () => {
+  it("a chat's stream ends at its marker, also when the server goes on or sends nothing more", async () => {
     for (const after of [[data(chunk("late")), "data: <html>\n\n"], []]) {
       const { server, reporter, finish } = await chat(
         events([data(chunk("a")), DONE, ...after], false),
@@ -53,19 +53,19 @@ describe("a chat's stream", () => {
     }
   });
 
-  it("ends at its marker, also when more comes with it", async () => {
+  it("a chat's stream ends at its marker, also when more comes with it", async () => {
     const late = data(chunk("late"));
     const { reporter, finish } = await chat(events([data(chunk("a")) + DONE + late + late]));
     expect(reporter.of("output")).toEqual([named("a")]);
     expect(finish).toMatchObject({ status: "succeeded" });
   });
 
-  it("may be empty", async () => {
+  it("a chat's stream may be empty", async () => {
     const { finish } = await chat(events([DONE]));
     expect(finish).toMatchObject({ status: "succeeded", output: "items" });
   });
 
-  it("has failed without its end, and keeps what was said", async () => {
+  it("a chat's stream fails without its end, and keeps its output", async () => {
     const { reporter, finish, container } = await chat(events([data(chunk("a"))]));
     expect(reporter.of("output")).toHaveLength(1);
     const message = "the connection to the container broke: the stream ended early";
@@ -81,7 +81,7 @@ describe("a chat's stream", () => {
     [{ error: { message: "out of pages", type: "x", param: null, code: 503 } }, 503, "x", null],
     [{ error: { message: "out of pages", code: "oom" } }, 500, "server_error", "oom"],
     [{ error: "out of pages", error_type: "overloaded" }, 500, "overloaded", null],
-  ])("has failed with an error inside: %j", async (error, status, type, code) => {
+  ])("a chat's stream fails with an error inside: %j", async (error, status, type, code) => {
     const answer = events([data(chunk("a")), data(error), data(chunk("late")), DONE]);
     const { reporter, finish } = await chat(answer);
     expect(reporter.of("output")).toEqual([named("a")]);
@@ -91,14 +91,14 @@ describe("a chat's stream", () => {
     expect(finish).toMatchObject({ status: "failed", output, error: { message, detail } });
   });
 
-  it("is not refused by an error that comes after output", async () => {
+  it("a chat's stream is not refused by an error that comes after output", async () => {
     const error = data({ error: { message: "too long", code: 400 } });
     expect(await chat(events([error]))).toMatchObject({ inputRejected: true });
     expect(await chat(events([data(chunk("a")), error]))).toMatchObject({ inputRejected: false });
   });
 
   it.each(["<html>", '"text"', "[1]", "{"])(
-    "has failed with what is no event: %s",
+    "a chat's stream fails with a text that is no event: %s",
     async (text) => {
       const { reporter, finish } = await chat(events([`data: ${text}\n\n`, DONE]));
       expect(reporter.of("output")).toEqual([]);
@@ -107,14 +107,14 @@ describe("a chat's stream", () => {
     },
   );
 
-  it("has failed with a number that JSON does not have, and says where it is", async () => {
+  it("a chat's stream fails with a number that JSON does not have, and the error has its path", async () => {
     const event = '{"choices": [{"index": 0, "logprobs": {"content": [{"logprob": -Infinity}]}}]}';
     const { finish } = await chat(events([`data: ${event}\n\n`, DONE]));
     const message = expect.stringContaining("-Infinity in choices[0].logprobs.content[0].logprob");
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
   });
 
-  it("has failed with an event that is too large, on one line or on many", async () => {
+  it("a chat's stream fails with an event that is too large, on one line or on many", async () => {
     const line = `data: ${"x".repeat(1_000)}\n`;
     for (const pieces of [
       [`data: ${"x".repeat(60_000)}`, "x".repeat(60_000)],
@@ -137,17 +137,20 @@ describe("a response's stream", () => {
     return { reporter, ...(await outcome) };
   };
 
-  it.each(["response.completed", "response.incomplete"])("ends with %s", async (type) => {
-    const last = event(type, { response: { id: "r", model: "served", usage: null } });
-    const { reporter, finish } = await ask([created, last, event("response.late"), DONE]);
-    expect(reporter.of("output")).toEqual([
-      { type: "response.created", response: { id: "r", model: "ada/parrot" } },
-      { type, response: { id: "r", model: "ada/parrot", usage: null } },
-    ]);
-    expect(finish).toMatchObject({ status: "succeeded", output: "items" });
-  });
+  it.each(["response.completed", "response.incomplete"])(
+    "a response's stream ends with %s",
+    async (type) => {
+      const last = event(type, { response: { id: "r", model: "served", usage: null } });
+      const { reporter, finish } = await ask([created, last, event("response.late"), DONE]);
+      expect(reporter.of("output")).toEqual([
+        { type: "response.created", response: { id: "r", model: "ada/parrot" } },
+        { type, response: { id: "r", model: "ada/parrot", usage: null } },
+      ]);
+      expect(finish).toMatchObject({ status: "succeeded", output: "items" });
+    },
+  );
 
-  it("has failed with response.failed, which is kept", async () => {
+  it("a response's stream fails with response.failed, which is kept", async () => {
     const error = { code: "server_error", message: "no" };
     const { reporter, finish } = await ask([
       created,
@@ -158,7 +161,7 @@ describe("a response's stream", () => {
     expect(finish).toMatchObject({ status: "failed", error: { message: "no", detail } });
   });
 
-  it("has failed also when that says nothing more", async () => {
+  it("a response's stream fails also when response.failed has no error", async () => {
     const message = "the response failed without an error message";
     for (const response of [{ error: null }, {}, null]) {
       const { finish } = await ask([created, event("response.failed", { response })]);
@@ -169,28 +172,28 @@ describe("a response's stream", () => {
   it.each([
     [{ type: "error", message: "no", code: "x", param: "input" }, "x", "input"],
     [{ type: "error", error: { message: "no", code: "x", type: "server_error" } }, "x", null],
-  ])("has failed with an event of error: %j", async (error, code, param) => {
+  ])("a response's stream fails with an event of type error: %j", async (error, code, param) => {
     const { reporter, finish } = await ask([created, data(error)]);
     expect(reporter.of("output")).toHaveLength(1);
     const detail = { status: 500, error: { message: "no", type: "server_error", param, code } };
     expect(finish).toMatchObject({ status: "failed", error: { message: "no", detail } });
   });
 
-  it("has failed without its last event, marker or not", async () => {
+  it("a response's stream fails without its last event, with or without a marker", async () => {
     for (const pieces of [[created], [created, DONE]]) {
       expect(await ask(pieces)).toMatchObject({ finish: { status: "failed", output: "items" } });
     }
   });
 });
 
-it("is read as a stream or as a value by what it says it is, whatever was asked", async () => {
+it("an answer is read as a stream or as a value by its content type, whatever was requested", async () => {
   const streamed = await chat(events([data(chunk("a")), DONE]), { stream: false });
   expect(streamed.finish).toMatchObject({ status: "succeeded", output: "value" });
   const whole = await chat(json(200, { choices: [] }), { stream: true });
   expect(whole.finish).toMatchObject({ status: "succeeded", output: "value" });
 });
 
-test("however a stream is cut, its outputs are the same", () => {
+test("a stream has the same outputs, however it is cut", () => {
   const texts = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 8 });
   const ends = fc.constantFrom("\n", "\r\n", "\r");
   fc.assert(
@@ -216,7 +219,7 @@ test("however a stream is cut, its outputs are the same", () => {
         from += cut;
       }
       stream.feed(whole.slice(from));
-      // The marker's own line end may be the first half of another.
+      // The marker's own line end may be the first half of another line end.
       if (end === "\r") stream.feed("\n");
       expect(outputs).toEqual(contents.map((text) => named(text)));
       expect(stream.end).toBe("succeeded");

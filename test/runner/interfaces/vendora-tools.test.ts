@@ -1,4 +1,4 @@
-/** What servers are asked instead of what they cannot know, and what callers hear of their refusals. */
+/** Requests to servers without the callers' kinds of tools, and refusals in terms of the callers' fields. */
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
@@ -26,7 +26,7 @@ const asked = { model: "ada/parrot", instructions: "Be brief.", input, tools: [P
 const named = [{ type: "function", name: "apply_patch" }];
 
 describe("a response", () => {
-  it("is asked with functions of a server that has an endpoint for it", async () => {
+  it("a response has its tools as functions for a server with a responses endpoint", async () => {
     const server = await FakeServer.start({ "/v1/responses": json(200, { model: "served" }) });
     const { run } = await connect(server);
     expect((await run("responses", asked).outcome).finish).toMatchObject({ status: "succeeded" });
@@ -35,7 +35,7 @@ describe("a response", () => {
     expect(body).toMatchObject({ tools: named, input: [{}, {}, ...types] });
   });
 
-  it("goes through to a strict server without tools, in every convention and form", async () => {
+  it("a response reaches a strict server without tools, and so do the other calls in every form", async () => {
     const done = [data(chunk("on")), DONE];
     const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
     const messages = [
@@ -59,7 +59,7 @@ describe("a response", () => {
     }
   });
 
-  it("that demands a tool of none is refused without asking the server", async () => {
+  it("a response that demands a tool and has none is refused without asking the server", async () => {
     const server = await FakeServer.start();
     const { run } = await connect(server);
     const cases: [VendoraCall, Record<string, Json>][] = [
@@ -76,7 +76,7 @@ describe("a response", () => {
     expect(server.bodies(CHAT)).toEqual([]);
   });
 
-  it("that a chat is made of is refused by the places that its caller knows", async () => {
+  it("a response that becomes a chat is refused by the paths of the caller's fields", async () => {
     const error = (param: string) => ({ error: { message: `${param} is too long`, param } });
     for (const [theirs, callers] of [
       ["messages[0].content", "instructions.content"],
@@ -108,11 +108,14 @@ describe("an overflown context", () => {
     [500, "input (600 tokens) is too large to process. increase the physical batch size"],
     [500, "input is too large to process. increase the physical batch size"],
     [400, "prompt too long; exceeded max context length by 4 tokens"],
-  ])("that a server reports with %i is a 400 with a code: %s", async (status, message) => {
-    const server = await FakeServer.start({ [CHAT]: json(status, { error: { message } }) });
-    const { run } = await connect(server);
-    const { finish } = await run("chat_completions", { model: "x", messages: [] }).outcome;
-    const error = { message, code: "context_length_exceeded", type: "invalid_request_error" };
-    expect(finish.error).toMatchObject({ detail: { status: 400, error } });
-  });
+  ])(
+    "an overflown context that a server reports with %i is a 400 with a code: %s",
+    async (status, message) => {
+      const server = await FakeServer.start({ [CHAT]: json(status, { error: { message } }) });
+      const { run } = await connect(server);
+      const { finish } = await run("chat_completions", { model: "x", messages: [] }).outcome;
+      const error = { message, code: "context_length_exceeded", type: "invalid_request_error" };
+      expect(finish.error).toMatchObject({ detail: { status: 400, error } });
+    },
+  );
 });

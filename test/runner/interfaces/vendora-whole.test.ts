@@ -1,4 +1,4 @@
-/** What the caller wants in one piece, of a server that is asked for a stream. */
+/** Whole answers for callers, joined from the stream that the server is asked for. */
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import {
@@ -16,7 +16,7 @@ import {
   until,
 } from "../support/vendora-server.ts";
 
-/** As llama.cpp has it. */
+/** The fields of a chunk as llama.cpp sends them. */
 const HEAD = { id: "chatcmpl-1", created: 7, model: "/m/small.gguf", system_fingerprint: "b1" };
 const piece = (delta: object, more: object = {}, index = 0) => ({
   ...HEAD,
@@ -36,7 +36,7 @@ async function whole(...values: object[]) {
 }
 
 describe("a chat in one piece", () => {
-  it("is the stream put together, with the server's own fields", async () => {
+  it("a whole chat is the joined stream, with the server's own fields", async () => {
     const answer = await whole(
       piece({ role: "assistant", content: null }),
       piece({ content: "He" }),
@@ -61,7 +61,7 @@ describe("a chat in one piece", () => {
     });
   });
 
-  it("has calls of tools, other choices and probabilities", async () => {
+  it("a whole chat has calls of tools, other choices and probabilities", async () => {
     const call = (more: object) => ({ tool_calls: [{ index: 0, ...more }] });
     const token = { token: "b", logprob: -1, bytes: [98], top_logprobs: [] };
     const answer = await whole(
@@ -91,7 +91,7 @@ describe("a chat in one piece", () => {
     expect(answer.usage).toBeUndefined();
   });
 
-  it("may come in many more bytes than an output may have, but may not have them itself", async () => {
+  it("a whole chat may come in more bytes than an output may have, but may not have more itself", async () => {
     const pieces = (text: string) => Array.from({ length: 600 }, () => piece({ content: text }));
     const answer = await whole(...pieces("x"));
     expect(answer.choices).toMatchObject([{ message: { content: "x".repeat(600) } }]);
@@ -105,7 +105,7 @@ describe("a chat in one piece", () => {
     ["an error", [chunk("a"), { error: { message: "out of pages", code: 503 } }]],
     ["what is no chunk", [chunk("a"), { choices: 1 }]],
     ["nothing", []],
-  ])("fails, and is no output, by a stream with %s", async (_, values) => {
+  ])("a whole chat fails without output by a stream with %s", async (_, values) => {
     const { reporter, finish } = await chat(stream(...values), { stream: false });
     const error = { source: "external" };
     expect(finish).toMatchObject({ status: "failed", output: "none", error });
@@ -115,20 +115,23 @@ describe("a chat in one piece", () => {
   it.each([
     { error: { message: "Streaming is not supported with beam search.", param: null } },
     { error: { message: "not with this", param: "stream_options" } },
-  ])("is asked for as such where the server cannot stream it: %j", async (refusal) => {
-    const server = await FakeServer.start({
-      [CHAT]: (response, { stream }) =>
-        json(stream ? 400 : 200, stream ? refusal : { choices: [] })(response, {}),
-    });
-    const { run } = await connect(server);
-    const { outcome } = run("chat_completions", { ...asking, stream: false, n: 2 });
-    expect((await outcome).finish).toMatchObject({ status: "succeeded", output: "value" });
-    const [, second, ...more] = server.bodies(CHAT);
-    expect(second).toEqual({ ...asking, model: "served", stream: false, n: 2 });
-    expect(more).toEqual([]);
-  });
+  ])(
+    "a whole chat is requested without a stream where the server cannot stream it: %j",
+    async (refusal) => {
+      const server = await FakeServer.start({
+        [CHAT]: (response, { stream }) =>
+          json(stream ? 400 : 200, stream ? refusal : { choices: [] })(response, {}),
+      });
+      const { run } = await connect(server);
+      const { outcome } = run("chat_completions", { ...asking, stream: false, n: 2 });
+      expect((await outcome).finish).toMatchObject({ status: "succeeded", output: "value" });
+      const [, second, ...more] = server.bodies(CHAT);
+      expect(second).toEqual({ ...asking, model: "served", stream: false, n: 2 });
+      expect(more).toEqual([]);
+    },
+  );
 
-  it("is refused once where the server refuses something else", async () => {
+  it("a whole chat is refused once where the server refuses something else", async () => {
     const refusal = json(400, { error: { message: "too hot", param: "temperature" } });
     const { server, finish, inputRejected } = await chat(refusal, {});
     expect(finish).toMatchObject({ status: "failed", error: { message: "too hot" } });
@@ -136,7 +139,7 @@ describe("a chat in one piece", () => {
     expect(server.bodies(CHAT)).toHaveLength(1);
   });
 
-  it("that is left has its connection closed", async () => {
+  it("a whole chat that is canceled has its connection closed", async () => {
     const server = await FakeServer.start({ [CHAT]: events([data(chunk("a"))], false) });
     const { run } = await connect(server);
     const { reporter, outcome, stop } = run("chat_completions", asking);
@@ -169,7 +172,7 @@ describe("a response in one piece", () => {
     return { reporter, ...(await outcome) };
   };
 
-  it("is the one that its stream ends with", async () => {
+  it("a whole response is the one in its stream's last event", async () => {
     for (const status of ["completed", "incomplete"]) {
       const { reporter, finish } = await respond(begun, told, of(status));
       expect(finish).toMatchObject({ status: "succeeded", output: "value" });
@@ -177,20 +180,20 @@ describe("a response in one piece", () => {
     }
   });
 
-  it("has the items that came, where its end leaves them out", async () => {
+  it("a whole response has the items of the stream, where its end leaves them out", async () => {
     const item = { type: "response.output_item.done", output_index: 0, item: message };
     const { reporter } = await respond(begun, item, of("completed", { output: [] }));
     expect(reporter.of("output")).toMatchObject([{ status: "completed", output: [message] }]);
   });
 
-  it("is kept when it has failed, and the run has failed", async () => {
+  it("a whole response that has failed is kept, and the run has failed", async () => {
     const error = { code: "server_error", message: "no" };
     const { reporter, finish } = await respond(begun, of("failed", { error }));
     expect(finish).toMatchObject({ status: "failed", output: "value", error: { message: "no" } });
     expect(reporter.of("output")).toMatchObject([{ status: "failed", model: "ada/parrot" }]);
   });
 
-  it("is none without its end", async () => {
+  it("a whole response without its end is no output", async () => {
     const { reporter, finish } = await respond(begun, told);
     expect(finish).toMatchObject({ status: "failed", output: "none" });
     expect(reporter.events).toEqual([]);

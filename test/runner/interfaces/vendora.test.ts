@@ -26,7 +26,7 @@ describe("a response that the server has no endpoint for", () => {
     [404, ""],
     [405, { detail: "Method Not Allowed" }],
     [501, { error: { message: "not supported" } }],
-  ])("is asked as a chat, at once the next time: %i %j", async (status, body) => {
+  ])("a response is requested as a chat, at once the next time: %i %j", async (status, body) => {
     const server = await FakeServer.start({
       "/v1/responses": json(status, body),
       [CHAT]: streamed,
@@ -54,7 +54,7 @@ describe("a response that the server has no endpoint for", () => {
     ["v1", { error: { message: "Invalid URL (POST /v1/responses)" } }],
     ["responses", { error: { message: "Invalid URL (POST /v1/responses)" } }],
     ["Not", { detail: "Not Found" }],
-  ])("is asked as a chat also when the model is called %s", async (id, body) => {
+  ])("a response is requested as a chat also when the model is called %s", async (id, body) => {
     const server = await FakeServer.start({
       "/v1/models": json(200, { data: [{ id }] }),
       "/v1/responses": json(404, body),
@@ -72,7 +72,7 @@ describe("a response that the server has no endpoint for", () => {
     { detail: 'no "served" here' },
     { error: { message: "not here", param: "model" } },
     { error: { message: "not here", code: "model_not_found" } },
-  ])("is not taken for one whose model is unknown: %j", async (body) => {
+  ])("a response with an unknown model is not requested as a chat: %j", async (body) => {
     const server = await FakeServer.start({ "/v1/responses": json(404, body), [CHAT]: streamed });
     const { run } = await connect(server);
     const { finish, inputRejected } = await run("responses", asked).outcome;
@@ -81,7 +81,7 @@ describe("a response that the server has no endpoint for", () => {
     expect(server.bodies(CHAT)).toEqual([]);
   });
 
-  it("is refused where a chat cannot be asked for it", async () => {
+  it("a response that a chat cannot express is refused", async () => {
     const server = await FakeServer.start({ [CHAT]: streamed });
     const { run } = await connect(server);
     const input = [{ type: "item_reference", id: "msg_1" }];
@@ -102,7 +102,7 @@ describe("several runs", () => {
     events(Array(20).fill(data(said)).concat(DONE))(response, {});
   };
 
-  it("go on side by side, whatever becomes of others", async () => {
+  it("several runs go on side by side, whatever happens to the others", async () => {
     const server = await FakeServer.start({ [CHAT]: echo });
     const { run } = await connect(server);
     const runs = Array.from({ length: 32 }, (_, n) => {
@@ -116,7 +116,7 @@ describe("several runs", () => {
       expect(container).toBe("kept");
       if (failed) expect(reporter.events).toEqual([]);
       const said = JSON.stringify(reporter.of("output"));
-      // Twenty times, in pieces or in one.
+      // The output has the word twenty times, in pieces or in one.
       expect(said.split(user)).toHaveLength(failed ? 1 : 21);
       if (!failed) expect(said.match(/user \d+/g)).toEqual(Array(20).fill(user));
     }
@@ -124,7 +124,7 @@ describe("several runs", () => {
     await until(() => server.open === 0);
   });
 
-  it("are all at work at once", async () => {
+  it("several runs are all at work at once", async () => {
     const server = await FakeServer.start({ [CHAT]: () => {} });
     const { run, end } = await connect(server);
     const runs = Array.from({ length: 32 }, () => run("chat_completions", asking));
@@ -137,7 +137,7 @@ describe("several runs", () => {
 describe("a container that dies", () => {
   const dead = external("the container exited with code 139:\nsegmentation fault");
 
-  it("fails its runs with its own last words, wherever they were", async () => {
+  it("a container that dies fails its runs with its last output, wherever they were", async () => {
     const server = await FakeServer.start({
       [CHAT]: (response, { stream }) => {
         if (stream) events([data(chunk("a"))], false)(response, {});
@@ -148,7 +148,7 @@ describe("a container that dies", () => {
     const streaming = run("chat_completions", { ...asking, stream: true });
     await streaming.reporter.first("output");
     await until(() => server.open === 2);
-    // The connections break first.
+    // The connections break before the container ends.
     server.stop();
     await until(() => server.open === 0);
     end(dead);
@@ -162,7 +162,7 @@ describe("a container that dies", () => {
     }
   });
 
-  it("is not waited for where it lives on", async () => {
+  it("a container that lives on after a broken connection is not waited for", async () => {
     const { finish, container, inputRejected } = await chat(
       (response) => void response.socket?.destroy(),
     );
@@ -172,14 +172,14 @@ describe("a container that dies", () => {
     expect(inputRejected).toBe(false);
   });
 
-  it("is asked on a connection of its own, which the server cannot have given up", async () => {
+  it("each request has a connection of its own, so that the server cannot have closed it before", async () => {
     const { reporter } = await chat((response) =>
       json(200, { connection: response.req.headers.connection ?? "" })(response, {}),
     );
     expect(reporter.of("output")).toEqual([{ connection: "close" }]);
   });
 
-  it("is asked once: what may have begun is not asked for again", async () => {
+  it("a request is made only once, because the server may have begun it", async () => {
     const { server } = await chat((response) => void response.socket?.destroy());
     expect(server.bodies(CHAT)).toHaveLength(1);
   });

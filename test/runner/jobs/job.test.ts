@@ -31,14 +31,14 @@ const jobOf = (run: Place["run"], changes: Partial<JobOrder> = {}) =>
 const DONE = { status: "succeeded", output: "value" } as const;
 const CANCELED = { status: "canceled", output: "none" } as const;
 
-/** A model that does what it does until it is told to stop. */
+/** Runs like a model that works until it is stopped. */
 const untilStopped: Place["run"] = async (_job, _sink, { cancel, abandon }) => {
   const stop = AbortSignal.any([cancel, abandon]);
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
   return CANCELED;
 };
 
-test("a no-op is one frame in one request", async () => {
+test("a no-op job is one frame in one request", async () => {
   await jobOf(async ({ input }, reporter) => {
     reporter.setup({ phase: "ready" });
     reporter.output(input.text ?? null);
@@ -58,14 +58,14 @@ test("a no-op is one frame in one request", async () => {
   expect(prediction).toMatchObject({ reports: 1, connections: 0 });
 });
 
-test("fetches an input that the job does not carry, and tries again", async () => {
+test("a job fetches an input that it does not carry, and tries again", async () => {
   const answers = [{ status: 503 }, { body: { input: { text: "large" } } }];
   const leases: unknown[] = [];
   plane.endpoints.set("/v1/runner/input", (_body, request) => {
     leases.push(request.headers["x-auspex-lease"]);
     return answers.shift() ?? { status: 500 };
   });
-  // No waiting: a delay is a random part of its bound.
+  // `Math.random` makes retries immediate: a delay is a random part of its bound.
   vi.spyOn(Math, "random").mockReturnValue(-0.99);
   await jobOf(
     async ({ input }, reporter) => {
@@ -79,7 +79,7 @@ test("fetches an input that the job does not carry, and tries again", async () =
   expect(leases).toEqual([order.lease, order.lease]);
 });
 
-test("an input that is not to be had is a failure of the service", async () => {
+test("an input that cannot be fetched is a failure of the service", async () => {
   plane.endpoints.set("/v1/runner/input", () => ({ status: 400 }));
   await jobOf(async () => DONE, { input: undefined }).run();
   expect(prediction.finish).toMatchObject({ status: "failed", error: { source: "internal" } });
@@ -107,7 +107,7 @@ test("a cancel reaches the run", async () => {
   expect(prediction.finish?.status).toBe("canceled");
 });
 
-test("a run that is canceled and nobody asked is a failure of the runner", async () => {
+test("a run that is canceled without a request is a failure of the runner", async () => {
   await jobOf(async () => CANCELED).run();
   expect(prediction.finish).toMatchObject({ status: "failed", error: { source: "internal" } });
 });
@@ -140,7 +140,7 @@ test("too much output ends the run as the model's failure, with the number", asy
   });
 });
 
-test("handed back while the container starts", async () => {
+test("a job is handed back while its container starts", async () => {
   const job = jobOf(async (order, reporter, signals) => {
     reporter.setup({ phase: "starting" });
     return untilStopped(order, reporter, signals);
@@ -153,7 +153,7 @@ test("handed back while the container starts", async () => {
   expect(prediction.finish).toBeUndefined();
 });
 
-test("not handed back once the model runs; ended by force it is a failure, not a second run", async () => {
+test("a job is not handed back once the model runs, and its forced end is a failure", async () => {
   const job = jobOf(async (order, reporter, signals) => {
     reporter.setup({ phase: "ready" });
     reporter.output("half");

@@ -1,4 +1,4 @@
-/** Of what a container printed before it died, what the log does not have. */
+/** The last output of a container that died, as far as the log does not have it. */
 import { expect, test } from "vitest";
 import { unlogged } from "../../../runner/src/jobs/last-words.ts";
 
@@ -8,6 +8,6 @@ test.each([
   ["all was, in other chunks", "a\nb\n", "a\r\nb", ""],
   ["its last line was not ended", "b\nc", "a\nb", "\nc\n"],
   ["nothing was printed", "", "a", ""],
-])("%s", (_, printed, logged, expected) => {
+])("the last output is found when %s", (_, printed, logged, expected) => {
   expect(unlogged(printed, logged)).toBe(expected);
 });

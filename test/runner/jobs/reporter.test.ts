@@ -11,7 +11,7 @@ function reporter(limits = { output_bytes: 10_000_000, logs_bytes: 10_000_000 })
   return { reporter: new Reporter({ limits, onChange, onBreach }), onChange, onBreach };
 }
 
-/** As a frame has it. */
+/** Returns the events and the finish as a frame has them. */
 function taken(it: Reporter): Pick<EventsFrame, "events" | "finish"> {
   const { events, ...rest } = it.take();
   return { events: events.map((text) => JSON.parse(text)), ...rest };
@@ -19,7 +19,7 @@ function taken(it: Reporter): Pick<EventsFrame, "events" | "finish"> {
 
 const DONE = { status: "succeeded", output: "items" } as const;
 
-test("adjacent logs and metrics merge, the order of all else stays", () => {
+test("adjacent logs and metrics merge, and the order of all other events stays", () => {
   const { reporter: it } = reporter();
   it.setup({ phase: "pulling", progress: 0.1, logs: "a" });
   it.setup({ phase: "pulling", progress: 0.9, logs: "b" });
@@ -46,7 +46,7 @@ test("adjacent logs and metrics merge, the order of all else stays", () => {
   });
 });
 
-test("the first output is urgent, later ones are not, the end is", () => {
+test("the first output and the end are urgent, later outputs are not", () => {
   const { reporter: it } = reporter();
   it.logs("loading");
   expect(it.urgent).toBe(false);
@@ -59,7 +59,7 @@ test("the first output is urgent, later ones are not, the end is", () => {
   expect(it.urgent).toBe(true);
 });
 
-test("a portion stays within its size, and a larger event travels alone", () => {
+test("a portion stays within its size, and a larger event is sent alone", () => {
   const { reporter: it } = reporter();
   const large = "x".repeat(FRAME_BYTES * 2);
   for (let i = 0; i < 3; i++) it.output("y".repeat(100_000));
@@ -72,13 +72,13 @@ test("a portion stays within its size, and a larger event travels alone", () => 
   expect(portions.map(({ finish }) => finish)).toEqual([undefined, undefined, undefined, DONE]);
 });
 
-test("no more events in a portion than the protocol takes", () => {
+test("a portion has at most as many events as the protocol allows", () => {
   const { reporter: it } = reporter();
   for (let i = 0; i < 11_000; i++) i % 2 === 0 ? it.output(0) : it.logs(".");
   expect(eventsFrame.safeParse({ type: "events", seq: 1, ...taken(it) }).success).toBe(true);
 });
 
-test("too much output is a breach, told once, with the number", () => {
+test("too much output is a breach, reported once with the number", () => {
   const { reporter: it, onBreach } = reporter({ output_bytes: 100, logs_bytes: 100 });
   it.output("fits");
   it.output("x".repeat(100));
@@ -89,7 +89,7 @@ test("too much output is a breach, told once, with the number", () => {
   expect(taken(it).events).toEqual([{ event: "output", data: "fits" }]);
 });
 
-test("what was used is told also where there is no more room, and a lot of metrics is not", () => {
+test("token usage is reported even without room, and many metrics are not", () => {
   const { reporter: it } = reporter({ output_bytes: 1_000, logs_bytes: 100 });
   it.output("x".repeat(2_000));
   it.metrics({ ["x".repeat(100)]: 1, ["y".repeat(100)]: 2, ["z".repeat(100)]: 3 });
@@ -99,7 +99,7 @@ test("what was used is told also where there is no more room, and a lot of metri
   expect(taken(it).events).toEqual([{ event: "metrics", data: metrics }]);
 });
 
-test("more outputs than there may be are a breach, told once, with the number", () => {
+test("too many outputs are a breach, reported once with the number", () => {
   const { reporter: it, onBreach } = reporter();
   let events = 0;
   for (let n = 0; n < MAX_OUTPUTS - 1; n++) {
@@ -118,7 +118,7 @@ test("more outputs than there may be are a breach, told once, with the number", 
   expect(events).toBe(MAX_OUTPUTS);
 });
 
-test("a log that comes in more pieces than there may be is cut, and says so", () => {
+test("a log in too many pieces is cut, and says so", () => {
   const { reporter: it } = reporter();
   for (let n = 0; n < MAX_NOTES - 1; n++) {
     it.logs(".");
@@ -166,7 +166,7 @@ test.each<[string, Json, Json]>([
     { type: "response.output_text.delta", delta: "a" },
   ],
 ])(
-  "what says nothing yet is not urgent, and leaves it to the first that does: %s",
+  "an output without content is not urgent, and the first with content is: %s",
   (_, preamble, said) => {
     const { reporter: it } = reporter();
     it.output(preamble);
@@ -180,7 +180,7 @@ test.each<[string, Json, Json]>([
   },
 );
 
-test("knows whether the model has begun and whether it has produced", () => {
+test("a reporter knows whether the model has begun and whether it has output", () => {
   const { reporter: it } = reporter();
   it.setup({ phase: "starting" });
   expect(it.started).toBe(false);
@@ -190,7 +190,7 @@ test("knows whether the model has begun and whether it has produced", () => {
   expect(it.hasOutput).toBe(true);
 });
 
-test("a stored value is an output, with the room it takes, and merges with nothing", () => {
+test("a stored value is an output, takes its room, and merges with nothing", () => {
   const { reporter: it, onBreach } = reporter({ output_bytes: 1_000, logs_bytes: 100 });
   it.metrics({ a: 1 });
   expect(it.reserve(600)).toBe(true);
@@ -210,7 +210,7 @@ test("a stored value is an output, with the room it takes, and merges with nothi
   expect(it.empty).toBe(true);
 });
 
-/** What the control plane takes: UTF-16 units of a frame's text. */
+/** The largest frame that the control plane accepts, in UTF-16 units. */
 const MAX_FRAME = 600_000;
 
 function framesOf(it: Reporter): EventsFrame[] {
@@ -249,7 +249,7 @@ test.each([
   expect(events.at(-1)).toEqual({ event: "output", data: "end" });
 });
 
-test("so are many metrics", () => {
+test("many metrics are split and lose nothing", () => {
   const { reporter: it } = reporter();
   const names = Array.from({ length: 10_000 }, (_, i) => `${i}`.padEnd(100, "\u0001"));
   const metrics = Object.fromEntries(names.map((name) => [name, 1.234567890123e-100]));

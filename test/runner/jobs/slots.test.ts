@@ -13,7 +13,7 @@ function fakeJob(id: string, handout = 0) {
   };
 }
 
-test("keeps count of the room, and tells when there is more", async () => {
+test("slots keep count of the room, and notify when there is more", async () => {
   const jobs = new Slots(2);
   const onChange = vi.fn();
   jobs.onChange = onChange;
@@ -31,7 +31,7 @@ test("keeps count of the room, and tells when there is more", async () => {
   expect(jobs.free).toBe(2);
 });
 
-test("while leaving, what runs may go on and what comes is given back", async () => {
+test("slots that are leaving let running jobs go on and hand new ones back", async () => {
   const jobs = new Slots(2);
   const [early, late] = [fakeJob("early"), fakeJob("late")];
   jobs.start(early);

@@ -1,4 +1,4 @@
-/** Snapshots: what is told once, what is told until the pool has received it, and how much at most. */
+/** Snapshots: parts that are sent once, parts that are sent until the pool has received them, and limits. */
 import { beforeEach, expect, test } from "vitest";
 import { Slots } from "../../../runner/src/jobs/slots.ts";
 import { SnapshotSource } from "../../../runner/src/jobs/snapshot-source.ts";
@@ -23,7 +23,7 @@ beforeEach(() => {
   });
 });
 
-test("numbers rise, and the highest hand-out stays", () => {
+test("snapshot numbers rise, and the highest hand-out stays", () => {
   for (const handout of [3, 5, 4]) source.received(handout);
   expect([source.take(), source.take()]).toMatchObject([
     { number: 1, handed: 5, slots: 2 },
@@ -31,7 +31,7 @@ test("numbers rise, and the highest hand-out stays", () => {
   ]);
 });
 
-test("receipts and declined hand-outs are told until the pool has received them", () => {
+test("receipts and declined hand-outs are sent until the pool has received them", () => {
   source.connected("a");
   source.declined({ handout: 1, reason: "full" });
   const first = source.take();
@@ -41,7 +41,7 @@ test("receipts and declined hand-outs are told until the pool has received them"
   expect(source.take()).toMatchObject({ heard: ["b"], declined: [] });
 });
 
-test("of more containers than a snapshot may have the latest are told", () => {
+test("a snapshot has the latest containers when there are more than its limit", () => {
   containers = Array.from({ length: MAX_TOLD + 2 }, (_, n) => readyContainer({ name: `${n}` }));
   const told = runnerSnapshot.parse(source.take());
   expect(told.containers).toHaveLength(MAX_TOLD);

@@ -4,7 +4,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import { record } from "../support/containers.ts";
 
-/** The metrics of a run that put these outputs out. */
+/** Returns the metrics of a run with these outputs. */
 function tokens(call: VendoraCall, input: Record<string, Json>, outputs: Json[]) {
   const reporter = record();
   const meter = new TokenUsage(reporter, call, input);
@@ -69,7 +69,7 @@ describe("what outputs say of their tokens", () => {
       "responses",
       [chunk({ content: "a" }), { choices: [], usage }],
     ],
-  ])("counts: %s", (_, call, outputs) => {
+  ])("the usage in outputs counts: %s", (_, call, outputs) => {
     expect(tokens(call, {}, outputs)).toEqual({ input_tokens: 7, output_tokens: 11 });
   });
 
@@ -105,7 +105,7 @@ describe("what outputs say of their tokens", () => {
       [{ choices: [{ text: "12345678" }], usage: { prompt_tokens: 7 } }],
     ],
   ])(
-    "is estimated for the text after the last usage of %s that was stopped",
+    "the usage after the last reported one is estimated for text of a stopped run: %s",
     (_, call, outputs) => {
       expect(tokens(call, {}, outputs)).toEqual({
         ...{ input_tokens: 7, output_tokens: 2 },
@@ -114,7 +114,7 @@ describe("what outputs say of their tokens", () => {
     },
   );
 
-  it("counts for rankings, of which some servers tell the total alone", () => {
+  it("the usage of rankings counts, of which some servers only report the total", () => {
     const answer = { results: [], usage: { total_tokens: 7 } };
     expect(tokens("rerank", {}, [answer])).toEqual({ input_tokens: 7, output_tokens: 0 });
     const asked = { query: "12345678", documents: ["1234", { text: "1234" }] };
@@ -124,7 +124,7 @@ describe("what outputs say of their tokens", () => {
     });
   });
 
-  it("counts for completions, or estimates", () => {
+  it("the usage of completions counts, or is estimated", () => {
     const asked = { prompt: ["12345678", [1, 2]] };
     expect(tokens("completions", asked, [{ choices: [{ text: "1234" }] }])).toEqual({
       ...{ input_tokens: 4, output_tokens: 1 },
@@ -132,12 +132,12 @@ describe("what outputs say of their tokens", () => {
     });
   });
 
-  it("counts for embeddings, which put none out", () => {
+  it("the usage of embeddings counts, which have no output tokens", () => {
     const answer = { data: [{ embedding: [1, 2] }], usage: { prompt_tokens: 7, total_tokens: 7 } };
     expect(tokens("embeddings", {}, [answer])).toEqual({ input_tokens: 7, output_tokens: 0 });
   });
 
-  it("is kept where what comes later says less", () => {
+  it("the usage is kept where a later one has fewer fields", () => {
     const outputs: Json[] = [
       { usage },
       { usage: { prompt_tokens: 8 } },
@@ -152,7 +152,7 @@ describe("what outputs say of their tokens", () => {
     [Number.POSITIVE_INFINITY, JSON.parse("1e999")],
     [1.5, 1e300],
   ])(
-    "is not believed when it is no number of tokens: %s, %s",
+    "a usage that is no number of tokens is ignored: %s, %s",
     (prompt_tokens, completion_tokens) => {
       const usage = { prompt_tokens, completion_tokens };
       expect(tokens("chat_completions", {}, [{ choices: [], usage }])).toEqual({
@@ -174,30 +174,30 @@ describe("what a model reports", () => {
     return reporter.of("metrics");
   };
 
-  it("counts, and all of it is passed on", () => {
+  it("the usage in a model's metrics counts, and all metrics are passed on", () => {
     const metrics = { input_tokens: 5, output_tokens: 6, predict_time: 0.5 };
     expect(reported(metrics)).toEqual([metrics, { input_tokens: 5, output_tokens: 6 }]);
   });
 
-  it("counts as language models on Replicate call it", () => {
+  it("the usage counts under the names of language models on Replicate", () => {
     const metrics = { input_token_count: 5, output_token_count: 6 };
     expect(reported(metrics)).toEqual([metrics, { input_tokens: 5, output_tokens: 6 }]);
   });
 
-  it.each([-5, 0.5, 1e300])("is not believed when it is no number of tokens: %s", (count) => {
+  it.each([-5, 0.5, 1e300])("a metric that is no number of tokens is ignored: %s", (count) => {
     const estimated = { input_tokens: 1, output_tokens: 2, tokens_estimated: 1 };
     expect(reported({ input_tokens: count, output_tokens: count })[1]).toEqual(estimated);
     const sizes = { input_tokens: count, input_token_count: 5, output_tokens: 6 };
     expect(reported(sizes)[1]).toEqual({ input_tokens: 5, output_tokens: 6 });
   });
 
-  it("is estimated where it is missing", () => {
+  it("a usage that is missing in the metrics is estimated", () => {
     const estimated = { input_tokens: 1, output_tokens: 2, tokens_estimated: 1 };
     expect(reported({ predict_time: 1 })[1]).toEqual(estimated);
     expect(reported({ output_tokens: 9 })[1]).toEqual({ ...estimated, output_tokens: 9 });
   });
 
-  it("counts less than what its outputs say", () => {
+  it("the usage in a model's metrics is overruled by that of its outputs", () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2 };
     const outputs = [{ choices: [], usage }];
     const [, metrics] = reported({ input_tokens: 5, output_tokens: 6 }, outputs);
@@ -271,7 +271,7 @@ describe("an estimate", () => {
       [null, 7, ["x"], { odd: "x" }, { choices: [null, {}, { delta: 1 }] }],
       0,
     ],
-  ])("of what was put out: %s", (_, outputs, output_tokens) => {
+  ])("the output tokens are estimated: %s", (_, outputs, output_tokens) => {
     expect(of("chat_completions", {}, outputs)).toMatchObject({ output_tokens });
   });
 
@@ -327,18 +327,18 @@ describe("an estimate", () => {
       3,
     ],
     ["nothing", {}, 0],
-  ])("of what was asked: %s", (_, input, input_tokens) => {
+  ])("the input tokens are estimated: %s", (_, input, input_tokens) => {
     expect(of("responses", input, [])).toMatchObject({ input_tokens });
   });
 
-  it("does not follow an input without end", () => {
+  it("the estimate does not follow an input endlessly", () => {
     let deep: Json = "1234";
     for (let depth = 0; depth < 10_000; depth++) deep = { content: deep };
     expect(of("chat_completions", { messages: deep }, [])).toMatchObject({ input_tokens: 0 });
   });
 });
 
-test("what is no output passes as it is", () => {
+test("events other than outputs pass unchanged", () => {
   const reporter = record();
   const meter = new TokenUsage(reporter, "chat_completions", {});
   meter.setup({ phase: "ready" });

@@ -10,7 +10,7 @@ afterEach(async () => {
   await callbackServer.close();
 });
 
-/** Whether it still stands when the callbackServer has answered on it. */
+/** Resolves to whether the connection is still open after the callback server's answer. */
 async function answers(port: number, localAddress: string): Promise<boolean> {
   const socket = connect({ port, host: "127.0.0.1", localAddress });
   sockets.push(socket);
@@ -28,26 +28,26 @@ async function hold(port: number, localAddress: string): Promise<Socket> {
   return socket;
 }
 
-test("one address has so many connections, and no other suffers from it", async () => {
+test("one address has a limited number of connections, and no other address is affected", async () => {
   callbackServer = new CallbackServer({ connections: 6, perAddress: 3 });
   const port = await callbackServer.listen("127.0.0.1");
   const held: Socket[] = [];
   for (let n = 0; n < 3; n++) held.push(await hold(port, "127.0.0.2"));
   expect(await answers(port, "127.0.0.2")).toBe(false);
   expect(await answers(port, "127.0.0.3")).toBe(true);
-  // One that goes makes room.
+  // A connection that closes makes room.
   held[0]?.destroy();
   await vi.waitFor(async () => expect(await answers(port, "127.0.0.2")).toBe(true));
 });
 
-test("all together have so many", async () => {
+test("all addresses together have a limited number of connections", async () => {
   callbackServer = new CallbackServer({ connections: 3, perAddress: 2 });
   const port = await callbackServer.listen("127.0.0.1");
   for (const address of ["127.0.0.1", "127.0.0.1", "127.0.0.2"]) await hold(port, address);
   expect(await answers(port, "127.0.0.3")).toBe(false);
 });
 
-test("an idle connection stays for longer than a container draws without looking at it", async () => {
+test("an idle connection stays open for longer than a container uses it without checking", async () => {
   callbackServer = new CallbackServer({ connections: 3, perAddress: 2 });
   const port = await callbackServer.listen("127.0.0.1");
   callbackServer.setBaseUrl(new URL(`http://127.0.0.1:${port}`));

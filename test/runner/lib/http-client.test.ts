@@ -30,7 +30,7 @@ afterEach(async () => {
 const get = (more: Partial<Parameters<HttpClient["call"]>[1]> = {}) =>
   client.call("/", { method: "GET", timeoutMs: 10_000, ...more });
 
-test("sends text or bytes with their length, and returns the whole answer", async () => {
+test("the client sends text or bytes with their length, and returns the whole answer", async () => {
   handle = async (request, response) => {
     const { method, url, headers } = request;
     const body = [method, url, headers["content-length"], headers["x-a"], await text(request)];
@@ -45,12 +45,12 @@ test("sends text or bytes with their length, and returns the whole answer", asyn
   expect(connections).toBe(1);
 });
 
-test("does not follow a redirect", async () => {
+test("the client does not follow a redirect", async () => {
   handle = (_, response) => response.writeHead(302, { location: "/elsewhere" }).end();
   expect(await get()).toMatchObject({ status: 302, body: "" });
 });
 
-test("calls again when a kept-alive connection was closed, but not when a new one is", async () => {
+test("the client calls again when a kept-alive connection was closed, but not when a new one is", async () => {
   let calls = 0;
   handle = ({ socket }, response) => {
     calls++;
@@ -64,18 +64,18 @@ test("calls again when a kept-alive connection was closed, but not when a new on
   await expect(get()).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
-test("gives up in time, also in the middle of an answer, and is not called again", async () => {
+test("the client gives up in time, also in the middle of an answer, and does not call again", async () => {
   let calls = 0;
   handle = (_, response) => response.end("ok");
   await get();
   handle = (_, response) => void (calls++ === 0 || response.write("half"));
   await expect(get({ timeoutMs: 20 })).rejects.toThrow("no answer within 0.02 s");
   await expect(get({ timeoutMs: 20 })).rejects.toThrow("no answer within 0.02 s");
-  // On a busy machine it may give up before the server has seen it.
+  // The client may give up before the server has seen the call, on a busy machine.
   expect(calls).toBeLessThanOrEqual(2);
 });
 
-test("ends with the signal's reason, before and during the call", async () => {
+test("the client ends with the signal's reason, before and during the call", async () => {
   const stop = new AbortController();
   let calls = 0;
   handle = () => {
@@ -92,7 +92,7 @@ test("an answer that breaks off is an error", async () => {
   await expect(get()).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
-test("an answer may be too large, or another protocol", async () => {
+test("an answer that is too large, or in another protocol, is an error", async () => {
   handle = (_, response) => response.end("12345");
   expect((await get({ maxBytes: 5 })).body).toBe("12345");
   await expect(get({ maxBytes: 4 })).rejects.toThrow(UnusableResponse);

@@ -15,14 +15,14 @@ function kept() {
 
 const textsOf = (ring: LogRing) => ring.lines.map(({ level, text }) => `${level} ${text}`);
 
-test("keeps what is logged, with its fields, and no more than that", () => {
+test("the ring keeps log lines with their fields, up to its size", () => {
   const { ring, log } = kept();
   log.with({ attempt: 1 }).warn("disk\nfull", { free_gb: 1 });
   log.debug("not shown");
   expect(textsOf(ring)).toEqual([String.raw`warn "disk\nfull" attempt=1 free_gb=1`]);
 });
 
-test("the last lines, as many as a request may have", () => {
+test("the ring returns the last lines, at most as many as a request may have", () => {
   const { ring, log } = kept();
   for (let n = 0; n < 1_000; n++) log.info(`line ${n}`);
   expect(ring.lines).toHaveLength(500);
@@ -35,7 +35,7 @@ test("the last lines, as many as a request may have", () => {
   expect(chars).toBeLessThanOrEqual(MAX_RUNNER_LOG_CHARS);
 });
 
-test("of a run, what went wrong and where, but none of its words", () => {
+test("the ring has the kind and place of a run's errors, but none of their texts", () => {
   const { ring, written, log } = kept();
   const words = 'my medical history"\n    at home (secret.js:1:1)';
   const cause = Object.assign(new SyntaxError(words), { code: "EBAD" });
@@ -51,7 +51,7 @@ test("of a run, what went wrong and where, but none of its words", () => {
   expect(written.filter((line) => line.includes("medical history"))).toHaveLength(3);
 });
 
-test("an error whose message was changed has no frames: where that ends is not known", () => {
+test("an error whose message was changed has no frames, because the end of the message is unknown", () => {
   const error = new Error("at first");
   error.stack = "Error: my history\n    at home";
   expect(new OfRun(error).outline).toBe("Error");
@@ -62,10 +62,10 @@ test.each([
   ['"https://me:pass@r.example/v2/"', '"https://r.example/v2/"'],
   [`ausr_${"x".repeat(49)}, Bearer abc.def`, "…, Bearer …"],
   [`token ${TOKEN}.`, "token …."],
-  // As a text with line breaks is quoted.
+  // A text with line breaks is quoted like this.
   [`"said:\\naus_abcdef\\nBearer abc"`, `"said:\\n…\\nBearer …"`],
   ["http://127.0.0.1:8787: ECONNREFUSED", "http://127.0.0.1:8787: ECONNREFUSED"],
   ["r.example/x@sha256:aa", "r.example/x@sha256:aa"],
-])("%j without its secrets", (text, shown) => {
+])("the text %j is shown without its secrets", (text, shown) => {
   expect(redacted(text, [TOKEN])).toBe(shown);
 });

@@ -7,7 +7,7 @@ function lines(options: Partial<LogOptions> = {}) {
   return { written, log: createLog({ level: "info", format: "text", write, ...options }) };
 }
 
-test("one line an event, with the fields of its context", () => {
+test("each event is one line, with the fields of its context", () => {
   const { log, written } = lines();
   log.with({ attempt: 1 }).info("succeeded", { seconds: 0.5, source: undefined });
   log.debug("not shown");
@@ -16,14 +16,14 @@ test("one line an event, with the fields of its context", () => {
   ]);
 });
 
-test("what others say forges no line", () => {
+test("a text from elsewhere cannot forge a log line", () => {
   const { log, written } = lines();
   log.warn("odd\n00:00:00", { reason: 'a b="c"\nd\u001b[2J' });
   expect(written.join("").split("\n").length).toBe(2);
   expect(written[0]).toContain(String.raw`"odd\n00:00:00" reason="a b=\"c\"\nd\u001b[2J"`);
 });
 
-test("JSON, errors with their stack", () => {
+test("JSON lines have errors with their stack", () => {
   const { log, written } = lines({ format: "json", level: "error" });
   log.warn("not shown");
   log.error("broken", { error: new Error("why") });

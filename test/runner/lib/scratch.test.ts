@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
 
-it("of a folder that others use too, only what has its own names goes", async () => {
+it("a sweep of a folder that others also use removes only its own names", async () => {
   const root = mkdtempSync(join(tmpdir(), "auspex-scratch-test-"));
   const others = [
     "auspex-scratch-",

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const here = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
 
-it("a failure that nobody waits for is told and does not end the runner", async () => {
+it("an unhandled rejection is logged and does not end the runner", async () => {
   const script = `
     import { createLog } from ${here("../../../runner/src/lib/log.ts")};
     import { surviveUnhandledRejections } from ${here("../../../runner/src/lib/unhandled-rejections.ts")};

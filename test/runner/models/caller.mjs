@@ -1,4 +1,4 @@
-// Calls a server of this machine, or another, again and again, and talks to it as long as it may.
+// A model that calls a server of this or another machine again and again, and sends to it as long as it can.
 
 import { lookup } from "node:dns/promises";
 import net from "node:net";
@@ -7,7 +7,7 @@ import { serve } from "./cog.mjs";
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** "connected", or the code of the error. Afterwards it sends a byte every 20 ms. */
+/** Returns "connected", or the code of the error. After connecting, it sends a byte every 20 ms. */
 function call(host, port) {
   return new Promise((resolve) => {
     const socket = net.connect({ host, port, timeout: 10_000 });

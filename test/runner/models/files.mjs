@@ -1,4 +1,4 @@
-// A server that speaks just enough Cog to give files away: the input's `steps` say how.
+// A server that speaks just enough Cog to return files: the input's `steps` say how.
 
 import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import http from "node:http";
@@ -9,7 +9,7 @@ const { PORT, HOST, DECLARES, ITERATOR, TMPDIR = "/tmp", WEBHOOK_AUTH_TOKEN: tok
 const url = process.env.AUSPEX_UPLOAD_URL;
 const argv = process.argv.slice(2);
 const running = new Set();
-/** By run: told when somebody cancels it. */
+/** Callbacks by run, which are called on its cancel. */
 const cancels = new Map();
 
 const item = DECLARES ? { type: "string", format: "uri" } : {};
@@ -24,7 +24,7 @@ const schemas = {
   Item: item,
 };
 
-/** Resolves with status and headers; undefined when the connection broke. */
+/** Resolves with status and headers, or with undefined when the connection broke. */
 function send(address, { method, headers, body, cutAt }) {
   return new Promise((resolve) => {
     const request = http.request(address, { method, headers }, (response) => {
@@ -43,10 +43,10 @@ const report = (run) => {
   return send(webhook, { method: "POST", headers, body });
 };
 
-/** What any run was given, as `$$name`, for those that come later. */
+/** Values that any run was given, as `$$name`, for later runs. */
 const shared = { $argv: argv, $url: url };
 
-/** Names of files that were given away, as `$name`, become their addresses. */
+/** Replaces names of returned files, such as `$name`, by their addresses. */
 function named(value, names) {
   if (typeof value === "string") return names[value] ?? shared[value] ?? value;
   if (Array.isArray(value)) return value.map((part) => named(part, names));
@@ -55,7 +55,7 @@ function named(value, names) {
 }
 
 const actions = {
-  /** Uploads; `as`: how the address is called from now on. */
+  /** Uploads a file; `as` is the name of its address from now on. */
   async put(run, { name, text = "", size, type, as, cutAt, mine }) {
     const body = size === undefined ? Buffer.from(text) : Buffer.alloc(size, text);
     const headers = { "content-length": body.length };
@@ -66,12 +66,12 @@ const actions = {
     shared[`$$${as}`] = answer?.headers.location;
     run.names[`$${as}.status`] = answer?.statusCode ?? null;
   },
-  /** Goes inside of the output. */
+  /** Adds a file inside of the output. */
   inline(run, { text, size, type, as }) {
     const content = Buffer.alloc(size, text).toString("base64");
     run.names[`$${as}`] = `data:${type};base64,${content}`;
   },
-  /** Never comes to its end; `cut`: hangs up so many milliseconds later. */
+  /** Begins an upload that never ends; `cut` hangs up so many milliseconds later. */
   begin(_run, { name, cut }) {
     const headers = { "content-length": 1_000 };
     const request = http.request(`${url}/${name}`, { method: "PUT", headers });
@@ -83,7 +83,7 @@ const actions = {
     });
     return promise;
   },
-  /** `age`: seconds since it was written. */
+  /** Writes a file; `age` is the number of seconds since it was written. */
   write(run, { name, text = "", size, as, age }) {
     const path = join(TMPDIR, name);
     writeFileSync(path, size === undefined ? text : Buffer.alloc(size));
@@ -96,7 +96,7 @@ const actions = {
     symlinkSync(target, path);
     run.names[`$${as}`] = pathToFileURL(path).href;
   },
-  /** A part of the output, or the whole of it. */
+  /** Outputs a part of the output, or the whole of it. */
   async say(run, { value }) {
     const said = named(value, run.names);
     if (!ITERATOR) run.output = said;
@@ -105,11 +105,11 @@ const actions = {
       await report(run);
     }
   },
-  /** `as`: how the parts together are called from now on. */
+  /** Joins parts; `as` is the name of the result from now on. */
   join(run, { parts, as }) {
     run.names[`$${as}`] = named(parts, run.names).join("");
   },
-  /** Until somebody cancels the run, which goes on all the same. */
+  /** Waits until a cancel of the run, which goes on all the same. */
   canceled(run) {
     const { promise, resolve } = Promise.withResolvers();
     cancels.set(run.id, resolve);
@@ -118,7 +118,7 @@ const actions = {
   fail(run, { message }) {
     run.error = message;
   },
-  /** Until the other run says the same. */
+  /** Waits until the other run reaches the same step. */
   meet(_run, { at }) {
     const { promise, resolve } = Promise.withResolvers();
     const waiting = meetings.get(at);

@@ -14,7 +14,7 @@ const {
 const running = new Set();
 let looks = 0;
 let runs = 0;
-/** Of a model that has died with a run: how its server goes on. */
+/** The status of the server after its model has died with a run. */
 let dead;
 
 process.stdout.write("the liar is up\n");
@@ -22,7 +22,7 @@ if (SETUP === "exit") process.exit(3);
 
 function health() {
   looks += 1;
-  // Cog 0.16 and 0.22. 0.9.9 says nothing of it, and ends a moment later.
+  // Cog 0.16 and 0.22 report the status. 0.9.9 does not, and ends a moment later.
   if (dead && dead !== "READY") return { status: dead };
   if (SETUP === "fail") return { status: "SETUP_FAILED", setup: { logs: SETUP_LOGS } };
   if (SETUP === "endless" || (SETUP === "slow" && looks < 3)) {
@@ -35,7 +35,7 @@ function health() {
 const Input = { properties: Object.fromEntries(INPUTS.split(",").map((name) => [name, {}])) };
 const Output = ITERATOR ? { type: "array", "x-cog-array-type": "iterator" } : {};
 
-/** Reports as they are; resolves with the receiver's status, 0 when it hung up. */
+/** Posts a report unchanged; resolves with the receiver's status, 0 when it hung up. */
 function post(url, body, authorization = `Bearer ${token}`) {
   return new Promise((resolve) => {
     const headers = { "content-type": "application/json", authorization };
@@ -107,7 +107,7 @@ const modes = {
     running.delete(id);
     await post(url, { id, status: "succeeded", output });
   },
-  /** Says that nothing runs while its report is on its way, for many looks. */
+  /** Reports that nothing runs while its report is on its way, for many looks. */
   async slow(id, url) {
     running.delete(id);
     const body = JSON.stringify({ id, status: "succeeded", output: "at last" });
@@ -157,7 +157,7 @@ http
     const { input, webhook } = JSON.parse(Buffer.concat(chunks).toString());
     runs += 1;
     if (input.mode === "hangUp") return request.socket.destroy();
-    // By one that has had other runs: a container of its own takes it.
+    // `brokenOnce` fails in a container that has had other runs, so a new container takes the run.
     if (input.mode === "brokenOnce") {
       if (runs > 1) return reply(500, {});
       input.mode = "pid";

@@ -1,4 +1,4 @@
-// Looks at its sandbox from inside: what it may do, and whom it reaches.
+// A model that looks at its sandbox from inside: its capabilities, and the hosts that it reaches.
 
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import net from "node:net";
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";
 
-/** "connected", or the code of the error. */
+/** Returns "connected", or the code of the error. */
 function reach([host, port]) {
   return new Promise((resolve) => {
     const socket = net.connect({ host, port, timeout: 10_000 });

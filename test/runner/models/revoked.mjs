@@ -1,4 +1,4 @@
-// Has a device that it may not open, as a container whose GPUs were taken from it; and fails.
+// A model that fails with a device that it may not open, like a container whose GPUs were taken away.
 
 import { execFileSync } from "node:child_process";
 import manifest from "./auspex.json" with { type: "json" };

@@ -1,13 +1,13 @@
-// A server that speaks the vendora convention, steered by what the last message says.
+// A server that speaks the vendora convention, steered by the text of the last message.
 
 import http from "node:http";
 
-// FIXED_PORT: as a flag in its image, which PORT does not change.
+// `FIXED_PORT` is like a flag in its image, which `PORT` does not change.
 const { HOST, PORT, LLAMA_ARG_HOST, LLAMA_ARG_PORT, FIXED_PORT = PORT, SETUP } = process.env;
 const model = "parrot-7b";
 const working = new Set();
 
-/** A start of three looks, each with a line. */
+/** The number of looks that a loud start takes, each with a line. */
 let loading = SETUP === "loud" ? 3 : 0;
 if (SETUP === "fail") {
   console.log("no weights: the key hunter2 was refused");
@@ -24,7 +24,7 @@ const chunk = (content) =>
 
 const begin = (response) => response.writeHead(200, { "content-type": "text/event-stream" });
 
-/** As it was asked for: a stream, or in one piece. */
+/** Answers as requested: as a stream, or in one piece. */
 function answer(response, { stream }, content) {
   if (!stream) return reply(response, 200, { model, choices: [{ message: { content } }] });
   begin(response).write(chunk(content));

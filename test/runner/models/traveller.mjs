@@ -1,4 +1,4 @@
-// Looks whom it reaches from inside: by itself, by a name, and by the proxy in its environment.
+// A model that tests which hosts it reaches: directly, by a name, and by the proxy in its environment.
 
 import { lookup } from "node:dns/promises";
 import http from "node:http";
@@ -6,7 +6,7 @@ import net from "node:net";
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";
 
-/** "connected", or the code of the error. */
+/** Resolves with "connected", or the code of the error. */
 const reach = ([host, port]) =>
   new Promise((resolve) => {
     const socket = net.connect({ host, port, timeout: 10_000 });
@@ -19,7 +19,7 @@ const reach = ([host, port]) =>
     socket.on("error", (error) => end(error.code));
   });
 
-/** What is said at the other end of a tunnel, or the status that refuses it. */
+/** Resolves with the text from the other end of a tunnel, or with the status that refuses it. */
 const travel = (authority) =>
   new Promise((resolve) => {
     const { hostname, port, username, password } = new URL(process.env.HTTPS_PROXY);

@@ -1,4 +1,4 @@
-// Looks at its weights before it serves, and tries what it must not be able to do with them.
+// A model that reads its weights before it serves, and tries to change them, which must fail.
 
 import {
   appendFileSync,

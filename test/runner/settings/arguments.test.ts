@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseArguments } from "../../../runner/src/settings/arguments.ts";
 import { SettingsError } from "../../../runner/src/settings/read-settings.ts";
 
-test("flags and a command", () => {
+test("flags and a command are parsed", () => {
   const { values, positionals } = parseArguments(["check", "--slots", "2", "--json"]);
   expect(positionals).toEqual(["check"]);
   expect(values).toMatchObject({ slots: "2", json: true });
@@ -13,6 +13,6 @@ test.each([
   [["--slots"], "Option '--slots <value>' argument missing; see --help"],
   [["--json=yes"], "Option '--json' does not take an argument; see --help"],
   [["--token", "ausr_x"], "Unknown option '--token'; see --help"],
-])("%j is refused in one line", (args, message) => {
+])("the arguments %j are refused in one line", (args, message) => {
   expect(() => parseArguments(args)).toThrow(new SettingsError(message));
 });

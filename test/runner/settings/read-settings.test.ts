@@ -32,7 +32,7 @@ const environment = {
   AUSPEX_HARDWARE: "cpu",
 };
 
-test("defaults", () => {
+test("settings have defaults", () => {
   expect(readSettings({ name: "box" }, environment)).toEqual({
     url: "https://auspex.test",
     token: "ausr_secret1",
@@ -52,7 +52,7 @@ test("defaults", () => {
   });
 });
 
-test("flags beat the environment, which beats the file; empty variables are none", () => {
+test("flags take precedence over the environment, and that over the file; empty variables count as unset", () => {
   const config = file("a.json", { hardware: "file", name: "file", slots: 2, egress: false });
   const variables = {
     ...environment,
@@ -70,7 +70,7 @@ test("flags beat the environment, which beats the file; empty variables are none
   });
 });
 
-test("several classes of hardware, each once", () => {
+test("several classes of hardware are listed, each once", () => {
   const classes = (hardware: string) => readSettings({ hardware }, environment).hardware;
   expect(classes("l40s, l40s-x4,l40s")).toEqual(["l40s", "l40s-x4"]);
   const many = Array.from({ length: 17 }, (_, n) => `hw${n}`);
@@ -78,7 +78,7 @@ test("several classes of hardware, each once", () => {
     expect(() => readSettings({ hardware: wrong }, environment)).toThrow("--hardware");
 });
 
-test("a limit on containers", () => {
+test("the number of containers can be limited", () => {
   expect(readSettings({ containers: "1", slots: "32" }, environment)).toMatchObject({
     containers: 1,
     slots: 32,
@@ -87,14 +87,14 @@ test("a limit on containers", () => {
     expect(() => readSettings({ containers }, environment)).toThrow("--containers");
 });
 
-test("the token from a file", () => {
+test("the token is read from a file", () => {
   const flags = { "token-file": file("token", "ausr_fromfile\n") };
   const config = readSettings(flags, { ...environment, AUSPEX_RUNNER_TOKEN: undefined });
   expect(config.token).toBe("ausr_fromfile");
   expect(config).not.toHaveProperty("token_file");
 });
 
-test("what the engines are given", () => {
+test("the settings become options of the engines", () => {
   const docker = readSettings(
     { "memory-gb": "2", capabilities: "CHOWN, SETUID", "read-only": "yes" },
     environment,
@@ -119,7 +119,7 @@ test("what the engines are given", () => {
   });
 });
 
-test("what one container gets: a share for as many as there may be, and a runtime by class", () => {
+test("a container's share is for the greatest number of containers, and its runtime is set by class", () => {
   const options = (flags: Record<string, string>) => {
     const settings = readSettings({ hardware: "l40s", ...flags }, environment);
     const chosen = engineOptions(settings, capacityOf(settings, 0));
@@ -151,16 +151,16 @@ test.each([
   [{}, 0, { slots: 1, containers: 1 }],
   [{}, 8, { slots: 8, containers: 8 }],
   [{ slots: "32" }, 1, { slots: 32, containers: 32 }],
-  // Else some of the GPUs would never be used.
+  // A limit of two containers would leave some GPUs unused.
   [{ slots: "2" }, 8, { slots: 2, containers: 8 }],
-  // More could not be told.
+  // A snapshot cannot have more containers than this.
   [{ slots: "1000" }, 8, { slots: 1_000, containers: 256 }],
   [{ slots: "64", containers: "12" }, 8, { slots: 64, containers: 12 }],
-])("how much runs at a time with %j and %i GPUs", (flags, gpus, capacity) => {
+])("the capacity of %j with %i GPUs is computed", (flags, gpus, capacity) => {
   expect(capacityOf(readSettings(flags, environment), gpus)).toEqual(capacity);
 });
 
-test("which GPUs there are", async () => {
+test("the GPUs are pretended or selected by settings", async () => {
   const listed = async (flags: Record<string, string>) =>
     (await gpuSource(readSettings(flags, environment)).list()).map(({ id }) => id);
   expect(await listed({ "pretend-gpus": "2" })).toEqual(["GPU-pretend-0", "GPU-pretend-1"]);
@@ -169,7 +169,7 @@ test("which GPUs there are", async () => {
   expect(() => readSettings({ "gpu-devices": "0,1" }, environment)).toThrow("--gpu-devices");
 });
 
-test("where files of inputs are kept, and where they may come from", () => {
+test("the settings of input files are their folder and their allowed addresses", () => {
   const GB = 1024 ** 3;
   const HOUR = 3_600_000;
   expect(fileOptions(readSettings({ name: "box" }, environment))).toEqual({
@@ -190,7 +190,7 @@ test("where files of inputs are kept, and where they may come from", () => {
   });
 });
 
-test("where weights are kept, and where they come from", () => {
+test("the settings of weights are their folder and their source", () => {
   expect(weightOptions(readSettings({ name: "box" }, environment))).toEqual({
     directory: path.join(homedir(), ".local", "state", "auspex-runner", "box", "weights"),
     bytes: 200 * 1024 ** 3,
@@ -237,16 +237,16 @@ test.each([
   ],
   ["process engine without models", { engine: "process" }, {}, "models (--models, AUSPEX_MODELS)"],
   ["no such file", { config: "/nowhere.json" }, {}, "/nowhere.json"],
-])("says what is wrong: %s", (_name, flags, variables, message) => {
+])("a wrong setting is refused: %s", (_name, flags, variables, message) => {
   expect(() => readSettings(flags, { ...environment, ...variables })).toThrow(message);
 });
 
-test("says which setting of the file it does not know", () => {
+test("an unknown setting of the file is refused by its name", () => {
   const config = file("b.json", { hardwear: "x" });
   expect(() => readSettings({ config }, environment)).toThrow(/hardwear/);
 });
 
-test("no message repeats a token", () => {
+test("no error message repeats a token", () => {
   const secret = "aus_usertoken";
   const broken = file("c.json", `{"token": "${secret}",}`);
   for (const act of [

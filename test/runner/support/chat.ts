@@ -1,4 +1,4 @@
-/** The example language model as a real process, and what clients of the chat convention ask of it. */
+/** The example language model as a real process, and requests of its clients. */
 import { join } from "node:path";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { expect } from "vitest";
@@ -7,7 +7,7 @@ import { type Example, examplesFolder, startExample } from "./example.ts";
 
 export const CHAT = "/v1/chat/completions";
 export const question = (content: string) => [{ role: "user", content }];
-/** Asked wherever a test asks for nothing else. */
+/** The request of tests that need no other. */
 export const key = {
   model: "chat",
   messages: question("Where is the golden key?"),
@@ -53,11 +53,11 @@ export interface Chunk {
 export interface Scribe extends Example {
   chat(body: object): Promise<Completion>;
   say(body: object): Promise<string>;
-  /** The response of a stream, unread. */
+  /** Returns the response of a stream, unread. */
   open(body: object, signal?: AbortSignal): Promise<Response>;
-  /** The chunks of a stream, and nothing after its end mark. */
+  /** Returns the chunks of a stream without its end mark. */
   stream(body: object): Promise<Chunk[]>;
-  /** How many requests it is working on. */
+  /** Returns the number of requests that the model works on. */
   running(): Promise<number>;
 }
 

@@ -1,4 +1,4 @@
-/** A real executor over model folders in a temporary directory, and a look at what it left. */
+/** A real executor over model folders in a temporary directory, and its state after a run. */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ import { FakeControlPlane } from "./fake-control-plane.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Short enough for tests, long enough for a machine with two busy cores. */
+/** Times that are short for tests, and long enough for a machine with two busy cores. */
 export const QUICK: Partial<Timing> = {
   cancelGraceMs: 300,
   healthPollMs: 50,
@@ -49,9 +49,8 @@ export const silent: Log = {
 
 export interface Recorded extends RunReporter {
   events: ReportedEvent[];
-  /** The data of all events of one kind. */
   of(event: ReportedEvent["event"]): unknown[];
-  /** Resolves at the first event of that kind. */
+  /** Resolves at the first event of this kind. */
   first(event: ReportedEvent["event"]): Promise<void>;
 }
 
@@ -110,7 +109,7 @@ export function makeJob(
   more: JobOptions = {},
 ): RunnableJob {
   const { limits, variables, weights, egress, interface: server, hardware } = more;
-  // As the control plane has it: whatever containers differ in gives them another key.
+  // The key is like the control plane's: it has everything in which containers differ.
   const parts = [image, limits?.max_concurrency, variables, weights, egress, server, hardware];
   return {
     prediction_id: randomUUID(),
@@ -155,11 +154,11 @@ export interface Box {
   executor: Executor;
   plane: FakeControlPlane;
   directory: string;
-  /** Those of `test`, and the folder that holds the models of each owner. */
+  /** The folder of the models of `test`, and the folder with the models of each owner. */
   models: string;
   owners: string;
   image(name: string): Promise<Image>;
-  /** Pids of the processes that run in a model folder of this box. */
+  /** Returns the pids of the processes that run in a model folder of this box. */
   processes(): number[];
   job(name: string, input: Record<string, Json>, more?: JobOptions): RunnableJob;
   run(
@@ -185,7 +184,7 @@ export const fileOptions = (cache: string): FileOptions => ({
   fetch_allow: [],
 });
 
-/** `liar`, `files`, `server` and the examples, as folders of this box alone. */
+/** Opens a box with `liar`, `files`, `server` and the examples as its own folders. */
 export async function openBox(
   slots = 4,
   timing: Partial<Timing> = QUICK,
@@ -253,7 +252,7 @@ export async function openBox(
   };
 }
 
-/** What the models of these tests take; PORT the engine sets, whoever else does. */
+/** Variables that the models of these tests take; the engine always sets PORT. */
 const VARIABLES = [
   "DECLARES",
   "INPUTS",
@@ -281,7 +280,7 @@ export function addModel(models: string, name: string, script: string, kind = "c
   writeFileSync(join(folder, "auspex.json"), JSON.stringify(manifest));
 }
 
-/** Docker is asked once; CI requires it, so that its absence cannot pass for success. */
+/** Whether Docker answers, asked once; CI requires it, so that its absence cannot pass for success. */
 export const dockerIsUp = process.env.AUSPEX_REQUIRE_DOCKER === "1" || answers();
 
 function answers(): boolean {

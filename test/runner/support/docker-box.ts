@@ -31,7 +31,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export interface ModelOptions {
   labels?: string[];
-  /** Of a Dockerfile, after those of the example. */
+  /** Commands of a Dockerfile, after those of the example. */
   commands?: string[];
 }
 
@@ -41,7 +41,7 @@ export class DockerBox {
   readonly name = `test-${randomBytes(4).toString("hex")}`;
   readonly registry: Registry;
   readonly plane: FakeControlPlane;
-  /** Where weights come from. */
+  /** The address of the weight server. */
   weightsUrl: string;
 
   static async start(): Promise<DockerBox> {
@@ -55,7 +55,7 @@ export class DockerBox {
     this.weightsUrl = plane.url;
   }
 
-  /** Builds on the example `hello`: its server, and another model. */
+  /** Pushes an image with the example `hello`'s server and another model. */
   async push(model: string, script: string, options: ModelOptions = {}): Promise<Image> {
     const context = join(this.folder, model);
     await copyModel("hello", context);
@@ -109,13 +109,13 @@ export class DockerBox {
     return { reporter, finish: executor.run(makeJob(image, input, more), reporter, stop) };
   }
 
-  /** Ids of this box's containers, whatever their state. */
+  /** Returns the IDs of this box's containers in any state. */
   async containers(): Promise<string[]> {
     const ids = await docker("ps", "-aq", "--filter", `label=auspex.runner=${this.name}`);
     return ids.split("\n").filter(Boolean);
   }
 
-  /** Names of its networks. */
+  /** Returns the names of this box's networks. */
   async networks(): Promise<string[]> {
     const filter = `label=auspex.runner=${this.name}`;
     return (await docker("network", "ls", "--format", "{{.Name}}", "--filter", filter))
@@ -133,7 +133,7 @@ export class DockerBox {
 const withStacks = (_name: string, value: unknown) =>
   value instanceof Error ? value.stack : value;
 
-/** A log that is kept. */
+/** Returns a log that keeps its lines. */
 export function recordedLog(): Log & { lines: string[] } {
   const lines: string[] = [];
   const write =

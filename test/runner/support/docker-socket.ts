@@ -1,4 +1,4 @@
-/** A socket before Docker's own, behind which Docker can go away as it does when it is restarted. */
+/** A socket before Docker's own, behind which Docker can go away like at a restart. */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { DEFAULT_SOCKET } from "../../../runner/src/engines/options.ts";

@@ -1,4 +1,4 @@
-// Starts a model folder as a process, as the process engine does, and listens to its webhooks.
+// Starts a model folder as a process, like the process engine does, and receives its webhooks.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,10 +13,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ROOT } from "../../../src/dev/bundle.ts";
 import { copyModels } from "../../support/models.ts";
 
-/** The complete examples, for all test files of this process. */
+/** The folder with the complete examples, for all test files of this process. */
 export const examplesFolder = mkdtempSync(join(tmpdir(), "auspex-examples-"));
 process.once("exit", () => rmSync(examplesFolder, { recursive: true }));
-// For duotone's sharp.
+// The example duotone needs `sharp` from the repository's modules.
 symlinkSync(join(ROOT, "node_modules"), join(examplesFolder, "node_modules"));
 await copyModels(examplesFolder);
 
@@ -38,16 +38,16 @@ export interface Answer<Body> {
 
 export interface Example {
   get<Body>(path: string): Promise<Answer<Body>>;
-  /** A string is sent as it is, anything else as JSON. */
+  /** Sends the body: a string unchanged, any other value as JSON. */
   send<Body>(method: string, path: string, body?: unknown, prefer?: string): Promise<Answer<Body>>;
   url: string;
-  /** The exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended the process. */
   exited: Promise<number | string>;
   kill(signal: NodeJS.Signals): void;
   stop(): Promise<void>;
 }
 
-/** Resolves once setup is over, whichever way. */
+/** Starts an example; resolves once its setup is over, successfully or not. */
 export async function startExample(
   folder: string,
   environment: Record<string, string> = {},
@@ -66,7 +66,7 @@ async function manifestOf(folder: string): Promise<{ interface?: string; command
   return JSON.parse(await readFile(join(folder, "auspex.json"), "utf8"));
 }
 
-/** Resolves once it listens. */
+/** Starts an example; resolves once it listens. */
 export async function launchExample(
   folder: string,
   environment: Record<string, string> = {},
@@ -75,7 +75,7 @@ export async function launchExample(
   const child = spawn(command ?? "", args, {
     cwd: folder,
     env: {
-      // The Node that runs the tests, whatever else the machine has.
+      // The PATH has the Node that runs the tests, whatever else the machine has.
       PATH: dirname(process.execPath),
       PORT: "0",
       HOST: "127.0.0.1",
@@ -116,7 +116,7 @@ export async function health(example: Example): Promise<string> {
   return body.status;
 }
 
-/** For what only polling can tell; gives up after 5 s. */
+/** Polls until the condition holds; gives up after 5 s. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!(await condition())) {
@@ -127,14 +127,14 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
 
 export interface Receiver {
   url: string;
-  /** What came for one prediction, in order. */
+  /** Returns the webhooks of one prediction, in order. */
   of(id: string): State[];
-  /** The terminal state of a prediction. */
+  /** Resolves with the terminal state of a prediction. */
   end(id: string): Promise<State>;
-  /** The most webhooks that were being answered at one time. */
+  /** Returns the greatest number of webhooks that were being answered at one time. */
   busiest(): number;
   authorizations: Set<string | undefined>;
-  /** Called for each webhook: how to answer, and how long to take about it. */
+  /** Called for each webhook; returns the status of the answer and its delay. */
   behave: () => { status: number; afterMs: number };
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A pool of containers over an engine and an interface in memory: runs and time are the test's. */
+/** A pool of containers over an engine and an interface in memory: the test decides when runs end. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
@@ -56,10 +56,10 @@ export class FakeContainer implements RunningContainer {
   readonly handle?: ContainerHandle;
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exited = this.#exit.promise;
-  /** Undefined for an adopted container. */
+  /** The options of the start; undefined for an adopted container. */
   readonly #launch: LaunchOptions | undefined;
   forgotten = 0;
-  /** What it may open. */
+  /** Whether the container can open its GPUs. */
   opens: boolean | undefined = true;
 
   constructor(launch?: LaunchOptions, id?: string) {
@@ -102,9 +102,9 @@ export class FakeContainer implements RunningContainer {
 }
 
 /**
- * Runs end when the test says so; a start that is `held` waits for its release.
- * @param describe what their servers tell of themselves
- * @param gpus seen by the ledger once it is asked to
+ * Returns a pool whose runs end when the test says so; a start that is `held` waits for its release.
+ * @param describe returns the descriptions of the containers' servers
+ * @param gpus seen by the ledger once it is refreshed
  */
 export function world(
   slots: number,
@@ -213,11 +213,11 @@ export function world(
     measures,
     started,
     runs,
-    /** Containers that start from now on can be adopted by the next process. */
+    /** Makes containers that start from now on adoptable by the next process. */
     outliving() {
       outlivesProcess = true;
     },
-    /** Servers take until this is called to become ready. */
+    /** Makes servers take until the returned function is called to become ready. */
     load() {
       const { promise, resolve } = Promise.withResolvers<void>();
       loading = promise;
@@ -233,7 +233,7 @@ export function world(
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
       return { reporter, finish: runJob(pool, parts, job, reporter, stop) };
     },
-    /** As a hand-out does. */
+    /** Takes a place like a hand-out does. */
     place(name: string, stop: string[] = [], more?: JobOptions) {
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
       const found = pool.place(job, parts, stop);
@@ -242,7 +242,7 @@ export function world(
       return { found, run };
     },
     running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
-    /** Also gives back the real time. */
+    /** Closes the pool, and restores the real timers. */
     async close() {
       await pool.close();
       expect(pool.warm()).toEqual([]);

@@ -1,4 +1,4 @@
-/** A control plane on loopback that plays its part of the protocol, and can be told to misbehave. */
+/** A control plane on loopback that speaks its side of the protocol, and can be made to misbehave. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ import {
 import { LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { FakeFiles } from "./fake-files.ts";
 
-/** Where short runs are reported. */
+/** The path of reports of short runs. */
 export const REPORTS = "/v1/runner/reports";
 
 export interface Answer {
@@ -33,21 +33,21 @@ export type Endpoint = (body: unknown, request: IncomingMessage) => Answer | Pro
 export class FakePrediction {
   readonly frames: EventsFrame[] = [];
   readonly releases: ReleaseFrame[] = [];
-  /** Every events frame as it came, also the repeated ones. */
+  /** The number of each received frame, also of repeated ones. */
   readonly received: number[] = [];
   connections = 0;
   reports = 0;
-  /** Reports are answered `fenced`. */
+  /** Whether reports are answered with `fenced`. */
   fenced = false;
   pings = 0;
   socket: WebSocket | undefined;
-  /** Upgrades are refused with this status. */
+  /** The status with which upgrades are refused, if any. */
   refuse: number | undefined;
   /** Called before a frame is kept; `drop` forgets it, `mute` keeps it without an ack. */
   onFrame: (frame: EventsFrame, socket: WebSocket) => "keep" | "drop" | "mute" = () => "keep";
   onConnect: (socket: WebSocket) => void = () => {};
   answersPings = true;
-  /** The least time between two frames, as its welcome says. */
+  /** The least time between two frames, as the welcome says. */
   flushMs = 30;
   readonly #waiters = new Set<() => void>();
 
@@ -63,7 +63,7 @@ export class FakePrediction {
     this.#changed();
   }
 
-  /** The only frame of a short run, without a connection. */
+  /** Handles the only frame of a short run, without a connection. */
   report(frame: EventsFrame): ReportReply {
     this.reports++;
     this.#changed();
@@ -78,7 +78,7 @@ export class FakePrediction {
     this.socket?.send(JSON.stringify(frame));
   }
 
-  /** Resolves when the condition holds; it is looked at after everything that happens here. */
+  /** Resolves when the condition holds, which is checked after every event here. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ export class FakePrediction {
 
   #keep(frame: EventsFrame, socket: WebSocket): void {
     this.received.push(frame.seq);
-    // As the real one: a frame is missing before it.
+    // The real control plane also closes the channel when a frame before this one is missing.
     if (frame.seq > this.frames.length + 1) return socket.close(CLOSE.badFrame, "a gap");
     const verdict = frame.seq <= this.frames.length ? "keep" : this.onFrame(frame, socket);
     if (verdict !== "drop") this.#store(frame);
@@ -132,7 +132,7 @@ export class FakeControlPlane {
   readonly endpoints = new Map<string, Endpoint>();
   readonly files = new FakeFiles(() => this.url);
   readonly #http = createServer((request, response) => {
-    // A caller that hung up has no answer coming.
+    // A caller that hung up gets no answer.
     this.#serve(request, response).catch(() => response.destroy());
   });
   readonly #sockets = new WebSocketServer({ noServer: true });

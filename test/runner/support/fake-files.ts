@@ -17,7 +17,7 @@ interface FakeUpload extends Omit<FakeFile, "bytes"> {
   parts: Map<number, Buffer>;
 }
 
-/** A status to answer with, or `cut`: the connection goes before there is an answer. */
+/** A status to answer with, or `cut`: the connection closes before there is an answer. */
 export type Trouble = number | "cut";
 
 const FILES = "/v1/runner/files";
@@ -26,16 +26,16 @@ const VALUES = "/v1/runner/values";
 const PARTS = "/parts";
 
 export class FakeFiles {
-  /** What GET /v1/runner/files/{key} has. */
+  /** Files at GET /v1/runner/files/{key}. */
   readonly inputs = new Map<string, { mime_type: string; bytes: Buffer }>();
-  /** What was stored, by its address. */
+  /** Stored files by their address. */
   readonly stored = new Map<string, FakeFile>();
   /** JSON texts of values, by name. */
   readonly values = new Map<string, string>();
-  /** Method and path of every request, also of those that met trouble. */
+  /** Method and path of every request, also of those that failed. */
   readonly requests: string[] = [];
   partSize = 5 * 1024 * 1024;
-  /** Asked once the whole request has come; may wait. Undefined: no trouble. */
+  /** Called once the whole request has come; it may wait, and returns undefined for no failure. */
   trouble: (request: IncomingMessage) => Trouble | undefined | Promise<Trouble | undefined> = () =>
     undefined;
   readonly #uploads = new Map<string, FakeUpload>();
@@ -45,7 +45,7 @@ export class FakeFiles {
     this.#base = base;
   }
 
-  /** Whether the request was for one of these. */
+  /** Returns whether the request was for this file store. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const { pathname, searchParams } = new URL(request.url ?? "", this.#base());
     if (![FILES, UPLOADS, VALUES, PARTS].some((path) => pathname.startsWith(path))) return false;
@@ -61,7 +61,7 @@ export class FakeFiles {
     return true;
   }
 
-  /** Addresses of what was stored under a name. */
+  /** Returns the addresses of files that were stored under a name. */
   named(name: string): string[] {
     return [...this.stored].filter(([, file]) => file.name === name).map(([url]) => url);
   }

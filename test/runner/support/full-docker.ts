@@ -1,6 +1,6 @@
 /**
- * A Docker with images and a disk of a fixed size: it answers what a pull asks, and says that its disk is
- * full as Docker 20.10 was seen to say it. For the real one a disk would have to be mounted.
+ * A Docker with images and a disk of a fixed size: it answers the requests of a pull, and reports a full disk
+ * like Docker 20.10. A real Docker would need a disk to be mounted.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -8,10 +8,10 @@ import { join } from "node:path";
 
 export class FullDocker {
   readonly socket: string;
-  /** Bytes by `repository@digest`. */
+  /** Bytes of each image, by `repository@digest`. */
   readonly images = new Map<string, number>();
   pulls = 0;
-  /** Called when it has an image, before whoever pulls it is told. */
+  /** Called when Docker has an image, before the pull is answered. */
   onPulled: () => void | Promise<void> = () => {};
   readonly #sizes: Record<string, number>;
   readonly #total: number;
@@ -67,7 +67,7 @@ export class FullDocker {
     send(200, { Id: name, Size: size, RepoDigests: [name] });
   }
 
-  /** Its progress, which ends with what went wrong. */
+  /** Returns the progress of the pull, which ends with its error. */
   #pull(name: string): object {
     this.pulls++;
     const size = this.#sizes[name] ?? 0;

@@ -1,4 +1,4 @@
-/** A box whose model says, uploads and writes what a test names (models/files.mjs). */
+/** A box whose model outputs, uploads and writes what a test says (models/files.mjs). */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
@@ -13,15 +13,15 @@ export const items = { variables: { ITERATOR: "1" } };
 export const dataUri = (type: string, text: string) =>
   `data:${type};base64,${Buffer.from(text).toString("base64")}`;
 
-/** A model needs longer to start on a busy machine than `waitFor` waits by itself. */
+/** The time that a model needs to start on a busy machine, longer than `waitFor` waits by default. */
 export const BUSY_MS = 10_000;
 
 export interface OutputBox extends Omit<Box, "run"> {
   run(steps: Steps, more?: JobOptions, stop?: RunSignals): ReturnType<Box["run"]>;
-  /** What the address leads to. */
+  /** Returns the file at the address. */
   stored(address: unknown): FakeFile | undefined;
   textOf(address: unknown): string | undefined;
-  /** Stores wait until the test lets them go. */
+  /** Holds stores until the returned function is called. */
   hold(which?: (url: string) => boolean): () => void;
 }
 
@@ -40,7 +40,7 @@ export async function openOutputBox(): Promise<OutputBox> {
       return () => gate.resolve(undefined);
     },
     async close() {
-      // Nothing of a run stays on the disk once it has ended.
+      // All files of a run disappear from the disk once it has ended.
       await vi.waitFor(() => {
         const left = readdirSync(join(box.directory, "cache/outputs"), { recursive: true });
         expect(left.filter((path) => String(path).includes("/"))).toEqual([]);

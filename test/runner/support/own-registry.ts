@@ -1,6 +1,6 @@
 /**
- * The deployment's registry as a runner meets it: Debian's docker-registry behind a proxy that wants the
- * grant as the token, and that can cut connections, hold answers back and refuse.
+ * The deployment's registry for a runner: Debian's docker-registry behind a proxy that requires the grant as
+ * the token, and that can cut connections, hold answers back and refuse.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -20,18 +20,18 @@ import { docker, type Registry } from "../../docker/registry.ts";
 /** A request for a blob, as it went. */
 export interface BlobRequest {
   digest: string;
-  /** Of its `Range` header. */
+  /** The first byte of its `Range` header. */
   from: number;
-  /** That were sent. */
+  /** The number of bytes that were sent. */
   bytes: number;
 }
 
-/** What happens to a request for a blob. */
+/** The fault of a request for a blob. */
 export type Fault = { cutAfter: number } | "held" | undefined;
 
 export interface OwnImage extends Image {
   grant: string;
-  /** Digests of its layers, the lowest first. */
+  /** Digests of the image's layers, the lowest first. */
   layers: string[];
 }
 
@@ -55,7 +55,6 @@ export class OwnRegistryProxy {
     this.#server = createServer((asked, answer) => this.#answer(asked, answer));
   }
 
-  /** `127.0.0.1:PORT` */
   get host(): string {
     const address = this.#server.address();
     if (address === null || typeof address === "string") throw new Error("not listening");
@@ -66,7 +65,7 @@ export class OwnRegistryProxy {
     return `http://${this.host}`;
   }
 
-  /** An image with a layer for each of these commands, and nothing of it left with Docker. */
+  /** Pushes an image with a layer for each of these commands, and removes it from Docker. */
   async push(base: string, commands: string[]): Promise<OwnImage> {
     const repository = `auspex/models/${randomUUID()}`;
     const name = `${this.#registry.host}/${repository}`;
@@ -91,7 +90,7 @@ export class OwnRegistryProxy {
       await docker("image", "rm", "--force", reference);
   }
 
-  /** From now on all is well. What was held is cut: Docker does not give up a request by itself. */
+  /** Ends all faults. Held requests are cut, because Docker does not give up a request by itself. */
   recover(): void {
     this.fault = () => undefined;
     for (const answer of this.#held) answer.destroy();
@@ -108,7 +107,7 @@ export class OwnRegistryProxy {
     this.#pass(asked, answer, digest, fault?.cutAfter);
   }
 
-  /** As the deployment does: the password is the token. */
+  /** Answers like the deployment does: the password is the token. */
   #giveToken(asked: IncomingMessage, answer: ServerResponse): void {
     const [, encoded = ""] = /^Basic (.+)$/.exec(asked.headers.authorization ?? "") ?? [];
     const [, password] = Buffer.from(encoded, "base64").toString().split(":");

@@ -1,4 +1,4 @@
-/** Web servers on loopback: 127.0.0.1 is what may be fetched from, 127.0.0.2 what may not. */
+/** Web servers on loopback: 127.0.0.1 may be fetched from, and 127.0.0.2 may not. */
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,17 +7,17 @@ import { onTestFinished } from "vitest";
 export const ALLOWED = ["127.0.0.1/32"];
 
 export interface WebServer {
-  /** Without a slash at its end. */
+  /** The URL without a slash at its end. */
   url: string;
   port: number;
   host: string;
   /** Method and path of each request. */
   requests: string[];
-  /** How often somebody connected. */
+  /** The number of connections so far. */
   connections: number;
 }
 
-/** Closed when the test is over. */
+/** Starts a server, which is closed when the test is over. */
 export async function serve(
   handler: RequestListener,
   address = "127.0.0.1",
@@ -42,7 +42,7 @@ export async function serve(
   return found;
 }
 
-/** The error that a promise ends with. */
+/** Resolves with the error of the promise. */
 export const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** Writes archives, also such as no program would write. */
+/** Writes archives, also malformed ones. */
 
 const TYPES = {
   file: "0",
@@ -16,7 +16,7 @@ export interface TarEntry {
   type?: keyof typeof TYPES;
   linkname?: string;
   content?: Buffer;
-  /** In place of what the content has. */
+  /** The size in the header, if it differs from the content's. */
   size?: number;
 }
 

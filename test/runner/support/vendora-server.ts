@@ -1,4 +1,4 @@
-/** A server of the test's own that speaks the vendora convention, or not, and a session with it. */
+/** A server of the test that speaks the vendora convention, or not, and a session with it. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { onTestFinished, vi } from "vitest";
@@ -20,14 +20,16 @@ export const json =
       .writeHead(status, { "content-type": "application/json" })
       .end(JSON.stringify(body));
 
-/** An event stream of these pieces, each a write of its own; it stays open unless it has `end`. */
+/**
+ * Answers with an event stream of these pieces, each written separately; it stays open unless it has `end`.
+ */
 export const events =
   (pieces: (string | Buffer)[], end = true): Answer =>
   async (response) => {
     response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
     for (const piece of pieces) {
       await new Promise((resolve) => response.write(piece, resolve));
-      // So that it is a packet, and a read, of its own.
+      // The pause makes each piece a packet, and a read, of its own.
       await new Promise(setImmediate);
     }
     if (end) response.end();
@@ -43,14 +45,14 @@ export const chunk = (content: string, more: object = {}) => ({
 });
 
 export class FakeServer {
-  /** Of everything that it was asked, in order. */
+  /** All requests, in order. */
   readonly asked: { path: string; body: Body }[] = [];
-  /** By path; what is missing is 404. */
+  /** Answers by path; any other path is a 404. */
   readonly answers: Record<string, Answer> = {
     "/health": (response) => void response.writeHead(200).end(),
     "/v1/models": json(200, { object: "list", data: [{ id: "served" }, { id: "other" }] }),
   };
-  /** Requests whose connection is open and that have no whole answer. */
+  /** The number of requests whose connection is open and that have no whole answer. */
   open = 0;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
@@ -69,7 +71,7 @@ export class FakeServer {
     return new URL(`http://127.0.0.1:${address.port}`);
   }
 
-  /** What it was asked under one path. */
+  /** Returns the bodies of the requests to a path. */
   bodies(path: string): Body[] {
     return this.asked.filter((one) => one.path === path).map(({ body }) => body);
   }
@@ -159,7 +161,7 @@ export async function connect(
   return { run, told, end: (reason: unknown) => gone.abort(reason) };
 }
 
-/** A chat that is asked of a server which answers so. */
+/** Runs a chat with a server that answers so. */
 export async function chat(answer: Answer, input: Body = { stream: true }) {
   const server = await FakeServer.start({ "/v1/chat/completions": answer });
   const { run } = await connect(server);
@@ -175,11 +177,11 @@ export const until = (true_: () => boolean) =>
     { interval: 2, timeout: 5_000 },
   );
 
-// What tests ask it, and what it answers.
+// Sample requests and answers of tests.
 
 export const CHAT = "/v1/chat/completions";
 export const completion = { object: "chat.completion", model: "served", choices: [] };
-/** The server says that it goes on in another protocol, on the same connection. */
+/** Answers that the server switches to another protocol on the same connection. */
 export const switching: Answer = (response) =>
   void response.socket?.write(
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",

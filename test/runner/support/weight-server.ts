@@ -1,4 +1,4 @@
-/** A deployment on loopback that has weights, and can be told to misbehave. */
+/** A deployment on loopback that has weights, and can be made to misbehave. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -11,7 +11,7 @@ import { type TarEntry, tar } from "./tar.ts";
 const MODEL = "0193b0f0-0000-7000-8000-000000000001";
 export const GRANT = "the-grant";
 
-/** The image of the jobs whose weights it has. */
+/** The image of the jobs that use the weights. */
 export const IMAGE: Image = {
   repository: `auspex/models/${MODEL}`,
   digest: `sha256:${"a".repeat(64)}`,
@@ -21,7 +21,7 @@ export const IMAGE: Image = {
 export const digestOf = (bytes: Uint8Array | string) =>
   `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** Bytes of which no two neighbours are alike, others for another seed. */
+/** Returns bytes whose neighbours differ, and that depend on the seed. */
 export function noise(size: number, seed = 1): Buffer {
   const block = createHash("shake256", { outputLength: Math.min(size, 1_000_003) });
   const pattern = block.update(String(seed)).digest();
@@ -30,26 +30,26 @@ export function noise(size: number, seed = 1): Buffer {
   return bytes;
 }
 
-/** What becomes of a request: a status, or so many bytes before the connection goes. */
+/** The failure of a request: a status, or the number of bytes before the connection is cut. */
 export interface Trouble {
   status?: number;
   cutAfter?: number;
-  /** Answers whatever it likes. */
+  /** Answers in any way. */
   answer?: (response: ServerResponse) => void;
 }
 
 export class WeightServer {
   readonly files = new Map<string, Buffer>();
-  /** Of the images whose weights it has. */
+  /** The repository of the images with the weights. */
   repository = IMAGE.repository;
   /** Path and range of each request. */
   readonly requests: string[] = [];
-  /** Bytes that were sent of files. */
+  /** The number of bytes of files that were sent. */
   sent = 0;
-  /** The most that were under way at a time. */
+  /** The greatest number of simultaneous requests. */
   most = 0;
   trouble: (request: IncomingMessage, count: number) => Trouble | undefined = () => undefined;
-  /** Answers wait for it. */
+  /** A promise that answers wait for. */
   held: Promise<void> | undefined;
   #open = 0;
   readonly #http = createServer((request, response) => {
@@ -74,7 +74,7 @@ export class WeightServer {
     await once(this.#http, "close");
   }
 
-  /** A file of an upload, as a job has it. */
+  /** Returns a file of an upload, as a job has it. */
   upload(target: string, bytes: Buffer, n = 1): JobWeight {
     const id = `0193b0f0-0000-7000-8000-${String(n).padStart(12, "0")}`;
     const path = `/v1/files/${id}/weights.bin`;
@@ -82,7 +82,7 @@ export class WeightServer {
     return { kind: "file", target, id, url: `${this.url}${path}?signature=s`, size: bytes.length };
   }
 
-  /** A weight as Cog packs it. */
+  /** Returns a weight as Cog packs it. */
   cog(target: string, layers: readonly Layer[], more: CogOptions = {}): JobWeight {
     const packed = layers.map(packLayer);
     const files = packed.flatMap(({ digest, files }) =>
@@ -154,15 +154,15 @@ interface CogOptions {
 export interface Layer {
   compression?: "gzip" | "zstd";
   files: Record<string, Buffer>;
-  /** Also in the archive, and not in the list of files. */
+  /** More entries of the archive that are not in the list of files. */
   others?: TarEntry[];
-  /** In place of what the archive has. */
+  /** The listed files, if they differ from the archive's. */
   listed?: Record<string, Buffer>;
 }
 
 const TAR = "application/vnd.oci.image.layer.v1.tar";
 
-/** The archive, and what is said of its files. */
+/** Returns the archive of a layer, and the list of its files. */
 export function packLayer({ compression, files, others = [], listed }: Layer) {
   const entries = Object.entries(files).map(([name, content]) => ({ name, content }));
   const archive = tar([...others, ...entries]);

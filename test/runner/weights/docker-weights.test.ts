@@ -1,4 +1,4 @@
-/** Real containers: their weights are there before they start, and nobody in them can change them. */
+/** Weights in real containers: complete before the container starts, and read-only. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -27,7 +27,7 @@ describe.runIf(dockerIsUp)("containers", () => {
   let box: DockerBox;
   let server: WeightServer;
   let executor: Executor;
-  /** Of each test: nothing is cached when it begins. */
+  /** The account of a test, whose cache is empty at its start. */
   let account = "";
 
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe.runIf(dockerIsUp)("containers", () => {
     return { reporter, finish: executor.run(job, reporter, signals()) };
   }
 
-  /** A file, and what Cog packs. */
+  /** Returns a file, and a weight that Cog packs. */
   function bothKinds(model: string): JobWeight[] {
     server.repository = box.images[model]?.repository ?? "";
     const files = { "a/b.txt": Buffer.from("inside"), "large.bin": noise(9_000_000) };
@@ -70,29 +70,32 @@ describe.runIf(dockerIsUp)("containers", () => {
     ];
   }
 
-  it.each(["weights", "managed"])("of the image %s find them, read-only", async (model) => {
-    const { reporter, finish } = run(model, bothKinds(model));
-    expect(await finish).toMatchObject({ status: "succeeded" });
-    expect(reporter.of("output")).toEqual([
-      {
-        file: "the weights",
-        names: ["a", "a/b.txt", "large.bin"],
-        mode: 0o444,
-        user: 0,
-        append: "EROFS",
-        chmod: "EROFS",
-        remove: expect.stringMatching(/^E(BUSY|ROFS)$/),
-        add: "EROFS",
-        removeFromFolder: "EROFS",
-        inside: "inside",
-      },
-    ]);
-    const setup = reporter.of("setup").map((data) => data as SetupProgress);
-    expect(setup.map(({ message }) => message).join()).toContain("loading the weights");
-    expect(setup.map(({ phase }) => phase).join()).toMatch(/pulling,starting.*,ready$/);
-  });
+  it.each(["weights", "managed"])(
+    "containers of the image %s find their weights, read-only",
+    async (model) => {
+      const { reporter, finish } = run(model, bothKinds(model));
+      expect(await finish).toMatchObject({ status: "succeeded" });
+      expect(reporter.of("output")).toEqual([
+        {
+          file: "the weights",
+          names: ["a", "a/b.txt", "large.bin"],
+          mode: 0o444,
+          user: 0,
+          append: "EROFS",
+          chmod: "EROFS",
+          remove: expect.stringMatching(/^E(BUSY|ROFS)$/),
+          add: "EROFS",
+          removeFromFolder: "EROFS",
+          inside: "inside",
+        },
+      ]);
+      const setup = reporter.of("setup").map((data) => data as SetupProgress);
+      expect(setup.map(({ message }) => message).join()).toContain("loading the weights");
+      expect(setup.map(({ phase }) => phase).join()).toMatch(/pulling,starting.*,ready$/);
+    },
+  );
 
-  it("find them whoever they run as, with a root that is read-only", async () => {
+  it("containers of any user with a read-only root find their weights", async () => {
     await executor.close();
     const sandbox = { user: "65534:65534", readonly_rootfs: true };
     executor = box.executor({ containers: 1, sandbox }, silent, 1);
@@ -104,7 +107,7 @@ describe.runIf(dockerIsUp)("containers", () => {
     expect(reporter.of("output")).toMatchObject([{ user: 65_534, inside: "inside" }]);
   });
 
-  it("keep them while they run, and what is cached is not fetched for the next", async () => {
+  it("containers keep their weights while they run, and cached weights are not fetched again", async () => {
     const weights = bothKinds("weights");
     const limits = { idle_seconds: 0 };
     expect(await run("weights", weights, { limits }).finish).toMatchObject({ status: "succeeded" });
@@ -113,7 +116,7 @@ describe.runIf(dockerIsUp)("containers", () => {
     expect(server.requests).toHaveLength(length);
   });
 
-  it("do not start without what they need, nor share with those that have others", async () => {
+  it("containers do not start without their weights, nor share with those that have others", async () => {
     const [cog, file] = bothKinds("managed");
     if (!cog || !file) throw new Error("two of them");
     server.trouble = (request) => (request.url?.includes("files") ? { status: 404 } : undefined);
@@ -130,7 +133,7 @@ describe.runIf(dockerIsUp)("containers", () => {
     expect(error?.message).toContain("exited");
   });
 
-  it("that Docker cannot give them say what the operator has to do", async () => {
+  it("containers that Docker cannot give weights fail with the operator's remedy", async () => {
     const engine = new DockerEngine(`${box.name}-2`, { kind: "docker" }, silent);
     const { signal } = new AbortController();
     const image = box.images.plain ?? expect.fail("plain");
@@ -141,7 +144,7 @@ describe.runIf(dockerIsUp)("containers", () => {
       const hardware = { identifier: "cpu", gpus: 0 };
       const what = { image, model, hardware, interface: "cog" } as const;
       const launch = { ...what, egress: "public", uploadUrl: "" } as const;
-      // As where the runner is in a container, and its folders are others than Docker's.
+      // The source does not exist for Docker, as when the runner is in a container with other folders.
       const mounts = [{ source: join(box.folder, "nowhere"), target: "/models/a" }];
       const starting = engine.start(
         { ...launch, variables: {}, environment: {}, mounts, lease: LEASE },

@@ -1,4 +1,4 @@
-/** The ranges that a file is fetched in: all of it once, and what is missing. */
+/** The ranges that a file is fetched in: all of it once, and missing ones. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -44,7 +44,7 @@ test("ranges cover a file of any size, without gaps and overlaps", () => {
   );
 });
 
-test("what is missing and what can be read from the beginning fit together", () => {
+test("the missing ranges and the readable beginning of a file fit together", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 40 }), fc.array(fc.nat(39)), (size, numbers) => {
       const come = new Set(numbers.filter((index) => index < size));

@@ -1,4 +1,4 @@
-/** What a model's owner may say of weights. */
+/** Manifests of weights that a model's owner has written. */
 import { describe, expect, test } from "vitest";
 import {
   parseManifest,
@@ -32,7 +32,7 @@ const file = (path: string, more: object = {}) => ({
 const read = (files: unknown, layers: object[] = [layer()]) =>
   readLayers(parseManifest(JSON.stringify(manifestOf(layers))), JSON.stringify({ files }));
 
-test("layers have the files that are listed for them; those without any are left alone", () => {
+test("layers have the files that are listed for them, and layers without files are skipped", () => {
   const layers = [
     layer(B, { mediaType: `${TAR}+zstd` }),
     layer(A, { mediaType: `${TAR}+gzip` }),
@@ -71,16 +71,16 @@ describe("a list of files is refused", () => {
     ["a file that is a folder", [file("a/b"), file("a/b/c/d")], "a/b is a file and a folder"],
     ["in a layer that is not there", [file("a", { layer: B })], "no layer"],
     ["a way out", [file("../a")], "'..'"],
-  ])("%s", (_name, files, words) => {
+  ])("a list of files is refused: %s", (_name, files, words) => {
     expect(() => read(files)).toThrow(words);
   });
 
-  test("in what is no archive", () => {
+  test("a list of files for a layer that is no archive is refused", () => {
     const layers = [layer(A, { mediaType: "application/vnd.oci.image.layer.v1.tar+xz" })];
     expect(() => read([file("a")], layers)).toThrow("is no tar");
   });
 
-  test("in a layer that is larger than they", () => {
+  test("a list of files for a layer that is larger than them is refused", () => {
     const fits = 3 + 4_096 + 1024 ** 2;
     expect(read([file("a")], [layer(A, { size: fits })])).toHaveLength(1);
     expect(() => read([file("a")], [layer(A, { size: fits + 1 })])).toThrow(

@@ -1,4 +1,4 @@
-/** What the store keeps: as much as it may, what is held always, and what was used last the longest. */
+/** Files that the store keeps: up to its size, always those that are held, then those that were used last. */
 import {
   existsSync,
   mkdirSync,
@@ -22,7 +22,7 @@ import { recordedLog } from "../support/docker-box.ts";
 
 const ACCOUNT = "a".repeat(64);
 const OTHER = "b".repeat(64);
-/** With what each file counts for besides. */
+/** The bytes of a file, to which the store adds `ENTRY_BYTES`. */
 const SIZE = 10_000 - ENTRY_BYTES;
 
 const never = new AbortController().signal;
@@ -61,7 +61,7 @@ function hold(
   return { held, isWaiting: () => waits };
 }
 
-/** Writes what is held, as a fetch does. */
+/** Writes the held files, like a fetch does. */
 async function complete(held: HeldFiles, letters: string): Promise<void> {
   for (const letter of letters) {
     writeFileSync(held.path(nameOf(letter)), Buffer.alloc(SIZE), { mode: 0o444 });
@@ -81,7 +81,7 @@ const present = (account = ACCOUNT) =>
     .sort()
     .join("");
 
-test("what was used longest ago goes first", async () => {
+test("the least recently used file is removed first", async () => {
   for (const letter of "123") await stored(letter);
   (await hold("1").held).release();
   await stored("4");
@@ -90,7 +90,7 @@ test("what was used longest ago goes first", async () => {
   expect(present()).toBe("456");
 });
 
-test("what is held stays, and who needs its room waits until it is released", async () => {
+test("held files stay, and a hold that needs their room waits for their release", async () => {
   await stored("12");
   const held = await hold("12").held;
   const second = hold("34");
@@ -102,7 +102,7 @@ test("what is held stays, and who needs its room waits until it is released", as
   expect(present()).toBe("2");
 });
 
-test("whoever waits holds nothing: two that need each other's half both come to their turn", async () => {
+test("a waiting hold holds nothing, so two that need each other's half both succeed", async () => {
   await stored("1");
   await stored("2");
   const held = await hold("123").held;
@@ -124,7 +124,7 @@ test("a wait ends with its signal", async () => {
   held.release();
 });
 
-test("what can never have room is refused, with what its operator can do", async () => {
+test("a hold that can never have room is refused with the operator's remedy", async () => {
   await stored("1");
   await expect(hold("2345").held).rejects.toMatchObject({
     source: "internal",
@@ -134,7 +134,7 @@ test("what can never have room is refused, with what its operator can do", async
   expect(present()).toBe("1");
 });
 
-test("spare room is for what is only needed meanwhile", async () => {
+test("spare room is only for files that are needed meanwhile", async () => {
   await stored("12");
   const held = await hold("3", { spare: 10_000 }).held;
   expect(present()).toBe("2");
@@ -146,12 +146,12 @@ test("spare room is for what is only needed meanwhile", async () => {
   }
   await complete(held, "3");
   held.release();
-  // All of it has been given back.
+  // All spare room was given back.
   await stored("4");
   expect(present()).toBe("234");
 });
 
-test("what broke off is kept for the next one, until others need its room", async () => {
+test("a partial file is kept for the next hold, until others need its room", async () => {
   const held = await hold("1", { spare: 10_000 }).held;
   held.begin({ name: nameOf("9"), size: SIZE });
   for (const letter of "19") writeFileSync(`${held.path(nameOf(letter))}.part`, Buffer.alloc(SIZE));
@@ -164,7 +164,7 @@ test("what broke off is kept for the next one, until others need its room", asyn
   expect(present()).toBe("234");
 });
 
-test("accounts share nothing, and the room", async () => {
+test("accounts share the room, and no files", async () => {
   await stored("1");
   expect(store.sizeOf(ACCOUNT, nameOf("1"))).toBe(SIZE);
   expect(store.sizeOf(OTHER, nameOf("1"))).toBeUndefined();
@@ -172,19 +172,19 @@ test("accounts share nothing, and the room", async () => {
   expect([present(), present(OTHER)]).toEqual(["", "123"]);
 });
 
-test("another size than a file has is not believed", async () => {
+test("a size that differs from a file's own is refused", async () => {
   await stored("1");
   const lie = () => ({ files: wanted("1", SIZE + 1), spare: 0 });
   const holding = store.hold(ACCOUNT, lie, { signal: never, onWait() {} });
   await expect(holding).rejects.toMatchObject({ source: "external" });
-  // Of one that has not come, nobody knows yet which is true.
+  // The size of a file that has not arrived is unknown, so both sizes are accepted.
   (await hold("2").held).release();
   const other = () => ({ files: wanted("2", SIZE + 1), spare: 0 });
   (await store.hold(ACCOUNT, other, { signal: never, onWait() {} })).release();
   (await hold("12").held).release();
 });
 
-test("a later process knows what there is, and in which order it was used", async () => {
+test("a later process knows the files, and the order of their use", async () => {
   const path = (letter: string) => join(folder, "files", ACCOUNT, nameOf(letter));
   mkdirSync(join(folder, "files", ACCOUNT));
   for (const [letter, seconds] of [
@@ -199,7 +199,7 @@ test("a later process knows what there is, and in which order it was used", asyn
   expect(store.list().map(({ lastUsed }) => lastUsed)).toEqual([1_000_000, 2_000_000, 3_000_000]);
   await stored("4");
   expect(present()).toBe("134");
-  // Containers see only this one: it never changes.
+  // Containers see only this file, whose time never changes.
   expect(statSync(path("4")).mtimeMs).toBe(0);
   const log = recordedLog();
   store = await started(20_000, log);
@@ -207,7 +207,7 @@ test("a later process knows what there is, and in which order it was used", asyn
   expect(log.lines).toEqual([expect.stringContaining("used longest ago")]);
 });
 
-test("a start leaves alone what is not its own, and removes what was on its way out", async () => {
+test("a start leaves files of others alone, and removes files that were being removed", async () => {
   await stored("1");
   const trash = join(folder, "trash", crypto.randomUUID());
   mkdirSync(join(folder, "files", "notes"));
@@ -224,7 +224,7 @@ test("a start leaves alone what is not its own, and removes what was on its way 
   expect(present()).toBe("1m");
 });
 
-test("whoever watches the disk can have any removed that nobody holds", async () => {
+test("the disk watch can remove any file that is not held", async () => {
   await stored("1");
   await stored("2");
   const held = await hold("1").held;
@@ -239,6 +239,6 @@ test("whoever watches the disk can have any removed that nobody holds", async ()
   held.release();
   expect([await first?.remove(), await first?.remove()]).toEqual([true, false]);
   expect(present()).toBe("");
-  // Its room is free again.
+  // The room of the removed file is free again.
   await stored("345");
 });

@@ -58,7 +58,7 @@ function open(given: JobWeight[], options: Options = {}): Promise<MountedWeights
   return weights.open(request, (one) => options.reports?.push(one), signal);
 }
 
-/** One that shares what another has begun. */
+/** Opens a weight whose fetch another one has begun. */
 async function joined(weight: JobWeight): Promise<{ opening: Promise<MountedWeights> }> {
   const reports: SetupProgress[] = [];
   const opening = open([weight], { reports });
@@ -72,7 +72,7 @@ const sourceOf = ({ mounts }: MountedWeights, target: string) =>
 const contentOf = (mounted: MountedWeights, target: string, path = ""): Buffer =>
   readFileSync(join(sourceOf(mounted, target), path));
 
-/** Files of the store, without those on their way. */
+/** Returns the files of the store whose names match. */
 const filesIn = (kind: RegExp) =>
   readdirSync(join(folder, "files"))
     .flatMap((account) => readdirSync(join(folder, "files", account)))
@@ -80,18 +80,18 @@ const filesIn = (kind: RegExp) =>
 const COMPLETE = /^[0-9a-f]{64}$/;
 const ON_ITS_WAY = /\.part$/;
 
-/** Where it is noted what has come of the only file that is on its way. */
+/** Returns the path of the ranges that have arrived of the only partial file. */
 const notes = () => {
   const [account = ""] = readdirSync(join(folder, "files"));
   return join(folder, "files", account, (filesIn(ON_ITS_WAY)[0] ?? "").replace(".part", ".ranges"));
 };
-/** After the line that says which file it is. */
+/** Returns the number of arrived ranges; the first line names the file. */
 const rangesThatCame = () => readFileSync(notes(), "utf8").split("\n").length - 2;
 
 const firstRange = (text: string) => Number(/bytes=(\d+)-/.exec(text)?.[1]);
 
 describe("a file", () => {
-  test("comes in ranges over several connections, whole", async () => {
+  test("a file comes whole, in ranges over several connections", async () => {
     const bytes = noise(100 * MIB);
     const mounted = await open([server.upload("/models/a.gguf", bytes)]);
     expect(contentOf(mounted, "/models/a.gguf").equals(bytes)).toBe(true);
@@ -105,13 +105,13 @@ describe("a file", () => {
     await mounted.release();
   });
 
-  test("of one byte comes, too", async () => {
+  test("a file of one byte comes, too", async () => {
     const mounted = await open([server.upload("/a", Buffer.from("x"))]);
     expect(contentOf(mounted, "/a").toString()).toBe("x");
     await mounted.release();
   });
 
-  test("is there for the next container without a request, under its own link", async () => {
+  test("a file is there for the next container without a request, under a link of its own", async () => {
     const weight = server.upload("/a", noise(1_000));
     const first = await open([weight]);
     const second = await open([{ ...weight, target: "/b" }]);
@@ -126,7 +126,7 @@ describe("a file", () => {
     expect(filesIn(COMPLETE)).toHaveLength(1);
   });
 
-  test("of another account is fetched again", async () => {
+  test("a file of another account is fetched again", async () => {
     const weight = server.upload("/a", noise(1_000));
     await (await open([weight])).release();
     await (await open([weight], { key: "other" })).release();
@@ -134,7 +134,7 @@ describe("a file", () => {
     expect(filesIn(COMPLETE)).toHaveLength(2);
   });
 
-  test("that several containers need at a time is fetched once", async () => {
+  test("a file that several containers need at a time is fetched once", async () => {
     const weight = server.upload("/a", noise(20 * MIB));
     const all = await Promise.all(Array.from({ length: 5 }, () => open([weight])));
     expect(server.sent).toBe(20 * MIB);
@@ -144,7 +144,7 @@ describe("a file", () => {
     }
   });
 
-  test("goes on for the others when the first that asked for it gives up", async () => {
+  test("a file goes on for the others when the first that asked for it gives up", async () => {
     const weight = server.upload("/a", noise(20 * MIB));
     const gate = Promise.withResolvers<void>();
     server.held = gate.promise;
@@ -162,24 +162,24 @@ describe("a file", () => {
 });
 
 describe("a connection", () => {
-  test("that breaks again and again is gone on with where it broke", async () => {
+  test("a connection that breaks again and again is resumed where it broke", async () => {
     const bytes = noise(40 * MIB);
     server.trouble = (_, count) => (count % 2 === 1 ? { cutAfter: 3 * MIB } : undefined);
     const mounted = await open([server.upload("/a", bytes)]);
     expect(contentOf(mounted, "/a").equals(bytes)).toBe(true);
-    // What the connection had not brought yet when it broke is asked for again, and no more.
+    // Only the bytes that the broken connection had not brought yet are requested again.
     expect(server.sent).toBeLessThan(60 * MIB);
     await mounted.release();
   });
 
-  test.each([429, 500, 503])("answered with %i is tried again", async (status) => {
+  test.each([429, 500, 503])("a connection answered with %i is tried again", async (status) => {
     server.trouble = (_, count) => (count <= 2 ? { status } : undefined);
     const mounted = await open([server.upload("/a", noise(1_000))]);
     expect(server.requests).toHaveLength(3);
     await mounted.release();
   });
 
-  test("that nobody answers any more ends the start, and the next one goes on", async () => {
+  test("a connection that is no longer answered ends the start, and the next start goes on", async () => {
     const bytes = noise(60 * MIB);
     const weight = server.upload("/a", bytes);
     const waiting: ServerResponse[] = [];
@@ -204,7 +204,7 @@ describe("a connection", () => {
     await mounted.release();
   });
 
-  test("of a runner that is killed: the next process fetches what is missing", async () => {
+  test("a connection of a killed runner is resumed by the next process, which fetches missing ranges", async () => {
     const bytes = noise(60 * MIB);
     const weight = server.upload("/a", bytes);
     const stop = new AbortController();
@@ -217,7 +217,7 @@ describe("a connection", () => {
     await expect.poll(rangesThatCame).toBe(4);
     stop.abort(new Error("killed"));
     await expect(first).rejects.toThrow("killed");
-    // A line that was torn by the end of the process, and one that is nonsense.
+    // The note has a line that was torn by the end of the process, and a nonsensical one.
     appendFileSync(notes(), "x\n99\n5");
     server.trouble = () => undefined;
     weights = await started();
@@ -228,7 +228,7 @@ describe("a connection", () => {
     await mounted.release();
   });
 
-  test("whose URL has ended for one is open to the other who waits", async () => {
+  test("a connection whose URL has expired for one start goes on with the URL of another", async () => {
     const weight = server.upload("/a", noise(20 * MIB));
     if (weight.kind !== "file") throw new Error("it is a file");
     const gate = Promise.withResolvers<void>();
@@ -252,19 +252,19 @@ describe("a deployment that lies", () => {
       "publish",
     ],
   ];
-  test.each(lies)("%s", async (_name, lie, words) => {
+  test.each(lies)("a deployment that lies is detected: %s", async (_name, lie, words) => {
     const weight = server.upload("/a", noise(20 * MIB));
     if (weight.kind !== "file") throw new Error("it is a file");
     await expect(open([lie(weight)])).rejects.toMatchObject({
       source: "external",
       message: expect.stringContaining(words),
     });
-    // What came of it is no help to anybody.
+    // The received bytes are deleted.
     expect(filesIn(/./)).toEqual([]);
     await (await open([weight])).release();
   });
 
-  test("with another range than was asked for, and with more bytes", async () => {
+  test("a deployment that sends another range, or more bytes, is detected", async () => {
     const weight = server.upload("/a", noise(20 * MIB));
     const answers: [number, Record<string, string | number>, number][] = [
       [206, { "content-range": `bytes 0-9/${20 * MIB}` }, 10],
@@ -293,13 +293,13 @@ describe("a weight of Cog", () => {
     { compression: "zstd", files: { "tokenizer/a b.json": noise(5_000, 4) } },
   ] as const;
 
-  test("comes with all its files, and its layers go", async () => {
+  test("a weight of Cog comes with all its files, and its layers are removed", async () => {
     const mounted = await open([server.cog("/src/weights", LAYERS)]);
     expect(contentOf(mounted, "/src/weights", "model/large.bin").equals(large)).toBe(true);
     expect(contentOf(mounted, "/src/weights", "config.json").equals(small)).toBe(true);
     expect(contentOf(mounted, "/src/weights", "model/empty").length).toBe(0);
     expect(contentOf(mounted, "/src/weights", "tokenizer/a b.json").length).toBe(5_000);
-    // Four files, the manifest and the list.
+    // The store has four files, the manifest and the list.
     expect(filesIn(/./)).toHaveLength(6);
     const root = sourceOf(mounted, "/src/weights");
     for (const path of ["", "model", "tokenizer"]) {
@@ -310,7 +310,7 @@ describe("a weight of Cog", () => {
     await expect.poll(() => readdirSync(join(folder, "trash"))).toEqual([]);
   });
 
-  test("is there the next time without a request, also for another process", async () => {
+  test("a weight of Cog is there the next time without a request, also for another process", async () => {
     const weight = server.cog("/w", LAYERS);
     await (await open([weight])).release();
     const before = server.requests.length;
@@ -319,7 +319,7 @@ describe("a weight of Cog", () => {
     expect(server.requests.length).toBe(before);
   });
 
-  test("shares files with another one, however they are packed", async () => {
+  test("a weight of Cog shares files with another one, however they are packed", async () => {
     await (await open([server.cog("/w", LAYERS)])).release();
     const before = server.sent;
     const more = noise(3_000, 9);
@@ -334,7 +334,7 @@ describe("a weight of Cog", () => {
     await mounted.release();
   });
 
-  test("beside files, at targets of their own", async () => {
+  test("a weight of Cog can be beside files, at targets of its own", async () => {
     const all = [server.cog("/w", LAYERS), server.upload("/m/a", small)];
     const mounted = await open(all);
     expect(mounted.mounts.map(({ target }) => target)).toEqual(["/w", "/m/a"]);
@@ -343,7 +343,7 @@ describe("a weight of Cog", () => {
     await mounted.release();
   });
 
-  test("tells its progress, in bytes of what is missing", async () => {
+  test("a weight of Cog reports its progress, in bytes of the missing files", async () => {
     const reports: SetupProgress[] = [];
     const layers = [{ files: { a: noise(60 * MIB) } }];
     await (await open([server.cog("/w", layers)], { reports })).release();
@@ -357,7 +357,7 @@ describe("a weight of Cog", () => {
     expect(parts.at(-1)).toBeLessThanOrEqual(1);
   });
 
-  test("without a grant that opens its repository says so", async () => {
+  test("a weight of Cog without a grant for its repository fails with this reason", async () => {
     const weight = server.cog("/w", LAYERS);
     await expect(open([weight], { grant: "another" })).rejects.toMatchObject({
       source: "internal",
@@ -404,14 +404,14 @@ describe("a weight of Cog", () => {
       },
       "--weights-gb",
     ],
-  ])("%s is refused, and leaves nothing behind", async (_name, weight, words) => {
+  ])("a weight of Cog is refused and leaves nothing behind: %s", async (_name, weight, words) => {
     await expect(open([weight()])).rejects.toThrow(words);
     expect(filesIn(ON_ITS_WAY)).toEqual([]);
     expect(readdirSync(join(folder, "mounts"))).toEqual([]);
     await expect.poll(() => readdirSync(join(folder, "trash"))).toEqual([]);
   });
 
-  test("whose blob is not what its digest says is refused", async () => {
+  test("a weight of Cog whose blob does not match its digest is refused", async () => {
     const weight = server.cog("/w", LAYERS);
     for (const [path, bytes] of server.files) {
       if (path.includes("manifests")) server.files.set(path, Buffer.from(`${bytes} `));
@@ -425,7 +425,7 @@ describe("targets", () => {
     [["/etc/passwd"], "/etc"],
     [["relative"], "absolute"],
     [["/a", "/a/b"], "within another one"],
-  ])("%j are refused before anything is fetched", async (targets, words) => {
+  ])("the targets %j are refused before anything is fetched", async (targets, words) => {
     const given = targets.map((target, n) => server.upload(target, noise(10), n));
     await expect(open(given)).rejects.toMatchObject({
       source: "external",
@@ -436,7 +436,7 @@ describe("targets", () => {
 });
 
 describe("room", () => {
-  test("is made by what was used longest ago, and never by what a container has", async () => {
+  test("room is made by removing the least recently used files, and never those of a container", async () => {
     const log = recordedLog();
     weights = await started(35 * MIB, log);
     const [a, b, c] = [1, 2, 3].map((n) => server.upload(`/${n}`, noise(10 * MIB, n), n));
@@ -454,7 +454,7 @@ describe("room", () => {
     await fourth.release();
   });
 
-  test("that containers have is waited for, and that is told", async () => {
+  test("room that containers use is waited for, and the wait is reported", async () => {
     weights = await started(15 * MIB);
     const first = await open([server.upload("/1", noise(10 * MIB), 1)]);
     const reports: SetupProgress[] = [];
@@ -465,7 +465,7 @@ describe("room", () => {
     await (await second).release();
   });
 
-  test("of layers is not taken twice: four at a time are unpacked", async () => {
+  test("room of layers is not taken twice, because four at a time are unpacked", async () => {
     const layers = Array.from({ length: 8 }, (_, n) => ({
       files: { [`${n}`]: noise(2 * MIB, n) },
     }));
@@ -481,7 +481,7 @@ test.each([
   ["removed from the disk", (file: string) => rmSync(file)],
   ["cut off", (file: string) => truncateSync(file, 1_000)],
   ["removed with all that there is", () => rmSync(folder, { recursive: true })],
-])("what others have %s is fetched again", async (_, harm) => {
+])("a file that others have %s is fetched again", async (_, harm) => {
   const weight = server.upload("/a", noise(MIB));
   const first = await open([weight]);
   await first.release();
@@ -493,21 +493,21 @@ test.each([
   await second.release();
 });
 
-test("what others have removed is fetched again also while a container has it", async () => {
+test("a file that others have removed is fetched again even while a container has it", async () => {
   const weight = server.upload("/a", noise(MIB));
   const first = await open([weight]);
   rmSync(join(folder, "files"), { recursive: true });
   const second = await open([weight]);
   expect(contentOf(second, "/a").equals(noise(MIB))).toBe(true);
   expect(contentOf(first, "/a").equals(noise(MIB))).toBe(true);
-  // What the first one lets go of is not what is there now.
+  // The release of the first one does not affect the new file.
   await first.release();
   await second.release();
   await (await open([weight])).release();
   expect(server.sent).toBe(2 * MIB);
 });
 
-test("the folders of an earlier process are removed, its weights stay", async () => {
+test("the folders of an earlier process are removed, and its weights stay", async () => {
   const weight = server.upload("/a", noise(1_000));
   const mounted = await open([weight]);
   weights = await started();
@@ -517,7 +517,7 @@ test("the folders of an earlier process are removed, its weights stay", async ()
   expect(server.requests).toHaveLength(1);
 });
 
-test("nobody else on the machine can read them", async () => {
+test("the weights are readable by the runner's user only", async () => {
   await (await open([server.upload("/a", noise(10))])).release();
   const modes = execFileSync("stat", ["-c", "%a", join(folder, "files"), join(folder, "mounts")]);
   expect(modes.toString().trim().split("\n")).toEqual(["700", "700"]);
