@@ -1,10 +1,11 @@
 /** Usage: totals, by model, by access token and by day. */
-import type { PropsWithChildren } from "hono/jsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
 import { tokenName, type UsageCount, type UsageReport } from "../../domain/accounts/usage.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Price } from "../ui/price.tsx";
+import { type Column, Table } from "../ui/table.tsx";
 import { Chart } from "./chart.tsx";
 import { Storage } from "./storage.tsx";
 import { AccountTabs } from "./tabs.tsx";
@@ -128,30 +129,19 @@ const CountTable = ({
   <>
     <h2>By {name.toLowerCase()}</h2>
     <div class="scroll">
-      <table class="counts">
-        <thead>
-          <tr>
-            <th scope="col">{name}</th>
-            <CountHeads total={total} />
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
+      <Table
+        class="counts"
+        columns={[name, ...numbersOf(["Predictions", "Failed", "Execution time"], total)]}
+      >
+        {children}
+      </Table>
     </div>
   </>
 );
 
-const CountHeads = ({ total }: { total: UsageCount }) => (
-  <>
-    {["Predictions", "Failed", "Execution time", ...(isPriced(total) ? ["Price"] : [])].map(
-      (name) => (
-        <th scope="col" class="number">
-          {name}
-        </th>
-      ),
-    )}
-  </>
-);
+/** @param total whose price, if there is one, is the last column */
+const numbersOf = (names: Child[], total: UsageCount): Column[] =>
+  [...names, ...(isPriced(total) ? ["Price"] : [])].map((name) => ({ name, is: "number" }));
 
 const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
   <>
@@ -177,55 +167,40 @@ function Name({ model }: { model: string }) {
   );
 }
 
+const modelColumn = ({ model }: UsageReport["models"][number]): Column => ({
+  name: model === undefined ? "Other" : <Name model={model} />,
+  is: "number",
+});
+
 /** Newest first, without days that have no predictions. */
 const ByDay = ({ report: { days, models, total } }: { report: UsageReport }) => (
   <>
     <h2 id="days-title">By day</h2>
     <p class="hint">Predictions by the day they finished. Days start at midnight UTC.</p>
     <section class="scroll" tabindex={0} aria-labelledby="days-title">
-      <table class="by-day">
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <th scope="col" class="number">
-              Total
-            </th>
-            <th scope="col" class="number">
-              Failed
-            </th>
-            {isPriced(total) && (
-              <th scope="col" class="number">
-                Price
-              </th>
-            )}
-            {models.map(({ model }) => (
-              <th scope="col" class="number">
-                {model === undefined ? "Other" : <Name model={model} />}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {days
-            .filter(({ predictions }) => predictions > 0)
-            .toReversed()
-            .map(({ day, models: counts, ...count }) => (
-              <tr>
-                <th scope="row">{day}</th>
-                <td class="number">{number(count.predictions)}</td>
-                <td class="number">{number(count.failed)}</td>
-                {isPriced(total) && (
-                  <td class="number">
-                    <Price value={count.price} />
-                  </td>
-                )}
-                {counts.map(({ predictions }) => (
-                  <td class="number">{number(predictions)}</td>
-                ))}
-              </tr>
-            ))}
-        </tbody>
-      </table>
+      <Table
+        class="by-day"
+        columns={["Day", ...numbersOf(["Total", "Failed"], total), ...models.map(modelColumn)]}
+      >
+        {days
+          .filter(({ predictions }) => predictions > 0)
+          .toReversed()
+          .map(({ day, models: counts, ...count }) => (
+            <tr>
+              <th scope="row">{day}</th>
+              <td class="number">{number(count.predictions)}</td>
+              <td class="number">{number(count.failed)}</td>
+              {isPriced(total) && (
+                <td class="number">
+                  <Price value={count.price} />
+                </td>
+              )}
+              {counts.map(({ predictions }) => (
+                <td class="number">{number(predictions)}</td>
+              ))}
+            </tr>
+          ))}
+      </Table>
     </section>
   </>
 );

@@ -1,5 +1,6 @@
 /** The containers of a runner: what they are, since when, and how full. */
 import type { RunnerContainer, RunnerDetail } from "../../protocol/fleet.ts";
+import { Table } from "../ui/table.tsx";
 import { memoryText, sinceText } from "./status-text.ts";
 
 /** A runner can tell of 512. */
@@ -40,29 +41,21 @@ export const Containers = ({
     {containers.length === 0 ? (
       <p class="hint">None. One starts with the first prediction of a model.</p>
     ) : (
-      <table class="stacked">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Phase</th>
-            <th scope="col">Since</th>
-            <th scope="col" class="number">
-              {usersTitle(shown.heard)}
-            </th>
-            <th scope="col" class="number">
-              GPUs
-            </th>
-            <th scope="col" class="number">
-              Memory
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {containers.slice(0, MAX_SHOWN).map((one) => (
-            <Container container={one} {...shown} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        class="stacked"
+        columns={[
+          "Version",
+          "Phase",
+          "Since",
+          { name: usersTitle(shown.heard), is: "number" },
+          { name: "GPUs", is: "number" },
+          { name: "Memory", is: "number" },
+        ]}
+      >
+        {containers.slice(0, MAX_SHOWN).map((one) => (
+          <Container container={one} {...shown} />
+        ))}
+      </Table>
     )}
     {containers.length > MAX_SHOWN && (
       <p class="hint">

@@ -1,5 +1,6 @@
 /** The GPUs of a runner, and which containers have them. */
 import type { RunnerDetail } from "../../protocol/fleet.ts";
+import { Table } from "../ui/table.tsx";
 import { containerTitle } from "./containers.tsx";
 import { type Day, GpuHistory } from "./history.tsx";
 import { gigabytes, percent } from "./status-text.ts";
@@ -21,62 +22,56 @@ export function Devices({ told, load, day }: { told: Told; load: RunnerDetail["l
       {day?.some((step) => step?.gpus.length === devices.length) && (
         <p class="hint">The lines are of the last 24 hours.</p>
       )}
-      <table class="stacked devices">
-        <thead>
-          <tr>
-            <th scope="col">GPU</th>
-            <th scope="col">Container</th>
-            <th scope="col" class="number">
-              In use
-            </th>
-            <th scope="col" class="number">
-              Memory
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {devices.slice(0, MAX_SHOWN).map(({ name, memory_gb, lost, container }, n) => {
-            const use = loads[n];
-            const history = { day, n, gpus: devices.length };
-            return (
-              <tr>
-                <th scope="row">
-                  {n + 1}{" "}
-                  <small>
-                    <bdi>{name}</bdi>
-                  </small>{" "}
-                  {lost && <span class="status failed">lost</span>}
-                </th>
-                <td data-label="Container">
-                  {container === null ? "free" : (names.get(container) ?? container)}
-                </td>
-                <td class="number" data-label="In use">
-                  {use ? percent(use.used) : "unknown"}
-                  <GpuHistory
-                    {...history}
-                    value={({ used }) => used}
-                    max={1}
-                    name={`GPU ${n + 1} in use`}
-                    unit="percent"
-                  />
-                </td>
-                <td class="number" data-label="Memory">
-                  {use
-                    ? `${gigabytes(use.memory_used_gb)} of ${gigabytes(memory_gb)} GB`
-                    : `${gigabytes(memory_gb)} GB`}
-                  <GpuHistory
-                    {...history}
-                    value={({ memory_used_gb }) => memory_used_gb}
-                    max={memory_gb}
-                    name={`Memory of GPU ${n + 1}`}
-                    unit="gigabytes"
-                  />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <Table
+        class="stacked devices"
+        columns={[
+          "GPU",
+          "Container",
+          { name: "In use", is: "number" },
+          { name: "Memory", is: "number" },
+        ]}
+      >
+        {devices.slice(0, MAX_SHOWN).map(({ name, memory_gb, lost, container }, n) => {
+          const use = loads[n];
+          const history = { day, n, gpus: devices.length };
+          return (
+            <tr>
+              <th scope="row">
+                {n + 1}{" "}
+                <small>
+                  <bdi>{name}</bdi>
+                </small>{" "}
+                {lost && <span class="status failed">lost</span>}
+              </th>
+              <td data-label="Container">
+                {container === null ? "free" : (names.get(container) ?? container)}
+              </td>
+              <td class="number" data-label="In use">
+                {use ? percent(use.used) : "unknown"}
+                <GpuHistory
+                  {...history}
+                  value={({ used }) => used}
+                  max={1}
+                  name={`GPU ${n + 1} in use`}
+                  unit="percent"
+                />
+              </td>
+              <td class="number" data-label="Memory">
+                {use
+                  ? `${gigabytes(use.memory_used_gb)} of ${gigabytes(memory_gb)} GB`
+                  : `${gigabytes(memory_gb)} GB`}
+                <GpuHistory
+                  {...history}
+                  value={({ memory_used_gb }) => memory_used_gb}
+                  max={memory_gb}
+                  name={`Memory of GPU ${n + 1}`}
+                  unit="gigabytes"
+                />
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
       {devices.length > MAX_SHOWN && <p class="hint">And {devices.length - MAX_SHOWN} more.</p>}
       {devices.some(({ lost }) => lost) && (
         <p class="hint">

@@ -6,6 +6,7 @@ import type { Draft } from "../form.ts";
 import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { Install, type NewRunner } from "./install.tsx";
 import { FleetTabs } from "./tabs.tsx";
 
@@ -78,44 +79,34 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
 
 const List = ({ tokens }: { tokens: RunnerToken[] }) => (
   <div class="scroll">
-    <table class="tokens stacked">
-      <thead>
+    <Table
+      class="tokens stacked"
+      columns={["Name", "Hardware", "Last used", "Created", { name: "Actions", is: "hidden" }]}
+    >
+      {tokens.map(({ id, name, prefix, hardware, last_used_at, created_at }) => (
         <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Hardware</th>
-          <th scope="col">Last used</th>
-          <th scope="col">Created</th>
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
+          <th scope="row">
+            <bdi>{name}</bdi> <small>{prefix}…</small>
           </th>
+          <td data-label="Hardware">{hardware.join(", ")}</td>
+          <td data-label="Last used">
+            {last_used_at === null ? "never" : <Time at={last_used_at} />}
+          </td>
+          <td data-label="Created">
+            <Time at={created_at} />
+          </td>
+          <td class="end">
+            <Form
+              action={`/fleet/tokens/${id}/revoke`}
+              data-confirm={`Revoke ${name}? Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail. To let predictions finish first, drain the runners.`}
+            >
+              <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
+                Revoke
+              </button>
+            </Form>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {tokens.map(({ id, name, prefix, hardware, last_used_at, created_at }) => (
-          <tr>
-            <th scope="row">
-              <bdi>{name}</bdi> <small>{prefix}…</small>
-            </th>
-            <td data-label="Hardware">{hardware.join(", ")}</td>
-            <td data-label="Last used">
-              {last_used_at === null ? "never" : <Time at={last_used_at} />}
-            </td>
-            <td data-label="Created">
-              <Time at={created_at} />
-            </td>
-            <td class="end">
-              <Form
-                action={`/fleet/tokens/${id}/revoke`}
-                data-confirm={`Revoke ${name}? Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail. To let predictions finish first, drain the runners.`}
-              >
-                <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
-                  Revoke
-                </button>
-              </Form>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   </div>
 );

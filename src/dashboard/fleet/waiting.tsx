@@ -1,6 +1,7 @@
 /** Whose predictions wait for a class, and why. */
 import type { ReasonCode } from "../../protocol/explanation.ts";
 import type { QueueState } from "../../protocol/fleet.ts";
+import { Table } from "../ui/table.tsx";
 import { waitText } from "./status-text.ts";
 
 const WORDS: Partial<Record<ReasonCode, string>> = {
@@ -15,39 +16,29 @@ const WORDS: Partial<Record<ReasonCode, string>> = {
 
 export const WaitingAccounts = ({ queue: { hardware, accounts } }: { queue: QueueState }) =>
   accounts.length === 0 ? null : (
-    <table class="waiting stacked">
-      <caption class="visually-hidden">Accounts that wait for {hardware}</caption>
-      <thead>
+    <Table
+      class="waiting stacked"
+      columns={[
+        "Account",
+        { name: "Waiting", is: "number" },
+        { name: "Longest", is: "number" },
+        "Waits for",
+      ]}
+      caption={<caption class="visually-hidden">Accounts that wait for {hardware}</caption>}
+    >
+      {accounts.map(({ username, waiting, oldest_wait_ms, code }) => (
         <tr>
-          <th scope="col">Account</th>
-          <th scope="col" class="number">
-            Waiting
+          <th scope="row">
+            {username === null ? "deleted account" : <a href={`/users/${username}`}>{username}</a>}
           </th>
-          <th scope="col" class="number">
-            Longest
-          </th>
-          <th scope="col">Waits for</th>
+          <td class="number" data-label="Waiting">
+            {waiting}
+          </td>
+          <td class="number" data-label="Longest">
+            {waitText(oldest_wait_ms)}
+          </td>
+          <td data-label="Waits for">{WORDS[code] ?? "its turn"}</td>
         </tr>
-      </thead>
-      <tbody>
-        {accounts.map(({ username, waiting, oldest_wait_ms, code }) => (
-          <tr>
-            <th scope="row">
-              {username === null ? (
-                "deleted account"
-              ) : (
-                <a href={`/users/${username}`}>{username}</a>
-              )}
-            </th>
-            <td class="number" data-label="Waiting">
-              {waiting}
-            </td>
-            <td class="number" data-label="Longest">
-              {waitText(oldest_wait_ms)}
-            </td>
-            <td data-label="Waits for">{WORDS[code] ?? "its turn"}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );

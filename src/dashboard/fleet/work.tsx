@@ -1,6 +1,7 @@
 /** The predictions that a runner has, and whose they are. */
 import type { RunnerWork } from "../../protocol/fleet.ts";
 import { Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { Prediction } from "./runner.tsx";
 import { sinceText } from "./status-text.ts";
 
@@ -34,42 +35,32 @@ export const Work = ({
         {heard ? "It has none." : "None is counted on it: what it had has ended, or waits again."}
       </p>
     ) : (
-      <table class="stacked">
-        <thead>
+      <Table class="stacked" columns={["Prediction", "Account", "Version", sinceTitle(heard)]}>
+        {work.slice(0, MAX_SHOWN).map(({ prediction_id, username, version, since }) => (
           <tr>
-            <th scope="col">Prediction</th>
-            <th scope="col">Account</th>
-            <th scope="col">Version</th>
-            <th scope="col">{sinceTitle(heard)}</th>
+            <th scope="row">
+              <Prediction
+                id={prediction_id}
+                own={own.has(prediction_id)}
+                username={username ?? undefined}
+              />
+            </th>
+            <td data-label="Account">
+              {username === null ? "unknown" : <a href={`/users/${username}`}>{username}</a>}
+            </td>
+            <td data-label="Version">{version ?? "unknown"}</td>
+            <td data-label={sinceTitle(heard)}>
+              {since === null ? (
+                "unknown"
+              ) : heard ? (
+                sinceText(since, now)
+              ) : (
+                <Time at={since} exact />
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {work.slice(0, MAX_SHOWN).map(({ prediction_id, username, version, since }) => (
-            <tr>
-              <th scope="row">
-                <Prediction
-                  id={prediction_id}
-                  own={own.has(prediction_id)}
-                  username={username ?? undefined}
-                />
-              </th>
-              <td data-label="Account">
-                {username === null ? "unknown" : <a href={`/users/${username}`}>{username}</a>}
-              </td>
-              <td data-label="Version">{version ?? "unknown"}</td>
-              <td data-label={sinceTitle(heard)}>
-                {since === null ? (
-                  "unknown"
-                ) : heard ? (
-                  sinceText(since, now)
-                ) : (
-                  <Time at={since} exact />
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     )}
     {work.length > MAX_SHOWN && <p class="hint">And {work.length - MAX_SHOWN} more.</p>}
   </section>

@@ -7,6 +7,7 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { repositoryAt } from "../publish/commands.ts";
 import { Copy } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { Detail } from "./detail.tsx";
 
 /** What is known of a version's image. */
@@ -113,26 +114,16 @@ export const ImageParts = ({ content }: { content: ImageContent | undefined }) =
 const Layers = ({ content: { layers, moreLayers } }: { content: ImageContent }) => (
   <details>
     <summary>{count(layers.length + moreLayers, "layer")}</summary>
-    <table>
-      <thead>
+    <Table columns={["Digest", { name: "Compressed", is: "number" }]}>
+      {layers.map(({ digest, size }) => (
         <tr>
-          <th scope="col">Digest</th>
-          <th scope="col" class="number">
-            Compressed
-          </th>
+          <td>
+            <code>{digest}</code>
+          </td>
+          <td class="number">{byteText(size)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {layers.map(({ digest, size }) => (
-          <tr>
-            <td>
-              <code>{digest}</code>
-            </td>
-            <td class="number">{byteText(size)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
     {moreLayers > 0 && <p class="hint">And {count(moreLayers, "layer")} more.</p>}
   </details>
 );

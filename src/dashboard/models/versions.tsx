@@ -5,6 +5,7 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { ListedSchemas, VersionSummaryRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import { Pager, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { ChangedNames, isComparable } from "./changes.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { NoVersion } from "./no-version.tsx";
@@ -38,36 +39,29 @@ export const VersionsPage = ({
             )}
           </div>
           <div class="scroll">
-            <table class="stacked">
-              <thead>
+            <Table
+              class="stacked"
+              columns={["Version", "Release notes", "Input and output", "Published"]}
+            >
+              {versions.items.map(({ number, release_notes, created_at, awaits }) => (
                 <tr>
-                  <th scope="col">Version</th>
-                  <th scope="col">Release notes</th>
-                  <th scope="col">Input and output</th>
-                  <th scope="col">Published</th>
+                  <th scope="row">
+                    <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
+                    {number === latest.number && <span class="badge">latest</span>}{" "}
+                    {awaits && <span class="badge">waits for its first start</span>}
+                  </th>
+                  <td class="notes" dir="auto" data-label="Release notes">
+                    {release_notes || "—"}
+                  </td>
+                  <td data-label="Input and output">
+                    <ChangesOf number={number} compared={compared} />
+                  </td>
+                  <td data-label="Published">
+                    <Time at={created_at} />
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {versions.items.map(({ number, release_notes, created_at, awaits }) => (
-                  <tr>
-                    <th scope="row">
-                      <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
-                      {number === latest.number && <span class="badge">latest</span>}{" "}
-                      {awaits && <span class="badge">waits for its first start</span>}
-                    </th>
-                    <td class="notes" dir="auto" data-label="Release notes">
-                      {release_notes || "—"}
-                    </td>
-                    <td data-label="Input and output">
-                      <ChangesOf number={number} compared={compared} />
-                    </td>
-                    <td data-label="Published">
-                      <Time at={created_at} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+              ))}
+            </Table>
           </div>
           <Pager previous={versions.previous_url} next={versions.next_url} />
         </>

@@ -1,5 +1,6 @@
 /** Embeddings as a table: how long they are, how they begin, and how far they are from each other. */
 import type { Json } from "../../protocol/common.ts";
+import { type Column, Table } from "../ui/table.tsx";
 import { cosineDistance, countText, namesOf, norm, type Vector } from "./embeddings.ts";
 
 /** Rows of the table. */
@@ -21,34 +22,28 @@ export function Embeddings({ vectors, input }: Props) {
   return (
     <>
       <div class="scroll" tabindex={0}>
-        <table class="embeddings">
-          <caption>{countText(vectors)}</caption>
-          <thead>
+        <Table
+          class="embeddings"
+          columns={[
+            "Vector",
+            { name: "Dimension", is: "number" },
+            { name: "Length", is: "number" },
+            "First values",
+          ]}
+          caption={<caption>{countText(vectors)}</caption>}
+        >
+          {vectors.slice(0, MAX_ROWS).map((vector, n) => (
             <tr>
-              <th scope="col">Vector</th>
-              <th scope="col" class="number">
-                Dimension
-              </th>
-              <th scope="col" class="number">
-                Length
-              </th>
-              <th scope="col">First values</th>
+              <RowName n={n} names={names} />
+              <td class="number">{String(vector.length)}</td>
+              <td class="number">{short(norm(vector))}</td>
+              <td class="vector">
+                {vector.slice(0, FIRST).map(short).join(", ")}
+                {vector.length > FIRST && ", …"}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {vectors.slice(0, MAX_ROWS).map((vector, n) => (
-              <tr>
-                <RowName n={n} names={names} />
-                <td class="number">{String(vector.length)}</td>
-                <td class="number">{short(norm(vector))}</td>
-                <td class="vector">
-                  {vector.slice(0, FIRST).map(short).join(", ")}
-                  {vector.length > FIRST && ", …"}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
       {vectors.length > MAX_ROWS && <p class="hint">{`${vectors.length - MAX_ROWS} more`}</p>}
       {vectors.length > 1 && <Distances vectors={vectors.slice(0, MAX_COMPARED)} names={names} />}
@@ -75,29 +70,20 @@ const RowName = ({ n, names }: { n: number; names: Names }) => (
 
 const Distances = ({ vectors, names }: { vectors: Vector[]; names: Names }) => (
   <div class="scroll" tabindex={0}>
-    <table class="distances">
-      <caption>Cosine distance: 0 is the same direction, 1 is unrelated</caption>
-      <thead>
+    <Table
+      class="distances"
+      caption={<caption>Cosine distance: 0 is the same direction, 1 is unrelated</caption>}
+      columns={["", ...vectors.map((_, n): Column => ({ name: String(n), is: "number" }))]}
+    >
+      {vectors.map((a, row) => (
         <tr>
-          <td />
-          {vectors.map((_, n) => (
-            <th scope="col" class="number">
-              {String(n)}
-            </th>
+          <RowName n={row} names={names} />
+          {vectors.map((b, column) => (
+            <Distance value={row === column ? 0 : cosineDistance(a, b)} />
           ))}
         </tr>
-      </thead>
-      <tbody>
-        {vectors.map((a, row) => (
-          <tr>
-            <RowName n={row} names={names} />
-            {vectors.map((b, column) => (
-              <Distance value={row === column ? 0 : cosineDistance(a, b)} />
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   </div>
 );
 

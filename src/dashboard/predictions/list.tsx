@@ -4,6 +4,7 @@ import type { Page } from "../../services/pagination.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty, Pager, Status, shortId, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { Filters } from "./filter-form.tsx";
 import { chipsOf, type ListQuery } from "./filters.ts";
 
@@ -44,27 +45,22 @@ function List({ isFiltered, page }: { isFiltered: boolean; page: Page<ListedPred
 export function PredictionTable({ predictions }: { predictions: ListedPrediction[] }) {
   const live = predictions.some(({ prediction }) => !isTerminal(prediction.status));
   return (
-    <table class="predictions" data-live={live ? "true" : undefined}>
-      <thead>
-        <tr>
-          <th scope="col">Prediction</th>
-          <th scope="col">Status</th>
-          <th scope="col">Model</th>
-          <th scope="col">Created</th>
-          <th scope="col" class="number">
-            Setup
-          </th>
-          <th scope="col" class="number">
-            Execution
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {predictions.map((one) => (
-          <Row item={one} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      class="predictions"
+      data-live={live ? "true" : undefined}
+      columns={[
+        "Prediction",
+        "Status",
+        "Model",
+        "Created",
+        { name: "Setup", is: "number" },
+        { name: "Execution", is: "number" },
+      ]}
+    >
+      {predictions.map((one) => (
+        <Row item={one} />
+      ))}
+    </Table>
   );
 }
 

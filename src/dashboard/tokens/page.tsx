@@ -4,6 +4,7 @@ import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { type CreatedToken, NewToken, TokenCreated } from "./new-token.tsx";
 
 export const TokensPage = ({
@@ -46,25 +47,21 @@ export const TokensPage = ({
 
 const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
   <div class="scroll">
-    <table class="tokens stacked">
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Scopes</th>
-          <th scope="col">Last used</th>
-          <th scope="col">Expires</th>
-          <th scope="col">Created</th>
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((token) => (
-          <Row token={token} now={now} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      class="tokens stacked"
+      columns={[
+        "Name",
+        "Scopes",
+        "Last used",
+        "Expires",
+        "Created",
+        { name: "Actions", is: "hidden" },
+      ]}
+    >
+      {tokens.map((token) => (
+        <Row token={token} now={now} />
+      ))}
+    </Table>
   </div>
 );
 

@@ -3,6 +3,7 @@ import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 
 export interface Invitation {
   /** The operator's username. */
@@ -60,45 +61,36 @@ export const OpenInvitations = ({ invitations }: { invitations: Invitation[] }) 
 
 const InvitationTable = ({ invitations }: { invitations: Invitation[] }) => (
   <div class="scroll">
-    <table class="stacked" aria-labelledby="open-title">
-      <thead>
+    <Table
+      class="stacked"
+      aria-labelledby="open-title"
+      columns={["Recipient", "User", "By", "Expires", { name: "Actions", is: "hidden" }]}
+    >
+      {invitations.map(({ id, note, username, made_by, recovers, expires_at }) => (
         <tr>
-          <th scope="col">Recipient</th>
-          <th scope="col">User</th>
-          <th scope="col">By</th>
-          <th scope="col">Expires</th>
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
+          <th scope="row">
+            <bdi>{note}</bdi>
           </th>
+          <td data-label="User">
+            {username ?? "New user"}
+            {recovers && " (password reset)"}
+          </td>
+          <td data-label="By">{made_by}</td>
+          <td data-label="Expires">
+            <Time at={expires_at} />
+          </td>
+          <td class="end">
+            <Form
+              action={`/users/invitations/${id}/withdraw`}
+              data-confirm="Revoke this invitation? Its link stops working, and cannot be shown again."
+            >
+              <button type="submit" class="quiet" aria-label={`Revoke the invitation of ${note}`}>
+                Revoke
+              </button>
+            </Form>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {invitations.map(({ id, note, username, made_by, recovers, expires_at }) => (
-          <tr>
-            <th scope="row">
-              <bdi>{note}</bdi>
-            </th>
-            <td data-label="User">
-              {username ?? "New user"}
-              {recovers && " (password reset)"}
-            </td>
-            <td data-label="By">{made_by}</td>
-            <td data-label="Expires">
-              <Time at={expires_at} />
-            </td>
-            <td class="end">
-              <Form
-                action={`/users/invitations/${id}/withdraw`}
-                data-confirm="Revoke this invitation? Its link stops working, and cannot be shown again."
-              >
-                <button type="submit" class="quiet" aria-label={`Revoke the invitation of ${note}`}>
-                  Revoke
-                </button>
-              </Form>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   </div>
 );

@@ -4,6 +4,7 @@ import type { Circle, Person } from "../../services/accounts/people.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { type Invitation, Invite, NewLink, OpenInvitations } from "./invitations.tsx";
 
 const SIGN_UP = {
@@ -109,45 +110,36 @@ function Nobody({ circle, query }: { circle: Circle; query: string }) {
 
 const PeopleTable = ({ people }: { people: Person[] }) => (
   <div class="scroll">
-    <table class="people stacked" aria-label="Users">
-      <thead>
+    <Table
+      class="people stacked"
+      aria-label="Users"
+      columns={["User", "Joined", "Last seen", { name: "Models", is: "number" }, "Standing"]}
+    >
+      {people.map((person) => (
         <tr>
-          <th scope="col">User</th>
-          <th scope="col">Joined</th>
-          <th scope="col">Last seen</th>
-          <th scope="col" class="number">
-            Models
+          <th scope="row">
+            <a href={`/users/${person.username}`}>{person.username}</a>
+            {person.name !== "" && (
+              <small class="named">
+                <bdi>{person.name}</bdi>
+              </small>
+            )}
           </th>
-          <th scope="col">Standing</th>
+          <td data-label="Joined">
+            <Time at={person.created_at} />
+          </td>
+          <td data-label="Last seen">
+            <Time at={person.seen_at} />
+          </td>
+          <td class="number" data-label="Models">
+            {person.models}
+          </td>
+          <td>
+            <Standing person={person} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {people.map((person) => (
-          <tr>
-            <th scope="row">
-              <a href={`/users/${person.username}`}>{person.username}</a>
-              {person.name !== "" && (
-                <small class="named">
-                  <bdi>{person.name}</bdi>
-                </small>
-              )}
-            </th>
-            <td data-label="Joined">
-              <Time at={person.created_at} />
-            </td>
-            <td data-label="Last seen">
-              <Time at={person.seen_at} />
-            </td>
-            <td class="number" data-label="Models">
-              {person.models}
-            </td>
-            <td>
-              <Standing person={person} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   </div>
 );
 

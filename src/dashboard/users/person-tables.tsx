@@ -5,6 +5,7 @@ import type { PersonPrediction } from "../../services/accounts/person-view.ts";
 import type { Page } from "../../services/pagination.ts";
 import { Form } from "../ui/layout.tsx";
 import { Pager, Status, shortId, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { lookUpAddress } from "./look-up.tsx";
 
 export const Predictions = ({
@@ -23,37 +24,31 @@ export const Predictions = ({
       <p class="hint">None.</p>
     ) : (
       <div class="scroll">
-        <table class="stacked" aria-labelledby="predictions-title">
-          <thead>
+        <Table
+          class="stacked"
+          aria-labelledby="predictions-title"
+          columns={["Prediction", "Status", "Model", "Created"]}
+        >
+          {predictions.map(({ prediction: { id, status, model, created_at }, waitsAgain }) => (
             <tr>
-              <th scope="col">Prediction</th>
-              <th scope="col">Status</th>
-              <th scope="col">Model</th>
-              <th scope="col">Created</th>
+              <th scope="row">
+                <a href={lookUpAddress(id, username)} title={id}>
+                  {shortId(id)}
+                </a>
+              </th>
+              <td data-label="Status">
+                <Status status={status} waitsAgain={waitsAgain} />
+              </td>
+              <td data-label="Model">
+                {`${model.owner}/${model.name} `}
+                <small>{`version ${model.version_number}`}</small>
+              </td>
+              <td data-label="Created">
+                <Time at={created_at} exact />
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {predictions.map(({ prediction: { id, status, model, created_at }, waitsAgain }) => (
-              <tr>
-                <th scope="row">
-                  <a href={lookUpAddress(id, username)} title={id}>
-                    {shortId(id)}
-                  </a>
-                </th>
-                <td data-label="Status">
-                  <Status status={status} waitsAgain={waitsAgain} />
-                </td>
-                <td data-label="Model">
-                  {`${model.owner}/${model.name} `}
-                  <small>{`version ${model.version_number}`}</small>
-                </td>
-                <td data-label="Created">
-                  <Time at={created_at} exact />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
     )}
   </section>
@@ -74,24 +69,15 @@ export const Tokens = ({
       <p class="hint">None.</p>
     ) : (
       <div class="scroll">
-        <table class="stacked" aria-labelledby="tokens-title">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Scopes</th>
-              <th scope="col">Last used</th>
-              <th scope="col">Expires</th>
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {tokens.items.map((token) => (
-              <TokenRow username={username} token={token} now={now} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          class="stacked"
+          aria-labelledby="tokens-title"
+          columns={["Name", "Scopes", "Last used", "Expires", { name: "Actions", is: "hidden" }]}
+        >
+          {tokens.items.map((token) => (
+            <TokenRow username={username} token={token} now={now} />
+          ))}
+        </Table>
       </div>
     )}
     <Pager previous={tokens.previous_url} next={tokens.next_url} />

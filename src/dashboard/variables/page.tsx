@@ -7,6 +7,7 @@ import { ModelHeader, modelAddress } from "../models/header.tsx";
 import { controlAttributes, Field, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import type { VariableRow } from "./rows.ts";
 
 interface PageProps {
@@ -37,33 +38,27 @@ export const VariablesPage = ({ model, viewer, expected, rows, chosen, draft }: 
           Containers get the variables that their version lists, in their environment. Values are
           encrypted and never shown again.
         </p>
-        <Table model={model} rows={rows} />
+        <Variables model={model} rows={rows} />
       </>
     )}
     <VariableForm model={model} chosen={chosen} draft={draft} />
   </>
 );
 
-const Table = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
-  <table class="variables stacked">
-    <thead>
-      <tr>
-        <th scope="col">Name</th>
-        <th scope="col">Last set</th>
-        <th scope="col">
-          {model.latest_version ? `Version ${model.latest_version.number}` : "Latest version"}
-        </th>
-        <th scope="col">
-          <span class="visually-hidden">Actions</span>
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <Row model={model} row={row} />
-      ))}
-    </tbody>
-  </table>
+const Variables = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
+  <Table
+    class="variables stacked"
+    columns={[
+      "Name",
+      "Last set",
+      model.latest_version ? `Version ${model.latest_version.number}` : "Latest version",
+      { name: "Actions", is: "hidden" },
+    ]}
+  >
+    {rows.map((row) => (
+      <Row model={model} row={row} />
+    ))}
+  </Table>
 );
 
 const Row = ({

@@ -6,6 +6,7 @@ import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/acco
 import { AccountTabs } from "../account/tabs.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { DeliveryBadge } from "./delivery-badge.tsx";
 import { DELIVERIES, type DeliveryQuery, deliveriesAddress, WHICH } from "./delivery-filters.ts";
 import { LIST } from "./list.tsx";
@@ -76,25 +77,21 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
     <label class="choice choose-all" data-label={CHOOSE_ALL} data-choose-all hidden>
       <input type="checkbox" aria-label={CHOOSE_ALL} autocomplete="off" />
     </label>
-    <table class="stacked deliveries-table">
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="visually-hidden">Choose</span>
-          </th>
-          <th scope="col">Event</th>
-          <th scope="col">State</th>
-          <th scope="col">Receiver</th>
-          <th scope="col">Prediction</th>
-          <th scope="col">When</th>
-        </tr>
-      </thead>
-      <tbody>
-        {page.items.map((one) => (
-          <Row delivery={one} endpoints={endpoints} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      class="stacked deliveries-table"
+      columns={[
+        { name: "Choose", is: "hidden" },
+        "Event",
+        "State",
+        "Receiver",
+        "Prediction",
+        "When",
+      ]}
+    >
+      {page.items.map((one) => (
+        <Row delivery={one} endpoints={endpoints} />
+      ))}
+    </Table>
     <p class="actions">
       <button type="submit" class="quiet">
         Redeliver the chosen ones

@@ -13,6 +13,7 @@ import {
   resolveSchema,
   type Schemas,
 } from "../../../openapi/types.ts";
+import { Table } from "../../ui/table.tsx";
 import { Inline, Prose } from "./prose.tsx";
 import { requestOf } from "./request.ts";
 import { Samples } from "./samples.tsx";
@@ -109,35 +110,26 @@ function Access({ operation }: { operation: OperationObject }) {
 const Parameters = ({ parameters }: { parameters: Parameter[] }) => (
   <>
     <h4>Parameters</h4>
-    <table class="parameters">
-      <thead>
+    <Table class="parameters" columns={["Name", "Type", "Description"]}>
+      {parameters.map(({ name, in: where, required, description, schema = {} }) => (
         <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Type</th>
-          <th scope="col">Description</th>
+          <th scope="row">
+            <code>{name}</code>
+            <small>
+              {where}
+              {!required && <span class="optional"> optional</span>}
+            </small>
+          </th>
+          <td>
+            <Type schema={schema} />
+            <small>
+              <Inline text={limitsOf(schema).join(", ")} />
+            </small>
+          </td>
+          <td>{description && <Inline text={description} />}</td>
         </tr>
-      </thead>
-      <tbody>
-        {parameters.map(({ name, in: where, required, description, schema = {} }) => (
-          <tr>
-            <th scope="row">
-              <code>{name}</code>
-              <small>
-                {where}
-                {!required && <span class="optional"> optional</span>}
-              </small>
-            </th>
-            <td>
-              <Type schema={schema} />
-              <small>
-                <Inline text={limitsOf(schema).join(", ")} />
-              </small>
-            </td>
-            <td>{description && <Inline text={description} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   </>
 );
 

@@ -1,4 +1,5 @@
 /** The subset of Markdown that our own texts use: headings, paragraphs, tables, code and links. */
+import { Table } from "../../ui/table.tsx";
 
 interface Text {
   text: string;
@@ -17,7 +18,7 @@ function Block({ text }: Text) {
     const title = text.slice(3);
     return <h2 id={slugOf(title)}>{title}</h2>;
   }
-  if (text.startsWith("| ")) return <Table lines={text.split("\n")} />;
+  if (text.startsWith("| ")) return <Rows lines={text.split("\n")} />;
   if (text.startsWith("```")) {
     return (
       <pre>
@@ -32,29 +33,20 @@ function Block({ text }: Text) {
   );
 }
 
-function Table({ lines: [head = "", , ...rows] }: { lines: string[] }) {
+function Rows({ lines: [head = "", , ...rows] }: { lines: string[] }) {
   const cells = (line: string) => line.slice(2, -2).split(" | ");
   return (
-    <table>
-      <thead>
+    <Table columns={cells(head)}>
+      {rows.map((row) => (
         <tr>
-          {cells(head).map((cell) => (
-            <th scope="col">{cell}</th>
+          {cells(row).map((cell) => (
+            <td>
+              <Inline text={cell} />
+            </td>
           ))}
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr>
-            {cells(row).map((cell) => (
-              <td>
-                <Inline text={cell} />
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

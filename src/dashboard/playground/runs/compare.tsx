@@ -15,6 +15,7 @@ import { outputOf } from "../../prediction-view/output-kind.ts";
 import { PredictionPanel } from "../../prediction-view/view.tsx";
 import { Empty, Time } from "../../ui/parts.tsx";
 import { Price } from "../../ui/price.tsx";
+import { Table } from "../../ui/table.tsx";
 import { type Difference, differences, type MarkedText, markedTexts } from "./differences.ts";
 import { type KnownField, labelOf } from "./label.ts";
 
@@ -111,21 +112,12 @@ function Both({ both, host }: { both: Both; host: string }) {
   const same = fields.filter(({ isSame }) => isSame);
   return (
     <>
-      <table class="comparison">
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">A</th>
-            <th scope="col">B</th>
-          </tr>
-        </thead>
-        <tbody>
-          <Facts both={both} />
-          {changed.map((field) => (
-            <Changed field={field} host={host} />
-          ))}
-        </tbody>
-      </table>
+      <Table class="comparison" columns={["", "A", "B"]}>
+        <Facts both={both} />
+        {changed.map((field) => (
+          <Changed field={field} host={host} />
+        ))}
+      </Table>
       {!isKnown && (
         <p class="hint">An input that was removed or is too large for a page is not compared.</p>
       )}
