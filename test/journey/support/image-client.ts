@@ -1,4 +1,4 @@
-/** Real clients of registries, each with its own logins and storage, as people use them against a deployment. */
+/** Real clients of registries, each with its own logins and storage, as people use them with a deployment. */
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
