@@ -18,7 +18,7 @@ export interface Bindings {
   DISPATCH: Queue<WaitingJob>;
   COUNTS: Queue<CountMessage>;
   /**
-   * A data set with a point for each end of a prediction (objects/prediction/measure-end.ts), where it is
+   * A data set with a point for each end of a prediction (objects/prediction/version-facts.ts), where it is
    * bound.
    */
   ANALYTICS?: AnalyticsEngineDataset;

@@ -3,8 +3,10 @@
  * an alarm and all later ones of its object, a batch of the queue, a sweep. And those that may be made
  * twice are, when the platform ends them.
  */
+
+import { hiccupIn } from "../lib/hiccup.ts";
+import { retry } from "../lib/retry.ts";
 import { withTimeout } from "../lib/timeout.ts";
-import { repeated } from "./repeated.ts";
 
 /**
  * An object answers within milliseconds; one that has to start far away, or reads and deletes much,
@@ -12,7 +14,7 @@ import { repeated } from "./repeated.ts";
  */
 export const ANSWER_MS = 10_000;
 
-export interface Bounds<Stub> {
+interface Bounds<Stub> {
   /** How long a call may take. */
   ms?: number | undefined;
   /** What may be called twice: it only reads, or the second time changes nothing and answers the same. */
@@ -48,3 +50,15 @@ export function bounded<Stub extends object>(
     },
   });
 }
+
+/** Repeats a call to an object that the platform has ended, as when it moved or its code was updated. */
+
+/** With the pauses, half a second at most: an object is back within a fraction of that. */
+const RETRIES = { attempts: 4, baseMs: 50, maxMs: 1_000 };
+
+/** @param call may be made twice, and makes a stub of its own: one whose call has failed stays broken */
+export const repeated = <Result>(
+  call: () => Promise<Result>,
+  signal = new AbortController().signal,
+): Promise<Result> =>
+  retry(call, { ...RETRIES, signal, isRetryable: (error) => hiccupIn(error) === "passing" });

@@ -4,8 +4,19 @@
  * a message may come twice, late or never. Days that are over are summed up once, so that usage of years
  * need not be read every minute, nor be kept.
  */
+
+import { desc, gte, inArray, sql } from "drizzle-orm";
+import {
+  type BucketState,
+  WriteBucket,
+  type WriteCost,
+  type WriteRates,
+} from "../../domain/accounts/write-bucket.ts";
 import { logger } from "../../log.ts";
 import type { CountMessage } from "../../protocol/queue.ts";
+import { type Keyset, range } from "../../storage/keyset.ts";
+import type { AccountDatabase } from "./prediction-lists.ts";
+import { usage } from "./tables.ts";
 
 /** At most as often, and no later after a prediction. */
 const PACE_MS = 60_000;
@@ -127,5 +138,94 @@ export class Counters {
 
   #risen(limit: number): Count[] {
     return this.#sql.exec<Count>(RISEN, this.#openFrom, limit).toArray();
+  }
+}
+
+/** Reads the usage of an account. */
+
+const sums = {
+  predictions: sql<number>`sum(${usage.predictions})`,
+  failed: sql<number>`sum(${usage.failed})`,
+  execution_seconds: sql<number>`sum(${usage.execution_seconds})`,
+  price: sql<number>`sum(${usage.price})`,
+};
+
+/** The models an account has run most since a day. */
+export const selectMostUsed = (db: AccountDatabase, day: string, limit: number) =>
+  db
+    // SQLite takes the other columns from the row with the max(): the latest name.
+    .select({ model_id: usage.model_id, model: usage.model, last: sql`max(${usage.day})` })
+    .from(usage)
+    .where(gte(usage.day, day))
+    .groupBy(usage.model_id)
+    .orderBy(desc(sums.predictions), usage.model_id)
+    .limit(limit);
+
+/** The tokens with which an account has run most since a day. */
+export const selectMostUsedTokens = (db: AccountDatabase, day: string, limit: number) =>
+  db
+    .select({ token_id: usage.token_id, ...sums })
+    .from(usage)
+    .where(gte(usage.day, day))
+    .groupBy(usage.token_id)
+    .orderBy(desc(sums.predictions), usage.token_id)
+    .limit(limit);
+
+/** All of it, in the order of its key. */
+export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
+  const { where, order, limit } = range([usage.day, usage.model_id, usage.token_id], "asc", keyset);
+  return db
+    .select()
+    .from(usage)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit);
+}
+
+/** Usage by day: the named models each, all others together under the id ''. */
+export function selectUsage(db: AccountDatabase, day: string, named: string[]) {
+  const model_id = sql<string>`iif(${inArray(usage.model_id, named)}, ${usage.model_id}, '')`;
+  return db
+    .select({ day: usage.day, model_id, ...sums })
+    .from(usage)
+    .where(gte(usage.day, day))
+    .groupBy(usage.day, model_id);
+}
+
+/** The account's bucket of what it may write to D1 and R2 (domain/accounts/write-bucket.ts). */
+
+const NAME = "writes";
+/** So much of the bucket may change before it is stored: a row for each charge would cost more than it saves. */
+const STORED_CHANGE = 0.1;
+
+export class Writes {
+  readonly #kv: SyncKvStorage;
+  readonly #bucket: WriteBucket;
+  /** As it was stored last, or begun: an object that restarts forgets a tenth of a bucket. */
+  #stored: BucketState;
+
+  constructor(kv: SyncKvStorage, rates: WriteRates) {
+    this.#kv = kv;
+    this.#bucket = new WriteBucket(rates, kv.get<BucketState>(NAME));
+    this.#stored = this.#bucket.state;
+  }
+
+  /** As WriteBucket.take. */
+  take(cost: WriteCost, now: number): number {
+    const wait = this.#bucket.take(cost, now);
+    this.#store();
+    return wait;
+  }
+
+  settle(difference: WriteCost, now: number): void {
+    this.#bucket.settle(difference, now);
+    this.#store();
+  }
+
+  #store(): void {
+    const { state } = this.#bucket;
+    if (this.#bucket.changeSince(this.#stored) < STORED_CHANGE) return;
+    this.#kv.put(NAME, state);
+    this.#stored = state;
   }
 }

@@ -19,8 +19,14 @@ import { logger } from "../../log.ts";
 import type { AccountPage } from "../../protocol/backup.ts";
 import type { Keyset } from "../../storage/keyset.ts";
 import { Conversations } from "./conversations.ts";
-import { copyAccount, writeRows } from "./copies.ts";
-import { Counters } from "./counters.ts";
+import {
+  Counters,
+  selectMostUsed,
+  selectMostUsedTokens,
+  selectUsage,
+  selectUsagePage,
+  Writes,
+} from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
 import { KEY_MS, Keys } from "./keys.ts";
 import {
@@ -29,8 +35,7 @@ import {
   selectOldest,
   selectUnfinished,
 } from "./prediction-lists.ts";
-import { PredictionRows } from "./prediction-rows.ts";
-import { Removals } from "./removals.ts";
+import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
 import type {
   AccountCopy,
   KeyHolder,
@@ -42,14 +47,7 @@ import type {
 } from "./rpc-types.ts";
 import { type NewFile, StoredFiles } from "./stored-files.ts";
 import { createTables } from "./tables.ts";
-import { Upkeep } from "./upkeep.ts";
-import {
-  selectMostUsed,
-  selectMostUsedTokens,
-  selectUsage,
-  selectUsagePage,
-} from "./usage-rows.ts";
-import { Writes } from "./writes.ts";
+import { Removals, Upkeep } from "./upkeep.ts";
 
 /** When a step of its alarm has left something to be done. */
 const STEP_MS = 100;

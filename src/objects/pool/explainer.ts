@@ -1,4 +1,6 @@
 /** Why jobs wait (domain/scheduling/decide/explain.ts), with the names of what the reasons are about. */
+
+import { LRUCache } from "lru-cache";
 import { explain } from "../../domain/scheduling/decide/explain.ts";
 import { explainClass } from "../../domain/scheduling/decide/explain-class.ts";
 import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
@@ -8,13 +10,12 @@ import type {
   NamedExplanation,
   SetAside,
 } from "../../domain/scheduling/named-explanation.ts";
+import type { ConnectedRunners } from "./connected-runners.ts";
 import type { ContainerNames } from "./container-names.ts";
-import type { Crew } from "./crew.ts";
-import type { Declines } from "./declines.ts";
 
 interface ExplainerOptions {
   state: PoolState;
-  crew: Crew;
+  connected: ConnectedRunners;
   declines: Declines;
   names: ContainerNames;
 }
@@ -50,9 +51,9 @@ export class Explainer {
   }
 
   #setAside(hardware: string): SetAside | undefined {
-    const { crew } = this.#options;
-    const aside = [...crew.suspended()].filter(([id]) => {
-      const runner = crew.get(id);
+    const { connected } = this.#options;
+    const aside = [...connected.suspended()].filter(([id]) => {
+      const runner = connected.get(id);
       return runner?.serves(hardware) && !runner.draining;
     });
     if (aside.length === 0) return undefined;
@@ -63,7 +64,7 @@ export class Explainer {
   }
 
   #nameOf(runnerId: string): string {
-    return this.#options.crew.nameOf(runnerId) ?? runnerId;
+    return this.#options.connected.nameOf(runnerId) ?? runnerId;
   }
 
   #stoppedIn(reason: NamedExplanation["reason"]): ContainerName[] {
@@ -78,4 +79,27 @@ function boxesIn(reason: NamedExplanation["reason"]): string[] {
   if (reason.why === "declined") return reason.boxes;
   if (reason.why === "busy") return reason.reserved;
   return "box" in reason ? [reason.box] : [];
+}
+
+/** Why runners have declined a job. */
+
+/** Jobs whose declines are kept. */
+const MAX_JOBS = 10_000;
+
+export class Declines {
+  readonly #jobs = new LRUCache<string, Map<string, string>>({ max: MAX_JOBS });
+
+  add(jobId: string, runnerId: string, reason: string): void {
+    const all = this.#jobs.get(jobId) ?? new Map<string, string>();
+    all.set(runnerId, reason);
+    this.#jobs.set(jobId, all);
+  }
+
+  reason(jobId: string, runnerId: string): string | undefined {
+    return this.#jobs.get(jobId)?.get(runnerId);
+  }
+
+  forget(jobId: string): void {
+    this.#jobs.delete(jobId);
+  }
 }

@@ -5,24 +5,26 @@
  * whose attempt no runner took dispatches itself again.
  */
 import { DurableObject } from "cloudflare:workers";
+import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
+import { grantEnd, signGrant } from "../../domain/registry/grant.ts";
+import { modelOfRepository } from "../../domain/registry/own-image.ts";
 import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
 import type { NamedExplanation } from "../../domain/scheduling/named-explanation.ts";
 import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
-import { type Bindings, settings } from "../../env.ts";
+import { type Bindings, type Settings, settings } from "../../env.ts";
+import { arrayText, objectText } from "../../lib/json-splice.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
+import type { Image } from "../../protocol/runner.ts";
 import type { RunnerLogRequest } from "../../protocol/runner-log.ts";
 import type { SnapshotResponse } from "../../protocol/runner-state.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
-import { claimResponseText } from "./claim-response.ts";
+import { ConnectedRunners } from "./connected-runners.ts";
 import { ContainerNames } from "./container-names.ts";
-import { Crew } from "./crew.ts";
-import { Declines } from "./declines.ts";
-import { Explainer } from "./explainer.ts";
-import { HeldPoll } from "./held-poll.ts";
+import { Declines, Explainer } from "./explainer.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
-import { tellMade } from "./made.ts";
+import { HeldPoll, watchToken } from "./polls.ts";
 import { PoolLine } from "./pool-line.ts";
 import type { Handed, PoolRunner } from "./pool-runner.ts";
 import {
@@ -31,25 +33,24 @@ import {
   type PoolClaim,
   type PoolHolders,
   type PoolOutlook,
+  type PoolReport,
   type PoolStatus,
-  type PoolTelling,
   poolClaim,
+  type ReportedRunner,
+  type ReportedRunnerLog,
   type ReportProblem,
   type RunnerCondition,
-  type ToldRunner,
-  type ToldRunnerLog,
 } from "./rpc-types.ts";
 import { RunnerEvents } from "./runner-events.ts";
 import { RunnerLogs } from "./runner-logs.ts";
 import { StoredEstimates } from "./stored-estimates.ts";
-import { watchToken } from "./token-watch.ts";
-import { conditionOf, toldOf } from "./told-runner.ts";
+import { registerPool } from "./stub.ts";
 
 export class PoolObject extends DurableObject<Bindings> {
   readonly #estimates = new StoredEstimates(this.ctx.storage.sql, settings(this.env).scheduling);
   readonly #state = this.#estimates.state;
   readonly #names = new ContainerNames();
-  readonly #crew = new Crew({
+  readonly #connected = new ConnectedRunners({
     state: this.#state,
     sql: this.ctx.storage.sql,
     connectSeconds: settings(this.env).patience.connect_seconds,
@@ -60,7 +61,7 @@ export class PoolObject extends DurableObject<Bindings> {
   readonly #declines = new Declines();
   readonly #explainer = new Explainer({
     state: this.#state,
-    crew: this.#crew,
+    connected: this.#connected,
     declines: this.#declines,
     names: this.#names,
   });
@@ -68,7 +69,7 @@ export class PoolObject extends DurableObject<Bindings> {
     ctx: this.ctx,
     env: this.env,
     state: this.#state,
-    crew: this.#crew,
+    connected: this.#connected,
     names: this.#names,
   });
   readonly #logs = new RunnerLogs();
@@ -77,7 +78,7 @@ export class PoolObject extends DurableObject<Bindings> {
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
-    ctx.waitUntil(tellMade(env, ctx.id.name));
+    ctx.waitUntil(registerPool(env, ctx.id.name));
   }
 
   // ---- for predictions
@@ -96,7 +97,7 @@ export class PoolObject extends DurableObject<Bindings> {
    * @param receipt of the first attempt
    */
   offerSecond(offered: OfferedJob, job: WaitingJob, receipt: string): boolean {
-    const first = this.#crew.holderOf(receipt)?.runnerId;
+    const first = this.#connected.holderOf(receipt)?.runnerId;
     return this.#line.offerNow({ job, since: Date.now(), offered }, first);
   }
 
@@ -114,13 +115,13 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** The runner that was handed this attempt has not connected in time. */
   reportMissed(receipt: string): void {
-    this.#crew.missed(receipt);
+    this.#connected.missed(receipt);
     this.#line.assign();
   }
 
   /** This attempt is no longer needed, because another runner connected first. */
   reportDismissed(receipt: string): void {
-    this.#crew.dismissed(receipt);
+    this.#connected.dismissed(receipt);
     this.#line.assign();
   }
 
@@ -128,7 +129,7 @@ export class PoolObject extends DurableObject<Bindings> {
   startFailed(job: WaitingJob, { failed_on, reason, waits }: FailedJob): void {
     const runnerId = failed_on.at(-1);
     const { model_owner_id: publisher, container_key: container } = job;
-    if (runnerId) this.#crew.startFailed(runnerId, { publisher, container, reason });
+    if (runnerId) this.#connected.startFailed(runnerId, { publisher, container, reason });
     logger.warn("Start failed", { object_id: job.object_id, runner_id: runnerId, reason });
     if (waits) this.#line.waitsAgain(job, failed_on);
     this.#line.assign();
@@ -141,7 +142,7 @@ export class PoolObject extends DurableObject<Bindings> {
    * not treat an orderly close (FIN) as a disconnect, and would hand it jobs for up to 30 s.
    */
   removeRunner(runnerId: string, session: string): void {
-    this.#crew.remove(runnerId, session);
+    this.#connected.remove(runnerId, session);
     this.#line.assign();
   }
 
@@ -152,43 +153,43 @@ export class PoolObject extends DurableObject<Bindings> {
    */
   async refreshRunner(runnerId: string, forgive: boolean): Promise<boolean> {
     this.#knownRunners.forget(runnerId);
-    const runner = this.#crew.get(runnerId);
+    const runner = this.#connected.get(runnerId);
     const known = runner && (await this.#knownRunners.find(runner.identity));
     const found = typeof known === "object" ? known : undefined;
-    const isForgiven = this.#crew.refresh(runnerId, found, forgive);
+    const isForgiven = this.#connected.refresh(runnerId, found, forgive);
     this.#line.assign();
     return isForgiven;
   }
 
   /** The suspended runners. */
   suspendedRunners(): Map<string, Suspension> {
-    return this.#crew.suspended();
+    return this.#connected.suspended();
   }
 
   /** How the runners are connected, by their ids. */
   conditions(): Map<string, RunnerCondition> {
     const now = Date.now();
     return new Map(
-      [...this.#crew.all].map((one) => {
-        const failed_starts = this.#crew.failedStarts(one.id);
+      [...this.#connected.all].map((one) => {
+        const failed_starts = this.#connected.failedStarts(one.id);
         return [one.id, { ...conditionOf(one, now), failed_starts }];
       }),
     );
   }
 
   /** @returns null for a runner that is not known here, or not any more */
-  runner(runnerId: string): ToldRunner | null {
-    const runner = this.#crew.get(runnerId);
-    return runner ? toldOf(runner, this.#names) : null;
+  runner(runnerId: string): ReportedRunner | null {
+    const runner = this.#connected.get(runnerId);
+    return runner ? reportedRunner(runner, this.#names) : null;
   }
 
   /** Asks a runner for its log, and waits for it a little: whether it has come, `log` says. */
   async askForLog(runnerId: string): Promise<void> {
-    if (this.#logs.ask(runnerId, Date.now())) this.#crew.get(runnerId)?.poll?.answer([]);
+    if (this.#logs.ask(runnerId, Date.now())) this.#connected.get(runnerId)?.poll?.answer([]);
     await this.#logs.answered(runnerId);
   }
 
-  log(runnerId: string): ToldRunnerLog {
+  log(runnerId: string): ReportedRunnerLog {
     return this.#logs.read(runnerId, Date.now());
   }
 
@@ -197,7 +198,7 @@ export class PoolObject extends DurableObject<Bindings> {
     job: Pick<WaitingJob, "hardware" | "image" | "container_key">,
     most: number,
   ): PoolHolders {
-    const holders = [...this.#crew.all]
+    const holders = [...this.#connected.all]
       .filter((runner) => runner.serves(job.hardware))
       .map((runner) => ({
         runner_id: runner.id,
@@ -213,7 +214,7 @@ export class PoolObject extends DurableObject<Bindings> {
   /** What to expect of a run with such a container. */
   outlook(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolOutlook {
     const { setup_ms, run_ms } = this.#state.estimates.measuredOf(job.container_key);
-    const takers = [...this.#crew.all].filter(
+    const takers = [...this.#connected.all].filter(
       (runner) => !runner.draining && runner.serves(job.hardware),
     );
     return {
@@ -240,7 +241,7 @@ export class PoolObject extends DurableObject<Bindings> {
     const since = this.#line.oldest(hardware);
     return {
       waiting: hardware === undefined ? this.#line.size : this.#state.waitingFor(hardware),
-      free: this.#crew.free(hardware),
+      free: this.#connected.free(hardware),
       oldest_wait_ms: since === undefined ? null : Date.now() - since,
       median_wait_ms: this.#line.medianWaitMs(hardware),
       explanation: hardware === undefined ? null : this.#explainer.explainClass(hardware),
@@ -263,15 +264,15 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   /** What a runner has changed. */
-  async tell(telling: PoolTelling): Promise<SnapshotResponse | ReportProblem> {
-    const known = await this.#knownRunners.find(telling);
+  async report(report: PoolReport): Promise<SnapshotResponse | ReportProblem> {
+    const known = await this.#knownRunners.find(report);
     if (typeof known === "string") return known;
-    if (!this.#crew.hasLeft(telling)) {
-      const runner = this.#hear(telling, known);
+    if (!this.#connected.hasLeft(report)) {
+      const runner = this.#receive(report, known);
       if (typeof runner === "string") return runner;
     }
     this.#line.assign();
-    const wantsLog = this.#logs.isWanted(telling.runner_id, Date.now());
+    const wantsLog = this.#logs.isWanted(report.runner_id, Date.now());
     return { wanted: this.#line.size > 0, ...(wantsLog && { log: true }) };
   }
 
@@ -293,7 +294,7 @@ export class PoolObject extends DurableObject<Bindings> {
   ): Promise<Handed[] | ReportProblem> {
     // It may have disconnected while its session was looked up.
     if (signal.aborted) return [];
-    const runner = this.#hear(claim, known);
+    const runner = this.#receive(claim, known);
     if (typeof runner === "string") return runner;
     const stopWatching = watchToken(this.env, claim, () =>
       this.removeRunner(runner.id, runner.session),
@@ -304,26 +305,93 @@ export class PoolObject extends DurableObject<Bindings> {
       onEnd: (isGone) => {
         stopWatching();
         release();
-        this.#crew.pollEnded(runner, poll, isGone);
+        this.#connected.pollEnded(runner, poll, isGone);
       },
     });
-    this.#crew.pollBegan(runner, poll);
+    this.#connected.pollBegan(runner, poll);
     this.#line.assign();
     return poll.items;
   }
 
-  #hear(telling: PoolTelling, known: KnownRunner): PoolRunner | ReportProblem {
-    const heard = this.#crew.hear(telling, known);
+  #receive(report: PoolReport, known: KnownRunner): PoolRunner | ReportProblem {
+    const heard = this.#connected.receive(report, known);
     if (typeof heard === "string") return heard;
-    this.#estimates.learn(telling.snapshot.measured);
+    this.#estimates.learn(report.snapshot.measured);
     const { runner, declined } = heard;
-    for (const { key, setup_ms } of telling.snapshot.measured)
+    for (const { key, setup_ms } of report.snapshot.measured)
       if (setup_ms !== undefined)
-        this.#crew.started(runner.id, this.#names.find(key)?.model?.model_owner_id, key);
+        this.#connected.started(runner.id, this.#names.find(key)?.model?.model_owner_id, key);
     for (const one of declined) {
       this.#declines.add(one.job.object_id, runner.id, one.reason);
       this.ctx.waitUntil(this.#line.takeBack(runner, one));
     }
     return runner;
   }
+}
+
+/** What operators see of a runner that its pool knows. */
+
+/** A runner that is full does not poll. It tells how it is every 30 s. */
+const TELL_MS = 45_000;
+
+/** At most 256 devices, 512 containers and 2,000 jobs (protocol/runner-state.ts). */
+function reportedRunner(runner: PoolRunner, names: ContainerNames): ReportedRunner {
+  const { snapshot, reportedAt, work } = runner;
+  return {
+    at: reportedAt,
+    max_containers: snapshot.max_containers,
+    devices: snapshot.devices,
+    containers: snapshot.containers.map(
+      ({ key, version, phase_ms, idle_ms, runs_ms: _, ...container }) => ({
+        ...container,
+        model: version ?? names.find(key)?.model?.name ?? null,
+        since: reportedAt - phase_ms,
+        idle_since: idle_ms === null ? null : reportedAt - idle_ms,
+      }),
+    ),
+    jobs: work.map(({ number: _, ...job }) => job),
+  };
+}
+
+const conditionOf = (runner: PoolRunner, now: number): Omit<RunnerCondition, "failed_starts"> => ({
+  heard_at: runner.heardAt,
+  connected:
+    runner.isExpected || (runner.isFull && !runner.isMissing && now - runner.heardAt < TELL_MS),
+  lost_gpus: runner.snapshot.devices.filter(({ lost }) => lost).length,
+});
+
+/** The response to a runner's claim. */
+
+/** A ClaimResponse as JSON text. Inputs are passed on verbatim. @param log whether an operator asks for the runner's log */
+async function claimResponseText(
+  handed: Handed[],
+  { token_id, runner_id }: PoolClaim,
+  settings: Settings,
+  log: boolean,
+): Promise<string> {
+  const texts = handed.map(async ({ number, stop, offered }) => {
+    const { job, lease: secretLease, input } = offered;
+    const { objectId, secret } = secretLease;
+    const proof = await leaseProof(secret, token_id, runner_id);
+    const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
+    const image = await withGrant(job.image, token_id, settings);
+    return objectText(
+      { ...job, image, lease, handout: number, stop },
+      input === undefined ? {} : { input },
+    );
+  });
+  return objectText(log ? { log } : {}, { jobs: arrayText(await Promise.all(texts)) });
+}
+
+/** Made here, as the lease is: for the token that the job is claimed with. */
+async function withGrant(
+  image: Image,
+  token_id: string,
+  { secretKeys, setupTimeoutSeconds }: Settings,
+): Promise<Image> {
+  const model_id = modelOfRepository(image.repository);
+  if (model_id === undefined) return image;
+  const expires_at = grantEnd(Date.now(), setupTimeoutSeconds);
+  const grant = await signGrant(secretKeys, { model_id, token_id, expires_at });
+  return grant === undefined ? image : { ...image, grant };
 }

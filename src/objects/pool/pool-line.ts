@@ -12,15 +12,16 @@ import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import { predictionWithId } from "../prediction/stub.ts";
+import type { ConnectedRunners } from "./connected-runners.ts";
 import type { ContainerNames } from "./container-names.ts";
-import type { Crew } from "./crew.ts";
 import { askOf, type Declination, type Handed, type PoolRunner } from "./pool-runner.ts";
-import { WaitTimes } from "./wait-times.ts";
-import { WaitingJobs } from "./waiting-jobs.ts";
+import { WaitingJobs, WaitTimes } from "./waiting-jobs.ts";
 
 /** Tries to reach a job's prediction; after that the prediction must dispatch itself again. */
 const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
+/** The runners of a token share an allowance, so a decision may give several of them the same place. */
+const MAX_ROUNDS = 10;
 /** What comes sooner after a hand-out was sent before it. Runners are given up after 10 s at the earliest. */
 const LATE_MS = 10_000;
 
@@ -44,7 +45,7 @@ interface PoolLineOptions {
   ctx: DurableObjectState;
   env: Bindings;
   state: PoolState;
-  crew: Crew;
+  connected: ConnectedRunners;
   names: ContainerNames;
 }
 
@@ -52,7 +53,7 @@ export class PoolLine {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #state: PoolState;
-  readonly #crew: Crew;
+  readonly #connected: ConnectedRunners;
   readonly #names: ContainerNames;
   readonly #storedJobs: WaitingJobs;
   readonly #jobs = new Map<string, Waiting>();
@@ -63,11 +64,11 @@ export class PoolLine {
   readonly #ended = new LRUCache<string, true>({ max: 10_000 });
   #nextLook: number | null = null;
 
-  constructor({ ctx, env, state, crew, names }: PoolLineOptions) {
+  constructor({ ctx, env, state, connected, names }: PoolLineOptions) {
     this.#ctx = ctx;
     this.#env = env;
     this.#state = state;
-    this.#crew = crew;
+    this.#connected = connected;
     this.#names = names;
     this.#storedJobs = new WaitingJobs(ctx.storage.sql);
     for (const { job, since } of this.#storedJobs.all()) this.#ask({ job, since });
@@ -150,7 +151,7 @@ export class PoolLine {
     const { job, since } = waiting;
     if (this.#jobs.has(job.object_id) || this.#ended.has(job.object_id)) return;
     const handed = this.#state.handoutOf(job.object_id);
-    if (handed && Date.now() - handed.at > LATE_MS) this.#crew.lost(handed);
+    if (handed && Date.now() - handed.at > LATE_MS) this.#connected.lost(handed);
     this.#storedJobs.add(job, since, undefined);
     this.#ask(waiting);
   }
@@ -197,21 +198,21 @@ export class PoolLine {
     this.assign();
   }
 
-  /** Hands out whatever can be handed out now. */
-  assign(): void {
+  /** Hands out whatever can be handed out now. @param rounds decisions, each of which may be refused in part */
+  assign(rounds = MAX_ROUNDS): void {
     const now = Date.now();
     const { handouts, until } = handOut(this.#state, now);
     let isRefused = false;
     for (const { ask, box, number, stop } of handouts) {
       const waiting = this.#jobs.get(ask.id);
-      const runner = this.#crew.get(box);
+      const runner = this.#connected.get(box);
       this.#jobs.delete(ask.id);
       if (!waiting || !runner) {
         this.#state.dropped(box, number, now);
         this.#state.withdraw(ask.id);
         continue;
       }
-      if (!this.#crew.isAllowed(runner)) {
+      if (!this.#connected.isAllowed(runner)) {
         isRefused = true;
         this.#jobs.set(ask.id, waiting);
         this.#state.dropped(box, number, now);
@@ -222,14 +223,15 @@ export class PoolLine {
       if (waiting.offered) this.#hand(place, waiting, waiting.offered);
       else this.#ctx.waitUntil(this.#open(waiting, place));
     }
-    if (isRefused) return this.assign();
+    if (isRefused && rounds > 1) return this.assign(rounds - 1);
+    const next = isRefused ? now + RETRY_MS : until;
     clearTimeout(this.#nextLook);
     this.#nextLook =
-      until === null ? null : setTimeout(() => this.assign(), Math.max(0, until - now));
+      next === null ? null : setTimeout(() => this.assign(), Math.max(0, next - now));
   }
 
   #hand({ runner, number, stop }: Place, { job, since }: Waiting, offered: OfferedJob): void {
-    this.#crew.hand(runner, { number, stop, job, since, offered });
+    this.#connected.hand(runner, { number, stop, job, since, offered });
   }
 
   /** Opens an attempt of a stored job, for which there is room by then. */
@@ -242,7 +244,7 @@ export class PoolLine {
       // If it is not answered, an attempt may be open for nobody: the prediction expires it.
       const offered = await predictionWithId(this.#env, id)?.openAttempt(unplaced ?? undefined);
       this.#tries.delete(id);
-      if (offered && this.#crew.isUsable(runner) && this.#crew.isAllowed(runner)) {
+      if (offered && this.#connected.isUsable(runner) && this.#connected.isAllowed(runner)) {
         this.#storedJobs.remove(id);
         this.#waitTimes.add(job.hardware, Date.now() - since);
         return this.#hand(place, waiting, offered);

@@ -6,10 +6,10 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 import { claimRequest } from "../../protocol/runner.ts";
 import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
-import type { HeldPoll } from "./held-poll.ts";
 import { type KnownRunner, knownRunner } from "./known-runners.ts";
+import type { HeldPoll } from "./polls.ts";
 import { keptImages } from "./report-limits.ts";
-import type { PoolTelling } from "./rpc-types.ts";
+import type { PoolReport } from "./rpc-types.ts";
 import { type RunnerJob, RunnerWork, runnerJob } from "./runner-work.ts";
 
 /** A job that a runner is handed. */
@@ -93,12 +93,12 @@ export class PoolRunner {
   #isMissing = false;
   #snapshot: RunnerSnapshot;
   /** When it told that, unix ms: its durations count from then. */
-  #toldAt: number;
+  #reportedAt: number;
   #images: ReadonlySet<string>;
   readonly #work: RunnerWork;
 
   constructor(
-    { runner_id, session, pool, token_id, snapshot, images = [] }: PoolTelling,
+    { runner_id, session, pool, token_id, snapshot, images = [] }: PoolReport,
     now: number,
     work?: RunnerJob[],
   ) {
@@ -107,7 +107,7 @@ export class PoolRunner {
     this.#pool = pool;
     this.#token = token_id;
     this.#snapshot = kept(snapshot, now);
-    this.#toldAt = now;
+    this.#reportedAt = now;
     this.#images = keptImages(images);
     this.heardAt = now;
     this.#work = new RunnerWork(work);
@@ -164,21 +164,21 @@ export class PoolRunner {
   }
 
   /** Whether a later snapshot of its session has come before. */
-  isLate({ session, snapshot }: Pick<PoolTelling, "session" | "snapshot">): boolean {
+  isLate({ session, snapshot }: Pick<PoolReport, "session" | "snapshot">): boolean {
     return session === this.session && snapshot.number <= this.#snapshot.number;
   }
 
   /** @returns the jobs that it has no place for. A snapshot that came late tells nothing. */
-  tell(telling: PoolTelling, now: number): Declination[] {
-    const { snapshot, images } = telling;
+  takeReport(report: PoolReport, now: number): Declination[] {
+    const { snapshot, images } = report;
     this.heardAt = now;
     this.#isMissing = false;
-    if (this.isLate(telling)) return [];
+    if (this.isLate(report)) return [];
     if (images) this.#images = keptImages(images);
-    this.#token = telling.token_id;
+    this.#token = report.token_id;
     this.#snapshot = kept(snapshot, now);
-    this.#toldAt = now;
-    this.#work.told(snapshot);
+    this.#reportedAt = now;
+    this.#work.reported(snapshot);
     const reasons = new Map(snapshot.declined.map(({ handout, reason }) => [handout, reason]));
     return [...this.#onTheirWay.values()].flatMap((one) => {
       const reason = reasons.get(one.number);
@@ -247,8 +247,8 @@ export class PoolRunner {
   }
 
   /** When it told that, unix ms. */
-  get toldAt(): number {
-    return this.#toldAt;
+  get reportedAt(): number {
+    return this.#reportedAt;
   }
 
   /** What is known of the jobs that it has. */
@@ -315,9 +315,9 @@ export class PoolRunner {
       containers: containers.map(({ name, phase_ms, idle_ms, runs_ms, ...container }) => ({
         ...container,
         id: name,
-        since: this.#toldAt - phase_ms,
-        ...(idle_ms !== null && { idle_since: this.#toldAt - idle_ms }),
-        runs: runs_ms.map((ms) => this.#toldAt - ms),
+        since: this.#reportedAt - phase_ms,
+        ...(idle_ms !== null && { idle_since: this.#reportedAt - idle_ms }),
+        runs: runs_ms.map((ms) => this.#reportedAt - ms),
       })),
       images: this.#images,
     };

@@ -19,7 +19,7 @@ export const poolClaim = claimRequest.extend({
 export type PoolClaim = z.infer<typeof poolClaim>;
 
 /** What a runner tells of itself, with a claim or without. */
-export type PoolTelling = StateRequest &
+export type PoolReport = StateRequest &
   Pick<PoolClaim, "token_id"> &
   Partial<Pick<PoolClaim, "images">>;
 
@@ -39,17 +39,17 @@ export interface PoolStatus {
 }
 
 /** What a runner told its pool last, with what the pool knows of it. */
-export interface ToldRunner {
+export interface ReportedRunner {
   /** Unix ms, as all times. */
   at: number;
   max_containers: number;
   devices: RunnerSnapshot["devices"];
-  containers: ToldContainer[];
+  containers: ReportedContainer[];
   /** Those that it has, as far as it is known whose they are. */
   jobs: Omit<RunnerJob, "number">[];
 }
 
-export interface ToldContainer
+export interface ReportedContainer
   extends Omit<ContainerState, "key" | "phase_ms" | "idle_ms" | "runs_ms"> {
   /** `owner/name:version`; null if no job has asked for it since the pool woke up. */
   model: string | null;
@@ -61,7 +61,7 @@ export interface ToldContainer
 export const LOG_ASKED_MS = 60_000;
 
 /** The log of a runner, as far as an operator has asked for it in the last ten minutes. */
-export interface ToldRunnerLog {
+export interface ReportedRunnerLog {
   /** Since when it is asked for and has not come; it is not expected any more after a minute. Unix ms. */
   asked_at: number | null;
   /** When the last one came. */

@@ -63,7 +63,7 @@ export class RunnerEvents {
     this.#seen.set(runner, now);
     if (!before) return [];
     const event = (kind: RunnerEvent["kind"]) => (detail: string) => ({
-      at: runner.toldAt,
+      at: runner.reportedAt,
       kind,
       detail,
     });

@@ -5,7 +5,7 @@
 import { LRUCache } from "lru-cache";
 import { settlesWithin } from "../../lib/timeout.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
-import { LOG_ASKED_MS, type ToldRunnerLog } from "./rpc-types.ts";
+import { LOG_ASKED_MS, type ReportedRunnerLog } from "./rpc-types.ts";
 
 const KEPT_MS = 600_000;
 /** How long somebody who asks waits: a runner that polls has answered by then. */
@@ -59,7 +59,7 @@ export class RunnerLogs {
     this.#asked.delete(runnerId);
   }
 
-  read(runnerId: string, now: number): ToldRunnerLog {
+  read(runnerId: string, now: number): ReportedRunnerLog {
     this.#forget(now);
     const { at, lines } = this.#kept.get(runnerId) ?? { at: null, lines: [] };
     return { asked_at: this.#asked.get(runnerId)?.at ?? null, at, lines };

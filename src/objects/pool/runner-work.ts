@@ -49,7 +49,7 @@ export class RunnerWork {
   }
 
   /** Forgets those that have ended. */
-  told({ handed, jobs }: Pick<RunnerSnapshot, "handed" | "jobs">): void {
+  reported({ handed, jobs }: Pick<RunnerSnapshot, "handed" | "jobs">): void {
     if (this.#jobs.size === 0) return;
     const still = new Set(jobs);
     for (const number of this.#jobs.keys())

@@ -1,9 +1,11 @@
 /** How everything outside reaches pool objects. */
 import type { Bindings } from "../../env.ts";
+import { logger } from "../../log.ts";
 import type { LocationHint } from "../../protocol/hardware.ts";
-import { ANSWER_MS, bounded } from "../bounded.ts";
+import { database } from "../../storage/database.ts";
+import { markPoolMade } from "../../storage/runners/pools.ts";
+import { ANSWER_MS, bounded, repeated } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
-import { repeated } from "../repeated.ts";
 import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 
 interface PoolOptions {
@@ -34,7 +36,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "waitOf",
       "status",
       "explain",
-      "tell",
+      "report",
       "askForLog",
       "log",
       // Sent twice, the second is not asked for.
@@ -60,4 +62,14 @@ export async function claimJobs(
     const pool = poolOf(env, claim.pool, { ms: POLL_SECONDS * 1_000 + ANSWER_MS });
     return pool.fetch("https://pool/claim", { method: "POST", body, signal });
   }, signal);
+}
+
+/** A pool tells D1 that it has been made: until then operators' pages do not ask it (services/runners/pools.ts). */
+
+/** At each start, which costs D1 one row read: if it fails, the next start makes up for it. */
+export async function registerPool(env: Bindings, pool: string | undefined): Promise<void> {
+  if (pool === undefined) return;
+  await repeated(() => markPoolMade(database(env.DB), pool, Date.now())).catch((error) =>
+    logger.warn("Pool not shown as made", { pool, error }),
+  );
 }

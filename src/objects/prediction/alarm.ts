@@ -3,6 +3,7 @@ import { type Deadline, deadlines, earliest } from "../../domain/predictions/dea
 import { type Bindings, settings } from "../../env.ts";
 import type { Channels } from "./channels.ts";
 import type { PredictionRecord } from "./record.ts";
+import type { CancelReason, CancelResult } from "./rpc-types.ts";
 
 const RETRY_MS = 10_000;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -63,4 +64,25 @@ export class Alarm {
     const channel = attempt && this.#channels.open(attempt.number);
     return deadlines(life, channel, settings(this.#env).patience, webhookDeadline);
   }
+}
+
+/** Cancels a prediction. The cancel is recorded before the runner is told. */
+
+interface Canceling {
+  commit(record: PredictionRecord): void;
+  tellCancel(record: PredictionRecord, reason: CancelReason): void;
+}
+
+/** A repeated cancel tells the runner again, which may have missed the first. */
+export function cancel(
+  record: PredictionRecord | undefined,
+  effects: Canceling,
+  reason: CancelReason,
+): CancelResult {
+  if (!record) return "unknown";
+  const repeated = record.life.state.cancel_requested_at !== null;
+  if (!record.life.requestCancel(Date.now())) return "terminal";
+  if (!repeated) effects.commit(record);
+  effects.tellCancel(record, reason);
+  return "accepted";
 }

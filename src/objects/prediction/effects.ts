@@ -15,24 +15,18 @@ import { listPendingUploadsOf } from "../../storage/files/uploads.ts";
 import { fillSize } from "../../storage/models/versions.ts";
 import { poolOf } from "../pool/stub.ts";
 import { runnerAt } from "../runner/stub.ts";
-import { Alarm } from "./alarm.ts";
-import { cancel } from "./cancel.ts";
+import { Alarm, cancel } from "./alarm.ts";
 import { Channels } from "./channels.ts";
-import { completeVersion } from "./complete-version.ts";
-import { DeliveryReport } from "./delivery-report.ts";
 import { IndexRow } from "./index-row.ts";
 import { waitingJobOf } from "./job-messages.ts";
-import { logEnd } from "./log-end.ts";
+import { endUploads } from "./lease-holder.ts";
 import { encodeEvents } from "./log-events.ts";
-import { LogWriter } from "./log-writer.ts";
-import { measureEnd } from "./measure-end.ts";
+import { LogWriter, logEnd } from "./log-writer.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
-import { endUploads } from "./runner-uploads.ts";
-import type { Subscribers } from "./subscribers.ts";
-import type { Waiters } from "./waiters.ts";
-import type { FindValue } from "./webhook-body.ts";
-import { WebhookSender } from "./webhook-sender.ts";
+import type { Subscribers, Waiters } from "./subscribers.ts";
+import { completeVersion, measureEnd } from "./version-facts.ts";
+import { DeliveryReport, type FindValue, WebhookSender } from "./webhooks.ts";
 
 /**
  * Versions whose size this isolate has reported: for the 10 s that versions are cached, each of their

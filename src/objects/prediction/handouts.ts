@@ -2,11 +2,22 @@
  * How a job gets to runners: it is offered to the pool when it is created, requested by the pool when a
  * runner has room, and offered a second time when the first runner does not connect.
  */
+
+import { DecryptionFailed } from "../../domain/encryption.ts";
+import { decryptVariables, type Variables } from "../../domain/models/variables.ts";
 import { newSecret, receiptOf } from "../../domain/predictions/lease.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
-import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/state.ts";
-import type { Bindings } from "../../env.ts";
+import {
+  hasStoredInput,
+  type PredictionSpec,
+  type SpecWeight,
+} from "../../domain/predictions/state.ts";
+import { type Bindings, settings } from "../../env.ts";
 import { TimedOut } from "../../lib/timeout.ts";
+import { logger } from "../../log.ts";
+import type { JobWeight } from "../../protocol/weights.ts";
+import { database } from "../../storage/database.ts";
+import { signFileUrl } from "../../storage/files/signed-file-urls.ts";
 import type { KeyHolder } from "../account/rpc-types.ts";
 import type { OfferResult } from "../pool/rpc-types.ts";
 import { poolOf } from "../pool/stub.ts";
@@ -14,8 +25,6 @@ import type { Effects } from "./effects.ts";
 import { jobOf, type OfferedJob, type OpenedParts, waitingJobOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Refusal } from "./rpc-types.ts";
-import { openVariables, VARIABLES_NOT_DECRYPTED } from "./variables.ts";
-import { openWeights } from "./weights.ts";
 
 /** Whoever creates a prediction waits for the pool, which answers within milliseconds. */
 const OFFER_MS = 3_000;
@@ -175,4 +184,50 @@ export class Handouts {
     record.life.fail("internal", VARIABLES_NOT_DECRYPTED, Date.now());
     this.#effects.commit(record);
   }
+}
+
+/** The variables of a prediction, decrypted for its runner. */
+
+/** The error of a prediction whose variables cannot be decrypted, for the model's owner and the operator. */
+const VARIABLES_NOT_DECRYPTED =
+  "The model's variables could not be decrypted: they were encrypted with a SECRET_KEY that this deployment does not have. Its operator can append that key to SECRET_KEY, or the owner can set the variables again.";
+
+/**
+ * Most predictions have none, and wait for nothing.
+ * @returns undefined when a key is missing, which is logged
+ */
+async function openVariables(
+  env: Bindings,
+  { id, model_id, variables }: PredictionSpec,
+): Promise<Variables | undefined> {
+  if (Object.keys(variables).length === 0) return variables;
+  try {
+    return await decryptVariables(settings(env).secretKeys, model_id, variables);
+  } catch (error) {
+    if (!(error instanceof DecryptionFailed)) throw error;
+    logger.error("Variables not decrypted", { prediction_id: id, model_id, error });
+    return undefined;
+  }
+}
+
+/** The weights of a prediction, with URLs that its runner can fetch them from. */
+
+/** Signed for each hand-out, since hours may lie between the create and that. 40 GB at 1 MB/s take 11 h. */
+const URL_MS = 24 * 3_600_000;
+
+/** Most predictions have none, and wait for nothing. */
+async function openWeights(
+  env: Bindings,
+  { weights, url }: PredictionSpec,
+): Promise<JobWeight[] | undefined> {
+  if (!weights) return undefined;
+  const { origin } = new URL(url);
+  const expires = Date.now() + URL_MS;
+  const opened = async (weight: SpecWeight): Promise<JobWeight> => {
+    if (weight.kind === "oci") return weight;
+    const { kind, target, id, key, size } = weight;
+    const signed = await signFileUrl(settings(env), database(env.DB), origin, key, expires);
+    return { kind, target, id, url: signed, size };
+  };
+  return Promise.all(weights.map(opened));
 }

@@ -3,9 +3,14 @@ import type { PredictionState } from "../../domain/predictions/state.ts";
 import { arrayText, objectText, objectWriter } from "../../lib/json-splice.ts";
 import { memberFrom } from "../../lib/json-text.ts";
 import type { LogEvent } from "../../protocol/event.ts";
-import type { Entries } from "./entries.ts";
-import { type EncodedEvent, type NumberedEvent, writtenEvents } from "./log-events.ts";
-import { type LogTotals, NO_TOTALS } from "./log-totals.ts";
+import {
+  type EncodedEvent,
+  type Entries,
+  type LogTotals,
+  NO_TOTALS,
+  type NumberedEvent,
+  writtenEvents,
+} from "./log-events.ts";
 import type { Piece } from "./rpc-types.ts";
 
 /** Each row says what was true at its end, so that the last one has all that an object needs. */

@@ -2,10 +2,13 @@
  * When events are stored, acknowledged and shown. A frame is shown when it comes, stored with the
  * others of the last 250 ms, and acknowledged then.
  */
+
+import type { PredictionLife } from "../../domain/predictions/life.ts";
 import { paceOf } from "../../domain/predictions/pace.ts";
+import { type Bindings, settings } from "../../env.ts";
+import { logger } from "../../log.ts";
 import type { Channels } from "./channels.ts";
-import { forReaders, type NumberedEvent, unitsOf } from "./log-events.ts";
-import type { LogTotals } from "./log-totals.ts";
+import { forReaders, type LogTotals, type NumberedEvent, unitsOf } from "./log-events.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";
 
@@ -175,4 +178,31 @@ export class LogWriter {
       () => {},
     );
   }
+}
+
+/**
+ * The line that the log has of a prediction: what an operator searches for by its id, its model or
+ * its runner. The error's text is left out: it may quote a container, and so its input.
+ */
+
+const MESSAGE = "Prediction ended";
+
+/** Always written when the service itself has failed it; otherwise for a sample. */
+export function logEnd(env: Bindings, { spec, state }: PredictionLife): void {
+  const { owner, name, version_number } = spec.model;
+  const line = {
+    prediction_id: spec.id,
+    user_id: spec.user_id,
+    ...(state.attempt?.runner_id && { runner_id: state.attempt.runner_id }),
+    model: `${owner}/${name}:${version_number}`,
+    hardware: spec.hardware.identifier,
+    status: state.status,
+    ...(state.error && { error_source: state.error.source }),
+    attempts: state.attempt_count,
+    seconds: (state.updated_at - spec.created_at) / 1_000,
+    setup_seconds: state.setup_seconds,
+    execution_seconds: state.execution_seconds,
+  };
+  if (state.error?.source === "internal") logger.warn(MESSAGE, line);
+  else logger.info(settings(env).logSampleRate, MESSAGE, line);
 }

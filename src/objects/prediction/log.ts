@@ -3,17 +3,19 @@
  * frames in a row: until then it is in memory alone, and readers may have been shown it. If the
  * object dies meanwhile, the runner sends it again, and it gets the same ids, as nothing else may.
  */
-import { MAX_FRAME_UNITS } from "./entries.ts";
 import {
   type EncodedEvent,
   type EncodedEvents,
+  type LogTotals,
+  MAX_FRAME_UNITS,
+  NO_TOTALS,
   type NumberedEvent,
   pageOf,
   type StoredEvent,
+  totalsWith,
   unitsOf,
 } from "./log-events.ts";
 import type { LogEnd, LogRows } from "./log-rows.ts";
-import { type LogTotals, NO_TOTALS, totalsWith } from "./log-totals.ts";
 import type { Piece } from "./rpc-types.ts";
 
 /** At most so many events are not stored. */
@@ -230,5 +232,39 @@ export class EventLog {
     this.#buffer.push(...numbered);
     if (this.#new.length === 0) this.#new = numbered;
     else this.#new.push(...numbered);
+  }
+}
+
+/**
+ * Which events readers may see. What a runner reports is shown when it comes, at most MAX_AHEAD events
+ * that are not durable. What the prediction says itself (a retry, an end) is shown once it is durable, and
+ * nothing after it before: the bodies of streams leave an object at once, while its other replies
+ * wait until what it wrote is durable.
+ */
+
+export class PublishWatermark {
+  /** The id of the last event that is known to be durable. */
+  #durable: number;
+  /** All after `from` is held until all up to `to` is durable. */
+  #from = 0;
+  #to = 0;
+
+  constructor(durable: number) {
+    this.#durable = durable;
+  }
+
+  /** The id of the last event that may be shown, of a log that ends with `last`. */
+  upTo(last: number): number {
+    const shown = Math.min(last, this.#durable + MAX_AHEAD);
+    return this.#durable < this.#to ? Math.min(shown, Math.max(this.#from, this.#durable)) : shown;
+  }
+
+  hold(from: number, to: number): void {
+    if (this.#durable >= this.#to) this.#from = from;
+    this.#to = to;
+  }
+
+  durableTo(id: number): void {
+    this.#durable = Math.max(this.#durable, id);
   }
 }

@@ -16,16 +16,20 @@ import type { ReportReply } from "../../protocol/channel.ts";
 import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
 import { database } from "../../storage/database.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
-import { cancel } from "./cancel.ts";
-import { contentStream } from "./content.ts";
-import { enterContent } from "./content-places.ts";
-import { handleDeadline } from "./deadline-handlers.ts";
-import { bodyOf, deliveriesOf, eventDeliveriesOf } from "./deliveries.ts";
+import { cancel } from "./alarm.ts";
+import { handleDeadline } from "./deadlines.ts";
 import { Effects } from "./effects.ts";
 import { Handouts, type NotBegun } from "./handouts.ts";
-import { historyOf } from "./history.ts";
 import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
+import {
+  contentStream,
+  enterContent,
+  findValue,
+  historyOf,
+  openValue,
+  standingOf,
+} from "./reads.ts";
 import { PredictionRecord } from "./record.ts";
 import { Removal } from "./removal.ts";
 import type {
@@ -42,13 +46,10 @@ import type {
   WriteGrant,
 } from "./rpc-types.ts";
 import { RunnerConnection } from "./runner-connection.ts";
-import { standingOf } from "./standing.ts";
-import { findValue, openValue } from "./stored-values.ts";
 import { Streams } from "./streams.ts";
 import { createRequestIn, HOLDER_HEADER, LOG_TYPE } from "./stub.ts";
-import { Subscribers } from "./subscribers.ts";
-import { Waiters } from "./waiters.ts";
-import type { FindValue } from "./webhook-body.ts";
+import { Subscribers, Waiters } from "./subscribers.ts";
+import { bodyOf, deliveriesOf, eventDeliveriesOf, type FindValue } from "./webhooks.ts";
 
 /** The value that says that nothing will ever begin here, and how long it is kept. */
 const NEVER = "never";

@@ -3,8 +3,8 @@ import type { Bindings } from "../../env.ts";
 import { deleteAll } from "../../storage/files/files.ts";
 import { listUploadsOf } from "../../storage/files/uploads.ts";
 import type { Effects } from "./effects.ts";
+import { endUploads } from "./lease-holder.ts";
 import type { PredictionRecord } from "./record.ts";
-import { endUploads } from "./runner-uploads.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 interface Parts {

@@ -9,12 +9,16 @@ import { MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
-import { MAX_FRAME_UNITS } from "./entries.ts";
 import { attemptOf } from "./lease-holder.ts";
-import { type EncodedEvent, encodeEvents, unitsOf } from "./log-events.ts";
-import type { LogTotals } from "./log-totals.ts";
+import {
+  type EncodedEvent,
+  encodeEvents,
+  type LogTotals,
+  MAX_FRAME_UNITS,
+  unitsOf,
+} from "./log-events.ts";
+import { areStored } from "./reads.ts";
 import type { PredictionRecord } from "./record.ts";
-import { areStored } from "./stored-values.ts";
 import { parseFrame, type ReadEvents, type ReadFrame } from "./up-frames.ts";
 
 /** The runner enforces the limits exactly; here an event's envelope must not count. */

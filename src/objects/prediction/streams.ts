@@ -1,13 +1,22 @@
 /** Answers those who read a prediction with its event stream, within the limits of readers and accounts. */
+
+import { CHECK_MS } from "../../domain/accounts/access-checks.ts";
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { type Bindings, settings } from "../../env.ts";
+import { logger } from "../../log.ts";
+import { isLive } from "../../storage/accounts/reader-access.ts";
+import { database } from "../../storage/database.ts";
 import type { ReplacementCheck } from "../replacement-check.ts";
-import { cancel } from "./cancel.ts";
+import { cancel } from "./alarm.ts";
 import type { Effects } from "./effects.ts";
-import { ReaderChecks } from "./reader-checks.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Refusal } from "./rpc-types.ts";
-import { type StreamOptions, streamOptionsOf, type TooManyReaders } from "./stub.ts";
+import {
+  type StreamOptions,
+  type StreamReader,
+  streamOptionsOf,
+  type TooManyReaders,
+} from "./stub.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 const tooMany = (readers: TooManyReaders) => new Response(readers, { status: 429 });
@@ -81,5 +90,49 @@ export class Streams {
 
   async #cancel(): Promise<void> {
     cancel(await this.#load(), this.#effects, "its caller has disconnected");
+  }
+}
+
+/**
+ * Ends the streams of those who may no longer read. The Worker that authenticated them cannot: it
+ * answers with the object's own stream, since to copy it for each reader costs an isolate 40 % of its
+ * throughput, and is gone once it has.
+ */
+
+class ReaderChecks {
+  readonly #env: Bindings;
+  readonly #subscribers: Subscribers;
+  #timer: number | null = null;
+
+  constructor(env: Bindings, subscribers: Subscribers) {
+    this.#env = env;
+    this.#subscribers = subscribers;
+  }
+
+  /** Checks every CHECK_MS while anybody reads. */
+  begin(): void {
+    this.#timer ??= setTimeout(() => void this.#check(), CHECK_MS);
+  }
+
+  /** Once per token or session, however many streams it has. */
+  async #check(): Promise<void> {
+    this.#timer = null;
+    const readers = this.#subscribers.renewed();
+    if (readers.size > 0) this.begin();
+    const checks = [...readers.values()].map(async (reader) => {
+      if (!(await this.#mayRead(reader))) this.#subscribers.end(reader.id);
+    });
+    await Promise.all(checks);
+  }
+
+  async #mayRead(reader: StreamReader): Promise<boolean> {
+    try {
+      return await isLive(database(this.#env.DB), reader);
+    } catch (error) {
+      // If it cannot be checked right now, the stream goes on.
+      const { id, kind, user_id } = reader;
+      logger.error("Reader not checked", { [`${kind}_id`]: id, user_id, error });
+      return true;
+    }
   }
 }

@@ -4,7 +4,7 @@ import type { Bindings } from "../../env.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
-import { contentPieces } from "./content.ts";
+import { contentPieces } from "./reads.ts";
 import type { ContentPiece, CreateRequest, LeaveAction } from "./rpc-types.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;

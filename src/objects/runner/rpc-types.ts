@@ -1,34 +1,54 @@
 /** What the methods of a runner object take and return. */
-import type { RunnerEvent } from "../../domain/runners/events.ts";
-import type { HistoryHour } from "../../domain/runners/history.ts";
-import type { Load, Machine, SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
+import { z } from "zod";
+import {
+  load,
+  machine,
+  type SessionRequest,
+  type TelemetryRequest,
+} from "../../protocol/runner.ts";
+import { RUNNER_EVENT_KINDS } from "../../protocol/runner-log.ts";
 
 /** The presence of a runner: what its object stores and returns. */
-export interface Presence {
-  name: string;
-  hardware: string[];
-  pool: string;
-  version: string;
-  engine: string;
-  session: string;
-  draining: boolean;
-  state: TelemetryRequest["state"];
-  slots: number;
-  running: string[];
-  last_seen_at: number;
-  started_at: number;
-  machine: Machine;
+export const presence = z.object({
+  name: z.string(),
+  hardware: z.array(z.string()),
+  pool: z.string(),
+  version: z.string(),
+  engine: z.string(),
+  session: z.string(),
+  draining: z.boolean(),
+  state: z.enum(["ready", "draining", "stopped"]),
+  slots: z.number(),
+  running: z.array(z.string()),
+  last_seen_at: z.number(),
+  started_at: z.number(),
+  machine,
   /** Null until the first report. */
-  load: Load | null;
-  warm: string[];
-}
+  load: load.nullable(),
+  warm: z.array(z.string()),
+});
+export type Presence = z.infer<typeof presence>;
 
-export interface History {
+const step = z.object({
+  reports: z.number(),
+  running: z.number(),
+  gpus: z.array(z.object({ used: z.number(), memory_used_gb: z.number() })),
+});
+
+export const history = z.object({
   /** Of the last day, and maybe older ones, in any order. */
-  hours: HistoryHour[];
+  hours: z.array(z.object({ hour: z.number(), steps: z.array(step.nullable()) })),
   /** Oldest first. */
-  events: RunnerEvent[];
-}
+  events: z.array(
+    z.object({
+      at: z.number(),
+      kind: z.enum(RUNNER_EVENT_KINDS),
+      detail: z.string(),
+      by: z.string().optional(),
+    }),
+  ),
+});
+export type History = z.infer<typeof history>;
 
 /** What a runner registers with, and the pool of its classes. */
 export type NewSession = SessionRequest & Pick<Presence, "pool">;

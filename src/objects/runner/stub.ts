@@ -1,55 +1,14 @@
 /**
  * The only door to runner objects. itty-durable's router obeys whatever URL and headers reach it,
  * so a request is always made here, from a method name of ours: a client's never gets through.
- * Arguments travel in a header: they are escaped to ASCII, and bounded (bounds.ts).
+ * Arguments travel in a header: they are escaped to ASCII, and bounded (`boundedSession`, `boundedReport`).
  */
-import { z } from "zod";
 import type { RunnerEvent } from "../../domain/runners/events.ts";
 import type { Bindings } from "../../env.ts";
-import { load, machine, type TelemetryRequest } from "../../protocol/runner.ts";
-import { RUNNER_EVENT_KINDS } from "../../protocol/runner-log.ts";
-import { ANSWER_MS, bounded } from "../bounded.ts";
+import type { TelemetryRequest } from "../../protocol/runner.ts";
+import { ANSWER_MS, bounded, repeated } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
-import { repeated } from "../repeated.ts";
-import { boundedReport, boundedSession } from "./bounds.ts";
-import type { History, NewSession, Presence } from "./rpc-types.ts";
-
-const presence: z.ZodType<Presence | null> = z
-  .object({
-    name: z.string(),
-    hardware: z.array(z.string()),
-    pool: z.string(),
-    version: z.string(),
-    engine: z.string(),
-    session: z.string(),
-    draining: z.boolean(),
-    state: z.enum(["ready", "draining", "stopped"]),
-    slots: z.number(),
-    running: z.array(z.string()),
-    last_seen_at: z.number(),
-    started_at: z.number(),
-    machine,
-    load: load.nullable(),
-    warm: z.array(z.string()),
-  })
-  .nullable();
-
-const step = z.object({
-  reports: z.number(),
-  running: z.number(),
-  gpus: z.array(z.object({ used: z.number(), memory_used_gb: z.number() })),
-});
-const history: z.ZodType<History> = z.object({
-  hours: z.array(z.object({ hour: z.number(), steps: z.array(step.nullable()) })),
-  events: z.array(
-    z.object({
-      at: z.number(),
-      kind: z.enum(RUNNER_EVENT_KINDS),
-      detail: z.string(),
-      by: z.string().optional(),
-    }),
-  ),
-});
+import { history, type NewSession, presence, type Report } from "./rpc-types.ts";
 
 type Method =
   | "beginSession"
@@ -74,7 +33,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
   };
   // Each may be made twice: it is told how things are.
   const call = async (method: Method, ...args: unknown[]) =>
-    presence.parse(await repeated(() => callOnce(method, args)));
+    presence.nullable().parse(await repeated(() => callOnce(method, args)));
   return {
     /** Null when another process has come after it, or it was removed. */
     beginSession: (session: string, request: NewSession) =>
@@ -92,3 +51,31 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
 
 const ascii = (json: string) =>
   json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/**
+ * Bounds on what a runner's object is sent. It travels in a header, and the headers of a request may
+ * have 128 KB: a report has at most 52 KB (39 for a thousand running predictions, 10 for fifty
+ * models), a session 23 KB (most of it the names of GPUs).
+ */
+
+const MAX_WARM = 50;
+const MAX_GPUS = 32;
+/** Each character may take six when it is escaped. */
+const MAX_GPU_NAME = 100;
+
+function boundedSession({ machine, ...session }: NewSession): NewSession {
+  const gpus = machine.gpus
+    .slice(0, MAX_GPUS)
+    .map(({ name, memory_gb }) => ({ name: name.slice(0, MAX_GPU_NAME), memory_gb }));
+  return { ...session, machine: { ...machine, gpus } };
+}
+
+function boundedReport({ runner_id: _, warm, load, ...report }: TelemetryRequest): Report {
+  return {
+    ...report,
+    warm: warm.filter(isModel).slice(0, MAX_WARM),
+    load: { ...load, ...(load.gpus && { gpus: load.gpus.slice(0, MAX_GPUS) }) },
+  };
+}
+
+const isModel = (text: string) => /^[\w.:/@-]+$/.test(text);

@@ -31,10 +31,10 @@ import {
   openJobChannel,
   readJobInput,
   readServedHardware,
+  reportState,
   reportTelemetry,
   requireProtocol,
   takeLog,
-  tellState,
 } from "../../services/runners/runners.ts";
 import { parse, parseBody } from "../router.ts";
 
@@ -59,7 +59,7 @@ export const runnerRoutes = new Hono<AppEnv>()
   })
   .post("/state", async (c) => {
     const request = await limitedBody(c, stateRequest);
-    return c.json(await tellState(c.var.services, c.var.runner, request));
+    return c.json(await reportState(c.var.services, c.var.runner, request));
   })
   .post("/log", async (c) => {
     if (Number(c.req.header("content-length")) > MAX_RUNNER_LOG_BYTES)

@@ -1,5 +1,5 @@
 /** A runner with all that the service knows of it: its GPUs and containers, from its pool, and its work. */
-import type { ToldRunner } from "../../objects/pool/rpc-types.ts";
+import type { ReportedRunner } from "../../objects/pool/rpc-types.ts";
 import type { RunnerContainer, RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
@@ -30,7 +30,11 @@ export async function readRunner(services: Services, id: string): Promise<Runner
   };
 }
 
-async function readTold(services: Services, id: string, pool: string): Promise<ToldRunner | null> {
+async function readTold(
+  services: Services,
+  id: string,
+  pool: string,
+): Promise<ReportedRunner | null> {
   const stub = await findMadePool(services, pool);
   return (stub && (await withTimeout(stub.runner(id), `pool ${pool}`, ANSWER_MS))) ?? null;
 }
@@ -40,7 +44,7 @@ const presentTold = ({
   max_containers,
   devices,
   containers,
-}: ToldRunner): RunnerDetail["told"] => ({
+}: ReportedRunner): RunnerDetail["told"] => ({
   at: timeOf(at),
   max_containers,
   devices: devices.map(({ name, memory_gb, holder, lost = false }) => ({
@@ -53,8 +57,15 @@ const presentTold = ({
 });
 
 function presentContainer(
-  { model, users, since, idle_since, memory_bytes, ...container }: ToldRunner["containers"][number],
-  devices: ToldRunner["devices"],
+  {
+    model,
+    users,
+    since,
+    idle_since,
+    memory_bytes,
+    ...container
+  }: ReportedRunner["containers"][number],
+  devices: ReportedRunner["devices"],
 ): RunnerContainer {
   const { name, image, hardware, phase, room, gpus } = container;
   const held = devices.filter(({ holder }) => holder === name).length;
@@ -80,7 +91,7 @@ function presentContainer(
  */
 function workOf(
   running: string[],
-  jobs: ToldRunner["jobs"],
+  jobs: ReportedRunner["jobs"],
   usernames: ReadonlyMap<string, string>,
 ): RunnerWork[] {
   const known = new Map(jobs.map((job) => [job.prediction_id, job]));

@@ -1,6 +1,6 @@
 /** The end of a runner's own log, which its pool asks it for (objects/pool/runner-logs.ts). */
 import { isOffline } from "../../domain/runners/silence.ts";
-import { LOG_ASKED_MS, type ToldRunnerLog } from "../../objects/pool/rpc-types.ts";
+import { LOG_ASKED_MS, type ReportedRunnerLog } from "../../objects/pool/rpc-types.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerLog } from "../../protocol/runner-log.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
@@ -45,7 +45,7 @@ export async function readRunnerLog(services: Services, id: string): Promise<Kno
   return { runner, log: told ? present(told, runner) : null };
 }
 
-function present({ asked_at, at, lines }: ToldRunnerLog, runner: RunnerState): RunnerLog {
+function present({ asked_at, at, lines }: ReportedRunnerLog, runner: RunnerState): RunnerLog {
   const isAsked = asked_at !== null && Date.now() - asked_at < LOG_ASKED_MS;
   return {
     waiting: isAsked && !isOffline(runner),

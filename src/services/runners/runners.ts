@@ -175,14 +175,14 @@ export async function claim(
  * Takes the changes of a runner's state, whether it polls or not.
  * @throws ProblemError forbidden, session_superseded, too_many_requests; not_found (begin a new session)
  */
-export async function tellState(
+export async function reportState(
   services: Services,
   caller: RunnerCaller,
   request: StateRequest,
 ): Promise<SnapshotResponse> {
   await requireOwnPool(services, caller, request);
   const { token_id } = caller;
-  const answer = await poolOf(services.env, request.pool).tell({ ...request, token_id });
+  const answer = await poolOf(services.env, request.pool).report({ ...request, token_id });
   if (typeof answer === "string") throw refusal(answer, request.pool);
   return answer;
 }

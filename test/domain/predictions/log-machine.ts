@@ -3,12 +3,11 @@
  * replies, acknowledgements and webhooks that the platform holds back until then are held back.
  */
 import { PredictionLife } from "../../../src/domain/predictions/life.ts";
-import { EventLog, NOTHING_BEFORE } from "../../../src/objects/prediction/log.ts";
+import { EventLog, NOTHING_BEFORE, PublishWatermark } from "../../../src/objects/prediction/log.ts";
 import { encodeEvents } from "../../../src/objects/prediction/log-events.ts";
 import { LogRows, type RowStore } from "../../../src/objects/prediction/log-rows.ts";
 import { LogWriter } from "../../../src/objects/prediction/log-writer.ts";
 import { beforeOf } from "../../../src/objects/prediction/record.ts";
-import { Shown } from "../../../src/objects/prediction/shown.ts";
 import { Subscribers } from "../../../src/objects/prediction/subscribers.ts";
 import type { EventsFrame } from "../../../src/protocol/channel.ts";
 import { SECRET, specWith } from "./samples.ts";
@@ -98,7 +97,7 @@ export class Machine {
   readonly disk: Disk;
   readonly life: PredictionLife;
   readonly log: EventLog;
-  readonly shown: Shown;
+  readonly shown: PublishWatermark;
   readonly outbox = undefined;
   readonly writer: LogWriter;
   readonly subscribers = new Subscribers({
@@ -122,7 +121,7 @@ export class Machine {
     const { rows, end, state } = LogRows.load(disk);
     this.life = new PredictionLife(specWith(), state);
     this.log = EventLog.load(rows, end, isNew ? NOTHING_BEFORE : beforeOf(this.life));
-    this.shown = new Shown(this.log.stored);
+    this.shown = new PublishWatermark(this.log.stored);
     const sync = () => new Promise<void>((resolve) => disk.afterDurable(resolve));
     const tell = (attempt: number, frame: { type: string; seq?: number }) => {
       const { seq } = frame;

@@ -11,9 +11,9 @@ const handed = (number: number, user_id = "ada") => ({
 test("it is forgotten once the runner has it no more, not before it has been told", () => {
   const work = new RunnerWork();
   for (const number of [1, 2, 3]) work.add(handed(number), number);
-  work.told({ handed: 2, jobs: [2] });
+  work.reported({ handed: 2, jobs: [2] });
   expect(work.of([1, 2, 3])).toMatchObject([{ number: 2 }, { prediction_id: "run-3", at: 3 }]);
-  work.told({ handed: 3, jobs: [] });
+  work.reported({ handed: 3, jobs: [] });
   expect(work.stored).toEqual([]);
 });
 

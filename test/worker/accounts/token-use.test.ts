@@ -22,7 +22,7 @@ const use = (client: Client) => client.ok("GET", "/v1/user");
 const newestOf = async (username: string) =>
   (await pageAt<Token>(operator, `/v1/operator/users/${username}/tokens`)).items[0];
 
-const toldOf = (username: string, at: string | null) =>
+const reportedRunner = (username: string, at: string | null) =>
   eventually(async () => expect((await newestOf(username))?.last_used_at).toBe(at));
 
 const MARK = /^update "(?:runner_)?tokens" set "last_used_at"/;
@@ -48,15 +48,15 @@ function instead(write: () => Promise<never>): void {
 
 test("a token's use is recorded the first time, and again after 5 min", async () => {
   const { client, username } = await newUser();
-  await toldOf(username, null);
+  await reportedRunner(username, null);
   const first = now();
   await use(client);
-  await toldOf(username, first);
+  await reportedRunner(username, first);
   advance(299);
   expect(await marksOf(() => use(client))).toBe(0);
   advance(12);
   expect(await marksOf(() => use(client))).toBe(1);
-  await toldOf(username, now());
+  await reportedRunner(username, now());
 });
 
 test("a token's use is not written while the token is cached, whatever is stored", async () => {
@@ -120,6 +120,6 @@ describe("a request", () => {
     );
     expect(JSON.stringify(log.mock.calls)).not.toContain(client.token);
     vi.restoreAllMocks();
-    await toldOf(username, null);
+    await reportedRunner(username, null);
   });
 });

@@ -3,6 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
 import { expect, test } from "vitest";
+import { selectMostUsed, selectUsage } from "../../../src/objects/account/counters.ts";
 import {
   type AccountDatabase,
   rangesOf,
@@ -14,7 +15,6 @@ import {
   selectUnfinished,
 } from "../../../src/objects/account/prediction-lists.ts";
 import type { PredictionFilter } from "../../../src/objects/account/rpc-types.ts";
-import { selectMostUsed, selectUsage } from "../../../src/objects/account/usage-rows.ts";
 import { openAccount } from "../../../src/services/accounts/account-object.ts";
 import { getServices } from "../../../src/services/services.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";

@@ -17,9 +17,9 @@ const timesOf = (runner: PoolRunner) => {
 test("a run's begin stays the same without reports and after late ones", () => {
   const runner = new PoolRunner(telling(2, 3_000), NOW);
   expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
-  runner.tell(telling(1, 0), NOW + 10_000);
+  runner.takeReport(telling(1, 0), NOW + 10_000);
   expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
-  runner.tell(telling(3, 13_000), NOW + 10_000);
+  runner.takeReport(telling(3, 13_000), NOW + 10_000);
   expect(timesOf(runner)).toEqual([NOW - 3_000, NOW - 3_000]);
 });
 

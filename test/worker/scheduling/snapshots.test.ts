@@ -8,7 +8,7 @@ import type { FakeRunner } from "../support/runner.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
-/** The time within which a runner is expected back after a response (src/objects/pool/crew.ts). */
+/** The time within which a runner is expected back after a response (src/objects/pool/connected-runners.ts). */
 const RETURN_MS = 1_000;
 
 beforeEach(stopClock);

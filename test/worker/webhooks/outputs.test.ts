@@ -1,7 +1,7 @@
 /** Output in the bodies of webhooks, over frames, retries and redeliveries. */
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Entries } from "../../../src/objects/prediction/entries.ts";
+import { Entries } from "../../../src/objects/prediction/log-events.ts";
 import type { WebhookEvent } from "../../../src/protocol/webhook.ts";
 import { storeValue } from "../support/files.ts";
 import { objectOf } from "../support/objects.ts";

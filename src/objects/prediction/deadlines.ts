@@ -1,6 +1,6 @@
 /** What happens when a deadline passes. When each is due is in domain/predictions/deadlines.ts. */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
-import { cancel } from "./cancel.ts";
+import { cancel } from "./alarm.ts";
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { RunnerConnection } from "./runner-connection.ts";

@@ -3,27 +3,33 @@
  * each try is settled when it has ended.
  */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import { withoutQuery } from "../../domain/webhooks/address.ts";
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
+import { type DeliveryRow, deliveryRowsOf } from "../../domain/webhooks/delivery-row.ts";
 import { eventId } from "../../domain/webhooks/event-id.ts";
 import type { BegunTry, Outbox, OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { Outcome } from "../../domain/webhooks/outcome.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { readSecret, signingSecrets } from "../../domain/webhooks/stored-secret.ts";
 import { type Bindings, settings } from "../../env.ts";
+import { type JsonPieces, objectText } from "../../lib/json-splice.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
 import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
+import type { StoredValue } from "../../protocol/event.ts";
+import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
 import { database } from "../../storage/database.ts";
 import { getCachedEndpoint, recordOutcome } from "../../storage/webhooks/endpoint-cache.ts";
 import type { WebhookEndpointRow } from "../../storage/webhooks/endpoints.ts";
+import { accountAt } from "../account/stub.ts";
 import type { PredictionRecord } from "./record.ts";
-import { type FindValue, webhookBody } from "./webhook-body.ts";
+import type { EventDeliveries } from "./rpc-types.ts";
 
 /** A try counts as lost after this many time limits: one to prepare it, one to post it, and a margin. */
 const LOST_FACTOR = 2.5;
 
-export interface WebhookSenderOptions {
+interface WebhookSenderOptions {
   ctx: DurableObjectState;
   env: Bindings;
   find: FindValue;
@@ -141,4 +147,129 @@ const failure = (error: string): Outcome => ({ status: null, error });
 function unprepared({ life }: PredictionRecord, error: unknown): TryResult {
   logger.error("Webhook not prepared", { prediction_id: life.spec.id, error });
   return { outcome: failure("the service could not prepare it") };
+}
+
+/** The body of a webhook: the prediction as it was when the event happened. */
+
+/** Bytes of input and of output each: larger ones are left out and read at the prediction's URL. */
+const MAX_DATA_BYTES = 1024 * 1024;
+
+/** Opens a value that is stored in R2; undefined when it does not exist. */
+export type FindValue = (name: string) => Promise<ReadableStream<Uint8Array> | undefined>;
+
+/** JSON text of little more than 2 MiB at most. `data_omitted` says that input or output is left out. */
+async function webhookBody(
+  record: PredictionRecord,
+  event: OutboxEvent,
+  find: FindValue,
+): Promise<string> {
+  const { life } = record;
+  const removed = life.dataRemoved;
+  // A list is too large by its sum. Of a `value` only the last output counts, which may be small.
+  const tooLarge = event.output !== "value" && event.output_bytes > MAX_DATA_BYTES;
+  const [input, output] = await Promise.all([
+    removed ? undefined : textOf([record.input()], find),
+    removed || tooLarge ? undefined : textOf(record.outputAsOf(event), find),
+  ]);
+  const about = {
+    data_removed: removed,
+    data_omitted: input === undefined || output === undefined,
+    webhook: {
+      id: eventId(life.spec.id, event.sequence),
+      event: event.event,
+      sequence: event.sequence,
+      created_at: new Date(event.at).toISOString(),
+    },
+  } satisfies Partial<WebhookPayload>;
+  const values = { input: input ?? "null", output: output ?? "null" };
+  return objectText({ ...event.prediction, ...about }, values);
+}
+
+/** undefined when it is too large, or a part of it does not exist. */
+async function textOf(
+  pieces: JsonPieces<StoredValue>,
+  find: FindValue,
+): Promise<string | undefined> {
+  if (pieces.reduce((bytes, piece) => bytes + sizeOf(piece), 0) > MAX_DATA_BYTES) return undefined;
+  const texts: string[] = [];
+  for (const piece of pieces) {
+    const content = typeof piece === "string" ? piece : await find(piece.name);
+    if (content === undefined) return undefined;
+    texts.push(typeof content === "string" ? content : await new Response(content).text());
+  }
+  return texts.join("");
+}
+
+const encoder = new TextEncoder();
+
+const sizeOf = (piece: string | StoredValue) =>
+  typeof piece === "string" ? encoder.encode(piece).length : piece.size;
+
+/** What is shown of webhook deliveries: never signatures. */
+
+export const deliveriesOf = (record: PredictionRecord): EventDeliveries[] =>
+  (record.outbox?.events ?? []).map((event) => eventDeliveriesOf(record, event));
+
+export const eventDeliveriesOf = (
+  { life }: PredictionRecord,
+  { sequence, event, at, deliveries }: OutboxEvent,
+): EventDeliveries => ({
+  sequence,
+  event,
+  at,
+  deliveries,
+  own_url: life.spec.webhook?.url ?? null,
+});
+
+/** What is posted of an event, with what is left of its data; undefined when there is no such event. */
+export async function bodyOf(
+  record: PredictionRecord,
+  sequence: number,
+  find: FindValue,
+): Promise<string | undefined> {
+  const event = record.outbox?.events.find((one) => one.sequence === sequence);
+  return event && webhookBody(record, event, find);
+}
+
+/**
+ * Tells the account how its webhooks fare, for its list of deliveries: what changes within a second in
+ * one call. Nothing waits for it, and what is lost stays as it was listed until the next change: the
+ * prediction knows better.
+ */
+
+/** Most tries end sooner, and are told with their outcome. */
+const GATHER_MS = 1_000;
+
+export class DeliveryReport {
+  readonly #ctx: DurableObjectState;
+  readonly #env: Bindings;
+  /** By event and receiver. */
+  #rows = new Map<string, DeliveryRow>();
+
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    this.#ctx = ctx;
+    this.#env = env;
+  }
+
+  changed({ life: { spec } }: PredictionRecord, events: readonly OutboxEvent[]): void {
+    if (events.length === 0) return;
+    const isFirst = this.#rows.size === 0;
+    const ownUrl = spec.webhook ? withoutQuery(spec.webhook.url) : null;
+    for (const row of deliveryRowsOf(spec.id, events, ownUrl, Date.now()))
+      this.#rows.set(`${row.sequence} ${row.endpoint_id}`, row);
+    if (isFirst && this.#rows.size > 0)
+      setTimeout(() => this.#tell(spec.account_object), GATHER_MS);
+  }
+
+  #tell(accountObject: string): void {
+    const rows = [...this.#rows.values()];
+    this.#rows = new Map();
+    this.#ctx.waitUntil(
+      accountAt(this.#env, accountObject)
+        .recordDeliveries(rows)
+        .catch((error) =>
+          logger.warn("Deliveries not listed", { prediction_id: rows[0]?.prediction_id, error }),
+        ),
+    );
+  }
 }

@@ -9,11 +9,11 @@ import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Handout } from "../../domain/scheduling/decide/types.ts";
 import type { FailedInARow, FailedStart } from "../../domain/scheduling/failed-starts.ts";
 import { RunnerStanding, type Suspension } from "../../domain/scheduling/runner-standing.ts";
-import type { HeldPoll } from "./held-poll.ts";
 import type { KnownRunner } from "./known-runners.ts";
+import type { HeldPoll } from "./polls.ts";
 import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
 import { hasPlace, isSmall } from "./report-limits.ts";
-import type { PoolTelling } from "./rpc-types.ts";
+import type { PoolReport } from "./rpc-types.ts";
 import type { RunnerEvents } from "./runner-events.ts";
 import { StoredRunners } from "./stored-runners.ts";
 
@@ -22,7 +22,7 @@ const RETURN_MS = 1_000;
 /** Runners tell every 30 s that they are there, those that are full, too. */
 const SILENCE_MS = 90_000;
 
-interface CrewOptions {
+interface ConnectedRunnersOptions {
   state: PoolState;
   sql: SqlStorage;
   /** How long a prediction waits for its runner to connect. */
@@ -34,8 +34,8 @@ interface CrewOptions {
   onChange: () => void;
 }
 
-export class Crew {
-  readonly #options: CrewOptions;
+export class ConnectedRunners {
+  readonly #options: ConnectedRunnersOptions;
   readonly #state: PoolState;
   readonly #standing: RunnerStanding;
   readonly #stored: StoredRunners;
@@ -48,7 +48,7 @@ export class Crew {
   readonly #short = new Set<string>();
   #sweep: number | null = null;
 
-  constructor(options: CrewOptions) {
+  constructor(options: ConnectedRunnersOptions) {
     this.#options = options;
     this.#state = options.state;
     this.#standing = new RunnerStanding(options.connectSeconds);
@@ -86,26 +86,26 @@ export class Crew {
   // ---- what they tell
 
   /** What it told before it left may come afterwards. It is back when it polls again. */
-  hasLeft({ runner_id, session }: PoolTelling): boolean {
+  hasLeft({ runner_id, session }: PoolReport): boolean {
     return this.#left.get(runner_id) === session;
   }
 
   /** @returns also the jobs that it has no place for */
-  hear(
-    telling: PoolTelling,
+  receive(
+    report: PoolReport,
     known: KnownRunner,
   ): { runner: PoolRunner; declined: Declination[] } | "too_large" | "too_many" {
     const now = Date.now();
-    const { runner_id, session, snapshot } = telling;
+    const { runner_id, session, snapshot } = report;
     const previous = this.#runners.get(runner_id);
     // The runner has connected for these, whether or not its report is kept.
     this.#standing.recordConnected(runner_id, snapshot.heard);
-    if (snapshot.heard.length > 0) this.#updateShort(telling.token_id, now);
+    if (snapshot.heard.length > 0) this.#updateShort(report.token_id, now);
     for (const receipt of snapshot.heard) previous?.settle(receipt);
-    const isLate = previous?.isLate(telling) ?? false;
+    const isLate = previous?.isLate(report) ?? false;
     const refused =
       (!isLate && !isSmall(snapshot) && "too_large") ||
-      (!previous && !this.#hasPlace(telling.token_id) && "too_many");
+      (!previous && !this.#hasPlace(report.token_id) && "too_many");
     if (refused) {
       // The process of the session before is gone all the same.
       if (previous && previous.session !== session) this.#drop(runner_id);
@@ -115,10 +115,10 @@ export class Crew {
     const wasFull = previous?.isFull;
     let runner = previous;
     let declined: Declination[] = [];
-    if (runner?.session === session) declined = runner.tell(telling, now);
+    if (runner?.session === session) declined = runner.takeReport(report, now);
     else {
       if (previous) this.#end(previous);
-      runner = new PoolRunner(telling, now);
+      runner = new PoolRunner(report, now);
       this.#add(runner);
     }
     runner.know(known);
