@@ -1,6 +1,10 @@
 /**
- * Takes a body of multipart/form-data (RFC 7578) apart while it arrives, in pieces of any size. What a part
- * has is handed on at once: only its head, and what may be the beginning of a delimiter, are kept.
+ * Parses a body of multipart/form-data (RFC 7578) while it arrives, in pieces of any size. The content of a
+ * part is passed on at once; the parser keeps only a head and what may be the beginning of a delimiter.
+ *
+ * No package keeps these bounds (2026-11): @remix-run/multipart-parser 0.16 collects a whole file in memory,
+ * multipasta 0.2 loses the name of a field whose file name is not Latin-1, and @fastify/busboy 3.2 drops a
+ * part with a long head, or with spaces behind its delimiter, without an error.
  */
 
 export interface PartHead {

@@ -1,4 +1,4 @@
-/** Which deployment and token a command takes: nothing goes to an address that it is not for. */
+/** A command reads the deployment and the token from its options, variables and stored credentials. */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,7 +72,7 @@ test("a token that is kept goes to its own deployment only", async () => {
   await expect(elsewhere).rejects.toThrow(/^No token for https:\/\/other\.test\. Run auspex login/);
 });
 
-test("what is missing or wrong says what to do, and never shows a secret", async () => {
+test("an error about a missing or wrong token says what to do and never shows the token", async () => {
   await expect(read()).rejects.toThrow(/Run auspex login, or set AUSPEX_URL/);
   const url = { AUSPEX_URL: "https://auspex.test" };
   const faults: [object, object, RegExp][] = [

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 
-test("what is kept is found, by another command as well, until it is forgotten", async () => {
+test("a saved note is found by another command too, until it is removed", async () => {
   expect(await notes.find(identity)).toBe(undefined);
   await notes.save(identity, ONE);
   expect(await new Notes(folder, note).find(identity)).toEqual(ONE);
@@ -51,7 +51,7 @@ test("a note that was damaged is none", async () => {
   }
 });
 
-test("what is old is swept, and nothing else", async () => {
+test("sweep removes old notes and nothing else", async () => {
   const week = 7 * 24 * 3_600_000;
   await notes.sweep(week);
   await notes.save(identity, ONE);
