@@ -18,7 +18,7 @@ export interface Principal {
 
 export type Access =
   | "granted"
-  /** Treated as nonexistent. */
+  /** The resource is treated as nonexistent. */
   | "hidden"
   | "owner only"
   /** The account has access, but the token does not cover it. */
@@ -46,7 +46,7 @@ export const accessToPrediction = (
   { user_id, model_id }: { user_id: string; model_id: string },
 ): Access => (user_id === principal.user_id ? accessByToken(principal, model_id) : "hidden");
 
-/** A limited token covers only the uploads that it created. */
+/** Returns the access to an upload. A limited token covers only the uploads that it created. */
 export function accessToUpload(
   principal: Principal,
   { user_id, token_id }: { user_id: string; token_id: string | null },
@@ -56,8 +56,8 @@ export function accessToUpload(
 }
 
 /**
- * Access to a conversation, which says what the models of its responses have said.
- * @param conversation its models are those of all tokens that have made it or said something in it
+ * Returns the access to a conversation, which contains the outputs of its responses' models.
+ * @param conversation its models are those of all tokens that have made it or added to it
  */
 export function accessToConversation(
   { user_id, models: covered }: Pick<Principal, "user_id" | "models">,

@@ -23,12 +23,15 @@ export class OpenRequest {
     return entered;
   }
 
-  /** It counts only while this is called every few seconds: whoever has died cannot say so. */
+  /**
+   * Renews the request: it counts only while this is called every few seconds, since a request that was cut
+   * off cannot leave.
+   */
   renew(): void {
     this.#countsUntil = Date.now() + LAPSE_MS;
   }
 
-  /** It has ended; calling it again has no effect. */
+  /** Ends the request's count; calling it again has no effect. */
   leave(): void {
     const others = open.get(this.#userId);
     others?.delete(this);

@@ -7,7 +7,10 @@ const CHECK_CHARS = 6; // 62^6 > 2^32
 
 export type TokenKind = "aus" | "ausr" | "ausi" | "auss";
 
-/** `aus_` (access), `ausr_` (runner), `ausi_` (invitation) or `auss_` (share): 256 random bits in base62, and their CRC-32. */
+/**
+ * Returns a new token, `aus_` (access), `ausr_` (runner), `ausi_` (invitation) or `auss_` (share): 256 random
+ * bits in base62, and their CRC-32.
+ */
 export function newToken(kind: TokenKind): string {
   const random = base62(crypto.getRandomValues(new Uint8Array(32)), RANDOM_CHARS);
   return `${kind}_${random}${checksum(random)}`;
@@ -20,10 +23,10 @@ export function isToken(text: string, kind: TokenKind): boolean {
   return check !== undefined && check === checksum(random);
 }
 
-/** The visible part, which tells tokens apart. */
+/** Returns the visible part, which tells tokens apart. */
 export const tokenPrefix = (token: string) => token.slice(0, token.indexOf("_") + 7);
 
-/** The stored hash of a token: 256 random bits need no slow hash. */
+/** Returns the stored hash of a token: 256 random bits need no slow hash. */
 export async function sha256(text: string): Promise<string> {
   return hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
 }
@@ -52,8 +55,8 @@ function checksum(text: string): string {
 }
 
 /**
- * A proof of knowing OPERATOR_TOKEN, which is compared with the current token later. An HMAC keyed by
- * the token: it reveals nothing about it and is useless anywhere else.
+ * Returns a proof of knowing OPERATOR_TOKEN, which is compared with the current token later. It is an HMAC
+ * keyed by the token: it reveals nothing about the token and is useless anywhere else.
  */
 export async function operatorProof(token: string): Promise<string> {
   const encoder = new TextEncoder();

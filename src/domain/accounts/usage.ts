@@ -4,38 +4,38 @@ export interface UsageCount {
   predictions: number;
   failed: number;
   execution_seconds: number;
-  /** In the deployment's currency; 0 for hardware without a price. */
+  /** The price in the deployment's currency; 0 for hardware without a price. */
   price: number;
 }
 
-/** Of one model, or of all other models together. */
+/** The usage of one model, or of all other models together. */
 interface ModelUsage extends UsageCount {
   /** The latest `owner/name`; undefined: all other models together. */
   model: string | undefined;
 }
 
-/** Of one access token. */
+/** The usage of one access token. */
 interface TokenUsage extends UsageCount {
   /** Empty: the dashboard. */
   token_id: string;
 }
 
 export interface DayUsage extends UsageCount {
-  /** `2026-11-21`, in UTC. */
+  /** The day in UTC: `2026-11-21`. */
   day: string;
-  /** One per model of the report, in the same order. */
+  /** The usage per model of the report, in the same order. */
   models: UsageCount[];
 }
 
 export interface UsageReport {
-  /** Oldest first, including days without predictions. */
+  /** The days, oldest first, including those without predictions. */
   days: DayUsage[];
-  /** Most used first, the others last. */
+  /** The models, most used first, the others last. */
   models: ModelUsage[];
-  /** Most used first. */
+  /** The tokens, most used first. */
   tokens: TokenUsage[];
   total: UsageCount;
-  /** Up to when predictions were deleted early, because the history was full, unix ms. */
+  /** The time up to which predictions were deleted early, because the history was full, Unix ms. */
   trimmed_to: number | null;
 }
 
@@ -56,13 +56,13 @@ export const tokenName = (names: ReadonlyMap<string, string>, tokenId: string): 
 
 const DAY_MS = 86_400_000;
 
-/** The last days including today, oldest first. */
+/** Returns the last days including today, oldest first. */
 export const lastDays = (days: number, now: number): string[] =>
   Array.from({ length: days }, (_, n) =>
     new Date(now - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),
   );
 
-/** What an account counts: models and tokens most used first. */
+/** The counts of an account: models and tokens most used first. */
 interface Counted {
   models: NamedModel[];
   rows: UsageRow[];

@@ -1,22 +1,22 @@
-/** What one account may write to the database and to R2: a bucket that fills with time. */
+/** The bucket that limits the writes of one account to the database and to R2. It fills with time. */
 
 export interface WriteCost {
-  /** Of D1, index entries included, as `meta.rows_written` counts them. */
+  /** Rows of D1, index entries included, as `meta.rows_written` counts them. */
   rows: number;
-  /** Sent to R2. */
+  /** Bytes sent to R2. */
   bytes: number;
 }
 
-/** What flows into the bucket in a second. */
+/** The rows and bytes that flow into the bucket in a second. */
 export type WriteRates = WriteCost;
 
-/** A full bucket holds what flows in during this time: a push of 100 GB at the default rate. */
+/** The time in which an empty bucket fills: a full one holds a push of 100 GB at the default rate. */
 const CAPACITY_SECONDS: WriteCost = { rows: 60, bytes: 400 };
 
 const KINDS = ["rows", "bytes"] as const;
 
 export interface BucketState extends WriteCost {
-  /** When it had so much, unix ms. */
+  /** When the bucket had these contents, Unix ms. */
   at: number;
 }
 
@@ -24,7 +24,7 @@ export class WriteBucket {
   readonly #rates: WriteRates;
   #state: BucketState;
 
-  /** @param state as it was stored; without one it is full */
+  /** @param state as it was stored; without one the bucket is full */
   constructor(rates: WriteRates, state: BucketState | undefined) {
     this.#rates = rates;
     this.#state = state ?? { rows: this.#most("rows"), bytes: this.#most("bytes"), at: 0 };
@@ -35,8 +35,8 @@ export class WriteBucket {
   }
 
   /**
-   * Takes the cost if the bucket has it. A cost beyond its capacity is taken from a full bucket, which then owes
-   * the rest.
+   * Takes the cost if the bucket has it. A cost beyond its capacity is taken from a full bucket, which then
+   * owes the rest.
    * @returns the ms until it would have it; 0: it was taken
    */
   take(cost: WriteCost, now: number): number {
@@ -50,14 +50,17 @@ export class WriteBucket {
     return wait;
   }
 
-  /** Takes what was written beyond what was taken for it; a negative number gives back what was not needed. */
+  /** Takes the writes beyond the charge; a negative number gives back what was not needed. */
   settle(difference: WriteCost, now: number): void {
     this.#fill(now);
     for (const kind of KINDS)
       this.#state[kind] = Math.min(this.#most(kind), this.#state[kind] - difference[kind]);
   }
 
-  /** The part of its capacity by which it differs from an earlier state, of the kind that differs more. */
+  /**
+   * Returns the part of its capacity by which the bucket differs from an earlier state, of the kind that
+   * differs more.
+   */
   changeSince(earlier: BucketState): number {
     return Math.max(
       ...KINDS.map((kind) => Math.abs(this.#state[kind] - earlier[kind]) / this.#most(kind)),

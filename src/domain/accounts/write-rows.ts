@@ -1,6 +1,6 @@
 /**
- * The most rows of D1 that a request to each route writes, index entries and triggers included. A test sends each
- * its largest body (test/worker/api/write-rows.test.ts).
+ * The most rows of D1 that a request to each route writes, index entries and triggers included. A test sends
+ * each its largest body (test/worker/api/write-rows.test.ts).
  */
 export const WRITE_ROWS = {
   createModel: 1_000,
@@ -28,7 +28,7 @@ export type WriteRoute = keyof typeof WRITE_ROWS;
 /** Any form of the dashboard. */
 export const FORM_ROWS = Math.max(...Object.values(WRITE_ROWS));
 
-/** What comes on top, for each of them. */
+/** The additional rows for each of them. */
 export const ROWS_OF = {
   /** A blob or manifest that a manifest names. */
   manifestEntry: 5,

@@ -1,4 +1,4 @@
-/** What of an account's object is in a backup, in the order in which it is read. */
+/** The tables of an account's object that are in a backup, in the order in which they are read. */
 import { countRow, predictionRow, usageRow } from "../../protocol/backup.ts";
 
 export const ACCOUNT_TABLES = {
@@ -15,7 +15,7 @@ export const ACCOUNT_TABLE_NAMES = [
   "predictions",
 ] as const satisfies AccountTable[];
 
-/** The others, and why they are not in it. */
+/** The tables that are not in a backup, with the reasons. */
 export const NOT_IN_COPIES: Record<string, string> = {
   conversations:
     "which objects its conversations are: what was said in them is in no backup either",

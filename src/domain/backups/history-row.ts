@@ -1,4 +1,7 @@
-/** A prediction in another deployment: its object stayed where it was, with input, output and log. */
+/**
+ * The row of a prediction that is restored in another deployment: its object stayed in the first one, with
+ * input, output and log.
+ */
 import type { StoredPrediction } from "../../protocol/backup.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import { OWN_REMOVAL_MS } from "../predictions/prediction-row.ts";
@@ -11,11 +14,11 @@ export const LOST = JSON.stringify({
 } satisfies PredictionError);
 
 /**
- * What is left of it: its data is gone, and one that had not ended has failed.
+ * Returns the restored row: its data is gone, and a prediction that had not ended has failed.
  *
- * Files that it has in R2 may be there, if the bucket is the same. So the account still looks at it
- * when they are due, and removes them.
- * @param at when the backup was made, unix ms
+ * The prediction's files may still be in R2, if the bucket is the same. So the account looks at it when they
+ * are due, and removes them.
+ * @param at when the backup was made, Unix ms
  */
 export function asHistory(
   row: StoredPrediction,

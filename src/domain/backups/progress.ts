@@ -1,14 +1,14 @@
-/** How far a backup is, or a restore. */
+/** The progress of a backup, and of a restore. */
 import type { Key } from "../cursor.ts";
 import type { AccountTable } from "./account-tables.ts";
 
-/** How far an account's object was read: up to this row of one of its tables. */
+/** The position in an account's object: up to this row of one of its tables. */
 export interface AccountPosition {
   table: AccountTable;
   after: Key | null;
 }
 
-/** What is read next: rows of a table, or of the objects of accounts. Null: nothing is left. */
+/** The next position: rows of a table, or of the objects of accounts. Null: nothing is left. */
 export type BackupPosition =
   | { table: string; after: Key | null }
   | { user: string; account: AccountPosition | null }
@@ -16,7 +16,7 @@ export type BackupPosition =
 
 export interface BackupProgress {
   kind: "backup";
-  /** A backup has one key. */
+  /** The id of the key that all parts of the backup have. */
   key_id: string;
   parts: number;
   position: BackupPosition;
@@ -26,7 +26,7 @@ export interface BackupProgress {
   left_out: string[];
 }
 
-/** A row that was not restored, and why. */
+/** A row that was not restored, and the reason. */
 export interface LeftOut {
   table: string;
   key: string;

@@ -7,13 +7,13 @@
  */
 import { derivedKey, hex } from "../../lib/hex.ts";
 
-/** Where a part belongs. Number 0 is the manifest. */
+/** The place of a part. Number 0 is the manifest. */
 export interface PartPlace {
   backup: string;
   number: number;
 }
 
-/** The message is for the operator. */
+/** The error for a part that cannot be opened. Its message is for the operator. */
 export class UnreadablePart extends Error {
   override readonly name = "UnreadablePart";
 }
@@ -23,7 +23,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const ID_BYTES = 4;
 const NONCE_BYTES = 12;
 
-/** Names a BACKUP_KEY without revealing it. */
+/** Returns an id of a BACKUP_KEY, which does not reveal it. */
 export const backupKeyId = async (secret: string): Promise<string> =>
   hex((await derivedKey(secret, "backup key id")).slice(0, ID_BYTES));
 

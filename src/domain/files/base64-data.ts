@@ -1,8 +1,8 @@
-/** Finds long files in JSON before it is parsed, which messages have as base64 in a property `data`. */
+/** Finds long base64 in JSON before it is parsed: messages have files as base64 in a property `data`. */
 import { BACKSLASH, base64In, COLON, QUOTE, withoutSpaces } from "./json-bytes.ts";
 
 export interface Base64Data {
-  /** Where its string begins and ends, with the quotation marks. */
+  /** The place of the string, including the quotation marks. */
   from: number;
   to: number;
   content: Uint8Array<ArrayBuffer>;
@@ -10,7 +10,7 @@ export interface Base64Data {
 
 const NAME = new TextEncoder().encode('"data"');
 
-/** @param least its length; for invalid JSON what is found is arbitrary */
+/** @param least its length; the result for invalid JSON is arbitrary */
 export function findBase64Data(json: Uint8Array, least: number): Base64Data[] {
   const found: Base64Data[] = [];
   for (let at = json.indexOf(QUOTE); at >= 0; at = json.indexOf(QUOTE, at + 1)) {
@@ -26,7 +26,7 @@ export function findBase64Data(json: Uint8Array, least: number): Base64Data[] {
   return found;
 }
 
-/** Where the text begins that is the value of the property whose name ends here. */
+/** Returns where the value begins of the property whose name ends here, if it is a text. */
 function valueAfter(json: Uint8Array, end: number): number | undefined {
   const colon = withoutSpaces(json, end);
   if (json[colon] !== COLON) return undefined;

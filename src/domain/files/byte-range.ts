@@ -1,21 +1,23 @@
 /** The header Range (RFC 9110). */
 
-/** Bytes, the last one included. */
+/** A range of bytes, including the last one. */
 export interface ByteRange {
   first: number;
   last: number;
 }
 
-/** `5-3`: the RFC lets us send all, and OCI wants it refused. */
+/**
+ * Whether a range is backward, such as `5-3`: the RFC allows to send all then, and OCI requires a refusal.
+ */
 export function isBackward(header: string | undefined): boolean {
   const [, from, to] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(header?.trim() ?? "") ?? [];
   return Number(to) < Number(from);
 }
 
 /**
- * @param size of the file, bytes.
- * @returns undefined for no range, one that is not understood and several: then all is sent, as
- * the RFC allows; `unsatisfiable` for one that begins behind the end.
+ * @param size of the file, bytes
+ * @returns undefined for no range, an unknown one and several: then all is sent, as the RFC allows;
+ * `unsatisfiable` for one that begins behind the end
  */
 export function parseRange(
   header: string | undefined,
@@ -33,13 +35,13 @@ export function parseRange(
   return first >= size ? "unsatisfiable" : { first, last };
 }
 
-/** Each part of an answer is a read of its own. */
+/** The most ranges of one request: each part of an answer is a read of its own. */
 export const MAX_RANGES = 100;
 
 /**
- * Several ranges of one request.
- * @returns in their order, without those that begin behind the end; `too many`; undefined for one range, and for what
- * would be more than the whole: then it is answered as if it were none, which the RFC allows
+ * Parses several ranges of one request.
+ * @returns them in their order, without those that begin behind the end; `too many`; undefined for one range,
+ * and for ranges that are more than the whole: the answer is then that without ranges, which the RFC allows
  */
 export function parseRanges(
   header: string | undefined,

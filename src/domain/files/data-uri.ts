@@ -1,21 +1,23 @@
 /**
- * What counts as a data URI (RFC 2397), wherever one is looked for: a media type and base64, with padding and
- * without blanks. Anything else is text.
+ * Data URIs (RFC 2397): a media type and base64, with padding and without blanks. Any other text is no data
+ * URI.
  */
 
 /** The head ends within this many characters. */
 export const MAX_HEAD = 300;
 
-/** Commas end the head; quotes and backslashes would be escaped in JSON, where it is looked for, too. */
+/**
+ * The head. Commas end it; quotes and backslashes would be escaped in JSON, which is searched for heads, too.
+ */
 const HEAD = /^data:([\w.+-]+\/[\w.+-]+(?: *;[ !#-+\--[\]-~]*)?);base64,/i;
 
 export interface DataUriHead {
   mime_type: string;
-  /** Where the base64 begins. */
+  /** The length of the head, after which the base64 begins. */
   length: number;
 }
 
-/** Undefined for anything else. */
+/** Returns undefined for any other text. */
 export function dataUriHead(text: string): DataUriHead | undefined {
   const [head, mime_type] = HEAD.exec(text.slice(0, MAX_HEAD)) ?? [];
   return head === undefined || mime_type === undefined || mime_type.length > MAX_TYPE
@@ -23,7 +25,7 @@ export function dataUriHead(text: string): DataUriHead | undefined {
     : { mime_type, length: head.length };
 }
 
-/** As for uploads. */
+/** The longest type, as for uploads. */
 const MAX_TYPE = 255;
 
 export const dataUri = (mimeType: string, base64: string) => `data:${mimeType};base64,${base64}`;

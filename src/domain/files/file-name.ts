@@ -2,22 +2,22 @@
 import { isInline } from "./file-type.ts";
 
 const MAX_CHARS = 100;
-/** Of one that people see. Its end is kept, where the extension is. */
+/** The longest name that people see. Its end is kept, which has the extension. */
 const MAX_SHOWN_CHARS = 200;
 
-/** The name for keys and URLs: no character needs escaping. */
+/** Returns the name for keys and URLs: no character needs escaping. */
 export function safeName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? "";
   const ascii = last.normalize("NFKD").replace(/\p{Mn}/gu, "");
   const plain = ascii.replace(/[^A-Za-z0-9._-]+/g, "-");
-  // Of a name in another script only the extension remains, which models go by.
+  // A name in another script is reduced to its extension, which models go by.
   const kept = plain.replace(/^[_-]+\./, "file.").replace(/^[._-]+|[.-]+$/g, "");
   if (kept.length <= MAX_CHARS) return kept || "file";
   const [extension = ""] = /\.[A-Za-z0-9]{1,10}$/.exec(kept) ?? [];
   return kept.slice(0, MAX_CHARS - extension.length) + extension;
 }
 
-/** The name of a file as whoever sent it called it, which may be anything, as uploads are named (protocol/upload.ts). */
+/** Returns the name of a file as its sender named it, in the form that uploads have (protocol/upload.ts). */
 export function shownName(sent: string): string {
   const last = sent.split(/[/\\]/).at(-1) ?? "";
   const end = last.replace(/\p{Cc}/gu, "").slice(-MAX_SHOWN_CHARS);
@@ -25,7 +25,7 @@ export function shownName(sent: string): string {
   return end.replace(/\p{Cs}/gu, "") || "file";
 }
 
-/** The header Content-Disposition (RFC 6266). */
+/** Returns the header Content-Disposition (RFC 6266). */
 export function disposition(name: string, mimeType: string): string {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const exact = encodeURIComponent(name).replace(/['()*]/g, escaped);

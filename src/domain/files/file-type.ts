@@ -9,7 +9,7 @@ const SINGLE_TYPE = /^[\w.+-]+\/[\w.+-]+ *(?:;[ -+\--~]*)?$/;
  */
 const EXECUTABLE = /^[^;]*(?:script|css|html|xml|xsl|wasm|multipart)/i;
 
-/** Safe: scripts do not run in an <img>, and opened directly it is a download. */
+/** SVG. It is safe: scripts do not run in an <img>, and opened directly it is a download. */
 const SVG = /^image\/svg\+xml *(?:;|$)/i;
 
 const OPAQUE = "application/octet-stream";
@@ -17,14 +17,19 @@ const OPAQUE = "application/octet-stream";
 /** Types of text that name no charset, with room for one. */
 const WITHOUT_CHARSET = /^text\/(?=.{0,230}$)[^;]*(?:;(?! *charset *=)[^;]*)*$/i;
 
-/** Whether a file of this type is worth a look at its bytes: readers guess the charset of a text that names none. */
+/**
+ * Whether the bytes of a file of this type are checked for UTF-8: readers guess the charset of a text that
+ * names none.
+ */
 export const lacksCharset = (mimeType: string): boolean => WITHOUT_CHARSET.test(mimeType);
 
-/** The type of a text whose bytes are UTF-8. */
+/** Returns the type of a text whose bytes are UTF-8. */
 export const asUtf8 = (mimeType: string): string =>
   lacksCharset(mimeType) ? `${mimeType.replace(/[; ]+$/, "")}; charset=utf-8` : mimeType;
 
-/** The stored type, or a generic one for executable types, since files share the deployment's origin. */
+/**
+ * Returns the stored type, or a generic one for executable types, since files share the deployment's origin.
+ */
 export const servedType = (mimeType: string): string =>
   SINGLE_TYPE.test(mimeType) && (SVG.test(mimeType) || !EXECUTABLE.test(mimeType))
     ? mimeType

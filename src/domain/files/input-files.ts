@@ -1,6 +1,6 @@
 /**
- * Finds the strings of an input that stand for files: those that the schema declares as
- * `format: uri`, and URLs of this deployment's uploads and files anywhere.
+ * Finds the strings of an input that are addresses of files: those that the schema declares as `format: uri`,
+ * and URLs of this deployment's uploads and files anywhere.
  */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -13,7 +13,7 @@ export interface FoundString {
   text: string;
 }
 
-/** Which strings to find. The search ends once more than `most` are found. */
+/** The search for some strings. It ends once more than `most` are found. */
 export interface StringSearch {
   like: (text: string) => boolean;
   most: number;
@@ -22,10 +22,10 @@ export interface StringSearch {
 /** Steps through schema and input together: a schema can branch without end. */
 const MAX_STEPS = 1_000_000;
 
-/** For recursive schemas, which follow an input as deep as it is nested. */
+/** The depth of the search: recursive schemas follow an input as deep as it is nested. */
 const MAX_DEPTH = 500;
 
-/** Characters of a path, which is sent with the job. An index counts as one. */
+/** The characters of a path, which is sent with the job. An index counts as one. */
 const MAX_PATH = 2_000;
 
 /** @throws RangeError when it takes too many steps, or a path is too long */
@@ -45,7 +45,7 @@ export function findUriStrings(
   };
   const walk = (part: Json | undefined, step: Step, depth: number) => {
     const { value } = step;
-    // Only strings can be URLs: long lists of numbers cost nothing.
+    // Only strings can be URLs, so long lists of numbers are skipped.
     if (typeof value !== "string" && !isTree(value)) return;
     if (!isObject(part) || found.length > most) return;
     if (++steps > MAX_STEPS || depth > MAX_DEPTH) throw new RangeError("too many steps");

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.typedarrays" />
-/** JSON as bytes, before it is parsed: where its strings are, and what they have as base64. */
+/** JSON as bytes, before it is parsed: finds its strings, and decodes their base64. */
 
 export const QUOTE = 0x22;
 export const COLON = 0x3a;
@@ -8,7 +8,7 @@ const SPACES: unknown[] = [0x20, 0x09, 0x0a, 0x0d];
 
 const decoder = new TextDecoder();
 
-/** The first place from here on that is no white space. */
+/** Returns the first place from here on that is no white space. */
 export function withoutSpaces(json: Uint8Array, from: number): number {
   let at = from;
   while (SPACES.includes(json[at])) at += 1;
@@ -17,7 +17,7 @@ export function withoutSpaces(json: Uint8Array, from: number): number {
 
 /**
  * @param text of a string in JSON: some encoders escape slashes
- * @returns undefined for what is not as an encoder writes base64: with padding, and without blanks
+ * @returns undefined unless it is base64 as encoders write it: with padding, and without blanks
  */
 export function base64In(text: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const base64 = decoder.decode(text).replaceAll("\\/", "/");

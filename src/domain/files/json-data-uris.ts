@@ -1,18 +1,18 @@
 /**
  * Finds long data URIs in JSON before it is parsed. As text they would be in memory several times: as the
- * body, as a value, as JSON again, and twice as large beside a character that is not Latin-1.
+ * body, as a value, as JSON again, and twice as large next to a character that is not Latin-1.
  */
 import { dataUri, dataUriHead, MAX_HEAD } from "./data-uri.ts";
 import { BACKSLASH, base64In, COLON, QUOTE, withoutSpaces } from "./json-bytes.ts";
 
 /**
- * Of a conversation of 10,000,000 characters fewer are taken than an input may have files. A shorter one
- * is not worth two more requests to R2.
+ * The length from which a data URI is taken out. A conversation of 10,000,000 characters then has fewer of
+ * them than an input may have files. A shorter one is not worth two more requests to R2.
  */
 export const LONG_DATA_URI = 128 * 1024;
 
 export interface DataUri {
-  /** Where its string begins and ends, with the quotation marks. */
+  /** The place of the string, including the quotation marks. */
   from: number;
   to: number;
   mime_type: string;
@@ -20,10 +20,13 @@ export interface DataUri {
 }
 
 const decoder = new TextDecoder();
-/** Only what can be written again exactly as it was is taken out. */
+/**
+ * The beginning of a data URI. Others, such as in upper case, are not taken out, since they could not be
+ * written again exactly as they were.
+ */
 const BEGINNING = new TextEncoder().encode("data:");
 
-/** @param least its length; for invalid JSON what is found is arbitrary */
+/** @param least its length; the result for invalid JSON is arbitrary */
 export function findDataUris(json: Uint8Array, least: number): DataUri[] {
   const found: DataUri[] = [];
   for (let quote = json.indexOf(QUOTE); quote >= 0; quote = json.indexOf(QUOTE, quote + 1)) {

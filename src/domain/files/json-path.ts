@@ -2,7 +2,7 @@
 import type { Json } from "../../protocol/common.ts";
 import type { JsonPath } from "./input-files.ts";
 
-/** A copy with the text at the path; everything off the path is shared. */
+/** Returns a copy with the text at the path; everything off the path is shared. */
 export function replaceText<T extends Json>(input: T, place: JsonPath, text: string): T;
 export function replaceText(input: Json, [step, ...rest]: JsonPath, text: string): Json {
   if (step === undefined) return text;
@@ -11,7 +11,7 @@ export function replaceText(input: Json, [step, ...rest]: JsonPath, text: string
   return typeof input === "object" ? { ...input, [step]: child } : input;
 }
 
-/** Own properties only, since a name may be that of an inherited one. */
+/** Returns a child. Only own properties count, since a name may be that of an inherited one. */
 export function getChild(value: Json | undefined, step: string | number): Json | undefined {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
   return Array.isArray(value) ? value[Number(step)] : value[step];

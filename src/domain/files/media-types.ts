@@ -1,11 +1,11 @@
-/** The one table of media types and file extensions: models go by the extension of a file. */
+/** The only table of media types and file extensions: models go by the extension of a file. */
 import { Mime } from "mime";
 import other from "mime/types/other.js";
 import standard from "mime/types/standard.js";
 
 /**
- * Types that the package lacks, and those whose first extension there is one that few programs know. Forced,
- * because several types share an extension.
+ * The standard table, with types that it lacks, and other first extensions where its own is one that few
+ * programs know. They are forced, because several types share an extension.
  */
 const table = new Mime(standard, other).define(
   {
@@ -46,12 +46,12 @@ const table = new Mime(standard, other).define(
   true,
 );
 
-/** Undefined for a type that the table lacks. */
+/** Returns undefined for a type that the table lacks. */
 export const extensionOf = (mimeType: string): string | undefined =>
   table.getExtension(mimeType) ?? undefined;
 
 export const typeOfName = (name: string): string | undefined => table.getType(name) ?? undefined;
 
-/** A name for a file that came without one, such as `file.png`. */
+/** Returns a name for a file that came without one, such as `file.png`. */
 export const madeName = (stem: string, mimeType: string): string =>
   `${stem}.${extensionOf(mimeType) ?? "bin"}`;

@@ -1,17 +1,17 @@
 /**
- * Signed URLs: whoever has one can do exactly what it grants until it expires. The signature is an
+ * Signed URLs: anybody who has one can use it for its grant until it expires. The signature is an
  * HMAC-SHA-256 over the grant and its expiry.
  */
 import { equal, HMAC } from "@stablelib/hmac";
 import { SHA256 } from "@stablelib/sha256";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 
-/** What a URL allows. The first item is the kind, so that one kind cannot pass for another. */
+/** The action that a URL allows. The first item is the kind, so that one kind cannot pass for another. */
 export type Grant =
   | ["part", uploadId: string, number: number, length: number, holder: string | null]
   | ["file", key: string];
 
-/** An upload has up to 10,000 URLs, and Web Crypto takes 40 µs for each signature. This takes 5 µs. */
+/** The key of signatures. It takes 5 µs for each, and Web Crypto 40 µs: an upload has up to 10,000 URLs. */
 export type SigningKey = HMAC;
 
 /** @param bytes 32 bytes, random or derived */
@@ -21,7 +21,7 @@ export const signingKey = (bytes: Uint8Array): SigningKey => new HMAC(SHA256, by
 export const signGrant = (key: SigningKey, grant: Grant, expires: number): string =>
   encodeBase64Url(digest(key, grant, expires).slice().buffer).replaceAll("=", "");
 
-/** Whether one of the keys signed it, in constant time. */
+/** Whether one of the keys signed the grant, checked in constant time. */
 export function verifyGrant(
   keys: readonly SigningKey[],
   grant: Grant,

@@ -3,9 +3,9 @@ import { MAX_PARTS } from "../../protocol/upload.ts";
 
 const MIB = 1024 * 1024;
 
-/** In bytes, whole MiB. */
+/** The sizes of parts in bytes, whole MiB. */
 export interface PartSizes {
-  /** The default; R2 requires at least 5 MiB. */
+  /** The default size; R2 requires at least 5 MiB. */
   usual: number;
   /** The largest request body: 100 MB on Cloudflare's Free and Pro plans. */
   largest: number;
@@ -13,7 +13,7 @@ export interface PartSizes {
 
 export const largestUpload = ({ largest }: PartSizes): number => largest * MAX_PARTS;
 
-/** Bytes of each part except the last; undefined for a file that is too large. */
+/** Returns the bytes of each part except the last; undefined for a file that is too large. */
 export function partSizeFor(size: number, sizes: PartSizes): number | undefined {
   if (size > largestUpload(sizes)) return undefined;
   return Math.max(sizes.usual, Math.ceil(size / MAX_PARTS / MIB) * MIB);

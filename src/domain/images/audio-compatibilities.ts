@@ -1,11 +1,12 @@
 /**
- * Which calls of audio a Cog model answers, from its schemas: their body is made into its input
- * (domain/vendora/speech-input.ts, transcription-input.ts).
+ * Finds the calls of audio that a Cog model answers, from its schemas: the bodies of these calls are made
+ * into its input (domain/vendora/speech-input.ts, transcription-input.ts).
  *
- * A file in or out does not say what is in it, and a schema has no word for sound. So there has to be a sign
- * of speech as well: an input that only such models have, as a voice or a language; an output that only they
- * have, as segments; or what the author says of it in titles and descriptions. Pictures and films that are
- * made of a text have sizes, which speech does not; music has no voice to choose.
+ * A schema has no word for sound: it does not say what an input or output file contains. So there has to be a
+ * sign of speech as well: an input that only such models have, such as a voice or a language; an output that
+ * only they have, such as segments; or a word of the author in titles and descriptions. Models that make
+ * pictures and films of a text have sizes, which speech models do not have; music models have no voice to
+ * choose.
  */
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
@@ -33,7 +34,7 @@ export function audioCompatibilities(schemas: Schemas): AudioFlags {
   };
 }
 
-/** What a model gives. */
+/** The output of a model. */
 class Answer {
   readonly keywords: Keywords;
   readonly #resolver: SchemaResolver;
@@ -43,14 +44,14 @@ class Answer {
     this.#resolver = resolver;
   }
 
-  /** The first of these properties that it has. */
+  /** Returns the first of these properties that the output has. */
   has(...names: string[]): Keywords | undefined {
     const properties = objectOf(this.keywords.properties);
     const name = names.find((one) => Object.hasOwn(properties, one));
     return name === undefined ? undefined : this.#resolver.resolve(properties[name]);
   }
 
-  /** Itself, or each item of it. */
+  /** Whether the output, or each item of it, is of this kind. */
   isEach(isKind: (part: Keywords) => boolean): boolean {
     const { keywords } = this;
     return isKind(keywords) || (isList(keywords) && isKind(this.#resolver.resolve(keywords.items)));

@@ -1,7 +1,7 @@
 /**
- * Which calls of the vendora convention a Cog model answers, from its schemas: it gets the body of the
- * call as its input, so it must name what is essential, and require nothing else. Calls whose body is made into
- * its input have rules of their own.
+ * Finds the calls of the vendora convention that a Cog model answers, from its schemas: it gets the body of
+ * the call as its input, so it must name what is essential, and require nothing else. Calls whose body is
+ * made into its input have rules of their own.
  */
 import type { Json } from "../../protocol/common.ts";
 import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
@@ -37,7 +37,7 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
   return {
     ...NO_COMPATIBILITIES,
     vendora_chat_completions: chat,
-    // A call with `input` is translated for a model that has `messages` alone.
+    // A call with `input` is translated for a model that has only `messages`.
     vendora_responses: chat && !("input" in fields),
     vendora_embeddings: takes("input", acceptsText) && isEmbeddings(answer, outputs),
     vendora_completions: writes && takes("prompt", isText),
@@ -46,7 +46,10 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
   };
 }
 
-/** Its input is made from the call (domain/vendora/image-input.ts), which always has a prompt. */
+/**
+ * Returns the image calls. Their input is made from the call (domain/vendora/image-input.ts), which always
+ * has a prompt.
+ */
 function imageCalls(schemas: Schemas) {
   const { makesPictures, required, image } = pictureSchema(schemas);
   const needs = required.filter((name) => name !== "prompt");
@@ -59,7 +62,7 @@ function imageCalls(schemas: Schemas) {
 
 const typesOf = ({ type }: Keywords): Json[] => [type ?? []].flat();
 
-/** Files and choices are texts too, but no answers. */
+/** Whether a part is a text that can be an answer: files and choices are texts, too, but no answers. */
 const isText = (part: Keywords) =>
   typesOf(part).includes("string") && part.format !== "uri" && !enumOptions(part);
 
@@ -67,7 +70,10 @@ const isList = (part: Keywords) => typesOf(part).includes("array");
 
 const acceptsText = (part: Keywords) => isText(part) || isList(part);
 
-/** What `domain/vendora/embedding.ts` translates: a vector, a list of them, or an object with them. */
+/**
+ * Whether an answer is one that `domain/vendora/embedding.ts` translates: a vector, a list of them, or an
+ * object with them.
+ */
 function isEmbeddings(answer: Keywords, resolver: SchemaResolver): boolean {
   const { data, embeddings, embedding } = objectOf(answer.properties);
   if (data !== undefined || embeddings !== undefined || embedding !== undefined) return true;

@@ -1,9 +1,9 @@
 /**
- * What Cog writes on the images that it builds:
+ * The labels that Cog writes on the images that it builds:
  *
  * - 0.0.x: `org.cogmodel.cog_version`, `.config`, `.type_signature`, and no OpenAPI document.
  * - 0.3 to 0.9.8: `run.cog.version`, `.config`, `.openapi_schema`, and the same below `org.cogmodel.`
- * - since 0.9.9: those below `run.cog.` alone.
+ * - since 0.9.9: only those below `run.cog.`
  *
  * `config` is cog.yaml as JSON. `openapi_schema` is missing from images of `cog run`.
  */
@@ -12,10 +12,10 @@ import { parseUntrusted } from "./untrusted-json.ts";
 
 export interface CogLabels {
   version: string | undefined;
-  /** Whether it needs a GPU. */
+  /** Whether the model needs a GPU. */
   gpu: boolean;
   maxConcurrency: number | undefined;
-  /** Whether it expects managed weights, which are not in its layers. */
+  /** Whether the image expects managed weights, which are not in its layers. */
   expectsWeights: boolean;
   /** The OpenAPI document, as text. */
   openapi: string | undefined;
@@ -35,7 +35,7 @@ const config = z.object({
   weights: z.array(z.unknown()).nullish().catch(undefined),
 });
 
-/** Undefined for an image that Cog has not built. */
+/** Returns undefined for an image that Cog has not built. */
 export function cogLabels(labels: Record<string, string>): CogLabels | undefined {
   const label = (name: string) =>
     NAMESPACES.map((namespace) => labels[namespace + name]).find((value) => value !== undefined);

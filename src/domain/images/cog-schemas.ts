@@ -4,18 +4,18 @@ import { upgradedSchemas } from "../schemas/openapi-schemas.ts";
 import { faultOfSize } from "../schemas/schema-size.ts";
 import { addReferencedNames, type OpenapiDocument } from "./openapi-document.ts";
 
-/** `fault`: there are some, and why they cannot be used. */
+/** The schemas that were read. `fault`: why schemas that exist cannot be used. */
 export interface ReadSchemas {
   schemas?: Schemas | undefined;
   fault?: string | undefined;
 }
 
 /**
- * In JSON Schema 2020-12, which Cog's OpenAPI 3.0 is not. Nothing if the document has neither an input
- * nor an output: that of a model that can only be trained, or of another server.
+ * Returns the schemas in JSON Schema 2020-12, which Cog's OpenAPI 3.0 is not. Nothing if the document has
+ * neither an input nor an output, such as that of a model that can only be trained, or of another server.
  */
 export function cogSchemas(document: OpenapiDocument): ReadSchemas {
-  // No larger ones could be published, and to upgrade 360 kB takes half a second.
+  // Larger schemas could not be published, and upgrading 360 kB takes half a second.
   const fault = faultOfSize(document.schemas);
   if (fault !== undefined) return { fault };
   const { Input, Output, ...others } = document.version.startsWith("3.0")

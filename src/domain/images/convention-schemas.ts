@@ -1,4 +1,6 @@
-/** Schemas of servers that speak OpenAI's API: what a caller needs, and the server checks the rest. */
+/**
+ * Schemas of servers that speak OpenAI's API. They describe what a caller needs; the server checks the rest.
+ */
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 
@@ -129,7 +131,7 @@ const DRAWN: Properties = {
   prompt: { type: "string", description: "What the picture shows", minLength: 1, "x-order": 0 },
 };
 
-/** In the body of an ordinary prediction, what is given an image is an edit. */
+/** The field for an image. In the body of an ordinary prediction, a call with an image is an edit. */
 const EDITED: Properties = {
   image: { type: "string", format: "uri", description: "The picture to edit", "x-order": 1 },
 };
@@ -158,7 +160,9 @@ const MASK: Properties = {
   },
 };
 
-/** The input is the body of a call, and so is the output, or its events. */
+/**
+ * Returns the schemas of a server. The input is the body of a call, and the output is its answer or events.
+ */
 export function conventionSchemas({
   vendora_chat_completions: chats,
   vendora_responses: responds,
@@ -172,7 +176,7 @@ export function conventionSchemas({
   vendora_images_generations: generates,
   vendora_images_edits: edits,
 }: Compatibilities): Schemas {
-  // What chats is asked for that: nearly all such servers complete, too.
+  // A server that chats is called for chats: nearly all such servers complete, too.
   const continues = completes && !chats;
   const hears = transcribes || translates;
   const draws = generates || edits;
@@ -189,7 +193,7 @@ export function conventionSchemas({
     ...(speaks && (isOnly ? SPEECH : SPOKEN)),
     ...(hears && (isOnly ? AUDIO : RECORDING)),
   };
-  // One that answers several calls is given the body of one.
+  // A server that answers several calls requires no field, since the body may be that of any of them.
   const needs = [
     chats && ["messages"],
     continues && ["prompt"],

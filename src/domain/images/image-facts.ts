@@ -1,4 +1,4 @@
-/** What an image says of itself: its manifest, its configuration and its labels. */
+/** The facts that an image states: its manifest, its configuration and its labels. */
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import { type ImageConfig, type Index, type Manifest, MEDIA_TYPES } from "../../protocol/oci.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
@@ -11,32 +11,32 @@ import { readOpenapi } from "./openapi-document.ts";
 import { ARCHITECTURE, OS, platformName, type WeightEntry, weightsOf } from "./select-image.ts";
 import { UnfitImage, unfitPlatform } from "./unfit-image.ts";
 
-/** What its configuration says of the server in it. */
+/** The facts about the server that the image's configuration states. */
 export interface ServerFacts {
   labels: Record<string, string>;
-  /** Undefined: it does not say. */
+  /** The interface; undefined: the image does not state it. */
   interface: ContainerInterface | undefined;
-  /** The server that it starts, if it is a well-known one of OpenAI's API. */
+  /** The server that the image starts, if it is a well-known one of OpenAI's API. */
   server: KnownServer | undefined;
-  /** The version of Cog that has built it. */
+  /** The version of Cog that has built the image. */
   cog: string | undefined;
-  /** Whether it says that it needs a GPU; undefined: it says nothing. */
+  /** Whether the image states that it needs a GPU; undefined: it states nothing. */
   gpu: boolean | undefined;
   maxConcurrency: number | undefined;
   schemas: Schemas | undefined;
-  /** Why the schemas that it has cannot be used, if they are too large to be read. */
+  /** Why the image's schemas cannot be used, if they are too large to be read. */
   schemasFault: string | undefined;
   compatibilities: Compatibilities | undefined;
-  /** Whether it expects Cog's managed weights. If there are none, its index was not pushed. */
+  /** Whether the image expects Cog's managed weights. If there are none, its index was not pushed. */
   expectsWeights: boolean;
 }
 
 export interface ImageFacts extends ServerFacts {
-  /** As in `linux/amd64`. */
+  /** The platform, such as `linux/amd64`. */
   platform: string;
   compressedSize: number;
   layers: number;
-  /** Cog's managed weights, which are pushed beside it. */
+  /** Cog's managed weights, which are pushed next to the image. */
   weights: WeightEntry[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Servers of OpenAI's API that images say they start. Hints: many images clear the entrypoint or wrap it
- * in a script.
+ * Servers of OpenAI's API, recognized by the command of an image. They are only hints: many images clear the
+ * entrypoint or wrap it in a script.
  */
 import type { Compatibilities } from "../../protocol/model.ts";
 import type { ImageConfig } from "../../protocol/oci.ts";
@@ -37,7 +37,7 @@ export function knownServer({ Entrypoint, Cmd, Env }: Command): KnownServer | un
     if (known) return known;
   }
   if (Env.some((variable) => variable.startsWith("LLAMA_ARG_"))) return "llama.cpp";
-  // Newer images of TGI have a script, and what it starts only writes logs as JSON.
+  // Newer images of TGI have a script, whose command only writes logs as JSON.
   const isScript = Entrypoint.some((argument) => argument.endsWith("entrypoint.sh"));
   return isScript && Cmd.includes("--json-output") ? "tgi" : undefined;
 }
@@ -47,12 +47,12 @@ const LLAMA_FLAGS = {
   vendora_rerank: ["--rerank", "--reranking", "LLAMA_ARG_RERANKING"],
 } as const;
 
-/** As llama.cpp reads a variable that stands for a flag. */
+/** Values with which llama.cpp reads a variable for a flag as off. */
 const OFF = ["", "0", "false", "off", "disabled"];
 
 /**
- * What a llama.cpp server that embeds or ranks is set to, which it does not tell: then it answers nothing
- * else. Undefined for one that does neither.
+ * Returns the compatibilities of a llama.cpp server that is set to embed or rank: it then answers nothing
+ * else, and does not tell so itself. Undefined for a server that does neither.
  */
 export function llamaCompatibilities({
   Entrypoint,

@@ -6,7 +6,7 @@ import { parseUntrusted } from "./untrusted-json.ts";
 type Fields = { [name: string]: Json };
 
 export interface OpenapiDocument {
-  /** Of OpenAPI. */
+  /** The version of OpenAPI. */
   version: string;
   paths: string[];
   /** `Input` and `Output` of a Cog model, with the schemas that they refer to. */
@@ -15,7 +15,7 @@ export interface OpenapiDocument {
 
 const fieldsOf = (value: Json | undefined): Fields => (isObject(value) ? value : {});
 
-/** Undefined for a text that is no such document. */
+/** Returns undefined for a text that is no such document. */
 export function readOpenapi(text: string): OpenapiDocument | undefined {
   const document = parseUntrusted(text);
   if (!isObject(document) || typeof document.openapi !== "string") return undefined;
@@ -26,7 +26,7 @@ export function readOpenapi(text: string): OpenapiDocument | undefined {
   };
 }
 
-/** The fields of the body of POST at a path; undefined if the document does not describe it. */
+/** Returns the fields of the body of POST at a path; undefined if the document does not describe it. */
 export function bodyFields(text: string, path: string): Set<string> | undefined {
   const document = fieldsOf(parseUntrusted(text));
   const { post } = fieldsOf(fieldsOf(document.paths)[path]);
@@ -40,7 +40,7 @@ export function bodyFields(text: string, path: string): Set<string> | undefined 
 }
 
 /**
- * The document with nothing but what `readOpenapi` reads of it: that of vLLM has 200 KB, of which its
+ * Returns the document with only the parts that `readOpenapi` reads: that of vLLM has 200 KB, of which its
  * paths are 3.
  */
 export function condensedOpenapi(text: string): string | undefined {
@@ -54,11 +54,11 @@ export function condensedOpenapi(text: string): string | undefined {
   });
 }
 
-/** The others are those of its HTTP interface, and of training. */
+/** Returns the schemas of the model. The other schemas are those of Cog's HTTP interface, and of training. */
 function schemasOfModel(schemas: Fields): Record<string, Fields> {
   const names = new Set(["Input", "Output"]);
   const entries: [string, Fields][] = [];
-  // The set grows while it is read.
+  // The loop adds to the set that it reads.
   for (const name of names) {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (!isObject(schema)) continue;

@@ -1,6 +1,6 @@
 /**
- * What the schemas of a Cog model say of pictures: by which names it takes what an image call has, and
- * whether a picture is what comes out.
+ * The picture inputs and outputs in the schemas of a Cog model: its names for the parameters of an image
+ * call, and whether its output is a picture.
  */
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
@@ -13,12 +13,15 @@ import {
 } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
 
-/** Names that models use, the most telling first. */
+/** Names that models use, the most specific first. */
 const COUNTS = ["num_outputs", "num_images", "number_of_images", "num_samples", "n"];
 const IMAGES = ["image", "input_image", "init_image", "image_input", "input_images", "images"];
 const MASKS = ["mask", "mask_image", "input_mask"];
 
-/** A schema cannot say that a file is a picture. These make a model one of moving pictures, sound or shapes. */
+/**
+ * Words that make a model one of moving pictures, sound or shapes: a schema cannot say that a file is a
+ * picture.
+ */
 const NOT_PICTURES =
   /(?:^|_)(?:fps|frames?|duration|seconds|video|loop|motion|camera|audio|voice|speaker|speech|lyrics|music|tempo|mesh|texture)(?:_|$)/;
 const PICTURE_FORMATS = ["png", "jpg", "jpeg", "webp", "gif", "avif"];
@@ -32,7 +35,7 @@ export interface Field {
 export interface PictureSchema {
   fields: Map<string, Keywords>;
   required: Json[];
-  /** How many pictures are made. */
+  /** The number of pictures to make. */
   count?: Field | undefined;
   /** The picture to edit, which may be a list. */
   image?: Field | undefined;
@@ -92,7 +95,9 @@ const isPictureOption = (option: Json) =>
 
 const hasType = ({ type }: Keywords, name: string) => [type ?? []].flat().includes(name);
 
-/** A list of files, or one, is what `SchemaResolver` takes for a text that may be a list. */
+/**
+ * Whether a part is a file. `SchemaResolver` merges a file or list of files into a text that may be a list.
+ */
 const isFile = (part: Keywords) => hasType(part, "string") && part.format === "uri";
 
 export const isInteger = (part: Keywords | undefined): part is Keywords =>

@@ -1,25 +1,25 @@
-/** Chooses from an index: the image that runners run, and the weights of Cog beside it. */
+/** Selects from an index the image that runners run, and the weights of Cog next to it. */
 import { type Descriptor, type Index, kindOf, MEDIA_TYPES } from "../../protocol/oci.ts";
 import { UnfitImage, unfitPlatform } from "./unfit-image.ts";
 
-/** What runners run. */
+/** The platform that runners run. */
 export const OS = "linux";
 export const ARCHITECTURE = "amd64";
 
-/** A manifest of Cog's managed weights, as the index of its bundle tells of it. */
+/** A manifest of Cog's managed weights, as the index of its bundle describes it. */
 export interface WeightEntry {
-  /** The digest of its manifest. */
+  /** The digest of the weights' manifest. */
   digest: string;
   name: string;
-  /** Identifies its files, however they are packed. */
+  /** A digest that identifies the files, however they are packed. */
   setDigest: string | undefined;
-  /** Uncompressed bytes. */
+  /** The uncompressed bytes. */
   size: number | undefined;
 }
 
 /**
- * The entry for linux/amd64. One without a platform is taken if it is the only image: its configuration
- * says what it is for.
+ * Returns the entry for linux/amd64. An entry without a platform is taken if it is the only image: its
+ * configuration has the platform.
  * @throws UnfitImage
  */
 export function selectImage(index: Index): Descriptor {
@@ -42,7 +42,9 @@ export const weightsOf = (index: Index): WeightEntry[] =>
 
 const isWeight = ({ artifactType }: Descriptor) => artifactType === MEDIA_TYPES.cogWeight;
 
-/** BuildKit's attestations are manifests too, for the platform unknown/unknown. */
+/**
+ * Whether an entry is an image. BuildKit's attestations are manifests too, for the platform unknown/unknown.
+ */
 const isImage = ({ mediaType, artifactType, platform, annotations }: Descriptor) =>
   kindOf(mediaType) === "manifest" &&
   artifactType === undefined &&

@@ -1,6 +1,6 @@
 /**
- * What a running server tells of itself: `/openapi.json`, `/v1/models` and `/info`, as far as it has
- * them. It completes a version whose image did not say what it can do.
+ * The description of a running server by itself: `/openapi.json`, `/v1/models` and `/info`, as far as it has
+ * them. It completes a version whose image did not state its calls.
  */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -12,29 +12,29 @@ import { conventionSchemas } from "./convention-schemas.ts";
 import { readOpenapi } from "./openapi-document.ts";
 import { parseUntrusted } from "./untrusted-json.ts";
 
-/** Of a version. */
+/** The described parts of a version. */
 export interface Described {
   schemas: Schemas;
   compatibilities: Compatibilities;
 }
 
-/** By its server, too. */
+/** The parts of a version after its server has described itself. */
 export interface ToldVersion extends Described {
-  /** Why the schemas that it has told cannot be used. */
+  /** Why the schemas that the server has sent cannot be used. */
   fault?: string | undefined;
 }
 
-/** What its owner has given, or its image told. */
+/** The parts that the version's owner has given, or its image has stated. */
 export type Known = { [Name in keyof Described]?: Described[Name] | undefined };
 
-/** Any object, and any output: a server that does not say more takes it or refuses it itself. */
+/** Schemas of any object, and any output: a server that does not describe more checks its input itself. */
 export const ANY_SCHEMAS: Schemas = {
   prediction: { input: { type: "object" }, output: {}, stream_output: false },
 };
 
 /**
- * What is known of a version before its server has told anything: what is given wins over what its image
- * says, and what the one says of the other.
+ * Returns the known parts of a version before its server has started. Given parts override those of its
+ * image, and known parts are used to derive others.
  */
 export function knownOf(spoken: ContainerInterface, given: Known, image: Known): Known {
   const { schemas, compatibilities } = given;
@@ -44,7 +44,7 @@ export function knownOf(spoken: ContainerInterface, given: Known, image: Known):
   });
 }
 
-/** Undefined: not known without what its server tells. */
+/** Adds parts that follow from others. Undefined: not known before the server describes itself. */
 export function derived(spoken: ContainerInterface, known: Known): Known {
   const { schemas, compatibilities } = known;
   if (spoken === "vendora")
@@ -62,7 +62,7 @@ export function described(
 ): ToldVersion {
   const { fault, ...told }: Known & ReadSchemas =
     spoken === "vendora" ? vendoraServer(description) : cogServer(description);
-  // What is known counts for the rest, too.
+  // The known parts are used to derive the others, too.
   const all = derived(spoken, { ...told, ...defined(known) });
   return {
     schemas: all.schemas ?? ANY_SCHEMAS,
@@ -106,14 +106,14 @@ function vendoraServer(description: ServerDescription): Known {
     return withResponses(newCompatibilities.parse(flags));
   }
   const { model_id: id, model_type: type } = fieldsOf(info);
-  // TEI says what its model is for; classifiers have no call here.
+  // TEI states what its model is for; classifiers have no call here.
   if (type !== undefined)
     return withResponses({
       ...NO_COMPATIBILITIES,
       vendora_embeddings: isOf(type, "embedding"),
       vendora_rerank: isOf(type, "reranker"),
     });
-  // TGI and llama.cpp have no document. The latter embeds or ranks if it was told to, which it does not tell.
+  // TGI and llama.cpp have no document. llama.cpp does not tell whether it was started to embed or rank.
   const { data } = fieldsOf(models);
   const isLlama = Array.isArray(data) && data.some(isOwnedByLlama);
   const isTgi = typeof id === "string";
@@ -128,7 +128,7 @@ const isOf = (type: Json, kind: string) => type === kind || (isObject(type) && k
 
 const isOwnedByLlama = (model: Json) => isObject(model) && model.owned_by === "llamacpp";
 
-/** Runners translate a responses call for a server that has chats alone. */
+/** Adds responses: runners translate a responses call for a server that has only chats. */
 const withResponses = (told: Compatibilities): Known => ({
   compatibilities: {
     ...told,

@@ -1,24 +1,24 @@
-/** The labels of an image, as a page can show them: whoever built it wrote them, at any length. */
+/** The labels of an image as a page can show them: the builder of the image wrote them, at any length. */
 
 export interface ShownLabel {
   name: string;
-  /** As much of it as fits. */
+  /** The beginning of the value, as far as it fits. */
   value: string;
-  /** Characters of the whole value. */
+  /** The characters of the whole value. */
   length: number;
-  /** Cog's OpenAPI document, whose schemas are shown in its place. */
+  /** Whether this is Cog's OpenAPI document, whose schemas are shown in its place. */
   isOpenapi: boolean;
 }
 
 const MAX_LABELS = 100;
 const MAX_NAME = 200;
 
-/** Characters of all values together. */
+/** The characters of all values together. */
 const MAX_CHARACTERS = 64 * 1024;
 
 const OPENAPI = new Set(["run.cog.openapi_schema", "org.cogmodel.openapi_schema"]);
 
-/** By name. @returns also how many there are beside these */
+/** Returns labels by name. @returns also how many there are besides these */
 export function shownLabels(labels: Record<string, string>): {
   labels: ShownLabel[];
   more: number;

@@ -1,14 +1,14 @@
-/** The image cannot be a version here. The message says what to do. */
+/** The error for an image that cannot be a version. Its message says what to do. */
 export class UnfitImage extends Error {
   override readonly name = "UnfitImage";
 }
 
-/** It was there, and something that it is made of is not any more. */
+/** The error for an image that has lost a part of it. */
 export class LostImage extends UnfitImage {}
 
 const BUILD = "Build it for them: docker build --platform linux/amd64 -t NAME .";
 
-/** @param platforms what it is for, as in linux/arm64 */
+/** @param platforms of the image, such as linux/arm64 */
 export const unfitPlatform = (platforms: string[]) =>
   new UnfitImage(
     platforms.length === 0

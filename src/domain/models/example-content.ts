@@ -1,15 +1,15 @@
-/** What an example copies of a run, with files of its own. */
+/** The content of an example: a copy of a run, with files of its own. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 
-/** As JSON text. An account has room for some hundred of them. */
+/** The characters of an example's input as JSON text. An account has room for some hundred examples. */
 export const MAX_INPUT_CHARS = 32_000;
 export const MAX_OUTPUT_CHARS = 100_000;
 export const MAX_FILES = 20;
-/** Of one example's files together. */
+/** The limits of one example's files together. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** Each string of a value, changed. */
+/** Changes each string of a value. */
 export function mapStrings(value: Json, change: (text: string) => string): Json {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((one) => mapStrings(one, change));
@@ -28,10 +28,10 @@ export function stringsOf(value: Json): Set<string> {
   return found;
 }
 
-/** A file or an upload of this deployment that a string stands for. */
+/** A file or an upload of this deployment that a string names. */
 export interface NamedFile {
   source: string;
-  /** Undefined: that of an upload. */
+  /** The name of the file; undefined for the file of an upload. */
   name: string | undefined;
 }
 
@@ -47,10 +47,10 @@ export function fileNamed(text: string, origins: string[]): NamedFile | undefine
   return source === undefined ? undefined : { source: source.toLowerCase(), name };
 }
 
-/** How an example names its own file, wherever it is read. */
+/** Returns the path with which an example names its own file. */
 export const ownFile = (exampleId: string, name: string) => `/v1/files/${exampleId}/${name}`;
 
-/** The name of a file that is the example's own. */
+/** Returns the name of a file that is the example's own. */
 export function ownFileName(exampleId: string, text: string): string | undefined {
   const prefix = ownFile(exampleId, "");
   return text.startsWith(prefix) ? text.slice(prefix.length) : undefined;

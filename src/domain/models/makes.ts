@@ -1,4 +1,4 @@
-/** What a model makes, from its schemas and the APIs that it answers. */
+/** The kind of output that a model makes, from its schemas and the APIs that it answers. */
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
@@ -6,7 +6,7 @@ import { versionSchema } from "../schemas/version-schemas.ts";
 export const MAKES = ["text", "pictures", "sound", "video", "embeddings", "files", "data"] as const;
 export type Makes = (typeof MAKES)[number];
 
-/** The first that a version answers decides. */
+/** The kinds by API. The first API that a version answers decides. */
 const BY_API: [keyof Compatibilities, Makes][] = [
   ["vendora_images_generations", "pictures"],
   ["vendora_images_edits", "pictures"],
@@ -22,7 +22,7 @@ const BY_API: [keyof Compatibilities, Makes][] = [
   ["vendora_moderations", "data"],
 ];
 
-/** A schema only says that a file comes out: the words around it say which. */
+/** The kinds by word: a schema says only that the output is a file, and the words around it tell the kind. */
 const BY_WORD: [RegExp, Makes][] = [
   [/video|movie|film|animation/i, "video"],
   [/audio|speech|sound|music|voice|song/i, "sound"],
@@ -43,7 +43,7 @@ export function makesOf(
   if (item.type === "string") {
     if (item.format !== "uri") return "text";
     const words = [name, wordsOf(root), wordsOf(item), ...inputNames(schemas)];
-    // What is said of the output comes before what goes in.
+    // Words of the output are searched before names of inputs.
     for (const text of words) {
       const word = BY_WORD.find(([pattern]) => pattern.test(text));
       if (word) return word[1];
@@ -60,7 +60,7 @@ const isNumber = ({ type }: Keywords) => type === "number";
 const wordsOf = ({ title, description }: Keywords) =>
   [title, description].filter((one) => typeof one === "string").join(" ");
 
-/** Of files: a model that takes a picture mostly gives one back. */
+/** Returns the names of file inputs: a model that takes a picture mostly returns one. */
 function inputNames(schemas: Schemas): string[] {
   const input = versionSchema(schemas, "input");
   const resolver = SchemaResolver.of(input);

@@ -1,4 +1,4 @@
-/** What to expect of a run of a model, before it is run. */
+/** The outlook on a run of a model, before it is run. */
 import type { Isolation } from "../../protocol/model.ts";
 import { priceOf } from "../predictions/price.ts";
 
@@ -10,13 +10,15 @@ export interface Outlook {
   state: "warm" | "busy" | "cold" | "away" | "unknown";
   /** How long a container takes until it is ready; null: not measured. */
   setup_seconds: number | null;
-  /** How long a run takes in it; null: not measured. */
+  /** How long a run takes in a container; null: not measured. */
   run_seconds: number | null;
-  /** Of such a run, in the deployment's currency; null: not measured, or the hardware has no price. */
+  /**
+   * The price of such a run, in the deployment's currency; null: not measured, or the hardware has no price.
+   */
   run_price: number | null;
 }
 
-/** What a pool says of the containers that would take the run. */
+/** The pool's report on the containers that would take the run. */
 export interface Told {
   isWarm: boolean;
   /** Whether a ready container has all its slots taken. */
@@ -27,7 +29,7 @@ export interface Told {
   run_ms: number | null;
 }
 
-/** @param told undefined: it did not answer. @param pricePerHour of the hardware, if it has one */
+/** @param told undefined: the pool did not answer @param pricePerHour of the hardware, if it has one */
 export function outlookOf(
   told: Told | undefined,
   isolation: Isolation,
@@ -44,7 +46,7 @@ export function outlookOf(
 
 function stateOf({ isWarm, isBusy, isServed }: Told, isolation: Isolation): Outlook["state"] {
   if (!isServed) return "away";
-  // With a container of its own, each run waits for one.
+  // A run with a container of its own always waits for it.
   if (isolation === "prediction") return "cold";
   if (isWarm) return "warm";
   return isBusy ? "busy" : "cold";

@@ -24,7 +24,7 @@ export async function decryptVariables(
   return Object.fromEntries(await Promise.all(decrypting));
 }
 
-/** The variables that a version uses. One without a value is left out: the image may not need it. */
+/** Returns the variables that a version uses. One without a value is left out: the image may not need it. */
 export const pickVariables = (names: readonly string[] = [], encrypted: Variables): Variables =>
   Object.fromEntries(
     names.flatMap((name) => {

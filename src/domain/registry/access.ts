@@ -1,4 +1,4 @@
-/** Who may pull from a repository. To push, one must be its owner. */
+/** Access to pull from a repository. Only its owner may push. */
 import type { Visibility } from "../../protocol/model.ts";
 import { type Access, accessToModel, type Principal } from "../accounts/access.ts";
 
@@ -9,8 +9,8 @@ interface Repository {
 }
 
 /**
- * Public images are for everybody; restricted and private ones for their owner, and for a runner that holds a job of
- * the model.
+ * Returns the access. Public images are for everybody; restricted and private ones for their owner, and for a
+ * runner that holds a job of the model.
  * @param granted the model that a runner's grant opens
  */
 export function accessToPull(

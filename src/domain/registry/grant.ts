@@ -15,15 +15,16 @@ export interface Grant {
 }
 
 /**
- * How long a grant outlives the time that a container may take to be ready. A pull goes on beyond that
- * while other jobs wait for the same image, and asks for each layer anew: 100 GB at 5 MB/s take 5.6 h.
+ * How long a grant outlives the time that a container may take to be ready. A pull continues beyond that
+ * while other jobs wait for the same image, and sends the grant again for each layer: 100 GB at 5 MB/s take
+ * 5.6 h.
  */
 const MARGIN_MS = 6 * 3_600_000;
 
 const FORM = /^([0-9a-f-]{36})\.([0-9a-f-]{36})\.(\d{13})\.([\w-]{43})$/;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** When a grant that is made now ends. */
+/** Returns when a grant ends that is made now. */
 export const grantEnd = (now: number, setupTimeoutSeconds: number): number =>
   now + setupTimeoutSeconds * 1_000 + MARGIN_MS;
 
@@ -38,7 +39,10 @@ export async function signGrant(
   return `${text}.${encodeBase64Url(signature).replaceAll("=", "")}`;
 }
 
-/** Undefined unless one of the secrets signed it and it has not ended. Compared in constant time. */
+/**
+ * Returns undefined unless one of the secrets signed the grant and it has not ended. Compared in constant
+ * time.
+ */
 export async function verifyGrant(
   secrets: readonly string[],
   text: string,
@@ -60,7 +64,7 @@ const textOf = ({ model_id, token_id, expires_at }: Grant) =>
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** By secret: deriving a key costs more than all else that a request does with it. */
+/** The keys by secret: deriving a key takes longer than the rest of a request's check. */
 const keys = new Map<string, CryptoKey>();
 
 async function keyOf(secret: string): Promise<CryptoKey> {

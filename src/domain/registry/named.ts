@@ -1,4 +1,4 @@
-/** What a manifest names, and so what the repository must have. */
+/** The digests that a manifest names, which the repository must have. */
 import {
   type Descriptor,
   type Index,
@@ -11,28 +11,33 @@ import {
 
 export { MAX_MANIFEST_BYTES };
 
-/** A manifest or an index, as it was parsed. */
+/** A parsed manifest or index. */
 export type Document = { kind: "manifest"; manifest: Manifest } | { kind: "index"; index: Index };
 
-/** Not the subject: what it is attached to need not be there. */
+/**
+ * Returns the named descriptors without the subject: a manifest may be attached to one that does not exist.
+ */
 export const namedBy = (document: Document): Descriptor[] =>
   document.kind === "index"
     ? document.index.manifests
     : [document.manifest.config, ...document.manifest.layers];
 
-/** Entries of an index may be blobs: those of BuildKit's cache are layers, and its configuration. */
+/**
+ * Whether an entry is a manifest. Entries of an index may be blobs: those of BuildKit's cache are layers, and
+ * its configuration.
+ */
 export const namesManifest = ({ kind }: Document, { mediaType }: Descriptor): boolean =>
   kind === "index" && kindOf(mediaType) !== undefined;
 
-/** Clients disagree about what a document is that has both (CVE-2021-41190). */
+/** The fault of a document that has both: clients disagree about what it is (CVE-2021-41190). */
 const BOTH = "it has `manifests` beside `config` or `layers`: it is either an index or a manifest";
 
 const hasBoth = (json: object): boolean =>
   "manifests" in json && ("config" in json || "layers" in json);
 
 /**
- * Layers of foreign images lie at other addresses. Podman and containerd fetch these from the runner's own network;
- * Docker takes a layer of that digest that it has of somebody else.
+ * The fault of foreign layers, which are at other addresses. Podman and containerd fetch these from the
+ * runner's own network; Docker takes a layer with that digest that it has from another image.
  */
 const ELSEWHERE =
   "what has `urls` is fetched from elsewhere, and all of an image must be here. Push its layers too, without `urls`";
@@ -43,7 +48,7 @@ function checked(document: Document): Document | string {
 
 /**
  * @param mediaType of the request, or else of the document itself
- * @returns undefined for something else; otherwise what is wrong with it, or the document
+ * @returns undefined for a document of another type; otherwise its fault, or the document
  */
 export function parseDocument(mediaType: string, json: unknown): Document | string | undefined {
   const kind = kindOf(mediaType);
@@ -64,7 +69,7 @@ function firstIssue({ issues }: { issues: { path: PropertyKey[]; message: string
   return first ? `${first.path.map(String).join(".")}: ${first.message}` : "not valid";
 }
 
-/** What it is attached to, and as what: its own type, or that of its configuration. */
+/** Returns the subject of a manifest, and its artifact type: its own, or that of its configuration. */
 export function attachmentOf(document: Document) {
   const { subject, artifactType, annotations } =
     document.kind === "index" ? document.index : document.manifest;

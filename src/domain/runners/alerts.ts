@@ -1,4 +1,4 @@
-/** What needs an operator, of a whole fleet: worst first. */
+/** The states of a whole fleet that need an operator, worst first. */
 import { aboutText, count } from "../../lib/text.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import { silenceOf } from "./silence.ts";
@@ -6,7 +6,7 @@ import { silenceOf } from "./silence.ts";
 export interface FleetAlert {
   /** `bad`: predictions suffer from it. */
   level: "bad" | "warning";
-  /** The runner or the class that it is about; neither for several. */
+  /** The runner or the class that the alert is about; neither for several. */
   about?: { runner: string } | { hardware: string };
   name?: string;
   text: string;
@@ -14,16 +14,18 @@ export interface FleetAlert {
 
 interface Fleet {
   runners: RunnerState[];
-  /** Whether these are all there are. */
+  /** Whether the fleet has only these runners. */
   complete: boolean;
   queues: QueueState[];
 }
 
-/** One that has been gone for longer is no news. */
+/** How long an offline runner is reported. */
 const NEWS_MS = 86_400_000;
-/** What waits for less is ordinary: a large image may be pulled in the meantime. */
+/**
+ * The wait from which a queue is reported; a shorter one is ordinary: a large image may be pulled meanwhile.
+ */
 const LONG_WAIT_MS = 600_000;
-/** The first ones of those that are named in one sentence. */
+/** The most runners that are named in one sentence. */
 const NAMED = 5;
 
 export function fleetAlerts(fleet: Fleet, now: number): FleetAlert[] {
@@ -63,13 +65,13 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
   return [{ level: "bad", ...about, text }];
 }
 
-/** One that did not answer may be well. */
+/** Whether a runner may take work. A runner that did not answer may be well. */
 const mayTakeWork = ({ state, draining }: RunnerState) =>
   (state === "ready" || state === "unknown") && !draining;
 
 const isSetAside = ({ set_aside_until }: RunnerState) => set_aside_until !== null;
 
-/** Whether predictions wait for it, because no other runner takes their jobs. */
+/** Returns the text if predictions wait for this runner, because no other runner takes their jobs. */
 function lastText({ hardware }: RunnerState, { runners, complete }: Fleet): string {
   const takers = runners.filter((one) => mayTakeWork(one) && !isSetAside(one));
   const alone = hardware.filter((name) => !takers.some((one) => one.hardware.includes(name)));

@@ -1,19 +1,20 @@
-/** What has become of a runner, for operators: the latest of it. */
+/** The latest events of a runner, for operators. */
 import type { RUNNER_EVENT_KINDS } from "../../protocol/runner-log.ts";
 
 export interface RunnerEvent {
   /** Unix ms. */
   at: number;
   kind: (typeof RUNNER_EVENT_KINDS)[number];
-  /** A version, a GPU, a container's model; for times unix ms as text. */
+  /** A version, a GPU, or a container's model; times are Unix ms as text. */
   detail: string;
-  /** The id of the account that did it. */
+  /** The id of the account whose operator did it. */
   by?: string | undefined;
 }
 
 /**
- * Of what operators do, of its processes, and of the rest, each by itself: a runner that starts again and
- * again, or whose containers do, pushes nothing else out. A runner's object stores them with all that it is told.
+ * The groups of events, each with a limit of its own: those of operators, of the runner's processes, and the
+ * rest. So a runner that starts again and again, or whose containers do, does not displace the other events.
+ * A runner's object stores all of them together.
  */
 const GROUPS: [kinds: RunnerEvent["kind"][], max: number][] = [
   [["drained", "resumed", "forgiven", "token_revoked"], 20],
@@ -24,7 +25,7 @@ const GROUPS: [kinds: RunnerEvent["kind"][], max: number][] = [
 const MAX_ADDED = 100;
 const MAX_DETAIL = 120;
 
-/** One that is told twice stays one. */
+/** Adds events. An event that is reported twice is kept once. */
 export function withEvents(
   events: readonly RunnerEvent[],
   added: readonly RunnerEvent[],

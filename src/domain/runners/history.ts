@@ -1,32 +1,32 @@
-/** What a runner had to do over the last day, in steps of five minutes. An hour is kept together. */
+/** The load of a runner over the last day, in steps of five minutes. An hour is stored together. */
 
 export const STEP_MS = 300_000;
 const STEPS = 12;
 const HOUR_MS = STEPS * STEP_MS;
-/** Of a day: the hour that goes on, and those before it. */
+/** The hours of a day: the current one, and those before it. */
 export const HOURS = 25;
 /** The steps of a day. */
 export const DAY_STEPS = 24 * STEPS;
 
-/** A runner says what it likes: no GPU has a petabyte. */
+/** The most memory of a GPU that is believed, since a runner may report anything: no GPU has a petabyte. */
 const MAX_GB = 1_000_000;
 
 export interface GpuUse {
-  /** 0 to 1 */
+  /** The used share, 0 to 1. */
   used: number;
   memory_used_gb: number;
 }
 
-/** Five minutes. */
+/** A step of five minutes. */
 export interface HistoryStep {
   reports: number;
   /** The most predictions at a time. */
   running: number;
-  /** Of each GPU the mean use, and the most memory. */
+  /** The mean use and the most memory of each GPU. */
   gpus: GpuUse[];
 }
 
-/** Null: nothing was reported. */
+/** An hour of steps. Null: nothing was reported. */
 export interface HistoryHour {
   /** Hours since 1970. */
   hour: number;
@@ -38,7 +38,7 @@ export interface Sample {
   gpus: GpuUse[];
 }
 
-/** @returns the hour that goes on, with this report, and the one that is over with it */
+/** @returns the current hour with this report, and the hour that ended before it */
 export function recorded(
   open: HistoryHour | null,
   sample: Sample,
@@ -80,11 +80,11 @@ function withSample(step: HistoryStep | null, { running, gpus }: Sample): Histor
 
 const rounded = (value: number, parts: number) => Math.round(value * parts) / parts;
 
-/** When a step of the last day began, unix ms. */
+/** Returns when a step of the last day began, Unix ms. */
 export const stepStart = (n: number, now: number): number =>
   (Math.floor(now / STEP_MS) - DAY_STEPS + 1 + n) * STEP_MS;
 
-/** The steps of the last day, oldest first: the last one is the one that goes on. */
+/** Returns the steps of the last day, oldest first: the last one is the current one. */
 export function dayOf(hours: readonly HistoryHour[], now: number): (HistoryStep | null)[] {
   const of = new Map(hours.map(({ hour, steps }) => [hour, steps]));
   return Array.from({ length: DAY_STEPS }, (_, n) => {

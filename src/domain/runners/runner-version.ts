@@ -10,27 +10,27 @@ export const isOutdated = (version: string, latest: string): boolean =>
 const releaseOf = (version: string) => version.split("+", 1)[0];
 
 /**
- * Where a deployment serves its runner. The URL contains the version because npx caches by URL and
- * would otherwise start an old runner.
+ * Returns the URL at which a deployment serves its runner. It contains the version because npx caches by URL
+ * and would otherwise start an old runner.
  */
 export const packageUrl = (origin: string, latest: string): string =>
   `${origin}/auspex-runner.tgz?v=${latest}`;
 
-/** A shell command; quoted, since `?` is a glob in some shells. */
+/** Returns a shell command; the URL is quoted, since `?` is a glob in some shells. */
 export const runCommand = (origin: string, latest: string): string =>
   `npx --yes "${packageUrl(origin, latest)}"`;
 
 /** The package that a deployment serves. */
 export interface RunnerPackage {
   version: string;
-  /** Hex. */
+  /** The SHA-256 in hex. */
   sha256: string;
 }
 
-/** The local file name of a version's package: npx caches by name. */
+/** Returns the local file name of a version's package: npx caches by name. */
 export const packageName = ({ version }: RunnerPackage): string => `auspex-runner-${version}.tgz`;
 
-/** A shell command that downloads the package and verifies its hash. */
+/** Returns a shell command that downloads the package and verifies its hash. */
 export const fetchCommand = (origin: string, runner: RunnerPackage): string =>
   `curl -fsSL "${packageUrl(origin, runner.version)}" -o ${packageName(runner)} &&
   echo "${runner.sha256}  ${packageName(runner)}" | sha256sum --check`;

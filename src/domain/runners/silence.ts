@@ -1,25 +1,31 @@
-/** Runners that were lost are shown as ready until they miss three reports: their pool notices sooner. */
+/**
+ * The silence of runners. A lost runner is shown as ready until it misses three reports, but its pool notices
+ * its silence sooner.
+ */
 import type { RunnerState } from "../../protocol/fleet.ts";
 
-/** So long nothing is said: a connection may break, and be made again. */
+/** The silence that is not reported: a connection may break, and be made again. */
 const UNNOTICED_MS = 10_000;
 
-/** One that drains, or that its pool has given up, is heard by its reports alone: every 30 s, with 15 s to spare. */
+/**
+ * The silence of a runner without polls: one that drains, or that its pool has given up, only reports every
+ * 30 s, with 15 s to spare.
+ */
 const UNTOLD_MS = 45_000;
 
 /** Missed reports after which a runner is shown as offline. */
 const OFFLINE_REPORTS = 3;
 
-/** How long a runner may be silent before it is. */
+/** How long a runner may be silent before it is shown as offline. */
 export const offlineMs = (telemetrySeconds: number) => OFFLINE_REPORTS * telemetrySeconds * 1_000;
 
-/** It is not there. */
+/** Whether a runner is offline or stopped. */
 export const isOffline = ({ state }: Pick<RunnerState, "state">): boolean =>
   state === "offline" || state === "stopped";
 
 type Heard = Pick<RunnerState, "state" | "draining" | "connected" | "last_seen_at">;
 
-/** How long nothing was heard of a runner that should be heard; undefined for one that is, or is gone. */
+/** Returns how long a runner that should be heard was silent; undefined for one that is heard, or is gone. */
 export function silenceOf(runner: Heard, now: number): number | undefined {
   const { state, draining, connected, last_seen_at } = runner;
   if (state !== "ready" && state !== "draining") return undefined;
@@ -29,6 +35,6 @@ export function silenceOf(runner: Heard, now: number): number | undefined {
   return ms < (isMissed ? UNNOTICED_MS : UNTOLD_MS) ? undefined : ms;
 }
 
-/** Whether what it says of itself is true of now, as far as anybody can know. */
+/** Whether the runner's reports describe its current state, as far as known. */
 export const isHeard = (runner: Heard, now: number): boolean =>
   !isOffline(runner) && silenceOf(runner, now) === undefined;

@@ -1,4 +1,4 @@
-/** Whether a version's schemas can be used. */
+/** Checks whether a version's schemas can be used. */
 import type { Schemas } from "../../protocol/model.ts";
 import { checkSchema } from "./json-schema.ts";
 import { faultOfSize } from "./schema-size.ts";
@@ -19,7 +19,7 @@ export function checkVersionSchemas(schemas: Schemas): void {
   }
 }
 
-/** What is wrong with schemas that nobody has sent; undefined: they can be used. */
+/** Returns the fault of schemas that no request has sent; undefined: they can be used. */
 export function faultOfSchemas(schemas: Schemas): string | undefined {
   try {
     checkVersionSchemas(schemas);
@@ -30,7 +30,10 @@ export function faultOfSchemas(schemas: Schemas): string | undefined {
   }
 }
 
-/** Shared components are validated as part of each schema: points their issues to where they were sent. */
+/**
+ * Moves an issue of a shared component to where the component was sent: components are validated as part of
+ * each schema.
+ */
 function atRequestPath(error: unknown, place: Loc): unknown {
   if (!(error instanceof ValidationFailure)) return error;
   return new ValidationFailure(

@@ -23,7 +23,7 @@ export function exampleInput(schema: Json): { [name: string]: Json } {
   );
 }
 
-/** Schemas may refer to themselves. */
+/** The depth at which samples end: schemas may refer to themselves. */
 const MAX_DEPTH = 5;
 
 /** A small value that fits a schema, as far as its keywords say how one looks. */
@@ -98,7 +98,7 @@ function numberFor(part: Keywords, isInteger: boolean): number {
   return multiple === undefined ? value : Math.ceil(value / multiple) * multiple;
 }
 
-/** Files that are small enough to stand in a command, so that it works as it stands. */
+/** Files that are small enough for a command, so that it works as it is. */
 const FILES: [of: RegExp, address: string][] = [
   [
     /image|picture|photo|mask|img/i,
@@ -113,7 +113,7 @@ const FILES: [of: RegExp, address: string][] = [
 const fileFor = ({ name, description }: Field): string =>
   FILES.find(([of]) => of.test(`${name} ${description}`))?.[1] ?? "https://example.com/file";
 
-/** Undefined for a value that its schema alone describes. */
+/** Returns undefined for a value that its schema alone describes. */
 function placeholder(field: Field): Json | undefined {
   switch (field.kind) {
     case "file":

@@ -5,8 +5,8 @@ import type { SchemaPart } from "./json-schema-shape.ts";
 import { validate } from "./json-schema-validator.ts";
 
 /**
- * Inputs whose validation fails or takes too long count as valid: the service decides. So do all texts
- * that have a pattern, because the engine for patterns is larger than a whole page.
+ * Returns a checker. Inputs whose validation fails or takes too long count as valid: the service decides. So
+ * do all texts that have a pattern, because the engine for patterns is larger than a whole page.
  * @param shape an output of `schemaShape`
  */
 export function inputChecker(shape: SchemaPart): (input: Json) => ValidationIssue[] {
@@ -20,7 +20,7 @@ export function inputChecker(shape: SchemaPart): (input: Json) => ValidationIssu
   };
 }
 
-/** The message for each field. Issues of the whole input have an empty name. */
+/** Returns the message for each field. Issues of the whole input have an empty name. */
 export function fieldMessages(issues: ValidationIssue[]): Map<string, string> {
   const messages = new Map<string, string>();
   for (const { loc, msg } of issues) {

@@ -10,7 +10,7 @@ export function readJson(text: string): { value: Json } | { fault: string } {
   }
 }
 
-/** JavaScript engines word the error differently, and not all give its position. */
+/** Returns the text of the error. JavaScript engines word it differently, and not all give its position. */
 function faultIn(text: string): string {
   const at = firstFault(text);
   const before = text.slice(0, at).split("\n");
@@ -30,7 +30,7 @@ const SCALAR =
 
 const SPACE = /[ \t\n\r]*/y;
 
-/** Without recursion, for any depth of nesting. @returns the offset of the error */
+/** Finds the first error without recursion, for any depth of nesting. @returns its offset */
 function firstFault(text: string): number {
   const open: ("]" | "}")[] = [];
   let expected: Expected = "value";

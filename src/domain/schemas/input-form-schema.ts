@@ -7,8 +7,8 @@ import { resolvePointer } from "./json-pointer.ts";
 export type Keywords = { [keyword: string]: Json };
 
 /**
- * Keywords, names and values to read: a schema can refer to itself, double at each level, or merge a
- * thousand references to an object of a thousand names. About 50 ms.
+ * The keywords, names and values to read at most: a schema can refer to itself, double at each level, or
+ * merge a thousand references to an object of a thousand names. They take about 50 ms.
  */
 const MAX_READ = 50_000;
 const MAX_DEPTH = 32;
@@ -18,10 +18,10 @@ const shared = new WeakMap<object, SchemaResolver>();
 export class SchemaResolver {
   readonly #root: Json;
   #left = MAX_READ;
-  /** What parts resolve to. */
+  /** The resolved keywords by part. */
   readonly #read = new WeakMap<object, Keywords>();
 
-  /** The same for all who read a schema: what one has read is not read again. */
+  /** Returns the resolver of a schema, which all callers share, so that each part is read once. */
   static of(root: Json): SchemaResolver {
     if (!isObject(root)) return new SchemaResolver(root);
     const known = shared.get(root) ?? new SchemaResolver(root);
@@ -33,7 +33,9 @@ export class SchemaResolver {
     this.#root = root;
   }
 
-  /** A part's own keywords override those that it refers to. Empty unless the part is an object. */
+  /**
+   * Resolves a part. Its own keywords override those that it refers to. Empty unless the part is an object.
+   */
   resolve(part: Json | undefined): Keywords {
     if (!isObject(part)) return {};
     const known = this.#read.get(part) ?? this.#resolve(part, 0);
@@ -57,7 +59,7 @@ export class SchemaResolver {
   }
 }
 
-/** What it takes to merge a part into another. */
+/** Returns the cost of merging a part into another. */
 const sizeOf = (keywords: Keywords): number =>
   Object.values(keywords).reduce<number>(
     (sum, value) => sum + 1 + (isObject(value) ? Object.keys(value) : listOf(value)).length,
@@ -81,13 +83,13 @@ function choiceOf(branches: Keywords[]): Keywords {
   return isText ? { ...rest, type: ["string", "array"] } : rest;
 }
 
-/** The allowed values of a part, if it lists them. */
+/** Returns the allowed values of a part, if it lists them. */
 export function enumOptions({ const: only, enum: several }: Keywords): Json[] | undefined {
   if (only !== undefined) return [only];
   return Array.isArray(several) ? several : undefined;
 }
 
-/** Later parts override earlier ones; properties and required names add up. */
+/** Combines parts. Later ones override earlier ones; properties and required names add up. */
 function combined(parts: Keywords[]): Keywords {
   const properties = together(parts.map((part) => objectOf(part.properties)));
   const required = parts.flatMap((part) => listOf(part.required));
@@ -98,7 +100,7 @@ function combined(parts: Keywords[]): Keywords {
   ]);
 }
 
-/** By entries, since assigning `__proto__` would set the prototype. */
+/** Merges objects by entries, since assigning `__proto__` would set the prototype. */
 const together = (objects: Keywords[]): Keywords =>
   Object.fromEntries(objects.flatMap((one) => Object.entries(one)));
 

@@ -13,10 +13,10 @@ export interface FilledField extends Field {
 
 export type Input = { [name: string]: Json };
 
-/** A field's value, or what is wrong with its text; undefined: no value. */
+/** A field's value, or the fault of its text; undefined: no value. */
 export type FieldReading = { value: Json } | { fault: string } | undefined;
 
-/** The input of the valid fields, and what is wrong with the others. */
+/** The input of the valid fields, and the faults of the others. */
 interface FormReading {
   input: Input;
   faults: Map<string, string>;
@@ -76,7 +76,7 @@ function textOf(kind: FieldKind, value: Json): string {
   }
 }
 
-/** The first message of a chat. */
+/** Returns the first message of a chat. */
 function firstMessage(messages: Json): string {
   const [first] = Array.isArray(messages) ? messages : [];
   const isMessage = typeof first === "object" && first !== null && "content" in first;
@@ -84,7 +84,8 @@ function firstMessage(messages: Json): string {
 }
 
 export function readField(field: FilledField): FieldReading {
-  // As a browser normalizes it: line ends are one character; lone surrogates and NUL are replaced.
+  // The text is normalized as by a browser: line ends are one character; lone surrogates and NUL are
+  // replaced.
   const text = field.text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd").toWellFormed();
   const typed = text.trim();
   const list = field.lists ? listIn(typed) : undefined;
@@ -109,7 +110,7 @@ export function readField(field: FilledField): FieldReading {
   }
 }
 
-/** @returns undefined for plain text; what begins like a list of texts was meant to be one */
+/** @returns undefined for plain text; a text that begins like a list was meant to be one */
 function listIn(typed: string): FieldReading {
   if (!typed.startsWith("[")) return undefined;
   const reading = readJson(typed);
@@ -130,7 +131,7 @@ export function readJsonInput(text: string): { input: Input } | { fault: string 
 const textual = (field: Field, text: string): FieldReading =>
   text === "" ? emptyText(field) : { value: text };
 
-/** If there is a default, an emptied field means an empty text. */
+/** Reads an emptied field, which means an empty text if there is a default. */
 const emptyText = (field: Field): FieldReading =>
   field.default === undefined ? missing(field) : { value: "" };
 
@@ -153,7 +154,7 @@ function parsed(field: Field, text: string): FieldReading {
   }
 }
 
-/** Options are compared as JSON: the text "1" is not the number 1. */
+/** Reads a choice. Options are compared as JSON: the text "1" is not the number 1. */
 function chosen({ options = [] }: Field, text: string): FieldReading {
   const value = options.find((option) => JSON.stringify(option) === text);
   return value === undefined

@@ -9,9 +9,9 @@ import {
 } from "./input-form-schema.ts";
 
 /**
- * `text` is one line, `lines` several, `secret` is masked. `range` is a number with bounds close enough
- * for a slider. `file` is the URL of a file; `files` and `strings` have one per line. `messages` is the
- * user's message in a chat. `json` is everything else.
+ * The kind of a field. `text` is one line, `lines` several, `secret` is masked. `range` is a number with
+ * bounds close enough for a slider. `file` is the URL of a file; `files` and `strings` have one per line.
+ * `messages` is the user's message in a chat. `json` is everything else.
  */
 export type FieldKind =
   | "boolean"
@@ -42,11 +42,11 @@ export interface Field {
   step?: number;
   /** The values of an enum. */
   options?: Json[];
-  /** A text field that also accepts a list, written as JSON. */
+  /** Whether a text field also accepts a list, written as JSON. */
   lists?: true;
 }
 
-/** With a wider range or more steps, a slider cannot be set precisely. */
+/** The widest range and the most steps of a slider that can still be set precisely. */
 const MAX_SPAN = 10_000;
 
 /** A text field for this many characters has several lines. */
@@ -54,7 +54,7 @@ const LONG_TEXT = 2_000;
 
 const PROSE = /prompt|text|message|content|instruction|story|document|lyrics|code|query|question/i;
 
-/** Ordered by `x-order`. Empty for a schema without properties. */
+/** Returns the fields by `x-order`. Empty for a schema without properties. */
 export function formFields(schema: Json): Field[] {
   const resolver = new SchemaResolver(schema);
   const { properties, required } = resolver.resolve(schema);
@@ -86,11 +86,11 @@ type Shape = Omit<Field, "name" | "label" | "description" | "required" | "defaul
 /** @param hasValue whether the field always has a value */
 function shapeOf(name: string, part: Keywords, hasValue: boolean, resolver: SchemaResolver): Shape {
   const options = enumOptions(part);
-  // In an optional field, choosing nothing is the same as null.
+  // `null` is left out of an optional field's options: choosing nothing is the same.
   if (options)
     return { kind: "enum", options: hasValue ? options : options.filter((one) => one !== null) };
   const types = typesOf(part);
-  // In a union with strings, the user types the string.
+  // A union with strings gets a text field: the user types the string.
   if (types.includes("string")) {
     const kind = stringKind(name, part);
     const lists = types.includes("array") && (kind === "text" || kind === "lines");
@@ -135,7 +135,7 @@ function numberShape({ minimum, maximum, multipleOf }: Keywords, integer: boolea
   return span / step <= MAX_SPAN ? { ...shape, kind: "range", step } : shape;
 }
 
-/** At least 100 steps, at round numbers. */
+/** Returns a step that makes at least 100 steps, at round numbers. */
 const stopOf = (span: number) => 10 ** Math.floor(Math.log10(span / 100));
 
 function listKind(

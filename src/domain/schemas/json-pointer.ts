@@ -2,11 +2,14 @@
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 
-/** A reference may have 50,000 characters, and a schema may lead to it thousands of times: each is read once. */
+/**
+ * The references that were read: one may have 50,000 characters, and a schema may lead to it thousands of
+ * times.
+ */
 const resolved = new WeakMap<object, Map<string, unknown>>();
 
 /**
- * Undefined for a pointer to nothing, and for one into another document.
+ * Returns undefined for a pointer to nothing, and for one into another document.
  * @param root never modified
  */
 export function resolvePointer(root: Json, ref: string): Json | undefined;
@@ -31,7 +34,7 @@ function partAt(root: unknown, ref: string): unknown {
   return part;
 }
 
-/** The pointer is the fragment of a URI, and so may be percent-encoded. */
+/** Decodes a name. The pointer is the fragment of a URI, and so may be percent-encoded. */
 function decode(name: string): string {
   try {
     return decodeURIComponent(name);

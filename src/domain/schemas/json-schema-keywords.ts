@@ -1,7 +1,7 @@
 /**
- * What each keyword requires of a value. The validator charges a keyword before it is checked: for its
- * own size, and for the text, items or names of a value of its type. Everything else that a check
- * reads goes through `Visit`, which charges it as well.
+ * The requirements of each keyword on a value. The validator charges a keyword before it is checked: for its
+ * own size, and for the text, items or names of a value of its type. Further reads of a check go through
+ * `Visit`, which charges them as well.
  */
 import { format as formats } from "@cfworker/json-schema";
 import { isObject } from "../../lib/json.ts";
@@ -18,10 +18,10 @@ import {
   wrongType,
 } from "./validation.ts";
 
-/** `uniqueItems` compares objects and lists in pairs. */
+/** The most items that `uniqueItems` compares: objects and lists are compared in pairs. */
 const MAX_COMPARED_ITEMS = 1_000;
 
-/** Formats and patterns are not checked on longer texts: images as data URIs are megabytes. */
+/** The longest text whose format and pattern are checked: images as data URIs are megabytes. */
 const MAX_MATCHED_CHARS = 10_000;
 
 const FORMATS = new Map<string, IssueType>([
@@ -32,10 +32,10 @@ const FORMATS = new Map<string, IssueType>([
   ["uuid", "uuid_parsing"],
 ]);
 
-/** The service's own files are accepted as paths without an origin. */
+/** The paths of the service's own files, which are accepted without an origin. */
 const OWN_FILE = /^\/v1\/(?:uploads|files)\//;
 
-/** Definitions, and what other keywords read. */
+/** Keywords that need no check of their own: definitions, and those that other keywords read. */
 type Unchecked =
   | ("$id" | "$anchor" | "$defs" | "definitions" | "components")
   | ("then" | "else" | "minContains" | "maxContains");
@@ -46,7 +46,7 @@ export type Limit<Name extends Keyword> = Keywords[Name] & (NonNullable<unknown>
 interface Check<Name extends Keyword> {
   /** Whether the value has the keyword's type, and so counts toward its cost. */
   takes(value: Json): boolean;
-  /** Decides nothing about values of other types. */
+  /** Checks a value. Values of other types always pass. */
   check(limit: Limit<Name>, visit: Visit, value: Json): void;
 }
 
@@ -68,12 +68,12 @@ const ofString = ofType((value) => typeof value === "string");
 const ofList = ofType((value): value is Json[] => Array.isArray(value));
 const ofObject = ofType((value): value is Properties => isObject(value));
 
-/** Reads nothing of the value but through `Visit`. */
+/** A check of any value, which reads the value only through `Visit`. */
 const ofAny = <Name extends Keyword>(
   check: (limit: Limit<Name>, visit: Visit) => void,
 ): Check<Name> => ({ takes: () => false, check });
 
-/** @param isMet of the value and the keyword's own */
+/** @param isMet compares the value with the keyword's own */
 const bound = <Name extends Keyword>(
   isMet: (value: number, limit: Limit<Name>) => boolean,
   faultOf: (limit: Limit<Name>) => Fault,
@@ -82,7 +82,7 @@ const bound = <Name extends Keyword>(
     if (!isMet(value, limit)) visit.fail(faultOf(limit));
   });
 
-/** In the order in which their issues are listed. */
+/** The checks in the order in which their issues are listed. */
 export const CHECKS: { [Name in Keyword]: Check<Name> } = {
   $ref: ofAny((_, visit) => visit.acceptAll([visit.againstReference()])),
   type: ofAny((limit, visit) => {
@@ -112,7 +112,7 @@ export const CHECKS: { [Name in Keyword]: Check<Name> } = {
     if (valid.length === 0) return visit.failAsLikeliest(found);
     const certain = valid.filter(({ isCertain }) => isCertain);
     visit.acceptAll(certain.length > 0 ? certain : valid);
-    // Names that an undecided branch accepts are evaluated, too.
+    // An undecided branch marks the names that it accepts as evaluated, too.
     for (const one of valid) visit.markAll(one);
   }),
   allOf: ofAny((limit, visit) => visit.acceptAll(limit.map((part) => visit.against(part)))),
@@ -178,7 +178,7 @@ export const CHECKS: { [Name in Keyword]: Check<Name> } = {
         const isMatched = visit.matches(pattern, name);
         if (isMatched === false) continue;
         visit.patterned.add(name);
-        // Without a decision, the name counts as matched and its value as valid.
+        // An undecided name counts as matched and its value as valid.
         visit.below(name, isMatched === undefined || part);
       }
     }

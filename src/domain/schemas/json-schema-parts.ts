@@ -1,4 +1,4 @@
-/** The parts of a schema, and which one each reference names. */
+/** The parts of a schema, and the part that each reference names. */
 import { resolvePointer } from "./json-pointer.ts";
 import type { Keywords, SchemaPart } from "./json-schema-shape.ts";
 

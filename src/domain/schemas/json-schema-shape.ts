@@ -16,7 +16,7 @@ const pattern = z
   .string()
   .refine(isPattern, "Input should be a valid JavaScript regular expression");
 
-/** Unknown keywords are allowed and dropped. */
+/** The keywords of a part. Unknown keywords are allowed and dropped. */
 const keywords = z
   .object({
     $id: z.string(),
@@ -49,7 +49,7 @@ const keywords = z
     minProperties: count,
     maxProperties: count,
     prefixItems: parts,
-    // A list, and additionalItems, are from older drafts: pydantic v1 uses them for tuples.
+    // Older drafts have a list, and additionalItems: pydantic v1 uses them for tuples.
     items: z.union([part, z.array(part)]),
     additionalItems: part,
     unevaluatedItems: part,

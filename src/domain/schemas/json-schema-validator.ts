@@ -1,6 +1,6 @@
 /**
- * Validates inputs against JSON Schemas within a number of steps. Without zod, so that it can run in a
- * browser. No package counts its steps, and a schema of 400 bytes can ask for millions.
+ * Validates inputs against JSON Schemas within a number of steps. It does not use zod, so that it can run in
+ * a browser. No package counts its steps, and a schema of 400 bytes can take millions.
  */
 import type { Json, ValidationIssue } from "../../protocol/common.ts";
 import { CHECKS, type Keyword } from "./json-schema-keywords.ts";
@@ -13,7 +13,7 @@ import { fault } from "./validation.ts";
 const STEPS_OF_VISIT = 10;
 const STEPS_OF_KEYWORD = 5;
 
-/** What a part asks for, in the order of the checks. */
+/** The task of checking a keyword, in the order of the checks. */
 interface Task {
   steps: number;
   takes(value: Json): boolean;
@@ -22,13 +22,16 @@ interface Task {
 
 const KEYWORDS = Object.keys(CHECKS).filter((name): name is Keyword => name in CHECKS);
 
-/** Objects with fewer names are listed each time: a list of all lists would be as large as the input. */
+/**
+ * The names from which an object's list is cached. Smaller objects are listed each time: the lists of all
+ * would be as large as the input.
+ */
 const WIDE = 100;
 
 /**
  * @param parts of an output of `schemaShape`
  * @returns at most 20 issues
- * @throws TooCostly, and RangeError for what is nested too deep
+ * @throws TooCostly, and RangeError for an input or schema that is nested too deep
  */
 export function validate(
   parts: SchemaParts,
@@ -76,7 +79,7 @@ class Validation implements VisitContext {
     return found;
   }
 
-  /** The steps to read a text, or to go through a list or the names of an object. */
+  /** Returns the steps to read a text, or to go through a list or the names of an object. */
   #stepsOf(value: Json): number {
     if (typeof value === "string") return stepsOfText(value);
     if (Array.isArray(value)) return value.length;

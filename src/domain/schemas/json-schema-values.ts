@@ -16,14 +16,14 @@ export function hasType(value: Json, type: string): boolean {
   }
 }
 
-/** Characters beyond U+FFFF count once. */
+/** Returns the number of characters, in which one beyond U+FFFF counts once. */
 export function charactersIn(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; count += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
   return count;
 }
 
-/** Of the decimal numbers as they are written: 0.3 is a multiple of 0.1. */
+/** Compares the decimal numbers as they are written: 0.3 is a multiple of 0.1. */
 export function isMultipleOf(value: number, divisor: number): boolean {
   if (!Number.isFinite(value)) return false;
   const [dividend, power] = decimal(value);
@@ -33,7 +33,7 @@ export function isMultipleOf(value: number, divisor: number): boolean {
   return scaled(dividend, power) % scaled(other, otherPower) === 0n;
 }
 
-/** A finite number as an integer and a power of ten. */
+/** Returns a finite number as an integer and a power of ten. */
 function decimal(value: number): [digits: bigint, power: number] {
   const [mantissa = "", exponent = "0"] = String(value).split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");

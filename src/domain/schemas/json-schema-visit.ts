@@ -8,7 +8,7 @@ import { type Fault, issueAt, type Loc, likeliestIssues, MAX_ISSUES } from "./va
 /** Decides whether a text matches a pattern; undefined if it cannot. */
 export type PatternTest = (pattern: string, text: string) => boolean | undefined;
 
-/** An issue is made of some texts and the whole location. */
+/** The steps of an issue, which consists of some texts and the whole location. */
 const STEPS_OF_ISSUE = 200;
 
 const STEPS_OF_MARK = 4;
@@ -23,7 +23,7 @@ export interface VisitContext {
   namesOf(value: object): { names: string[]; steps: number };
 }
 
-/** Where a value is in the input. */
+/** The place of a value in the input. */
 export interface Place {
   above?: Place;
   key?: string | number;
@@ -55,7 +55,7 @@ export class Visit {
     this.#place = place;
   }
 
-  /** Nothing that is checked from here on changes what is reported. */
+  /** Whether further checks no longer change the reported issues. */
   get isFull(): boolean {
     return this.issues.length >= MAX_ISSUES;
   }
@@ -64,7 +64,7 @@ export class Visit {
     return this.issues.length === 0;
   }
 
-  /** Of an object. */
+  /** The names of an object. */
   get names(): string[] {
     const { value } = this;
     return typeof value === "object" && value !== null ? this.#validation.namesOf(value).names : [];
@@ -76,7 +76,7 @@ export class Visit {
     return this.#patterned;
   }
 
-  /** @param name of a property that is missing */
+  /** @param name of a missing property */
   fail(found: Fault, name?: string): void {
     if (this.isFull) return;
     const loc = locOf(this.#place);
@@ -86,14 +86,14 @@ export class Visit {
     );
   }
 
-  /** Fails as the branch of a union that was most likely meant. */
+  /** Fails with the issues of the union's branch that was most likely meant. */
   failAsLikeliest(branches: Visit[]): void {
     const issues = branches.map((branch) => branch.issues);
     this.#validation.meter.spend(issues.flat().length);
     this.#addIssues(likeliestIssues(issues, locOf(this.#place).length));
   }
 
-  /** The same value. */
+  /** Visits the same value with another part. */
   against(part: SchemaPart): Visit {
     return this.#validation.visit(part, this.value, this.#place);
   }
@@ -106,13 +106,13 @@ export class Visit {
     return this.#validation.visit(part, name, { above: this.#place, key: name });
   }
 
-  /** A property or an item, of which nothing is taken over. */
+  /** Visits a property or an item, without taking over its result. */
   againstBelow(key: string | number, part: SchemaPart): Visit {
     const value: Json = isComposite(this.value) ? Reflect.get(this.value, key) : null;
     return this.#validation.visit(part, value, { above: this.#place, key });
   }
 
-  /** A property or an item, which the keyword accepts or not. */
+  /** Visits a property or an item, and takes over its issues. */
   below(key: string | number, part: SchemaPart): void {
     if (this.isFull) return;
     const found = this.againstBelow(key, part);
@@ -121,7 +121,7 @@ export class Visit {
     this.mark(key);
   }
 
-  /** All of them are required of the same value. */
+  /** Takes over the results of visits that must all succeed for the same value. */
   acceptAll(visits: Visit[]): void {
     for (const visit of visits) {
       this.#addIssues(visit.issues);
@@ -148,7 +148,7 @@ export class Visit {
     else for (const key of marked) this.mark(key);
   }
 
-  /** Undefined if it cannot be decided. */
+  /** Returns undefined if it cannot be decided. */
   matches(pattern: string, text: string): boolean | undefined {
     const isMatched = this.#validation.matches(pattern, text);
     if (isMatched === undefined) this.isCertain = false;

@@ -8,17 +8,17 @@ import { faultOfSize } from "./schema-size.ts";
 type Schema = { [keyword: string]: Json };
 type SchemasByName = Record<string, Schema>;
 
-/** Names that no component has: they are no part of a path. */
+/** Names for input and output that no component has: they are no part of a path. */
 const [INPUT, OUTPUT] = ["/input", "/output"];
 
 /**
- * What somebody sent as the schemas of a version, which may be those of Cog's `openapi.json`, unchanged. Schemas
- * do not say which dialect they are in: only 3.0 has `nullable`, or exclusive bounds that are true or false.
+ * Upgrades the schemas of a version as they were sent, which may be those of Cog's `openapi.json`, unchanged.
+ * Schemas do not state their dialect: only 3.0 has `nullable`, or exclusive bounds that are true or false.
  */
 export function upgradedVersionSchemas(schemas: Schemas): Schemas {
   const { prediction, components } = schemas;
   const all = { ...components?.schemas, [INPUT]: prediction.input, [OUTPUT]: prediction.output };
-  // They are refused. To upgrade 360 kB takes half a second.
+  // Schemas that are too large are refused later. Upgrading 360 kB takes half a second.
   if (faultOfSize(schemas) !== undefined || !Object.values(all).some(isOfOpenapi30)) return schemas;
   const { [INPUT]: input = {}, [OUTPUT]: output = {}, ...others } = upgradedSchemas(all);
   return {
@@ -51,14 +51,14 @@ function isOfOpenapi30(schema: Json): boolean {
   });
 }
 
-/** Keywords with a schema, with a list of schemas, and with schemas by name. All others have data. */
+/** Keywords with a schema, with a list of schemas, and with schemas by name. All other keywords have data. */
 const PARTS = new Set(["additionalProperties", "items", "not"]);
 const LISTS = new Set(["allOf", "anyOf", "oneOf"]);
 const MAPS = new Set(["$defs", "definitions", "patternProperties", "properties"]);
 
 /**
- * `nullable` where the upgrade leaves null out: beside `anyOf`, as Cog 0.16 writes an optional union, and beside
- * `enum`. (Strictly read, 3.0 does not allow null there; its authors do.)
+ * Adds null where the upgrade of `nullable` leaves it out: next to `anyOf`, as Cog 0.16 writes an optional
+ * union, and next to `enum`. (Strictly read, 3.0 does not allow null there; its authors do.)
  */
 function withNulls(schema: Json): Json {
   if (!isObject(schema)) return schema;
@@ -78,7 +78,7 @@ const withNullsInEach = (schemas: Schema): Schema =>
 function allowingNull(schema: Schema): Schema {
   const { nullable, anyOf, oneOf, ...rest } = schema;
   if (!("type" in rest) && (anyOf === undefined) !== (oneOf === undefined)) {
-    // In a `oneOf`, a branch that allows null as well would make it two.
+    // A `oneOf` is wrapped: a branch that allows null as well would make two matches.
     const union = Array.isArray(anyOf) ? anyOf : [{ oneOf: oneOf ?? [] }];
     return { ...rest, anyOf: [...union, { type: "null" }] };
   }

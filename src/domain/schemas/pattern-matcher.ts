@@ -7,7 +7,7 @@ const CACHED_STEPS = 100_000;
 
 const STEPS_OF_COMPILATION = 1_000;
 
-/** For each instruction that `sizeOf` expects. */
+/** The steps for each instruction that `sizeOf` expects. */
 const STEPS_OF_INSTRUCTION = 10;
 
 /** The limit of `sizeOf`. */
@@ -15,10 +15,10 @@ const MAX_SIZE = 5_000;
 
 const MAX_LENGTH = 10_000;
 
-/** A property has up to 650 ranges. */
+/** The size of a property, which has up to 650 ranges. */
 const PROPERTY_SIZE = 40;
 
-/** An escape, a class, a counted repetition, or one other character. */
+/** The pieces of a pattern: an escape, a class, a counted repetition, or one other character. */
 const PIECES = /\\[pP]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
 
 /** Pieces that RE2 reads differently: empty classes, and in its classes `[:alpha:]`. */

@@ -1,6 +1,6 @@
 /**
- * What callers notice of a new version: which fields of a schema were added, removed or changed. Titles,
- * descriptions and the order of fields change nothing for them.
+ * The changes of a new version that callers notice: the fields of a schema that were added, removed or
+ * changed. Changes of titles, descriptions and the order of fields do not count.
  */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -12,7 +12,7 @@ import {
   SchemaResolver,
 } from "./input-form-schema.ts";
 
-/** What is compared of a field, in the order in which it is told. */
+/** The facts of a field that are compared, in the order in which they are listed. */
 export const FACTS = [
   "type",
   "required",
@@ -35,24 +35,30 @@ type Facts = { [fact in Fact]?: Json };
 
 export interface Difference {
   fact: Fact;
-  /** Undefined: there was none, or is none any more. */
+  /** Undefined: the fact did not exist before, or does not exist any more. */
   before: Json | undefined;
   after: Json | undefined;
 }
 
 export interface FieldChange {
-  /** `size`, `crop.width` inside an object, `words[]` for the items of a list; empty for the whole. */
+  /**
+   * The name of the field: `size`, `crop.width` inside an object, `words[]` for the items of a list; empty
+   * for the whole.
+   */
   name: string;
   change: "added" | "removed" | "changed";
-  /** Of a field that was added or removed: all that is known of it. */
+  /** The differences. A field that was added or removed lists all its facts. */
   differences: Difference[];
 }
 
-/** Schemas can refer to themselves, and can be wide: what is beyond is not compared. */
+/** The limits of what is compared: schemas can refer to themselves, and can be wide. */
 const MAX_DEPTH = 4;
 const MAX_FIELDS = 500;
 
-/** In the order of the schema after, then what was removed in that of the schema before. */
+/**
+ * Returns the changes in the order of the schema after, followed by removed fields in the order of the schema
+ * before.
+ */
 export function schemaChanges(before: Json, after: Json): FieldChange[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)];
   const changes = [...now].flatMap(([name, facts]): FieldChange[] => {
@@ -79,7 +85,7 @@ const between = (before: Facts, after: Facts): Difference[] =>
     return JSON.stringify(one.before) === JSON.stringify(one.after) ? [] : [one];
   });
 
-/** By name. The first is the schema itself. */
+/** Returns the fields by name. The first is the schema itself. */
 function fieldsOf(schema: Json): Map<string, Facts> {
   const resolver = SchemaResolver.of(schema);
   const fields = new Map<string, Facts>();
@@ -91,7 +97,7 @@ function fieldsOf(schema: Json): Map<string, Facts> {
     const needed = new Set(listOf(keywords.required));
     for (const [inner, one] of inOrder(keywords, resolver))
       read(one, name === "" ? inner : `${name}.${inner}`, needed.has(inner), depth + 1);
-    // The type names the items of a list, unless there is more to say of them.
+    // The type names the items of a list; items with properties are listed as fields, too.
     if (isObject(keywords.items) && "properties" in resolver.resolve(keywords.items))
       read(keywords.items, `${name}[]`, false, depth + 1);
   }
@@ -112,7 +118,7 @@ function fieldsOf(schema: Json): Map<string, Facts> {
   }
 }
 
-/** By `x-order`, as the form has them. */
+/** Returns properties by `x-order`, as the form has them. */
 const inOrder = ({ properties }: Keywords, resolver: SchemaResolver): [string, Json][] =>
   Object.entries(objectOf(properties)).toSorted(
     ([, a], [, b]) => orderOf(resolver.resolve(a)) - orderOf(resolver.resolve(b)),
@@ -121,10 +127,10 @@ const inOrder = ({ properties }: Keywords, resolver: SchemaResolver): [string, J
 const orderOf = ({ "x-order": order }: Keywords): number =>
   typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
 
-/** `integer`, `text, a URL`, `list of number`, `anything`. */
+/** Returns the type in words: `integer`, `text, a URL`, `list of number`, `anything`. */
 function typeOf(keywords: Keywords, resolver: SchemaResolver, depth = 0): string {
   const { type, format, items } = keywords;
-  // Each once: of two lists of two lists there would be a thousand in ten levels.
+  // Each type is listed once: lists of two lists would make a thousand types in ten levels.
   const types = [...new Set([type ?? []].flat())].filter(
     (one) => typeof one === "string" && one !== "null",
   );

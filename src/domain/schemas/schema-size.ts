@@ -1,22 +1,28 @@
-/** How large a version's schemas may be. Whoever publishes them writes them, and others wait while they are read. */
+/**
+ * Limits the size of a version's schemas. Publishers write them, and other requests wait while they are read.
+ */
 import { isObject, type Json } from "../../lib/json.ts";
 import { jsonText } from "./validation.ts";
 
-/** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
+/** The characters of both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
 const MAX_CHARS = 100_000;
 
-/** Each takes 13 µs to check, twice if it is shared. Those of Cog's models have some hundred. */
+/**
+ * The parts of both schemas. Each takes 13 µs to check, twice if it is shared. Those of Cog's models have
+ * some hundred.
+ */
 const MAX_PARTS = 4_000;
 
 /**
- * The validator knows each part by its path, as a text: 10,000 parts below one name of 60,000 characters
- * are 600 MB, and took 9 minutes.
+ * The characters of all paths together. The validator identifies each part by its path, as a text: 10,000
+ * parts below one name of 60,000 characters are 600 MB, and took 9 minutes.
  */
 const MAX_PATH_CHARS = 2_000_000;
 
 /**
- * Why they are too large; undefined: they are not. Also for what is not a schema yet.
- * @throws ValidationFailure for what is nested too deep
+ * Returns why the schemas are too large; undefined: they are not. It also reads values that are not valid
+ * schemas.
+ * @throws ValidationFailure for a value that is nested too deep
  */
 export function faultOfSize(schemas: Json): string | undefined {
   if (jsonText(schemas, ["body", "schemas"]).length > MAX_CHARS)
@@ -33,13 +39,13 @@ class Size {
   parts = 0;
   pathChars = 0;
 
-  /** @param path characters of its path */
+  /** @param path the length of the value's path */
   add(value: unknown, path: number): void {
     if (typeof value !== "object" || value === null) return;
     this.parts += 1;
     this.pathChars += path;
     const { $id, id } = isObject(value) ? value : {};
-    // An id is where the paths of all below it begin.
+    // The paths of all parts below an id begin with it.
     const base = path + lengthOf($id) + lengthOf(id);
     for (const [name, part] of Object.entries(value)) this.add(part, base + name.length + 1);
   }

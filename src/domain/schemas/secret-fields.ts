@@ -1,4 +1,4 @@
-/** Which fields of an input are secret. A field that has something secret in it is one, too. */
+/** Finds the secret fields of an input. A field that contains a secret is secret, too. */
 import { unmarked } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -7,31 +7,34 @@ import { resolvePointer } from "./json-pointer.ts";
 
 export type IsSecret = (name: string) => boolean;
 
-/** What is looked at for all fields together: what is left of a schema that has more counts as secret. */
+/** The parts that are read for all fields together: the rest of a larger schema counts as secret. */
 const MAX_PARTS = 50_000;
 
-/** Models whose schema does not say so take secrets, too. */
+/** Names that make a field secret, since models whose schema does not say so take secrets, too. */
 const SECRET_NAME = /secret|passw|credential|authorization|api_?key|(?:^|_)token$/i;
 
-/** By what the schema says: pages neither show what was sent in these fields, nor fill them in. */
+/** Finds secret fields by the schema: pages neither show what was sent in these fields, nor fill them in. */
 export function secretFieldsOf(schema: Json): IsSecret {
   const { properties } = new SchemaResolver(schema).resolve(schema);
   const known = new Map(Object.entries(objectOf(properties)));
   const search = new SecretSearch(schema);
-  // Of a field that no property describes, any part of the schema may be meant.
+  // A field that no property describes may have any part of the schema.
   return (name) => search.isIn(known.get(name) ?? schema);
 }
 
-/** What others are not shown: also by the name of a field. */
+/** Finds the fields that other users do not see: also by their names. */
 export function hiddenFieldsOf(schema: Json): IsSecret {
   const isSecret = secretFieldsOf(schema);
   return (name) => SECRET_NAME.test(name) || isSecret(name);
 }
 
-/** Deeper parts are not looked at, and not shown. */
+/** The depth to which parts are read. Deeper parts are not shown. */
 const MAX_DEPTH = 100;
 
-/** What others are shown of an input: neither its hidden fields, nor in the others what has the name of a secret. */
+/**
+ * Returns the part of an input that other users see: without its hidden fields, and without values below them
+ * that are named like a secret.
+ */
 export function withoutHidden(
   input: Record<string, Json>,
   isHidden: IsSecret,
@@ -57,7 +60,7 @@ export function withMasks(input: Json | undefined, isSecret: IsSecret): Json | u
   );
 }
 
-/** @returns also whether there were any */
+/** @returns also whether there were any secrets */
 export function withoutSecrets(
   input: Record<string, Json>,
   isSecret: IsSecret,
@@ -69,7 +72,7 @@ export function withoutSecrets(
 
 class SecretSearch {
   readonly #root: Json;
-  /** Where nothing secret is. */
+  /** Parts that contain no secret. */
   readonly #clean = new Set<Json>();
   readonly #verdicts = new Map<Json, boolean>();
   #looked = 0;
@@ -84,7 +87,7 @@ class SecretSearch {
     return verdict;
   }
 
-  /** Looks at every part, whatever keyword leads to it: a form reads only some. */
+  /** Searches every part that any keyword leads to: a form reads only some. */
   #look(part: Json): boolean {
     const seen = new Set<Json>();
     const left = [part];

@@ -61,10 +61,10 @@ export class ValidationFailure extends Error {
   }
 }
 
-/** Issues per response. */
+/** The issues of a response. */
 export const MAX_ISSUES = 20;
 
-/** A pattern or a list of values can be 100 KB, and a name in an input 10 MB. */
+/** The longest quoted text. A pattern or a list of values can be 100 KB, and a name in an input 10 MB. */
 const MAX_QUOTED_CHARACTERS = 1_000;
 
 export const shortened = (text: string) =>
@@ -100,11 +100,11 @@ export const issueAt = (
   ...(ctx && { ctx }),
 });
 
-/** A single issue that no schema detects. */
+/** Returns the error of a single issue that no schema detects. */
 export const invalid = (loc: Loc, msg: string, type: IssueType = "value_error", value?: unknown) =>
   new ValidationFailure([issueAt(loc, { type, msg }, value)]);
 
-/** An issue for each unknown name. @param list the endpoint that lists the known ones */
+/** Returns an issue for each unknown name. @param list the endpoint that lists the known ones */
 export const unknownNameIssues = (
   names: string[],
   known: readonly string[],
@@ -129,7 +129,7 @@ export const malformedJson = (error: unknown) =>
     ),
   ]);
 
-/** @throws ValidationFailure for a number that no double can hold: a model that parses it would get another */
+/** @throws ValidationFailure for a number beyond the range of a double: a model would parse it as another */
 export function checkFinite(value: Json, loc: Loc): void {
   const place = nonFiniteIn(value);
   if (!place) return;
@@ -141,8 +141,8 @@ export function checkFinite(value: Json, loc: Loc): void {
 export const tooDeep = (loc: Loc) => new ValidationFailure([issueAt(loc, fault("recursion_loop"))]);
 
 /**
- * Serializes part of a request, as textFrom does. V8 needs recursion for some JSON, for example with names beyond
- * Latin-1, and overflows the stack if it is nested too deep.
+ * Serializes part of a request, as `textFrom` does. V8 needs recursion for some JSON, for example with names
+ * beyond Latin-1, and overflows the stack if it is nested too deep.
  * @throws ValidationFailure
  */
 export function jsonText(value: Json, loc: Loc, source?: JsonSource): string {
@@ -166,7 +166,7 @@ const TYPE_FAULTS = new Map<string, IssueType>([
   ["string", "string_type"],
 ]);
 
-/** @param expected the type as zod or JSON Schema calls it, which the value is not of */
+/** @param expected the name that zod or JSON Schema has for the type that the value should have */
 export function wrongType(expected: string, value: unknown): Fault {
   if (typeof value === "number" && !Number.isFinite(value)) return fault("finite_number");
   const type = TYPE_FAULTS.get(expected);
@@ -184,7 +184,7 @@ export function formatAlternatives(values: readonly unknown[]): string {
 }
 
 /**
- * The issues of the branch of a union that was most likely intended.
+ * Returns the issues of the branch of a union that was most likely intended.
  * @param branches the issues of each branch
  * @param depth the length of the value's own `loc`
  */
@@ -216,7 +216,10 @@ const MAX_INPUT_CHARACTERS = 1_000;
 const repeatable = (value: unknown) =>
   value !== undefined && roomAfter(value, MAX_INPUT_CHARACTERS) >= 0;
 
-/** Stops early: the value can be 10 MB, and nested as deep as that allows. */
+/**
+ * Returns the room left after a value. It stops early: the value can be 10 MB, and nested as deep as that
+ * allows.
+ */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === "string") return room - value.length - 2;
   if (typeof value !== "object" || value === null) return room - String(value).length;

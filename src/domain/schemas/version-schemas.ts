@@ -7,10 +7,10 @@ import { type Keywords, SchemaResolver } from "./input-form-schema.ts";
 type Side = "input" | "output";
 type JsonSchema = Record<string, Json>;
 
-/** Always the same objects, since other caches are keyed by them. */
+/** The documents by schemas. They are always the same objects, since other caches are keyed by them. */
 const documents = new WeakMap<Schemas, Record<Side, JsonSchema>>();
 
-/** In the result, `$ref: "#/components/schemas/…"` can be resolved. */
+/** Returns a schema in which `$ref: "#/components/schemas/…"` can be resolved. */
 export function versionSchema(schemas: Schemas, side: Side): JsonSchema {
   if (!schemas.components) return schemas.prediction[side];
   const known = documents.get(schemas);
@@ -24,13 +24,13 @@ export function versionSchema(schemas: Schemas, side: Side): JsonSchema {
   return whole[side];
 }
 
-/** The keywords at a schema's root, with references resolved. */
+/** Returns the keywords at a schema's root, with references resolved. */
 export const rootKeywords = (schemas: Schemas, side: Side): Keywords => {
   const schema = versionSchema(schemas, side);
   return new SchemaResolver(schema).resolve(schema);
 };
 
-/** A schema's own components take precedence over shared ones. */
+/** Adds shared components; a schema's own components take precedence. */
 function withComponents(
   schema: JsonSchema,
   { schemas }: NonNullable<Schemas["components"]>,

@@ -16,12 +16,12 @@ import {
 type Issue = z.core.$ZodIssue;
 
 /**
- * Some facts about an issue are known only while zod looks up its message. It calls this function when
+ * Marks issues with facts that are known only while zod looks up their message. It calls this function when
  * the schema has no message of its own and copies the issue afterwards, so properties added here stay.
  */
 z.config({
   customError: (issue) => {
-    // For a value of another type, zod expects "number" even where the schema requires an integer.
+    // zod expects "number" of a value of another type, even where the schema requires an integer.
     const isInt =
       issue.code === "invalid_type" && issue.inst instanceof z.ZodNumber && issue.inst.isInt;
     Object.assign(issue, { hasDefaultText: true }, isInt && { expected: "int" });
@@ -32,8 +32,8 @@ z.config({
 const memoizer = z.memoizer();
 const { alloc } = memoizer;
 /**
- * zod goes on after a wrong item and keeps an issue for each: 500,000 items took 358 MB. Arrays, records and objects
- * all call `alloc` of the one memoizer before they look at their content, so from there they keep the first issues only.
+ * Keeps only the first issues. zod goes on after a wrong item and keeps an issue for each: 500,000 items took
+ * 358 MB. Arrays, records and objects all call `alloc` of the one memoizer before they look at their content.
  */
 memoizer.alloc = (schema, payload, empty, ctx) => {
   payload.issues.push = pushFirst;
@@ -43,7 +43,7 @@ memoizer.alloc = (schema, payload, empty, ctx) => {
 function pushFirst(this: z.core.$ZodRawIssue[], ...issues: z.core.$ZodRawIssue[]): number {
   const kept = issues.slice(0, Math.max(0, MAX_ISSUES - this.length));
   const length = Array.prototype.push.apply(this, kept);
-  // A refinement must not run on what is not of its type, which only an issue that was dropped may say.
+  // A refinement must not run on a value of a wrong type, which only a dropped issue may say.
   if (kept.length < issues.length) Object.assign(this[length - 1] ?? {}, { continue: false });
   return length;
 }
@@ -85,7 +85,7 @@ function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
   return [issueAt(loc, named, value)];
 }
 
-/** The value at the path; for an item of a list sent as one text, that text. */
+/** Returns the value at the path; for an item of a list sent as one text, that text. */
 function valueAt(root: unknown, path: PropertyKey[]): unknown {
   let at = root;
   for (const key of path) {
@@ -103,7 +103,7 @@ const FORMATS = new Map<string, IssueType>([
   ["uuid", "uuid_parsing"],
 ]);
 
-/** Outside the body every value is text, so a mismatch is a parsing error, not a wrong type. */
+/** Returns a parsing error: outside the body every value is text, so a mismatch is not a wrong type. */
 function textFault(expected: string): Fault | undefined {
   if (expected === "int") return fault("int_parsing");
   if (expected === "number") return fault("float_parsing");

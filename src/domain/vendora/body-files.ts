@@ -1,4 +1,6 @@
-/** Where the body of a call has files. A server that speaks the convention has no schema that says so. */
+/**
+ * The fields of calls' bodies that are files. A server that speaks the convention has no schema that says so.
+ */
 import type { Json } from "../../protocol/common.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 
@@ -11,10 +13,10 @@ const FIELDS: { [Call in VendoraCall]?: string[] } = {
 const FILE = { type: "string", format: "uri" };
 const FILES = { anyOf: [FILE, { type: "array", items: FILE }] };
 
-/** The fields that are files; undefined for a call that has none, whose body is JSON. */
+/** Returns the fields that are files; undefined for a call that has none, whose body is JSON. */
 export const fileFields = (call: VendoraCall): string[] | undefined => FIELDS[call];
 
-/** Always the same objects: what is read from a schema is kept by it. */
+/** The schemas by call. They are always the same objects, since caches of schemas are keyed by them. */
 const SCHEMAS = new Map<string, Json>(
   Object.entries(FIELDS).map(([call, names]) => {
     const properties = Object.fromEntries(names.map((name) => [name, FILES]));
@@ -22,5 +24,5 @@ const SCHEMAS = new Map<string, Json>(
   }),
 );
 
-/** A JSON Schema of the body, for its files alone; undefined for a call that has none. */
+/** Returns a JSON Schema of the body that describes only its files; undefined for a call that has none. */
 export const bodyFiles = (call: VendoraCall): Json | undefined => SCHEMAS.get(call);

@@ -9,10 +9,10 @@ interface Version {
 
 type Flag = keyof Compatibilities;
 
-/** Any of these a version needs for responses: they are translated for one that has chats alone. */
+/** The compatibilities that allow responses: they are translated for a version that has only chats. */
 const RESPONSES = ["vendora_responses", "vendora_chat_completions"] as const satisfies Flag[];
 
-/** Any of these a version needs for messages: they are translated for one that has chats alone. */
+/** The compatibilities that allow messages: they are translated for a version that has only chats. */
 const MESSAGES = ["vendorb_messages", "vendora_chat_completions"] as const satisfies Flag[];
 
 /** The compatibilities any of which a version needs for a call. */
@@ -32,7 +32,7 @@ export const COMPATIBILITIES = {
   rerank: ["vendora_rerank"],
 } as const satisfies Record<VendoraCall, Flag[]>;
 
-/** Those of all calls of a convention. */
+/** The compatibilities of all calls of a convention. */
 export const CONVENTION = {
   vendora: [
     "vendora_chat_completions",
@@ -62,7 +62,7 @@ export function responsesViaOf({
 }
 
 /**
- * The call that the input of an ordinary prediction is: a container with the interface `vendora`
+ * Returns the call that the input of an ordinary prediction is: a container with the interface `vendora`
  * accepts nothing else. Null for all other containers.
  */
 export function callOf(

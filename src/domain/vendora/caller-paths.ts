@@ -7,16 +7,16 @@ import { toolPaths } from "./plain-tools.ts";
 import type { Fields } from "./response-json.ts";
 import type { LocatedMessage } from "./strict-messages.ts";
 
-/** Where the caller has what the chat has. */
+/** The caller's places for the parts of the chat request. */
 interface CallerPlaces {
   messages: LocatedMessage[];
-  /** The paths of its tools. */
+  /** The paths of the caller's tools. */
   tools: string[];
-  /** Other fields that have another name, by that of the chat. */
+  /** The caller's names of fields that have another name in the chat, by that name. */
   names: Record<string, string>;
 }
 
-/** Of a responses request. */
+/** The names of a responses request. */
 const NAMES: Record<string, string> = {
   max_tokens: "max_output_tokens",
   max_completion_tokens: "max_output_tokens",

@@ -8,7 +8,10 @@ type Choice = ChatChunk["choices"][number];
 const FINISH_REASONS = ["stop", "length", "tool_calls", "content_filter", "function_call"] as const;
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
-/** Other finish reasons of servers. An aborted choice is incomplete, which is `length` to a caller. */
+/**
+ * The convention's nearest finish reason for others of servers. An aborted choice is incomplete, which is
+ * `length` to a caller.
+ */
 const NEAREST = new Map<string, FinishReason>([
   ...FINISH_REASONS.map((reason) => [reason, reason] as const),
   ...["max_tokens", "max_length", "model_length", "abort", "error", "cancelled", "timeout"].map(
@@ -19,7 +22,7 @@ const NEAREST = new Map<string, FinishReason>([
   ["refusal", "content_filter"],
 ]);
 
-/** A server's finish reason in the convention's words; undefined when nothing is like it. */
+/** Returns the convention's finish reason for a server's; undefined when nothing is like it. */
 export const finishReasonOf = (reason: string) => NEAREST.get(reason.toLowerCase());
 
 /** The fields of a delta that the convention has as null. It leaves out all others that have no value. */
@@ -42,13 +45,13 @@ export class ChatChoice {
   #finished = false;
   readonly #calls = new ToolCallReader();
 
-  /** @param callPrefix of the ids of calls that have none */
+  /** @param callPrefix the prefix of ids for calls that have none */
   constructor(index: number, callPrefix: string) {
     this.#index = index;
     this.#callPrefix = callPrefix;
   }
 
-  /** The next piece. The role is only in the first one, a finish reason only in one. */
+  /** Returns the next piece. The role is only in the first one, a finish reason only in one. */
   piece({ delta, finish_reason, logprobs, ...rest }: Choice): StreamedChoice {
     const piece: StreamedChoice = {
       ...withoutNulls(rest),
@@ -60,7 +63,7 @@ export class ChatChoice {
     return piece;
   }
 
-  /** The final piece if the container sent none. @param cut whether the limit was reached */
+  /** Returns the final piece if the container sent none. @param cut whether the limit was reached */
   end(cut: boolean): StreamedChoice[] {
     const [index, finish_reason] = [this.#index, cut ? "length" : this.#ownReason()];
     return this.#finished ? [] : [this.piece({ index, delta: {}, finish_reason })];
@@ -92,7 +95,7 @@ export class ChatChoice {
     };
   }
 
-  /** Clients concatenate what they get, so id and name are sent once. */
+  /** Returns a piece of a call. Clients concatenate what they get, so id and name are sent once. */
   #call({ call, isFirst, name, arguments: args, told }: CallPiece) {
     const { id: _, type, function: called, ...rest } = told;
     const isFunction = isFirst ? (type ?? "function") === "function" : called != null;
@@ -110,7 +113,7 @@ export class ChatChoice {
   }
 }
 
-/** The logprobs with all fields that the convention requires. */
+/** Returns the logprobs with all fields that the convention requires. */
 function logprobsOf(logprobs: unknown): Logprobs | null {
   if (!isObject(logprobs)) return null;
   const { content, refusal } = logprobs;

@@ -16,7 +16,7 @@ const EXPECTED =
   'text, in pieces or whole, or objects of the convention: chunks, {"choices": [{"delta": {"content": "…"}}]}, or a completion, {"choices": [{"message": {"content": "…"}}]}';
 
 /**
- * One output as chunks: text becomes one chunk, a chunk stays itself, a completion becomes one chunk
+ * Returns one output as chunks: text becomes one chunk, a chunk stays itself, a completion becomes one chunk
  * per choice and, if it has usage, one without choices. Unknown fields stay.
  * @throws TranslationFailed for anything else
  */
@@ -53,8 +53,8 @@ function chunksOfCompletion({ choices, usage, ...rest }: ChatCompletion): ChatCh
 }
 
 /**
- * Whether a value is a chunk that needs no change. Not with zod: there is a chunk per token, and
- * without code generation, which Workers forbid, zod takes many times as long.
+ * Whether a value is a chunk that needs no change. The check does not use zod: there is a chunk per token,
+ * and without code generation, which Workers forbid, zod takes many times as long.
  */
 function isPlainChunk(value: unknown): value is ChatChunk {
   return (

@@ -1,8 +1,8 @@
-/** The token limit of a request: if it was reached, that is why a model stopped that gives no reason. */
+/** The token limit of a request: if a model that gives no reason stopped there, the limit is the reason. */
 import type { Metrics } from "../../protocol/event.ts";
 import { countOf } from "./response-json.ts";
 
-/** The most tokens that each choice may have; undefined when the request has no limit. */
+/** Returns the most tokens that each choice may have; undefined when the request has no limit. */
 export const limitOf = (request: Record<string, unknown>): number | undefined =>
   countOf(request.max_output_tokens ?? request.max_completion_tokens ?? request.max_tokens) ||
   undefined;

@@ -43,7 +43,7 @@ const OMITTED_FIELDS = new Set([
 ]);
 
 /**
- * Unknown fields, such as servers' own sampling parameters, are passed on unchanged.
+ * Translates the body. Unknown fields, such as servers' own sampling parameters, are passed on unchanged.
  * @throws NotSupportedByChat
  */
 export function chatRequestOf(asked: Fields): Fields {

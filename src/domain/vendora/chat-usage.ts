@@ -9,7 +9,7 @@ export interface FullChatUsage extends ChatUsage {
 }
 
 /**
- * The container's own usage with its details, or else the prediction's metrics; 0 where unknown. Some
+ * Returns the container's own usage with its details, or else the prediction's metrics; 0 where unknown. Some
  * servers send null for unknown counts; the convention omits them.
  */
 export function chatUsageOf(

@@ -59,7 +59,7 @@ class Whole {
     };
   }
 
-  /** Strings are appended; of anything else the last value counts. */
+  /** Adds a value of a delta: strings are appended; of other values the last one counts. */
   #merge(name: string, value: unknown) {
     const before = this.#message[name];
     if (name === "function_call" && isObject(before) && isObject(value)) {

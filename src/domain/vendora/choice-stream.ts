@@ -33,18 +33,18 @@ export interface Chunk<Choice> {
 /** One choice of a stream, normalized to the convention. */
 export interface ChoicePieces<Choice, Piece> {
   piece(choice: Choice): Piece;
-  /** The final piece if the container sent none. @param cut whether the limit was reached */
+  /** Returns the final piece if the container sent none. @param cut whether the limit was reached */
   end(cut: boolean): Piece[];
 }
 
-/** What a call's answers are made of. */
+/** The format of a call's answers. */
 export interface ChoiceFormat<Choice, Piece> {
   /** The `object` of a whole answer, and of a chunk. */
   whole: string;
   chunk: string;
   /** @throws TranslationFailed for an output that is no answer to the call */
   chunksOf(output: Json): Chunk<Choice>[];
-  /** @param callPrefix of the ids of tool calls that have none */
+  /** @param callPrefix the prefix of ids for tool calls that have none */
   begin(index: number, callPrefix: string): ChoicePieces<Choice, Piece>;
   /** Assembles choices from their pieces. */
   wholes(): { add(piece: Piece): void; readonly value: object[] };
@@ -53,9 +53,9 @@ export interface ChoiceFormat<Choice, Piece> {
 export interface StreamedChunk<Piece> extends Head {
   object: string;
   choices: Piece[];
-  /** Null before the last one; absent unless requested. */
+  /** The usage: null before the last chunk; absent unless requested. */
   usage?: FullChatUsage | null;
-  /** Other fields of the container. */
+  /** Other fields that the container sent. */
   [field: string]: unknown;
 }
 
@@ -84,7 +84,8 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
   }
 
   /**
-   * A failed or canceled prediction ends without a closing chunk: an error is sent instead.
+   * Translates an entry. A failed or canceled prediction ends without a closing chunk: an error is sent
+   * instead.
    * @throws TranslationFailed for an output that is no answer to the call
    */
   take({ event, data }: LogEntry): StreamedChunk<Piece>[] {
@@ -95,7 +96,7 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
     return status === "succeeded" ? this.#end(metrics) : [];
   }
 
-  /** Usage is sent at the end; a chunk that has nothing else is dropped. */
+  /** Returns a chunk without usage, which is sent at the end; a chunk that has nothing else is dropped. */
   #passed({ usage, choices, ...rest }: Chunk<Choice>): StreamedChunk<Piece>[] {
     const fields = withoutNulls(rest);
     if (usage) {
@@ -133,7 +134,7 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
 }
 
 /**
- * The whole answer of a succeeded prediction, from its outputs: pieces, whole answers, or nothing,
+ * Returns the whole answer of a succeeded prediction, from its outputs: pieces, whole answers, or nothing,
  * which is an empty one.
  * @throws TranslationFailed
  */

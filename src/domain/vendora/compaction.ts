@@ -1,7 +1,7 @@
 /**
- * A compacted conversation: the model's own summary of it, as an item that later requests send in its
- * place. The convention's field for it is `encrypted_content`. It is not encrypted, for it says nothing that
- * its reader may not know, and so nobody has to keep a key: it is text in base64, with a mark in front.
+ * A compacted conversation: the model's own summary of it, as an item that later requests send in its place.
+ * The convention's field for it is `encrypted_content`. It is not encrypted, so that no key needs to be kept:
+ * it contains nothing that its reader may not know. It is text in base64 after a mark.
  */
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import { textOf } from "./response-json.ts";
@@ -12,7 +12,7 @@ const TASK = `Summarize this conversation, so that it can go on from your summar
 
 const INTRODUCTION = "Summary of the conversation so far:";
 
-/** What the model is given to summarize. */
+/** Returns the items that the model summarizes, followed by its task. */
 export const withTask = (items: ResponseItem[]): ResponseItem[] => [
   ...items,
   { type: "message", role: "user", content: [{ type: "input_text", text: TASK }] },
@@ -24,7 +24,10 @@ export const compactionItem = (id: string, summary: string) => ({
   encrypted_content: MARK + base64Of(new TextEncoder().encode(summary)),
 });
 
-/** Each such item as a message that every model understands. Those of other services stay as they are. */
+/**
+ * Replaces each such item by a message that every model understands. Items of other services stay as they
+ * are.
+ */
 export const withSummaries = (items: ResponseItem[]): ResponseItem[] =>
   items.map((item) => {
     const summary =

@@ -10,7 +10,7 @@ const FINISH_REASONS = ["stop", "length", "content_filter"] as const;
 export interface TextPiece extends Choice {
   text: string;
   finish_reason: (typeof FINISH_REASONS)[number] | null;
-  /** Lists of what is known of each token. */
+  /** Lists of facts about each token. */
   logprobs: Record<string, unknown> | null;
 }
 
@@ -22,7 +22,7 @@ export class CompletionChoice {
     this.#index = index;
   }
 
-  /** The next piece. A finish reason is only in one; some servers send an empty one before. */
+  /** Returns the next piece. A finish reason is only in one; some servers send an empty one before. */
   piece({ text, finish_reason, logprobs, ...rest }: Choice): TextPiece {
     const reason = finish_reason && !this.#finished ? reasonOf(finish_reason) : null;
     this.#finished ||= reason !== null;
@@ -34,7 +34,7 @@ export class CompletionChoice {
     };
   }
 
-  /** The final piece if the container sent none. @param cut whether the limit was reached */
+  /** Returns the final piece if the container sent none. @param cut whether the limit was reached */
   end(cut: boolean): TextPiece[] {
     if (this.#finished) return [];
     return [this.piece({ index: this.#index, text: "", finish_reason: cut ? "length" : "stop" })];

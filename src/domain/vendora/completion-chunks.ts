@@ -10,7 +10,8 @@ const EXPECTED =
   'text, in pieces or whole, or objects of the convention, {"choices": [{"text": "…"}]}';
 
 /**
- * One output as chunks: text becomes one, and an object of the convention stays itself, with its unknown fields.
+ * Returns one output as chunks: text becomes one, and an object of the convention stays itself, with its
+ * unknown fields.
  * @throws TranslationFailed for anything else
  */
 export function completionChunksOf(output: Json): CompletionChunk[] {
@@ -26,7 +27,9 @@ export function completionChunksOf(output: Json): CompletionChunk[] {
   );
 }
 
-/** Whether a value is a chunk that needs no change: not with zod, as for chats (chat-chunks.ts). */
+/**
+ * Whether a value is a chunk that needs no change. As for chats (chat-chunks.ts), the check does not use zod.
+ */
 function isPlainChunk(value: unknown): value is CompletionChunk {
   return (
     isObject(value) &&

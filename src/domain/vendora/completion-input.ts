@@ -3,7 +3,8 @@ import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-s
 import { type Fields, listOf } from "./response-json.ts";
 
 /**
- * Some clients send a list even of one prompt or stop sequence, and null for what they leave to the model.
+ * Translates the body. Some clients send a list even of one prompt or stop sequence, and null for what they
+ * leave to the model.
  * @returns undefined for several prompts, or tokens
  */
 export function completionInputOf(body: Fields, schema: Keywords): Fields | undefined {

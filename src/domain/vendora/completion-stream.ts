@@ -4,7 +4,7 @@ import type { ChoiceFormat } from "./choice-stream.ts";
 import { CompletionChoice, TextAssembler, type TextPiece } from "./completion-choice.ts";
 import { completionChunksOf } from "./completion-chunks.ts";
 
-/** A whole answer has the name of its chunks. */
+/** The `object` of chunks and of whole answers. */
 const OBJECT = "text_completion";
 
 export const COMPLETIONS: ChoiceFormat<CompletionChunk["choices"][number], TextPiece> = {

@@ -1,6 +1,6 @@
 /**
- * The body of a responses call as that of a message, for servers that count a message's tokens: only what
- * has tokens, and only what both conventions have.
+ * The body of a responses call as that of a message, for servers that count a message's tokens: it has only
+ * the fields with tokens that both conventions have.
  */
 import type { Json } from "../../protocol/common.ts";
 import { encodedSource } from "../vendorb/image-sources.ts";

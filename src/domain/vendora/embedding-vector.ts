@@ -6,7 +6,10 @@ import { TranslationFailed } from "./translation.ts";
 export type EmbeddingFormat = "float" | "base64";
 
 const FLOAT_BYTES = 4;
-/** A multiple of 3, so that the pieces' base64 can be joined; not too many arguments for one call. */
+/**
+ * The bytes of a piece: a multiple of 3, so that the pieces' base64 can be joined; not too many arguments for
+ * one call.
+ */
 const PIECE_BYTES = 24_576;
 
 /** Converts a vector of parsed-log.ts from either format. @throws TranslationFailed when it is not a vector */
@@ -21,7 +24,10 @@ export function convertVector(format: EmbeddingFormat, vector: Json | undefined)
   return format === "float" ? floats : vector;
 }
 
-/** Not with zod, which takes seconds for the millions of numbers of 2,048 vectors in a Worker. */
+/**
+ * Whether a value is a vector. The check does not use zod, which takes seconds for the millions of numbers of
+ * 2,048 vectors in a Worker.
+ */
 export const isVector = (value: Json | undefined): value is Json[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => numberIn(one) !== undefined);
 
@@ -31,7 +37,7 @@ function base64Of(vector: Json[]): string {
     view.setFloat32(n * FLOAT_BYTES, numberIn(vector[n]) ?? 0, true);
   let text = "";
   for (let at = 0; at < view.byteLength; at += PIECE_BYTES) {
-    // An array, because spreading a typed array takes ten times as long.
+    // `bytes` is an array, because spreading a typed array takes ten times as long.
     const bytes = new Array<number>(Math.min(PIECE_BYTES, view.byteLength - at));
     for (let n = 0; n < bytes.length; n++) bytes[n] = view.getUint8(at + n);
     text += btoa(String.fromCharCode(...bytes));

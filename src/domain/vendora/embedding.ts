@@ -17,7 +17,7 @@ export interface EmbeddingList {
 }
 
 /**
- * The vectors in the order of the inputs. The output of a model is a response of the convention,
+ * Returns the vectors in the order of the inputs. The output of a model is a response of the convention,
  * `{"embeddings": […]}`, a list of vectors, one vector, or several of these. Unknown fields stay.
  * @throws TranslationFailed
  */
@@ -51,7 +51,7 @@ export function embeddingsOf(
 const EXPECTED =
   'Expected are {"data": [{"embedding": […]}]}, {"embeddings": [[…]]}, a list of vectors, or one vector of numbers.';
 
-/** The vectors of one output, each with its other fields. */
+/** Returns the vectors of one output, each with its other fields. */
 function entriesOf(output: Json): Fields[] {
   const list = isObject(output) ? (output.data ?? output.embeddings ?? output) : output;
   const entries = isVector(list) || isObject(list) ? [list] : list;

@@ -4,18 +4,22 @@ import { isObject, type Json } from "../../lib/json.ts";
 
 export interface FormField {
   name: string;
-  /** Of a file: its URL. */
+  /** The text of the field; of a file: its URL. */
   value: string;
 }
 
-/** Official clients write a list as `name[]` or repeat its name, and an object as `name[field]`. */
+/**
+ * The name of a field. Official clients write a list as `name[]` or repeat its name, and an object as
+ * `name[field]`.
+ */
 const NAME = /^([^[\]]{1,200})(?:\[([^[\]]{0,200})\])?$/;
 
-/** @returns undefined for a name that is none */
+/** @returns undefined for a text that is no name */
 export const fieldName = (name: string): string | undefined => NAME.exec(name)?.[1];
 
 /**
- * @param schema of the body. A form has texts only: where it takes a number or a boolean, the text is read as one
+ * @param schema of the body. A form has only texts: where the schema takes a number or a boolean, the text is
+ * read as one
  */
 export function formObject(fields: FormField[], schema: z.ZodObject): Record<string, Json> {
   const values = new Map<string, Json>();
@@ -37,7 +41,10 @@ export function formObject(fields: FormField[], schema: z.ZodObject): Record<str
   );
 }
 
-/** What cannot be read so that the schema takes it stays as it is, for the schema to say what is wrong. */
+/**
+ * Returns the value in the type that the schema takes. A text that cannot be read so stays as it is, for the
+ * schema to report it.
+ */
 function asTaken(value: Json, field: z.core.$ZodType | undefined): Json {
   const takes = (one: Json) =>
     field !== undefined && isParser(field) && field.safeParse(one).success;

@@ -1,7 +1,7 @@
 /**
- * Hosted tools, such as web search, run in the container rather than at the caller. Few containers
- * have any; those that do list them in their version's input schema. For all others they are
- * omitted, unless the model is required to use them.
+ * Hosted tools, such as web search, run in the container rather than at the caller. Few containers have any;
+ * those that do list them in their version's input schema. For all others they are omitted, unless the model
+ * is required to use them.
  */
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
@@ -51,7 +51,7 @@ export function withoutHostedTools(request: Fields, schema: Fields): WithoutHost
   };
 }
 
-/** The types of tools that an input schema names. */
+/** Returns the types of tools that an input schema names. */
 export const toolTypesIn = (schema: Fields): Set<string> =>
   typesIn(fieldsOf(fieldsOf(fieldsOf(schema.properties).tools).items));
 

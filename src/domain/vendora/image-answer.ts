@@ -1,4 +1,4 @@
-/** The pictures that a prediction has made, and what an image call says of them. */
+/** The pictures that a prediction has made, and the answer of an image call. */
 import { z } from "zod";
 import type { Json } from "../../protocol/common.ts";
 import {
@@ -15,7 +15,7 @@ export interface Picture {
   revised_prompt?: string | undefined;
 }
 
-/** What answers and events say of the pictures. */
+/** The properties of the pictures that answers and events contain. */
 export interface Traits {
   size?: string | undefined;
   quality?: string | undefined;
@@ -28,7 +28,10 @@ export interface MadePictures extends Traits {
   usage?: ServerUsage | undefined;
 }
 
-/** A call asks for 10, and for 3 on the way to each. A file is read for each, as often as it is named. */
+/**
+ * The most pictures of an answer. A call asks for 10, and for 3 on the way to each. A file is read for each
+ * time it is named.
+ */
 export const MAX_PICTURES = 100;
 
 export const TOO_MANY_PICTURES = `The output of the model has more than ${MAX_PICTURES} images.`;
@@ -53,7 +56,7 @@ export function serverPictures(outputs: Json[]): MadePictures {
   return { pictures, size, quality, background, output_format, usage };
 }
 
-/** @throws TranslationFailed for one that is no file: its runner found no image in it */
+/** @throws TranslationFailed for a picture that is no file: its runner found no image in it */
 export function pictureOf({
   url,
   revised_prompt,
@@ -62,7 +65,7 @@ export function pictureOf({
   return { url, ...(revised_prompt && { revised_prompt }) };
 }
 
-/** The published values of each; the answer has no other. */
+/** The published values of each property; the answer has no other. */
 const VALUES = {
   size: ["1024x1024", "1024x1536", "1536x1024"],
   quality: ["low", "medium", "high"],
@@ -70,7 +73,7 @@ const VALUES = {
   output_format: ["png", "webp", "jpeg"],
 } as const;
 
-/** What is known: by the server, or because the caller asked for it and had it. */
+/** Returns the known properties: those that the server tells, and those that the caller asked for and got. */
 export function traitsOf(
   request: Pick<ImageRequest, keyof typeof VALUES>,
   made: Traits,
@@ -94,7 +97,7 @@ export function traitsOf(
 const optional = (name: string, value: string | undefined) =>
   value === undefined ? {} : { [name]: value };
 
-/** Events have all of them. */
+/** Returns all properties, which events have. */
 export const eventTraits = (traits: Traits): Required<Traits> => ({
   size: "auto",
   quality: "auto",
@@ -103,7 +106,7 @@ export const eventTraits = (traits: Traits): Required<Traits> => ({
   ...traits,
 });
 
-/** As published: with its sum, and how much of the input was text. */
+/** Returns the usage as published: with its sum, and how much of the input was text. */
 export function usageOf(usage: ServerUsage): ServerUsage {
   const { input_tokens, output_tokens } = usage;
   return {
@@ -113,5 +116,5 @@ export function usageOf(usage: ServerUsage): ServerUsage {
   };
 }
 
-/** Events have it in any case: a model that counts no tokens has used none. */
+/** The usage of a model that counts no tokens: events always have a usage. */
 export const NO_USAGE: ServerUsage = usageOf({ input_tokens: 0, output_tokens: 0 });

@@ -1,6 +1,6 @@
 /**
- * The input of a Cog image model, made from an image call by its schema. What would change the picture and
- * has no place there is refused, and not ignored.
+ * The input of a Cog image model, made from an image call by its schema. A parameter that would change the
+ * picture and that the schema does not have is refused, and not ignored.
  */
 import type { Json } from "../../protocol/common.ts";
 import type { ImageRequest } from "../../protocol/vendora/image.ts";
@@ -15,15 +15,15 @@ export interface GivenImages {
   mask?: string | undefined;
 }
 
-/** What is not the picture's, or is said by the answer. */
+/** Parameters that `otherInput` skips: they are handled elsewhere, or do not affect the picture. */
 const NOT_INPUT = new Set([
   ...["model", "prompt", "n", "size", "response_format", "stream", "partial_images"],
   ...["output_format", "output_compression", "image", "images", "mask"],
-  // Without a place in the schema there is nothing that would moderate, and nobody to be told of.
+  // Auspex ignores these parameters: without a field in the schema, nothing moderates and no user is tracked.
   ...["user", "moderation", "safety_identifier", "metadata", "extra_headers"],
 ]);
 
-/** Values that leave it to the model, which is what it does anyway. */
+/** Values that leave the choice to the model, as a missing value does. */
 const NO_WISH: Record<string, Json[]> = {
   quality: ["auto", "standard"],
   background: ["auto"],
@@ -81,7 +81,10 @@ function checkSide(side: string, pixels: Json | undefined, { fields }: PictureSc
     throw unfit("size", `cannot have a ${side} of ${pixels}: the model takes ${bound} pixels.`);
 }
 
-/** What it is beyond, in words. The model would say so of a field that the caller has not sent. */
+/**
+ * Returns the bound that a value exceeds, in words. The model's own error would name a field that the caller
+ * has not sent.
+ */
 function boundOf(value: Json | undefined, { minimum, maximum }: Keywords = {}): string | undefined {
   if (typeof value !== "number") return undefined;
   if (typeof minimum === "number" && value < minimum) return `at least ${minimum}`;
@@ -126,7 +129,10 @@ function maskInput(mask: string, { mask: field }: PictureSchema): Input {
   throw lacks("mask");
 }
 
-/** What the schema has by the same name, such as `seed` and what clients call `extra_body`. */
+/**
+ * Returns the parameters that the schema has by the same name, such as `seed` and what clients call
+ * `extra_body`.
+ */
 function otherInput(request: ImageRequest, { fields }: PictureSchema): Input {
   const input: Input = {};
   for (const [name, value] of Object.entries(request)) {
@@ -146,7 +152,7 @@ function otherInput(request: ImageRequest, { fields }: PictureSchema): Input {
   return input;
 }
 
-/** A form has texts only. */
+/** Converts a value to the field's type. A form has only texts. */
 function asTyped(value: Json, { type }: Keywords): Json {
   if (typeof value !== "string") return value;
   const types = [type ?? []].flat();
@@ -157,9 +163,9 @@ function asTyped(value: Json, { type }: Keywords): Json {
   return value;
 }
 
-/** Names of parameters that are nobody's can be of any length. */
+/** The characters of a parameter's name in an error: unknown names can be of any length. */
 const MAX_SHOWN = 200;
 
-/** @param why goes on from the parameter's name, and says what to do next */
+/** @param why continues the sentence after the parameter's name, and says what to do next */
 const unfit = (param: string, why: string) =>
   new UnfitParameter(param, "unsupported_parameter", `'${param}' ${why}`);

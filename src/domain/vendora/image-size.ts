@@ -1,9 +1,9 @@
-/** A size in pixels, as a model takes it: by its sides, as a text, or as the ratio of its sides. */
+/** A size in pixels in the form that a model takes: its sides, a text, or the ratio of its sides. */
 import type { Json } from "../../protocol/common.ts";
 import { isInteger, isStringField, type PictureSchema } from "../images/picture-schema.ts";
 import { enumOptions } from "../schemas/input-form-schema.ts";
 
-/** How far a ratio may be from the one that was asked for: 1792x1024 is nearly 16:9. */
+/** The most by which a ratio may differ from the requested one: 1792x1024 is nearly 16:9. */
 const TOLERANCE = 0.03;
 
 /** @returns undefined for a model that takes no such size */
@@ -38,7 +38,7 @@ function nearest(options: Json[], ratio: number): Json | undefined {
   return best && best.distance <= TOLERANCE ? best.option : undefined;
 }
 
-/** Two numbers in a text. */
+/** Returns the two numbers in a text. */
 function pairOf(option: Json, separator: RegExp): [number, number] | undefined {
   const [first, second, ...more] = typeof option === "string" ? option.split(separator) : [];
   const pair: [number, number] = [Number(first), Number(second)];

@@ -1,4 +1,4 @@
-/** The inputs of a Cog model by what they are for: models give the same thing different names. */
+/** The inputs of a Cog model by their purpose: models have different names for the same thing. */
 import type { Json } from "../../protocol/common.ts";
 import {
   enumOptions,
@@ -29,7 +29,7 @@ export class ModelFields {
     return Object.keys(this.#properties);
   }
 
-  /** The first of these names that it has, and that is of this kind. */
+  /** Returns the first of these names that the model has with this kind. */
   find(names: readonly string[], isKind: (part: Keywords) => boolean): Field | undefined {
     for (const name of names) {
       if (!Object.hasOwn(this.#properties, name)) continue;
@@ -39,12 +39,12 @@ export class ModelFields {
     return undefined;
   }
 
-  /** All of a kind. */
+  /** Returns all fields of a kind. */
   every(isKind: (part: Keywords) => boolean): Field[] {
     return this.names.flatMap((name) => this.find([name], isKind) ?? []);
   }
 
-  /** Whether nothing else has to be given. */
+  /** Whether no other fields are required. */
   needsOnly(...fields: (Field | undefined)[]): boolean {
     return this.#required.every((name) => fields.some((field) => field?.name === name));
   }
@@ -54,7 +54,7 @@ export const typesOf = ({ type }: Keywords): Json[] => [type ?? []].flat();
 
 export const isFile = (part: Keywords) => typesOf(part).includes("string") && part.format === "uri";
 
-/** One that is written, or chosen. */
+/** Whether a field is a text, free or chosen. */
 export const isText = (part: Keywords) =>
   part.format !== "uri" && (typesOf(part).includes("string") || enumOptions(part) !== undefined);
 
@@ -67,11 +67,11 @@ export const isNumber = (part: Keywords) =>
 
 export const isBoolean = (part: Keywords) => typesOf(part).includes("boolean");
 
-/** What its author says of it. */
+/** Returns the title and description that the model's author has written. */
 export const saidOf = ({ title, description }: Keywords): string =>
   [title, description].filter((text) => typeof text === "string").join(" ");
 
-/** A parameter of a call that a Cog model cannot be given. */
+/** The error for a parameter of a call that a Cog model cannot be given. */
 export class UnfitParameter extends Error {
   readonly param: string;
   readonly code: "unsupported_parameter" | "invalid_value";
@@ -83,7 +83,10 @@ export class UnfitParameter extends Error {
   }
 }
 
-/** For one that would change the answer. @param property what its schema would have to have */
+/**
+ * The error for a parameter that would change the answer.
+ * @param property the property that its schema lacks
+ */
 export const lacks = (param: string, property = param) =>
   new UnfitParameter(
     param,
@@ -94,8 +97,8 @@ export const lacks = (param: string, property = param) =>
 const MAX_SHOWN = 50;
 
 /**
- * The option that a text means, in any case; the text itself where there are none.
- * @param others other words for it
+ * Returns the option that a text means, in any case; the text itself where there are no options.
+ * @param others other words for the option
  * @throws UnfitParameter
  */
 export function optionFor({ keywords }: Field, param: string, text: string, ...others: string[]) {

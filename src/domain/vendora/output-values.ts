@@ -2,8 +2,8 @@
 import type { Json } from "../../protocol/common.ts";
 
 /**
- * A list stands for its items, at any depth: it makes no difference whether a model sent them at once or
- * one by one. Null is nothing. Not recursive, because the depth is not limited.
+ * Yields the values. A list counts as its items, at any depth: it makes no difference whether a model sent
+ * them at once or one by one. Null is skipped. Not recursive, because the depth is not limited.
  */
 export function* valuesIn(output: Json): Generator<Json> {
   for (const waiting = [output]; waiting.length > 0; ) {

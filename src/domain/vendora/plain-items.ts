@@ -1,7 +1,7 @@
 /**
- * The items of a conversation as those that all containers support: messages, reasoning, calls of
- * functions and their results. Other items are history that newer clients and hosted services write. Calls
- * and results that belong together become those of a function; the rest is left out.
+ * The items of a conversation as those that all containers support: messages, reasoning, calls of functions
+ * and their results. Other items are history that newer clients and hosted services write. Calls and results
+ * that belong together become those of a function; the rest is left out.
  */
 import type { Json } from "../../protocol/common.ts";
 import { CALLER_TOOLS } from "./hosted-tools.ts";
@@ -10,7 +10,7 @@ import { NotSupportedByChat } from "./strict-fields.ts";
 import { type Placed, placed } from "./strict-messages.ts";
 import { ToolNames } from "./tool-names.ts";
 
-/** The argument of a function that stands for a custom tool. */
+/** The argument of a function that replaces a custom tool. */
 export const CUSTOM_INPUT = "input";
 
 export interface PlainItems {
@@ -33,8 +33,8 @@ export function plainItems({ input, tools }: Fields): PlainItems {
 }
 
 /**
- * The request with the tools that items of its conversation bring: those of `additional_tools`, and what
- * a search for tools has found.
+ * Returns the request with the tools that items of its conversation bring: those of `additional_tools`, and
+ * those that a search for tools has found.
  */
 export function withLoadedTools<Request extends { input?: unknown; tools?: Json }>(
   request: Request,
@@ -57,7 +57,7 @@ function keyOf(tool: Json): string {
 const CALL = /_call$/;
 const RESULT = /_output$/;
 
-/** Types of hosted tools are shorter. */
+/** The longest type that is compared: types of hosted tools are shorter. */
 const MAX_TYPE = 100;
 
 class ItemReader {
@@ -77,7 +77,7 @@ class ItemReader {
     }
   }
 
-  /** Undefined for what is left out. */
+  /** Returns undefined for an item that is left out. */
   plain(item: Fields, path: string): Fields[] | undefined {
     const { type, namespace, name, input, ...rest } = item;
     switch (type ?? "message") {
@@ -120,7 +120,10 @@ class ItemReader {
     }
   }
 
-  /** Whether it begins as a type of the tools: not compared with each, as both may be tens of thousands. */
+  /**
+   * Whether the type begins with that of a hosted tool. Types are looked up by prefix and not compared with
+   * each, as there may be tens of thousands of both.
+   */
   #isHosted(type: string): boolean {
     for (let length = 1; length <= Math.min(type.length, MAX_TYPE); length++)
       if (this.#hosted.has(type.slice(0, length))) return true;
@@ -164,7 +167,7 @@ function outputOf({ type: _, id: __, call_id: ___, status: ____, ...item }: Fiel
   return JSON.stringify(output ?? item);
 }
 
-/** What another agent says. Undefined if it can be read by its own service only. */
+/** Returns a message of another agent. Undefined if only its own service can read it. */
 function agentMessage({ author, recipient, content }: Fields): Fields[] | undefined {
   const text = listOf(content)
     .map((part) => textOf(fieldsOf(part).text))

@@ -4,7 +4,7 @@ import { CUSTOM_INPUT as INPUT, plainItems } from "./plain-items.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { ToolNames } from "./tool-names.ts";
 
-/** Hosted tools, such as web search, stay unchanged. @throws NotSupportedByChat */
+/** Makes all tools functions, except hosted ones such as web search. @throws NotSupportedByChat */
 export function withPlainTools(request: Fields): Fields {
   const { tools, tool_choice, input } = request;
   const names = new ToolNames(tools);
@@ -16,7 +16,9 @@ export function withPlainTools(request: Fields): Fields {
   };
 }
 
-/** The input of a custom tool from a call's arguments: all of them if the model ignored the schema. */
+/**
+ * Returns the input of a custom tool from a call's arguments: all of them if the model ignored the schema.
+ */
 export function customInputOf(args: string): string {
   try {
     const { [INPUT]: input } = fieldsOf(JSON.parse(args));
@@ -26,7 +28,7 @@ export function customInputOf(args: string): string {
   }
 }
 
-/** The path in the caller's request of each tool that the container gets. */
+/** Returns the path in the caller's request of each tool that the container gets. */
 export const toolPaths = (tools: Json | undefined): string[] =>
   listOf(tools).flatMap((tool, index) => {
     const { type, tools: within } = fieldsOf(tool);

@@ -1,4 +1,4 @@
-/** The output of a reranker in the format of the call: best first, and no more than were asked for. */
+/** The output of a reranker in the format of the call: best first, and at most as many as were requested. */
 import { z } from "zod";
 import { numberIn } from "../../lib/exact-json.ts";
 import { withoutNulls } from "../../lib/json.ts";
@@ -12,7 +12,7 @@ import { TranslationFailed } from "./translation.ts";
 export interface RankingOptions {
   id: string;
   model: string;
-  /** Not all servers know it. */
+  /** The number of results. Not all servers know it. */
   top_n?: number | null | undefined;
 }
 
@@ -39,7 +39,7 @@ export function rankingOf(
 
 const scoreOf = ({ relevance_score }: Ranking["results"][number]) => numberIn(relevance_score) ?? 0;
 
-/** Some count the total only, TEI nothing. */
+/** Returns the usage. Some servers count only the total, and TEI counts nothing. */
 function usageOf(usage: unknown, metrics: Metrics | null) {
   const told = chatUsage.partial().safeParse(usage).data;
   const total = told?.total_tokens ?? told?.prompt_tokens ?? metrics?.input_tokens ?? 0;

@@ -7,24 +7,24 @@ import type { ChoiceFormat, ChoicePieces } from "./choice-stream.ts";
 import { type Fields, fieldsOf, listOf } from "./response-json.ts";
 
 export interface ResponseAssembler {
-  /** Adds the next event. @throws TranslationFailed for one that is not of the convention */
+  /** Adds the next event. @throws TranslationFailed for an event of another convention */
   take(event: Json): void;
   /** The response so far; undefined before the first event. */
   readonly value: object | undefined;
 }
 
-/** Of what comes in choices. */
+/** Assembles a response that consists of choices. */
 export class ChoicesAssembler<Choice extends { index: number }, Piece>
   implements ResponseAssembler
 {
   readonly #format: ChoiceFormat<Choice, Piece>;
   readonly #callPrefix: string;
-  /** The chunks' other fields; the last value counts. */
+  /** Other fields of the chunks; the last value counts. */
   readonly #fields = new Map<string, unknown>();
   readonly #choices = new Map<number, ChoicePieces<Choice, Piece>>();
   readonly #wholes: ReturnType<ChoiceFormat<Choice, Piece>["wholes"]>;
 
-  /** @param callPrefix of the ids of calls that have none */
+  /** @param callPrefix the prefix of ids for calls that have none */
   constructor(format: ChoiceFormat<Choice, Piece>, callPrefix: string) {
     this.#format = format;
     this.#callPrefix = callPrefix;
@@ -56,7 +56,7 @@ export class ChoicesAssembler<Choice extends { index: number }, Piece>
   }
 }
 
-/** The last event has the whole response; if a server omits the items there, those of earlier events. */
+/** Takes the whole response from the last event; if a server omits the items there, from earlier events. */
 export class NativeResponseAssembler implements ResponseAssembler {
   #response: Fields | undefined;
   readonly #items: Json[] = [];

@@ -15,14 +15,14 @@ export class ChunkReader {
   /** The text item that is being written. */
   #text: TextItem | undefined;
   readonly #calls = new ToolCallReader();
-  /** Those of the calls. They stay open to the end, because pieces of several may be mixed. */
+  /** The items of the calls. They stay open to the end, because pieces of several may be mixed. */
   readonly #items = new Map<ToolCall, CallItem>();
 
   constructor(output: ResponseOutput) {
     this.#output = output;
   }
 
-  /** A response has one answer: of several choices the first. */
+  /** Takes a chunk. A response has one answer: of several choices the first. */
   take({ choices, usage }: ChatChunk): void {
     this.usage = usage ?? this.usage;
     const choice = choices.find(({ index }) => index === 0);

@@ -28,11 +28,11 @@ export interface ResponseEndState {
   response: Fields | undefined;
   /** The finish reason of a chat. */
   finishReason: string | null;
-  /** The most tokens that it may have, if the request has a limit. */
+  /** The most tokens that the response may have, if the request has a limit. */
   limit: number | undefined;
 }
 
-/** The log decides: a prediction that was canceled or failed is never completed. */
+/** Returns the end. The log decides: a prediction that was canceled or failed is never completed. */
 export function endingOf(state: ResponseEndState): Ending {
   const { ended, failure, response } = state;
   const none = { error: null, incomplete_details: null };
@@ -46,7 +46,7 @@ export function endingOf(state: ResponseEndState): Ending {
   return { ...none, status: "incomplete", incomplete_details: reason ? { reason } : null };
 }
 
-/** Why it is incomplete: null when unknown, undefined when it is complete. */
+/** Returns why the response is incomplete: null when unknown, undefined when it is complete. */
 function reasonOf({ ended, response, finishReason, limit }: ResponseEndState) {
   if (response?.status === "incomplete") {
     const { reason } = fieldsOf(response.incomplete_details);
@@ -60,7 +60,7 @@ function reasonOf({ ended, response, finishReason, limit }: ResponseEndState) {
 
 const INCOMPLETE = ["max_output_tokens", "content_filter"] as const;
 
-/** The convention's error codes without those about images, and the one by which agents compact. */
+/** The convention's error codes without those about images, and the one after which agents compact. */
 const CODES = [
   "server_error",
   "rate_limit_exceeded",
@@ -77,7 +77,7 @@ function errorOfPrediction(error: PredictionError | null): Fields | null {
 
 const isKnownCode = (code: unknown) => CODES.some((known) => known === code);
 
-/** @param status that a container responded with */
+/** @param status the container's status */
 function codeOf(status: unknown) {
   if (status === 429) return "rate_limit_exceeded";
   return typeof status === "number" && status >= 400 && status < 500
@@ -91,7 +91,7 @@ function errorOfResponse(response: Fields | undefined): Fields | null {
   return errorWith(code, textOf(message) || "The model failed.");
 }
 
-/** `type` and `param` are in neither schema, but some clients read them. */
+/** Returns an error. `type` and `param` are in neither schema, but some clients read them. */
 const errorWith = (code: unknown, message: string): Fields => ({
   code: CODES.find((known) => known === code) ?? "server_error",
   message,

@@ -28,7 +28,7 @@ export abstract class OutputItem {
     this.#emit = emit;
   }
 
-  /** Its type in the container. */
+  /** The item's type in the container. */
   get containerType(): string {
     return this.type;
   }
@@ -39,7 +39,7 @@ export abstract class OutputItem {
   /** Emits what is missing, given the complete item. */
   abstract complete(item: Fields): void;
 
-  /** Ends what is open in it. */
+  /** Ends the open parts of the item. */
   protected abstract end(): void;
 
   get isOpen(): boolean {
@@ -57,7 +57,7 @@ export abstract class OutputItem {
     this.#emit("response.output_item.done", { output_index: this.#index, item: this.value });
   }
 
-  /** Emits a container's event of this item, with our id and index. */
+  /** Emits a container's event of this item, with the id and index of this response. */
   emitForeign({ type: _type, sequence_number: _number, ...fields }: Fields, type: string): void {
     this.#emit(type, { ...fields, item_id: this.id, output_index: this.#index });
   }

@@ -11,7 +11,7 @@ export function itemsOf(input: Input): ResponseItem[] {
   return [{ type: "message", role: "user", content: [{ type: "input_text", text: input }] }];
 }
 
-/** Earlier input and output followed by the new input: output items are valid as input. */
+/** Returns earlier input and output followed by the new input: output items are valid as input. */
 export const conversation = (
   previousInput: ResponseItem[],
   previousOutput: ResponseItem[],
@@ -20,7 +20,7 @@ export const conversation = (
 
 export type ListedItem = Fields & { id: string; type: string };
 
-/** Items as they are listed, with a status and an id: their own, or one made from their index. */
+/** Returns items as they are listed, with a status and an id: their own, or one made from their index. */
 export const listedItems = (items: ResponseItem[], responseId: string): ListedItem[] =>
   items.map((item, position) => {
     // The type of a message is optional.
@@ -68,7 +68,7 @@ function partOf(part: Fields, ofModel: boolean): Fields {
 export interface ItemPage {
   object: "list";
   data: ListedItem[];
-  /** Empty when there are no items. */
+  /** The id of the first item; empty when there are no items. */
   first_id: string;
   last_id: string;
   has_more: boolean;

@@ -34,7 +34,8 @@ export function messagesOf(instructions: string, items: Placed[]): LocatedMessag
         turns.push({ message: resultOf(entry, path), path, callPaths: [] });
         break;
       case "reasoning":
-        // Templates drop the reasoning of turns before the last question anyway.
+        // Earlier reasoning is left out: templates drop the reasoning of turns before the last question
+        // anyway.
         if (index > lastUser) reasoning = reasoningOf(entry);
         continue;
       case "item_reference":
@@ -120,7 +121,8 @@ function resultOf({ call_id, output }: Fields, path: string): Fields {
 const KNOWN_PARTS = /^(?:input_(?:text|image|file|audio)|output_text|text|refusal)$/;
 
 /**
- * What was said or found earlier is history: a part of an unknown type is passed on as text.
+ * Returns a part of earlier messages or results. It is history, so a part of an unknown type is passed on as
+ * text.
  * @param type of a text part
  */
 export const historyPart = (part: Fields, type: string): Fields =>
@@ -128,7 +130,7 @@ export const historyPart = (part: Fields, type: string): Fields =>
     ? part
     : { type, text: textOf(part.text) || JSON.stringify(part) };
 
-/** Calls belong to the assistant message right before them, and several calls to the same one. */
+/** Adds a call to the assistant message right before it; several calls join the same message. */
 function addCall(
   messages: LocatedMessage[],
   { call_id, name, arguments: args }: Fields,
@@ -149,7 +151,10 @@ function addCall(
   last.callPaths.push(path);
 }
 
-/** Text alone becomes a string: some servers accept nothing else. @param glue between texts */
+/**
+ * Returns content: text alone becomes a string, since some servers accept nothing else.
+ * @param glue between texts
+ */
 function contentOf(content: Json | undefined, param: string, glue: string): Json {
   if (typeof content === "string") return content;
   const parts = listOf(content).map((part, n) => partOf(fieldsOf(part), `${param}[${n}]`));

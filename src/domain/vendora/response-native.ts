@@ -1,7 +1,7 @@
 /**
- * Translates the events of a container with a responses endpoint of its own into our items. They
- * are rebuilt because servers omit what clients need (llama.cpp omits every index), give a text one id in
- * its pieces and another at its end, and send events on which the official clients throw.
+ * Translates the events of a container with a responses endpoint of its own into the items of this response.
+ * They are rebuilt because servers omit what clients need (llama.cpp omits every index), give a text one id
+ * in its pieces and another at its end, and send events on which the official clients throw.
  */
 import { CallItem } from "./response-call.ts";
 import type { OutputItem } from "./response-item.ts";
@@ -10,7 +10,7 @@ import { itemStatus, type ResponseOutput } from "./response-output.ts";
 import { logprobsOf, type PartKind } from "./response-part.ts";
 import { TextItem } from "./response-text-item.ts";
 
-/** Other names of the convention's events: those of vLLM and of Open Responses. */
+/** Other names of the convention's events, as vLLM and Open Responses have them. */
 const EVENT_ALIASES: Record<string, string> = {
   "response.reasoning_part.added": "response.content_part.added",
   "response.reasoning_part.done": "response.content_part.done",
@@ -85,7 +85,7 @@ export class NativeReader {
     }
   }
 
-  /** Emits what the final response has and its events had not: all of it if there were none. */
+  /** Emits the parts of the final response that no event had: all of it if there were no events. */
   finish(): void {
     const { length } = this.#output.items;
     for (const item of listOf(this.response?.output).slice(length)) this.#output.whole(item);
@@ -123,7 +123,7 @@ export class NativeReader {
     return this.#byId.get(event.item_id) ?? this.#byIndex.get(event.output_index);
   }
 
-  /** The item of an event; without an id or index, the last open one of its type. */
+  /** Returns the item of an event; without an id or index, the last open one of its type. */
   #find(event: Fields, type?: string): OutputItem | undefined {
     const item =
       this.#lookUp(event) ??
@@ -131,7 +131,7 @@ export class NativeReader {
     return item?.isOpen ? item : undefined;
   }
 
-  /** Some servers send the reasoning as plain text parts. */
+  /** Returns the item of a text event. Some servers send the reasoning as plain text parts. */
   #text(event: Fields, type?: "message" | "reasoning"): TextItem | undefined {
     const item = this.#find(event, type);
     if (!(item instanceof TextItem)) return undefined;

@@ -15,7 +15,7 @@ import type { ToolNames } from "./tool-names.ts";
 
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
-  /** Clients fail on an id that occurs twice. */
+  /** The ids of calls so far: clients fail on an id that occurs twice. */
   readonly #callIds = new Set<string>();
   readonly #hex: string;
   readonly #names: ToolNames;
@@ -75,12 +75,12 @@ export class ResponseOutput {
   }
 
   /**
-   * Made from the response's id and the item's index, not from the container's id. So it is the same
+   * Makes an id from the response's id and the item's index, not from the container's id. So it is the same
    * each time the log is read, and tells where to find an item that a later request references.
    */
   #idOf = (prefix: string) => `${prefix}_${this.#hex}_${this.items.length}`;
 
-  /** The container's own id, which it recognizes in later turns. */
+  /** Returns the id of a call: the container's own, which it recognizes in later turns. */
   #callIdOf(given: Json | undefined): string {
     const own = this.#idOf("call");
     const id = this.#callIds.has(textOf(given)) ? own : textOf(given) || own;
@@ -89,6 +89,6 @@ export class ResponseOutput {
   }
 }
 
-/** The final status of an item, as its container reports it. */
+/** Returns the final status of an item, as its container reports it. */
 export const itemStatus = ({ status }: Fields): ItemStatus =>
   status === "incomplete" ? "incomplete" : "completed";

@@ -3,12 +3,15 @@ import { numberIn } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
-/** Also the middle of the names of its events. */
+/** The kind of a part, which is also the middle of the names of its events. */
 export type PartKind = "output_text" | "refusal" | "reasoning_text";
 
 export class Part {
   readonly kind: PartKind;
-  /** Joined only when read, so that the cost of a piece does not depend on the text's length. */
+  /**
+   * The pieces of the text. They are joined only when read, so that the cost of a piece does not depend on
+   * the text's length.
+   */
   readonly #pieces: string[] = [];
   readonly #logprobs: Json[] = [];
   readonly annotations: Json[] = [];
@@ -26,7 +29,7 @@ export class Part {
     return this.#pieces.length === 0;
   }
 
-  /** The fields of the event that ends it. */
+  /** The fields of the event that ends the part. */
   get ending(): Fields {
     const text = this.#pieces.join("");
     if (this.kind === "refusal") return { refusal: text };
@@ -42,7 +45,9 @@ export class Part {
   }
 }
 
-/** Both published schemas require every field, and not every server sends all. */
+/**
+ * Returns logprobs with every field: the two published schemas require them, and not every server sends all.
+ */
 export const logprobsOf = (value: unknown): Json[] =>
   listOf(value).map((one) => ({
     ...logprobOf(one),

@@ -5,7 +5,7 @@ import { exactNumber, json } from "../../protocol/common.ts";
 import type { ResponseItem, ResponseRequest } from "../../protocol/vendora/response.ts";
 import { type Fields, isFields } from "./response-json.ts";
 
-/** What is known of a response when it begins. */
+/** The facts of a response that are known when it begins. */
 export interface ResponseHead {
   id: string;
   /** Unix seconds. */
@@ -14,7 +14,7 @@ export interface ResponseHead {
   request: ResponseRequest;
 }
 
-/** What changes while it is generated. */
+/** The fields that change while the response is generated. */
 export type ResponseState = {
   status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
   /** Unix seconds; null unless it was completed. */
@@ -51,7 +51,7 @@ export class ResponseResource {
 /** The resource as clients get it. */
 export type Resource = ReturnType<ResponseResource["with"]>;
 
-/** A number keeps its digits; an integer that some clients decode as one is written without a point. */
+/** A number that keeps its digits; an integer that some clients decode as one is written without a point. */
 const number = (least: number, most: number) =>
   exactNumber.refine((value) => isBetween(numberIn(value), least, most));
 const integer = z.preprocess((value) => numberIn(value) ?? value, z.int());
@@ -68,7 +68,10 @@ const functionTool = functionChoice.extend({
   strict: orNull(z.boolean()),
 });
 
-/** Only values of both schemas: Open Responses lacks OpenAI's efforts `minimal` and `max`. */
+/**
+ * The reasoning settings, with only the values of both schemas: Open Responses lacks OpenAI's efforts
+ * `minimal` and `max`.
+ */
 const reasoning = z
   .object({
     effort: orNull(z.enum(["none", "low", "medium", "high", "xhigh"])),
@@ -76,7 +79,7 @@ const reasoning = z
   })
   .catch({ effort: null, summary: null });
 
-/** Open Responses allows only null for `schema`, OpenAI only a schema: we return the schema. */
+/** The text format. Open Responses allows only null for `schema`, OpenAI only a schema, which is returned. */
 const format = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("text") }),
@@ -92,8 +95,8 @@ const format = z
   .catch({ type: "text" });
 
 /**
- * The request's parameters, as far as the schemas allow them. A model may accept a temperature of 3
- * or another kind of tool, but strict clients would reject a response that contains it.
+ * The request's parameters, as far as the schemas allow them. A model may accept a temperature of 3 or
+ * another kind of tool, but strict clients would reject a response that contains it.
  */
 const echoed = z.object({
   background: z.boolean().catch(false),
@@ -112,7 +115,7 @@ const echoed = z.object({
   prompt_cache_key: orNull(z.string()),
   reasoning,
   safety_identifier: orNull(z.string().max(64)),
-  // There is only one tier, and this is its name.
+  // `default` is the name of the only tier.
   service_tier: z.literal("default").catch("default"),
   store: z.boolean().catch(true),
   temperature: number(0, 2).catch(1),

@@ -23,15 +23,16 @@ import { type LogEntry, type Translation, TranslationFailed } from "./translatio
 export type StreamEvent = Fields & { type: string; sequence_number: number };
 
 /**
- * After each gap in the ids of the log the numbers go on from a multiple of this. What was shown in the
- * gap and lost (protocol/event.ts) had numbers, too: who has seen it resumes by the same ones as who
- * has not. More than what 16 MB of output can become, at three bytes each.
+ * The numbers of events per gap in the ids of the log: after each gap they continue from a multiple of this.
+ * Events that were shown in the gap and lost (protocol/event.ts) had numbers, too, so a reader that has seen
+ * them resumes by the same numbers as one that has not. It exceeds the events that 16 MB of output can
+ * become, at three bytes each.
  */
 const NUMBERS_PER_GAP = 10_000_000;
 
 /**
- * Events are numbered from 0. The last one is sent with the log's `done`, whatever the container
- * has sent before. A canceled prediction has no last event.
+ * The events of a response, numbered from 0. The last one is sent with the log's `done`, independent of
+ * earlier events of the container. A canceled prediction has no last event.
  */
 export class ResponseStream implements Translation {
   readonly #resource: ResponseResource;
@@ -92,13 +93,16 @@ export class ResponseStream implements Translation {
     }
   }
 
-  /** After a gap it has a number even if it is not sent: the first start may have been lost. */
+  /**
+   * Notes a new start. After a gap it has a number even if it is not sent: the first start may have been
+   * lost.
+   */
   #restart(): void {
     if (this.#gaps > 0 && this.#phase === "started") this.#number++;
     this.#start();
   }
 
-  /** Only once, although a lost attempt may be followed by another one. */
+  /** Emits the start only once, although another attempt may follow a lost one. */
   #start(): void {
     if (this.#phase === "started") return;
     this.#phase = "started";
@@ -116,7 +120,7 @@ export class ResponseStream implements Translation {
     }
   }
 
-  /** After a translation error no further event is sent. */
+  /** Reads an output. After a translation error no further event is sent. */
   #read(output: Json): void {
     if (this.#failure !== null) return;
     if (isFields(output) && textOf(output.type).startsWith("response.")) {
@@ -143,14 +147,15 @@ export class ResponseStream implements Translation {
         status === "completed" ? Math.floor(Date.parse(ended.updated_at) / 1_000) : null,
       usage: usageOf(response, usage) ?? usageOfMetrics(ended.metrics),
     };
-    // What ends with it may have begun in a gap, and be unknown to who resumes.
+    // The number is moved after a gap: items that end here may have begun in the gap, unknown to a reader
+    // that resumes.
     if (this.#gaps > 0) this.#number = (this.#gaps + 1) * NUMBERS_PER_GAP - 1;
     // The convention has no event for a cancel: the stream just ends.
     if (status === "cancelled") this.#events = [];
     else this.#emit(`response.${status}`, { response: this.resource() });
   }
 
-  /** Without output there is an empty message: clients expect an item. */
+  /** Completes the response. Without output it gets an empty message: clients expect an item. */
   #complete(): void {
     this.#start();
     this.#native.finish();
@@ -164,7 +169,7 @@ export class ResponseStream implements Translation {
 
 type Outcome = Pick<PredictionWithIO, "status" | "output" | "metrics" | "error" | "updated_at">;
 
-/** The response of a prediction, as its log would produce it. */
+/** Returns the response of a prediction, as its log would produce it. */
 export function responseOf(head: ResponseHead, { output, ...prediction }: Outcome): Resource {
   const stream = new ResponseStream(head);
   if (prediction.status !== "pending") {
@@ -175,7 +180,7 @@ export function responseOf(head: ResponseHead, { output, ...prediction }: Outcom
   return stream.resource();
 }
 
-/** The events of a response that the model does not run for. */
+/** Returns the events of a response for which the model does not run. */
 export function preparedEvents(head: ResponseHead): StreamEvent[] {
   const resource = new ResponseResource(head);
   const state = { output: [], usage: null, error: null, incomplete_details: null };

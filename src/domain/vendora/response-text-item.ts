@@ -106,5 +106,5 @@ export class TextItem extends OutputItem {
   }
 }
 
-/** The text of a part, whose field is named by its kind. */
+/** Returns the text of a part, whose field is named by its kind. */
 export const partText = ({ text, refusal }: Fields) => textOf(text) || textOf(refusal);

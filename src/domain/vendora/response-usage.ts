@@ -3,7 +3,7 @@ import type { Metrics } from "../../protocol/event.ts";
 import type { ChatUsage } from "../../protocol/vendora/chat.ts";
 import { countOf, type Fields, fieldsOf, isFields } from "./response-json.ts";
 
-/** The container's own usage: of its response, or else of its chat. */
+/** Returns the container's own usage: of its response, or else of its chat. */
 export const usageOf = (response: Fields | undefined, chat: ChatUsage | null): Fields | null =>
   isFields(response?.usage) ? usageOfResponse(response.usage) : chat && usageOfChat(chat);
 
@@ -23,7 +23,7 @@ const usageOfChat = (usage: ChatUsage): Fields =>
     usage.completion_tokens_details,
   );
 
-/** The usage from the prediction's metrics, when the container reports none. */
+/** Returns the usage from the prediction's metrics, when the container reports none. */
 export const usageOfMetrics = (metrics: Metrics | null): Fields =>
   counted(metrics?.input_tokens, metrics?.output_tokens, null, null);
 

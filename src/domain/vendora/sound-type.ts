@@ -1,4 +1,4 @@
-/** Media types of sound, and the formats of the convention that they are. */
+/** Media types of sound, and their formats in the convention. */
 import { SPEECH_FORMATS, type SpeechFormat } from "../../protocol/vendora/audio.ts";
 
 export const OPAQUE = "application/octet-stream";
@@ -12,7 +12,7 @@ const TYPES: Record<SpeechFormat, RegExp> = {
   pcm: /^audio\/(?:x-)?(?:pcm|l16)/,
 };
 
-/** Undefined for a type that is none of them, or says nothing. */
+/** Returns undefined for a type that is none of the formats, or is unspecific. */
 export const formatOf = (type: string): SpeechFormat | undefined =>
   SPEECH_FORMATS.find((format) => TYPES[format].test(type.toLowerCase()));
 
@@ -26,7 +26,7 @@ const SIGNS: [sign: string, at: number, type: string][] = [
   ["\xff\xf1", 0, "audio/aac"],
 ];
 
-/** By its first bytes, of a sound that comes without a type. */
+/** Returns the type of a sound that comes without one, by its first bytes. */
 export function typeOfSound(bytes: Uint8Array): string {
   const head = String.fromCharCode(...bytes.subarray(0, 12));
   return SIGNS.find(([sign, at]) => head.startsWith(sign, at))?.[2] ?? OPAQUE;

@@ -26,7 +26,7 @@ const SPEED = ["speed", "speaking_rate", "rate"];
 const FORMAT = ["response_format", "output_format", "audio_format", "format"];
 const INSTRUCTIONS = ["instructions", "instruction", "instruct", "style_prompt", "style"];
 
-/** Undefined for a model that takes no text, or needs more than a text and a voice. */
+/** Returns undefined for a model that takes no text, or needs more than a text and a voice. */
 export function speechFields(schema: Json): SpeechFields | undefined {
   const fields = new ModelFields(schema);
   const text = fields.find(TEXT, isFreeText);
@@ -42,7 +42,8 @@ export function speechFields(schema: Json): SpeechFields | undefined {
 }
 
 /**
- * What the convention does not name is passed on: a model knows inputs of its own.
+ * Returns the input. Parameters that the convention does not name are passed on: a model knows inputs of its
+ * own.
  * @throws UnfitParameter
  */
 export function speechInput(request: SpeechRequest, schema: Json): Fields {
@@ -57,7 +58,7 @@ export function speechInput(request: SpeechRequest, schema: Json): Fields {
     ...voiceOf(voice, fields.voice),
     ...speedOf(speed, fields.speed),
     ...(instructions && { [named(fields.instructions, "instructions")]: instructions }),
-    // One that has no choice of formats is asked for the sound that it makes, which is then looked at.
+    // A model without a choice of formats makes its own sound, whose type is then checked.
     ...(response_format &&
       fields.format && {
         [fields.format.name]: optionFor(fields.format, "response_format", response_format),
@@ -65,7 +66,7 @@ export function speechInput(request: SpeechRequest, schema: Json): Fields {
   };
 }
 
-/** The convention demands a voice, also of a model that has one alone. */
+/** Returns the voice. The convention requires one, also for a model that has only one voice. */
 function voiceOf(voice: SpeechRequest["voice"], field: Field | undefined): Fields {
   const asked = typeof voice === "string" ? voice : voice?.id;
   return asked === undefined || !field ? {} : { [field.name]: optionFor(field, "voice", asked) };

@@ -10,7 +10,7 @@ export type SpeechPart =
   | { kind: "bytes"; bytes: Uint8Array<ArrayBuffer>; type: string | undefined }
   | { kind: "usage"; usage: SpeechUsage };
 
-/** Where models that say more than a sound have it. */
+/** The fields of an output that may have the sound, if it has more than that. */
 export const SOUND_PLACES = [
   "audio_out",
   "audio",
@@ -25,7 +25,7 @@ const EXPECTED =
   "Expected is a file, base64, a list of these, or an object with one of these as 'audio'.";
 
 /**
- * The parts of one output.
+ * Yields the parts of one output.
  * @param predictionId whose files they have to be
  * @throws TranslationFailed
  */
@@ -55,7 +55,7 @@ function* partsOf(predictionId: string, value: Json): Generator<SpeechPart> {
   }
 }
 
-/** The name of a file of the prediction's output, by its URL. */
+/** Returns the name of a file of the prediction's output, by its URL. */
 function fileIn(predictionId: string, url: string): string | undefined {
   const prefix = `/v1/files/${predictionId}/`;
   const path = /^https?:/.test(url) ? URL.parse(url)?.pathname : undefined;

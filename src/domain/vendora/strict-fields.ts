@@ -3,10 +3,10 @@ import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { isForced } from "./unsupported.ts";
 
-/** The request uses a feature of its convention that containers do not have. The message is for the caller. */
+/** The error for a feature of the convention that containers do not have. The message is for the caller. */
 export class NotSupportedByChat extends Error {
   override readonly name = "NotSupportedByChat";
-  /** Its path in the body. */
+  /** The path of the parameter in the body. */
   readonly param: string;
 
   constructor(param: string, message: string) {
@@ -42,7 +42,7 @@ export function withoutDependents(request: Fields): Fields {
 }
 
 /**
- * Few servers support allowed_tools: instead, only the allowed tools are sent.
+ * Returns only the allowed tools, since few servers support allowed_tools.
  * @param tools of a chat
  * @param choice the mode, and the tools that it allows
  */
@@ -59,7 +59,10 @@ function nameOf(tool: Json): string {
   return textOf(name ?? fieldsOf(called ?? custom).name);
 }
 
-/** Templates and servers know three levels of effort: each other level becomes the nearest of them. */
+/**
+ * The nearest known level of effort for each other level: templates and servers know `low`, `medium` and
+ * `high`.
+ */
 const EFFORTS: Record<string, string> = {
   none: "low",
   minimal: "low",

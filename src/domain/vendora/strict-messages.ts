@@ -28,9 +28,9 @@ export const placed = (entries: Json | undefined, pathOf: (index: number) => str
 export type Kind = "system" | "result" | "other";
 
 /**
- * System messages before the conversation are hoisted: they belong into the one that comes first. Those in
- * the middle stay at their place, for the caller to fold into the user's turn, so that the server finds the
- * beginning of the prompt in its cache. They come after the results of tools, which follow their calls.
+ * Splits off the system messages before the conversation, which belong into the one that comes first. Those
+ * in the middle stay at their place, for the caller to fold into the user's turn, so that the server finds
+ * the beginning of the prompt in its cache. They come after the results of tools, which follow their calls.
  */
 export function splitSystem(entries: Placed[], kindOf: (entry: Fields) => Kind) {
   const begin = entries.findIndex(({ entry }) => kindOf(entry) !== "system");
@@ -51,10 +51,10 @@ export function splitSystem(entries: Placed[], kindOf: (entry: Fields) => Kind) 
 
 export const isSystemRole = (role: Json | undefined) => role === "system" || role === "developer";
 
-/** Tells the model what is not the user's own text. */
+/** The marks that tell the model which text is not the user's own. */
 const [OPEN, CLOSE] = ["<system-reminder>", "</system-reminder>"];
 
-/** The content of a system message in the middle, as that of the user. @param type of a text part */
+/** Returns the content of a system message in the middle, as that of the user. @param type of a text part */
 export function reminder(content: Json | undefined, type = "text"): Json {
   if (typeof content === "string") return [OPEN, content, CLOSE].join("\n");
   const mark = (text: string): Fields => ({ type, text });
@@ -77,25 +77,31 @@ function withObjectArguments(message: Fields): Fields {
   return { ...message, tool_calls };
 }
 
-/** The arguments of an earlier call: servers parse them, and those of a call that was cut off are no object. */
+/**
+ * Returns the arguments of an earlier call: servers parse them, and those of a call that was cut off are no
+ * object.
+ */
 export function objectText(args: Json | undefined): string {
   if (isFields(args)) return JSON.stringify(args);
   const text = textOf(args);
   try {
     if (isFields(JSON.parse(text))) return text;
   } catch {
-    // They are passed on as a text.
+    // Arguments that are no object are passed on as a text.
   }
   return JSON.stringify(text === "" ? {} : { input: text });
 }
 
-/** vLLM reads the first; the chat templates of most models, SGLang and llama.cpp read the second. */
+/**
+ * The fields for reasoning. vLLM reads the first; the chat templates of most models, SGLang and llama.cpp
+ * read the second.
+ */
 export const reasoningFields = (text: string): Fields => ({
   reasoning: text,
   reasoning_content: text,
 });
 
-/** Some clients put what the user says meanwhile between a call and its result. */
+/** Moves results right after their calls: some clients put messages of the user in between. */
 function withResultsAfterCalls(messages: LocatedMessage[]): LocatedMessage[] {
   const callers = new Map<Json | undefined, LocatedMessage>();
   const results = new Map<LocatedMessage, LocatedMessage[]>();
@@ -113,7 +119,7 @@ function withResultsAfterCalls(messages: LocatedMessage[]): LocatedMessage[] {
   return turns.flatMap((one) => [one, ...(results.get(one) ?? [])]);
 }
 
-/** Images and files among the results of tools follow them, in a message of the user. */
+/** Moves images and files of the results of tools after them, into a message of the user. */
 function withTextResults(messages: LocatedMessage[]): LocatedMessage[] {
   const all: LocatedMessage[] = [];
   const attached: LocatedMessage[] = [];
@@ -135,7 +141,7 @@ function withTextResults(messages: LocatedMessage[]): LocatedMessage[] {
   return [...all, ...attached];
 }
 
-/** Templates expect that the user and the assistant take turns. */
+/** Joins messages of one role: templates expect that the user and the assistant take turns. */
 function withJoinedTurns(messages: LocatedMessage[]): LocatedMessage[] {
   const turns: { first: LocatedMessage; more: LocatedMessage[] }[] = [];
   for (const one of messages) {
@@ -144,7 +150,7 @@ function withJoinedTurns(messages: LocatedMessage[]): LocatedMessage[] {
     if (turn && isSame && [turn.first, one].every(isJoinable)) turn.more.push(one);
     else turns.push({ first: one, more: [] });
   }
-  // All at once: with each further message a long text would be copied again.
+  // The messages of a turn are joined all at once: each further message would copy a long text again.
   return turns.map(({ first, more }) => joined(first, more));
 }
 
@@ -224,7 +230,7 @@ function strictMessages(messages: Fields[]): Fields[] {
   ];
 }
 
-/** Text alone as a string: many templates have no parts in the system message. */
+/** Returns text alone as a string: many templates have no parts in the system message. */
 function plainContent(content: Json | undefined): Json | undefined {
   const parts = listOf(content).map(fieldsOf);
   if (parts.length === 0 || parts.some(({ type }) => type !== "text")) return content;

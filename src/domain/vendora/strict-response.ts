@@ -1,4 +1,7 @@
-/** A request for a server that has responses itself, with what strict servers and chat templates accept. */
+/**
+ * A request for a server that has responses itself, in the form that strict servers and chat templates
+ * accept.
+ */
 import { withPlainTools } from "./plain-tools.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { historyPart, kindOfItem } from "./response-messages.ts";
@@ -23,7 +26,10 @@ export function strictResponse(asked: Fields): Fields {
   });
 }
 
-/** Servers make a system message of the instructions, too: the items before the conversation join it. */
+/**
+ * Joins system items before the conversation with the instructions, of which servers make a system message,
+ * too.
+ */
 function withSystemFirst({ instructions, input, ...request }: Fields): Fields {
   const { leading, rest } = splitSystem(
     placed(input, (index) => `input[${index}]`),
@@ -42,7 +48,7 @@ function withSystemFirst({ instructions, input, ...request }: Fields): Fields {
   return { ...request, ...(instructions != null && { instructions }), input: turns };
 }
 
-/** Templates expect that the user and the assistant take turns. */
+/** Joins messages of the user: templates expect that the user and the assistant take turns. */
 function joinedUsers(items: Fields[]): Fields[] {
   const all: Fields[] = [];
   for (const item of items) {
@@ -55,7 +61,7 @@ function joinedUsers(items: Fields[]): Fields[] {
   return all;
 }
 
-/** What was said or found earlier, with parts of unknown types as text. */
+/** Returns an item of history, with parts of unknown types as text. */
 function withKnownParts(item: Fields): Fields {
   const { type, role, content, output } = item;
   if (role === "assistant" && Array.isArray(content))

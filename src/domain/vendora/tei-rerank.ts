@@ -1,4 +1,4 @@
-/** Rerank as TEI has it: at `/rerank`, with names of its own, and a list as its answer. */
+/** Rerank in the format of TEI: at `/rerank`, with names of its own, and a list as its answer. */
 import { z } from "zod";
 import { exactNumber, type Json } from "../../protocol/common.ts";
 import { type Fields, isFields, listOf } from "./response-json.ts";
@@ -24,7 +24,7 @@ export function teiRequestOf({
 
 const ranks = z.array(z.object({ index: z.int(), score: exactNumber, text: z.string().nullish() }));
 
-/** Anything else stays what it is: it is no answer. */
+/** Translates a list. Any other answer stays as it is, and is no ranking. */
 export function rankingOfTei(answer: Json): Json {
   const { success, data } = ranks.safeParse(answer);
   if (!success) return answer;

@@ -2,17 +2,19 @@
 import type { ChatDelta } from "../../protocol/vendora/chat.ts";
 import { TranslationFailed } from "./translation.ts";
 
-/** Each piece is compared with all calls. Models call tens of tools at a time. */
+/**
+ * The most calls of a chat, since each piece is compared with all calls. Models call tens of tools at a time.
+ */
 const MAX_CALLS = 1_000;
 
 type Told = NonNullable<ChatDelta["tool_calls"]>[number];
 
 export class ToolCall {
-  /** Its place among the calls: the server's index, unless another call has the same. */
+  /** The number of the call among the calls: the server's index, unless another call has the same. */
   readonly number: number;
-  /** Empty if the server gave none, or gave it to an earlier call as well. */
+  /** The id; empty if the server gave none, or gave it to an earlier call as well. */
   readonly id: string;
-  /** The server's own. */
+  /** The id and index that the server gave. */
   readonly told: { id: string; index: number | undefined };
   name = "";
   readonly #arguments = new ObjectScan();
@@ -23,7 +25,7 @@ export class ToolCall {
     this.told = told;
   }
 
-  /** Whether its arguments are a complete object. */
+  /** Whether the call's arguments are a complete object. */
   get isWhole(): boolean {
     return this.#arguments.isWhole;
   }
@@ -33,12 +35,12 @@ export class ToolCall {
   }
 }
 
-/** What a delta says of a call. */
+/** A piece of a call in a delta. */
 export interface CallPiece {
   call: ToolCall;
-  /** The first piece of its call. */
+  /** Whether this is the first piece of its call. */
   isFirst: boolean;
-  /** Undefined if the name was known before, or still is not. */
+  /** The name; undefined if it was known before, or still is not. */
   name: string | undefined;
   arguments: string;
   told: Told;
@@ -51,7 +53,7 @@ export class ToolCallReader {
     return this.#calls.length;
   }
 
-  /** The pieces of one delta, or all calls of a whole message. */
+  /** Takes the pieces of one delta, or all calls of a whole message. */
   take(told: readonly Told[]): CallPiece[] {
     const seen = new Set<ToolCall>();
     return told.map((one) => {
@@ -67,8 +69,8 @@ export class ToolCallReader {
   }
 
   /**
-   * The call that a piece continues. Some servers give all calls the same index or none, others a new id
-   * to each piece of one call, and others repeat its name in each.
+   * Finds the call that a piece continues. Some servers give all calls the same index or none, others a new
+   * id to each piece of one call, and others repeat its name in each.
    */
   #find(told: Told, seen: ReadonlySet<ToolCall>): ToolCall | undefined {
     const near = this.#calls.filter(
@@ -107,7 +109,7 @@ function isOther(told: Told, call: ToolCall, isSeen: boolean): boolean {
 
 const nameIn = ({ function: called, custom }: Told): string => called?.name || custom?.name || "";
 
-/** Whether the text of an object is complete, by its braces: each character is looked at once. */
+/** Finds whether the text of an object is complete, by its braces. Each character is read once. */
 class ObjectScan {
   #depth = 0;
   #hasBegun = false;

@@ -7,18 +7,18 @@
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
-/** Some servers refuse longer names. */
+/** The longest name: some servers refuse longer ones. */
 const MAX_NAME = 64;
 
 export interface CallerTool {
-  /** Its name in the container. */
+  /** The tool's name in the container. */
   plain: string;
   type: "function" | "custom";
   namespace: string | undefined;
   name: string;
 }
 
-/** The name of a tool in the container, unless another tool has the same. */
+/** Returns the name of a tool in the container, unless another tool has the same. */
 export const qualifiedName = (namespace: string, name: string) =>
   namespace === "" || namespace.endsWith("__") ? namespace + name : `${namespace}__${name}`;
 
@@ -30,7 +30,7 @@ export class ToolNames {
 
   constructor(tools: Json | undefined) {
     const all = listOf(tools).map(fieldsOf);
-    // Tools outside of namespaces keep their names, whatever the order.
+    // Tools outside of namespaces are added first, so that they keep their names.
     for (const tool of all) this.#add(tool, undefined);
     for (const { type, name, tools: within } of all) {
       if (type !== "namespace") continue;

@@ -15,11 +15,11 @@ export interface Asked {
   granularities?: readonly string[] | undefined;
 }
 
-/** Those that say when something was said. */
+/** The formats that contain times. */
 export const TIMED_FORMATS: readonly TranscriptFormat[] = ["srt", "verbose_json", "vtt"];
 
 /**
- * Text, or an object for the formats that are JSON.
+ * Returns text, or an object for the formats that are JSON.
  * @throws UnfitParameter for a format with times of a transcript without them
  */
 export function formatted(transcript: Transcript, asked: Asked): string | Fields {
@@ -38,8 +38,8 @@ export function formatted(transcript: Transcript, asked: Asked): string | Fields
 }
 
 /**
- * What a server of the convention has answered. One that knows fewer formats has answered in JSON.
- * @throws UnfitParameter, and what `transcript` throws
+ * Returns the answer of a server of the convention. A server that knows fewer formats has answered in JSON.
+ * @throws UnfitParameter, and the errors of `transcript`
  */
 export function passedOn(
   output: Json | undefined,
@@ -59,7 +59,7 @@ const timed = ({ segments }: Transcript, format: TranscriptFormat): Segment[] =>
   throw new UnfitParameter("response_format", "unsupported_parameter", message);
 };
 
-/** An empty line would end a subtitle, and an arrow would begin one. */
+/** Returns subtitles. An empty line in a text would end a subtitle, and an arrow would begin one. */
 function subtitles(segments: Timed[], point: string, head: (n: number) => string): string {
   const lines = segments.map(({ start, end, text }, n) => {
     const shown = text
@@ -71,7 +71,7 @@ function subtitles(segments: Timed[], point: string, head: (n: number) => string
   return lines.length > 0 ? `${lines.join("\n")}\n` : "";
 }
 
-/** As in 01:02:03.456. */
+/** Returns a time such as 01:02:03.456. */
 function clock(seconds: number, point: string): string {
   const ms = Math.round(seconds * 1_000);
   const parts = [ms / 3_600_000, (ms / 60_000) % 60, (ms / 1_000) % 60];
@@ -98,7 +98,10 @@ function verbose(transcript: Transcript, asked: Asked): Fields {
   };
 }
 
-/** The convention has measures that only some models have: what they do not tell is 0. */
+/**
+ * Returns a segment with the convention's measures, which only some models have: those that are missing are
+ * 0.
+ */
 function verboseSegment({ start, end, text, more }: Segment, id: number, asked: Asked): Fields {
   const numberOf = (name: string, otherwise: number): Json =>
     numberIn(more[name]) === undefined ? otherwise : (more[name] ?? otherwise);

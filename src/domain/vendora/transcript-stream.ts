@@ -48,7 +48,7 @@ export class TranscriptStream implements Translation {
   }
 }
 
-/** vLLM streams transcripts as it does chats. */
+/** Returns the text of a chunk: vLLM streams transcripts as it does chats. */
 function deltaOf(value: Json): string {
   if (typeof value === "string") return value;
   if (isFields(value) && Array.isArray(value.choices))

@@ -1,4 +1,6 @@
-/** What a model has written down, whatever the shape: text, segments with times, or an object with both. */
+/**
+ * The transcript that a model has written, in any shape: text, segments with times, or an object with both.
+ */
 import { numberIn } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -14,14 +16,14 @@ export interface Timed {
 }
 
 export interface Segment extends Timed {
-  /** What else the model says of it. */
+  /** Other fields of the model's segment. */
   more: Fields;
 }
 
 export interface Transcript {
   text: string;
   language: string | undefined;
-  /** Of the audio, in seconds. */
+  /** The duration of the audio, in seconds. */
   duration: number | undefined;
   /** Undefined: the model gives no times. */
   segments: Segment[] | undefined;
@@ -32,7 +34,7 @@ const EXPECTED =
   "Expected is text, a list of it, or an object with 'text' or 'transcription', and 'segments' or 'chunks' with times.";
 
 /**
- * @param isTranslation of a model that gives both texts, the translated one counts
+ * @param isTranslation if a model gives both texts, the translated one counts
  * @throws TranslationFailed
  */
 export function transcriptOf(outputs: Json[], isTranslation: boolean): Transcript {
@@ -41,7 +43,7 @@ export function transcriptOf(outputs: Json[], isTranslation: boolean): Transcrip
   const whole = values.length === 1 && isObject(values[0]) ? values[0] : undefined;
   const translation = isTranslation ? whole?.translation : undefined;
   if (typeof translation === "string")
-    // The segments beside it are those of what was said.
+    // The segments are left out: they are those of the original language.
     return { ...plain(translation), duration: secondsOf(whole?.duration) };
   if (whole && !("start" in whole)) return structured(whole);
   return withSegments(values);
@@ -55,7 +57,7 @@ const plain = (text: string): Transcript => ({
   words: undefined,
 });
 
-/** Segments alone, one after the other. */
+/** Joins segments that come alone, one after the other. */
 function withSegments(values: Json[]): Transcript {
   const segments = segmentsOf(values);
   if (!segments) throw new TranslationFailed(`The model's output is no transcript. ${EXPECTED}`);
@@ -95,7 +97,7 @@ function timesOf(segments: Segment[], words: Json | undefined) {
   };
 }
 
-/** Undefined unless all have text and times. */
+/** Returns undefined unless all segments have text and times. */
 function segmentsOf(values: Json[]): Segment[] | undefined {
   const segments: Segment[] = [];
   for (const value of values) {
@@ -116,7 +118,7 @@ function timedIn(values: Json[]): Timed[] | undefined {
   return all.every((one) => one !== undefined) ? all : undefined;
 }
 
-/** @param before the end of the one before, where it says no start */
+/** @param before the end of the previous segment, for one without a start */
 function timedOf(
   { start, end, timestamp, text, word }: TranscriptSegment,
   before: number | undefined,

@@ -1,4 +1,4 @@
-/** The form of a transcription or translation as the input of a Cog model that writes down what it hears. */
+/** The form of a transcription or translation as the input of a Cog model that transcribes. */
 import type { Json } from "../../protocol/common.ts";
 import type { TranscriptionRequest } from "../../protocol/vendora/audio.ts";
 import { enumOptions } from "../schemas/input-form-schema.ts";
@@ -19,18 +19,21 @@ import type { Fields } from "./response-json.ts";
 
 export type HearingCall = "audio_transcriptions" | "audio_translations";
 
-/** By the words that say what is in the file, then by those for any file. */
+/** Names of the file: those that say that it is audio, then those for any file. */
 export const AUDIO = ["audio", "audio_file", "audio_path", "audio_url", "input_audio", "speech"];
 export const ANY_FILE = ["file", "file_path", "filepath", "file_url", "media", "input"];
 const LANGUAGE = ["language", "lang", "language_code", "source_language"];
 const PROMPT = ["prompt", "initial_prompt"];
 const WORDS = ["word_timestamps", "word_level_timestamps"];
-/** With a choice between the two. */
+/** Names of a field whose options say which timestamps are returned, such as of words or of segments. */
 const TIMES = ["timestamp", "timestamps", "return_timestamps", "timestamp_granularities"];
 
 const TRANSLATE = "translate";
 
-/** Of the convention: what no model has by another name. One that has it by this name is given it. */
+/**
+ * Parameters of the convention that no model has by another name. A model that has them by this name gets
+ * them.
+ */
 const SPECIAL = ["languages", "keywords", "known_speaker_names", "known_speaker_references"];
 
 export interface HearingFields {
@@ -38,14 +41,14 @@ export interface HearingFields {
   language: Field | undefined;
   prompt: Field | undefined;
   temperature: Field | undefined;
-  /** A choice with `transcribe` and `translate`, or a switch. */
+  /** The choice between `transcribe` and `translate`, or a switch. */
   task: Field | undefined;
   words: Field | undefined;
   times: Field | undefined;
   names: string[];
 }
 
-/** Undefined for a model that takes no file, or needs more than one. */
+/** Returns undefined for a model that takes no file, or needs more than one. */
 export function hearingFields(schema: Json): HearingFields | undefined {
   const fields = new ModelFields(schema);
   const audio = fields.find([...AUDIO, ...ANY_FILE], isFile);
@@ -98,7 +101,7 @@ export function hearingInput(
   };
 }
 
-/** Models take codes or names of languages. */
+/** Returns the language as the model takes it: as a code or as a name. */
 function languageOf(language: string, field: Field | undefined): Fields {
   if (!field) throw lacks("language");
   return { [field.name]: optionFor(field, "language", language, ...namesOf(language)) };
@@ -108,7 +111,7 @@ function namesOf(language: string): string[] {
   try {
     return [new Intl.DisplayNames("en", { type: "language" }).of(language) ?? language];
   } catch {
-    // It is no code.
+    // The text is no code of a language.
     return [];
   }
 }

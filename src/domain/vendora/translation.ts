@@ -8,15 +8,15 @@ export interface LogEntry {
 }
 
 /**
- * Deterministic: the same entries always give the same events, so a stream can be replayed and
- * resumed anywhere.
+ * Translates a log. It is deterministic: the same entries always give the same events, so a stream can be
+ * replayed and resumed anywhere.
  */
 export interface Translation {
   /** Translates an entry into the data of the convention's events, in order. */
   take(entry: LogEntry): object[];
 }
 
-/** A model's output is neither text nor a response of the convention. */
+/** The error for a model's output that is neither text nor a response of the convention. */
 export class TranslationFailed extends Error {
   override readonly name = "TranslationFailed";
 }

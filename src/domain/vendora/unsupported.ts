@@ -77,7 +77,7 @@ const CASES: Record<VendoraCall, UnsupportedCase[]> = {
     several,
     { param: "best_of", property: "best_of", isMade: ({ best_of }) => countOf(best_of) > 1 },
     { param: "echo", property: "echo", isMade: ({ echo }) => echo === true },
-    // Of completions it is a number: 0 asks for those of the chosen tokens alone.
+    // `logprobs` of completions is a number: 0 asks only for those of the chosen tokens.
     {
       param: "logprobs",
       property: "logprobs",
@@ -90,7 +90,7 @@ const CASES: Record<VendoraCall, UnsupportedCase[]> = {
 };
 
 /**
- * The first requested parameter that the model's input schema lacks. Undefined when it has all, or
+ * Returns the first requested parameter that the model's input schema lacks. Undefined when it has all, or
  * when the schema does not list its properties.
  */
 export function findUnsupported(
@@ -111,7 +111,7 @@ export function findUnsupported(
 export function isForced(choice: Json | undefined): boolean {
   if (!isFields(choice)) return choice === "required";
   const { type, mode, allowed_tools } = choice;
-  // As messages say it.
+  // Messages name the choice in `type`.
   if (type === "auto" || type === "none") return false;
   return type !== "allowed_tools" || (mode ?? fieldsOf(allowed_tools).mode) === "required";
 }

@@ -2,15 +2,15 @@
 import { formatOf } from "./sound-type.ts";
 import { TranslationFailed } from "./translation.ts";
 
-/** What a length is that is not known when the header is written. */
+/** The length in a header that was written before the length was known. */
 const UNKNOWN = 0xffff_ffff;
 
 const CHUNKS_AT = 12;
 const CHUNK_HEAD = 8;
 
 /**
- * The beginning of a file as that of a part of the whole: the first one says that its length is not known,
- * the others lose their headers. Of another format they are left as they are, for these can be joined.
+ * Returns a file as a part of the whole: the first one gets a header with an unknown length, the others lose
+ * their headers. Files of other formats stay as they are, since these can be joined.
  * @throws TranslationFailed
  */
 export function wavPart(bytes: Uint8Array, type: string, isFirst: boolean): Uint8Array {
@@ -26,7 +26,7 @@ export function wavPart(bytes: Uint8Array, type: string, isFirst: boolean): Uint
   return first;
 }
 
-/** Where the samples begin. */
+/** Returns where the samples begin. */
 function dataAt(bytes: Uint8Array): number | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const nameAt = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4));

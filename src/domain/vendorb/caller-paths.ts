@@ -11,7 +11,7 @@ const NAMES = {
   parallel_tool_calls: "tool_choice.disable_parallel_tool_use",
 };
 
-/** What goes on with the chat's own way to write a place in a list. */
+/** Paths that continue with the chat's own notation of a place in a list. */
 const INDEXED = /\b(?:system|messages\.\d+|tools\.\d+)(?:\.\w+|\[\d+\])+/g;
 
 /** @returns a function that replaces the chat's paths by the caller's, in a text or a single path */

@@ -6,8 +6,8 @@ import { contentOf, partsOf, partsOfBlock, textPart } from "./chat-parts.ts";
 import { plainBlock, splitMessages } from "./plain-blocks.ts";
 
 /**
- * A coding agent tells its billing in a system text of its own, which differs in each request: no server
- * would find the prompt in its cache again.
+ * The beginning of a coding agent's billing text, which it sends as a system text of its own. The text
+ * differs in each request, so no server would find the prompt in its cache again.
  */
 const BILLING = "x-anthropic-billing-header";
 
@@ -18,7 +18,7 @@ interface Draft {
   calls: Fields[];
   callPaths: string[];
   thoughts: string[];
-  /** Of a tool's result. */
+  /** The id of the call whose result this is. */
   callId?: string;
   path: string;
 }
@@ -29,7 +29,7 @@ export function locatedMessages({ system, messages }: Fields): LocatedMessage[] 
   addSystem(drafts, system, "system");
   const { leading, rest } = splitMessages(messages);
   for (const { entry, path } of leading) addSystem(drafts, entry.content, path);
-  // Templates drop the reasoning of turns before the last question anyway.
+  // Earlier reasoning is left out: templates drop the reasoning of turns before the last question anyway.
   const question = rest.findLastIndex(({ entry }) => entry.role === "user" && !hasResults(entry));
   for (const [index, { entry, path }] of rest.entries()) {
     const { role, content } = entry;
@@ -43,7 +43,7 @@ export function locatedMessages({ system, messages }: Fields): LocatedMessage[] 
 const hasResults = ({ content }: Fields) =>
   listOf(content).some((block) => fieldsOf(block).type === "tool_result");
 
-/** The last message if it has this role, or a new one: templates expect that roles take turns. */
+/** Returns the last message if it has this role, or a new one: templates expect that roles take turns. */
 function draftOf(drafts: Draft[], role: Draft["role"], path: string): Draft {
   const last = drafts.at(-1);
   if (last?.role === role && role !== "tool") return last;
@@ -105,7 +105,10 @@ function addAnswer(
   }
 }
 
-/** In a chat, results are messages of their own, right after the calls, and have no images. */
+/**
+ * Adds a user's message. In a chat, results are messages of their own, right after the calls, and have no
+ * images.
+ */
 function addQuestion(drafts: Draft[], content: Json | undefined, path: string): void {
   const own: Fields[] = [];
   const blocks = typeof content === "string" ? [textPart(content)] : listOf(content).map(fieldsOf);
@@ -117,7 +120,7 @@ function addQuestion(drafts: Draft[], content: Json | undefined, path: string): 
     }
     const result = draftOf(drafts, "tool", where);
     result.callId = textOf(block.tool_use_id);
-    // A chat has no field for it.
+    // A chat has no field for an error.
     if (block.is_error === true) result.parts.push(textPart("Error:"));
     for (const part of partsOf(block.content, "result", `${where}.content`))
       (part.type === "text" ? result.parts : own).push(part);

@@ -12,7 +12,10 @@ export function partsOf(content: Json | undefined, place: BlockPlace, path: stri
   );
 }
 
-/** Text alone becomes a string: some servers accept nothing else. @param glue between texts */
+/**
+ * Returns content: text alone becomes a string, since some servers accept nothing else.
+ * @param glue between texts
+ */
 export const contentOf = (parts: Fields[], glue: string): Json =>
   parts.every(({ type }) => type === "text")
     ? parts.map(({ text }) => textOf(text)).join(glue)

@@ -35,7 +35,7 @@ const OMITTED_FIELDS = new Set([
 ]);
 
 /**
- * Unknown fields, such as servers' own sampling parameters, are passed on unchanged.
+ * Translates the body. Unknown fields, such as servers' own sampling parameters, are passed on unchanged.
  * @throws NotSupportedByChat
  */
 export function chatRequestOf(request: Fields): Fields {

@@ -6,7 +6,9 @@ import type { Json } from "../../protocol/common.ts";
 import { dataUriHead } from "../files/data-uri.ts";
 import { type Fields, isFields } from "../vendora/response-json.ts";
 
-/** @param addressOf the address of the file that stands for the data; undefined for what is none */
+/**
+ * @param addressOf returns the address of the file that replaces the data; undefined for data that is no file
+ */
 export const withImageAddresses = (
   value: Json,
   addressOf: (data: string, mediaType: string) => string | undefined,
@@ -18,20 +20,20 @@ export const withImageAddresses = (
     return url === undefined ? undefined : { type: "url", url };
   });
 
-/** Servers may know no other addresses than those of the web. */
+/** Returns addresses that are data URIs as data: servers may know only addresses of the web. */
 export const withImageData = (value: Json): Json =>
   withImages(value, ({ type, url, ...rest }) => {
     if (type !== "url" || typeof url !== "string" || !isEmpty(rest)) return undefined;
     return encodedSource(url);
   });
 
-/** A data URI as the source of an image; undefined for any other address. */
+/** Returns a data URI as the source of an image; undefined for any other address. */
 export function encodedSource(url: string): Fields | undefined {
   const head = dataUriHead(url);
   return head && { type: "base64", media_type: head.mime_type, data: url.slice(head.length) };
 }
 
-/** @param sourceOf the new source of an image; undefined to keep its own */
+/** @param sourceOf returns the new source of an image; undefined to keep its own */
 function withImages(value: Json, sourceOf: (source: Fields) => Fields | undefined): Json {
   if (Array.isArray(value)) return value.map((item) => withImages(item, sourceOf));
   if (!isFields(value)) return value;

@@ -8,10 +8,10 @@ import { NativeReader } from "./message-native.ts";
 export class MessageAssembler implements ResponseAssembler {
   readonly #content: MessageContent;
   readonly #native: NativeReader;
-  /** Its other fields. */
+  /** Other fields of the message. */
   #message: Fields | undefined;
 
-  /** @param id of the message, for what the container gives no id */
+  /** @param id of the message, for blocks to which the container gives no id */
   constructor(id: string) {
     this.#content = new MessageContent(id, () => {});
     this.#native = new NativeReader(this.#content);

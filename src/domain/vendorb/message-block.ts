@@ -3,13 +3,13 @@ import { parseExact } from "../../lib/exact-json.ts";
 import { type Fields, fieldsOf, isFields, textOf } from "../vendora/response-json.ts";
 
 export interface Block {
-  /** As its stream begins with it: without its content. */
+  /** The block as its stream begins with it: without its content. */
   readonly begun: Fields;
-  /** All of it, as far as it has come. */
+  /** The whole block so far. */
   readonly value: Fields;
   /** @returns whether such a block has such a delta */
   add(delta: Fields): boolean;
-  /** The deltas that are still missing at its end. */
+  /** Returns the deltas that are still missing at the block's end. */
   ending(): Fields[];
 }
 
@@ -18,7 +18,10 @@ export class TextBlock implements Block {
   #text = "";
   readonly #citations: Fields[] = [];
 
-  /** Without citations the field is left out: the AI SDK refuses null, which the official types allow. */
+  /**
+   * Returns the block. Without citations the field is left out: the AI SDK refuses null, which the official
+   * types allow.
+   */
   get value(): Fields {
     const citations = this.#citations;
     return { type: "text", text: this.#text, ...(citations.length > 0 && { citations }) };
@@ -36,14 +39,17 @@ export class TextBlock implements Block {
   }
 }
 
-/** Clients send it back, and some leave out one that nobody has signed. */
+/**
+ * A block of thinking, with a signature: clients send the block back, and some leave out one that is not
+ * signed.
+ */
 export class ThinkingBlock implements Block {
   readonly begun: Fields = { type: "thinking", thinking: "", signature: "" };
   readonly #ownSignature: string;
   #thinking = "";
   #signature = "";
 
-  /** @param ownSignature if the container gives none */
+  /** @param ownSignature the signature if the container gives none */
   constructor(ownSignature: string) {
     this.#ownSignature = ownSignature;
   }
@@ -68,7 +74,7 @@ export class ThinkingBlock implements Block {
 
 export class CallBlock implements Block {
   readonly begun: Fields;
-  /** What the container has told at its beginning, instead of in pieces. */
+  /** The input that the container sent at the beginning of the block, instead of in pieces. */
   readonly #given: Fields;
   #json = "";
 
@@ -77,7 +83,7 @@ export class CallBlock implements Block {
     this.#given = given;
   }
 
-  /** The text of its input. */
+  /** The block's input as JSON text. */
   get json(): string {
     return this.#json;
   }
@@ -119,7 +125,7 @@ export class ForeignBlock implements Block {
   }
 }
 
-/** A call that was cut off has no input that can be read. */
+/** Returns the input of a call; empty for a call that was cut off, whose input cannot be parsed. */
 function parsedInput(json: string): Fields {
   try {
     return fieldsOf(parseExact(json));

@@ -9,21 +9,21 @@ type Choice = ChatChunk["choices"][number];
 export class ChunkReader {
   usage: ChatUsage | null = null;
   finishReason: string | null = null;
-  /** What it stopped at, as vLLM and SGLang tell it. */
+  /** The stop sequence at which the model stopped, as vLLM and SGLang report it. */
   stoppedAt: string | null = null;
   readonly #content: MessageContent;
   readonly #calls = new ToolCallReader();
-  /** The call that is written, and those that wait for its end, with the pieces of their arguments. */
+  /** The call that is being written, and those that wait for its end, with the pieces of their arguments. */
   #writing: ToolCall | undefined;
   readonly #waiting = new Map<ToolCall, string[]>();
-  /** What is said after the first call, as the blocks that it will be. */
+  /** The texts after the first call, as the blocks that they will become. */
   readonly #after: { type: "text" | "thinking"; text: string }[] = [];
 
   constructor(content: MessageContent) {
     this.#content = content;
   }
 
-  /** A message has one answer: of several choices the first. */
+  /** Takes a chunk. A message has one answer: of several choices the first. */
   take({ choices, usage }: ChatChunk): void {
     this.usage = usage ?? this.usage;
     const choice = choices.find(({ index }) => index === 0);
@@ -37,7 +37,7 @@ export class ChunkReader {
     for (const piece of this.#calls.take(delta.tool_calls ?? [])) this.#call(piece);
   }
 
-  /** Writes what has waited. */
+  /** Writes the calls and texts that have waited. */
   finish(): void {
     for (const [call, pieces] of this.#waiting) this.#write(call, pieces);
     // Some servers end their calls with a line break.
@@ -45,7 +45,7 @@ export class ChunkReader {
     this.#content.close();
   }
 
-  /** Blocks do not overlap: what is said beside calls comes after them. */
+  /** Adds text. Blocks do not overlap: texts between calls come after the calls. */
   #say(type: "text" | "thinking", text: string | null | undefined): void {
     if (!text) return;
     if (!this.#writing) return this.#content.say(type, text);
@@ -62,8 +62,8 @@ export class ChunkReader {
   }
 
   /**
-   * Pieces of several calls may be mixed, so the next one begins when the one before is whole. If that
-   * cannot be seen, it waits for the end of all.
+   * Writes the next call. Pieces of several calls may be mixed, so a call begins when the one before is
+   * whole. If that cannot be seen, it waits for the end of all.
    */
   #writeNext(): void {
     const [next] = this.#waiting;

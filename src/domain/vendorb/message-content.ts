@@ -1,4 +1,4 @@
-/** The content of a message: its blocks, one after the other, and the events that tell of them. */
+/** The content of a message: its blocks, one after the other, and their events. */
 import { JsonScan } from "../../lib/json-scan.ts";
 import { FRAME_BOUNDS } from "../../protocol/channel.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -24,7 +24,7 @@ export class MessageContent {
     this.#emit = emit;
   }
 
-  /** @throws TranslationFailed if the inputs of its calls are too much to be parsed */
+  /** @throws TranslationFailed if the inputs of its calls are too large to be parsed */
   get value(): Json[] {
     this.#checkInputs();
     return this.#blocks.map(({ value }) => value);
@@ -34,7 +34,7 @@ export class MessageContent {
     return this.#blocks.some((block) => block instanceof CallBlock);
   }
 
-  /** Goes on with the open block of that type, or begins one. */
+  /** Continues the open block of that type, or begins one. */
   say(type: "text" | "thinking", text: string): void {
     if (this.#open?.begun.type !== type) this.begin({ type });
     this.add({ type: `${type}_delta`, [type]: text });
@@ -48,7 +48,7 @@ export class MessageContent {
     this.#open = begun;
     this.#blocks.push(begun);
     this.#emit({ type: "content_block_start", index, content_block: begun.begun });
-    // Where the convention's own service has it: clients that wait for one are not kept waiting.
+    // The ping is sent where the convention's own service sends it: some clients wait for one.
     if (index === 0) this.#emit({ type: "ping" });
     return begun;
   }
@@ -67,7 +67,7 @@ export class MessageContent {
     this.#emit({ type: "content_block_stop", index: this.#blocks.length - 1 });
   }
 
-  /** A block that has come as a whole. */
+  /** Adds a block that has come as a whole. */
   whole(block: Fields): void {
     const { type, text, thinking, signature, citations } = block;
     this.begin(block);
@@ -80,7 +80,10 @@ export class MessageContent {
     this.close();
   }
 
-  /** They were strings in the log, whose bounds do not count what is in strings. */
+  /**
+   * Checks the bounds of the calls' inputs. In the log they were strings, whose content its bounds do not
+   * count.
+   */
   #checkInputs(): void {
     const { depth } = FRAME_BOUNDS;
     let { values } = FRAME_BOUNDS;

@@ -1,4 +1,4 @@
-/** Why a message ends, in the convention's words. */
+/** The reason why a message ends, in the convention's words. */
 import type { Metrics } from "../../protocol/event.ts";
 import { finishReasonOf } from "../vendora/chat-choice.ts";
 import { isAtLimit } from "../vendora/chat-limit.ts";
@@ -9,15 +9,15 @@ export interface Ending extends Fields {
   stop_sequence: string | null;
 }
 
-/** What is known of it at its end. */
+/** The facts about a message that are known at its end. */
 export interface EndState {
-  /** The container's own, if it knows the convention. */
+  /** The container's own fields, if it knows the convention. */
   native: Fields;
-  /** Those of a chat. */
+  /** The finish reason of a chat. */
   finishReason: string | null;
   stoppedAt: string | null;
   hasCalls: boolean;
-  /** Of the request. */
+  /** The stop sequences of the request. */
   stopSequences: readonly string[];
   limit: number | undefined;
   metrics: Metrics | null | undefined;
@@ -55,7 +55,7 @@ function endingOfChat(state: EndState): Ending {
       break;
   }
   if (!finishReason && isAtLimit(limit, metrics)) return ending("max_tokens");
-  // Servers say `stop` of a call that was demanded, too.
+  // The calls are checked, since servers report `stop` for a call that was required, too.
   if (stoppedAt !== null && stopSequences.includes(stoppedAt))
     return { stop_reason: "stop_sequence", stop_sequence: stoppedAt };
   return ending(ownReason(state));

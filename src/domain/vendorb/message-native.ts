@@ -1,12 +1,13 @@
 /**
- * Translates the events of a container with a messages endpoint of its own into our blocks. They are
- * rebuilt because servers leave out what clients need: the signature of a thought, the end of a block.
+ * Translates the events of a container with a messages endpoint of its own into the blocks of this message.
+ * They are rebuilt because servers leave out what clients need: the signature of a thought, the end of a
+ * block.
  */
 import { type Fields, fieldsOf, listOf, textOf } from "../vendora/response-json.ts";
 import type { MessageContent } from "./message-content.ts";
 import { type DeltaUsage, usageOfContainer } from "./message-usage.ts";
 
-/** The block that a delta belongs to, if the container has not begun it. */
+/** The type of the block that a delta belongs to, if the container has not begun it. */
 const BLOCKS: Record<string, string> = {
   text_delta: "text",
   citations_delta: "text",
@@ -16,7 +17,7 @@ const BLOCKS: Record<string, string> = {
 
 export class NativeReader {
   usage: DeltaUsage | undefined;
-  /** Its reason to stop, with the sequence that it stopped at. */
+  /** The container's stop reason, with the sequence that it stopped at. */
   stop: Fields = {};
   readonly #content: MessageContent;
 
@@ -45,7 +46,7 @@ export class NativeReader {
     }
   }
 
-  /** A message, or the beginning of one, which may have its first blocks already. */
+  /** Takes a message, or the beginning of one, which may have its first blocks already. */
   #whole(message: Fields): void {
     this.#count(message);
     if (textOf(message.stop_reason)) this.stop = message;
@@ -54,7 +55,7 @@ export class NativeReader {
     }
   }
 
-  /** Some servers put the first piece into the beginning. */
+  /** Begins a block. Some servers put the first piece into the beginning. */
   #begin(block: Fields): void {
     if (!textOf(block.type)) return;
     this.#content.begin(block);
@@ -66,7 +67,7 @@ export class NativeReader {
   #delta(delta: Fields): void {
     if (this.#content.add(delta)) return;
     const type = BLOCKS[textOf(delta.type)];
-    // An empty piece begins no block: it would part what belongs together.
+    // An empty piece begins no block: it would separate pieces that belong together.
     if (type === undefined || delta.text === "" || delta.thinking === "") return;
     this.#content.begin({ type });
     this.#content.add(delta);

@@ -17,14 +17,14 @@ import { type DeltaUsage, usageOfChat, usageOfMessage, usageOfMetrics } from "./
 export interface MessageHead {
   /** `msg_…` */
   id: string;
-  /** Without its messages. */
+  /** The request without its messages. */
   request: Fields;
 }
 
 /** The fields of `done` that are needed here. */
 const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
 
-/** What containers of the convention send: a message, or its events. */
+/** Types of the objects that containers of the convention send: a message, or its events. */
 const NATIVE = /^(?:message(?:_.*)?|content_block_.*)$/;
 
 export class MessageStream implements Translation {
@@ -66,7 +66,8 @@ export class MessageStream implements Translation {
   }
 
   /**
-   * A failed or canceled prediction ends without a closing event: an error is sent instead.
+   * Translates an entry. A failed or canceled prediction ends without a closing event: an error is sent
+   * instead.
    * @throws TranslationFailed for an output that is neither a message nor a chat's
    */
   take({ event, data }: LogEntry): StreamEvent[] {
@@ -82,7 +83,7 @@ export class MessageStream implements Translation {
   #put(output: Json): void {
     for (const one of valuesIn(output)) {
       const type = isFields(one) ? textOf(one.type) : "";
-      // Pings are ours to send.
+      // The container's pings are dropped: `MessageContent` sends its own.
       if (type === "ping") continue;
       if (isFields(one) && NATIVE.test(type)) this.#native.take(one);
       else for (const chunk of chunksOf(one)) this.#chunks.take(chunk);
@@ -90,7 +91,7 @@ export class MessageStream implements Translation {
     }
   }
 
-  /** With the first output: by then the container may have counted the input. */
+  /** Begins the message with the first output: by then the container may have counted the input. */
   #begin(): void {
     if (this.#phase !== "new") return;
     this.#phase = "begun";
@@ -130,7 +131,7 @@ export class MessageStream implements Translation {
 }
 
 /**
- * The message of a succeeded prediction.
+ * Returns the message of a succeeded prediction.
  * @throws TranslationFailed
  */
 export function messageOf(head: MessageHead, outputs: Json[], metrics: Metrics | null): Fields {

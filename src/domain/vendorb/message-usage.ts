@@ -1,9 +1,9 @@
-/** The token usage of a message, in the convention's format: what was read from a cache counts apart. */
+/** The token usage of a message, in the convention's format: tokens read from a cache count apart. */
 import type { Metrics } from "../../protocol/event.ts";
 import type { ChatUsage } from "../../protocol/vendora/chat.ts";
 import { countOf, type Fields, fieldsOf } from "../vendora/response-json.ts";
 
-/** What the convention tells at the end of a stream. */
+/** The usage that the convention reports at the end of a stream. */
 export interface DeltaUsage extends Fields {
   input_tokens: number;
   output_tokens: number;
@@ -23,7 +23,7 @@ const usage = (counts: Partial<DeltaUsage>): DeltaUsage => ({
   ...counts,
 });
 
-/** The same in a whole message. */
+/** Returns the usage of a whole message. */
 export const usageOfMessage = (usage: DeltaUsage): Fields => ({
   ...usage,
   cache_creation: null,
@@ -32,7 +32,7 @@ export const usageOfMessage = (usage: DeltaUsage): Fields => ({
   speed: null,
 });
 
-/** A chat counts cached tokens among those of its prompt. */
+/** Returns the usage of a chat, which counts cached tokens among those of its prompt. */
 export function usageOfChat(chat: ChatUsage): DeltaUsage {
   const cached = Math.min(
     countOf(fieldsOf(chat.prompt_tokens_details).cached_tokens),
@@ -46,7 +46,9 @@ export function usageOfChat(chat: ChatUsage): DeltaUsage {
   });
 }
 
-/** Of a container's message or event. Its numbers rise: what it leaves out stays as it was. */
+/**
+ * Returns the usage of a container's message or event. The numbers rise: one that is missing stays as it was.
+ */
 export function usageOfContainer(told: Fields, before: DeltaUsage | undefined): DeltaUsage {
   const count = (name: keyof DeltaUsage) => countOf(told[name] ?? before?.[name]);
   return usage({
@@ -60,7 +62,7 @@ export function usageOfContainer(told: Fields, before: DeltaUsage | undefined): 
   });
 }
 
-/** From the prediction, when the container reports none. */
+/** Returns the usage from the prediction's metrics, when the container reports none. */
 export const usageOfMetrics = (metrics: Metrics | null | undefined): DeltaUsage =>
   usage({
     input_tokens: countOf(metrics?.input_tokens),

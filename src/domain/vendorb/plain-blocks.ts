@@ -7,7 +7,7 @@ import { type Fields, fieldsOf, isFields, listOf, textOf } from "../vendora/resp
 import { NotSupportedByChat } from "../vendora/strict-fields.ts";
 import { joinedContent, placed, reminder, splitSystem } from "../vendora/strict-messages.ts";
 
-/** Where a block is: in a message with this role, or in the result of a tool. */
+/** The place of a block: a message with this role, or the result of a tool. */
 export type BlockPlace = "user" | "assistant" | "system" | "result";
 
 const KNOWN: Record<BlockPlace, string[]> = {
@@ -20,7 +20,7 @@ const KNOWN: Record<BlockPlace, string[]> = {
 const SUMMARY = "Summary of the conversation so far:";
 
 /**
- * Undefined for what is left out.
+ * Returns undefined for a block that is left out.
  * @throws NotSupportedByChat for a block that the answer depends on
  */
 export function plainBlock(block: Fields, place: BlockPlace, path: string): Fields | undefined {
@@ -52,7 +52,10 @@ function textIn({ type, text, content, tool, tool_name }: Fields): string | unde
   }
 }
 
-/** The tools that are offered in the end: blocks in the conversation add tools, and remove some. */
+/**
+ * Returns the request with the tools that are offered in the end: blocks in the conversation add tools, and
+ * remove some.
+ */
 export function withToolChanges(request: Fields): Fields {
   const changes = listOf(request.messages)
     .flatMap((message) => listOf(fieldsOf(message).content))
@@ -74,8 +77,8 @@ export function withToolChanges(request: Fields): Fields {
 }
 
 /**
- * A request for a server that has messages itself: with blocks that it knows, and with system messages in
- * the places where chat templates accept them.
+ * Returns a request for a server that has messages itself: with blocks that it knows, and with system
+ * messages in the places where chat templates accept them.
  * @throws NotSupportedByChat
  */
 export function plainMessages(request: Fields): { request: Fields; omittedTypes: string[] } {

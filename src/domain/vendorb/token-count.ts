@@ -1,15 +1,15 @@
-/** How many tokens a request has, for containers that do not count them: an estimate from its length. */
+/** Estimates the tokens of a request from its length, for containers that do not count them. */
 import type { Json } from "../../protocol/common.ts";
 import { isFields } from "../vendora/response-json.ts";
 
-/** Typical for English text in most models' tokenizers. */
+/** The characters per token, typical for English text in most models' tokenizers. */
 const CHARACTERS_PER_TOKEN = 4;
-/** Of an image, whatever its size: the convention's own service counts about as many. */
+/** The tokens of an image of any size: the convention's own service counts about as many. */
 const IMAGE_TOKENS = 1_500;
 
 const IMAGES = new Set<unknown>(["image", "input_image"]);
 
-/** Ids, types and encoded files are no text. */
+/** Fields that are not counted: ids, types and encoded files are no text. */
 const NO_TEXT = new Set([
   ...["type", "id", "tool_use_id", "call_id", "cache_control", "signature", "encrypted_content"],
   ...["data", "file_data", "url", "image_url"],
@@ -24,7 +24,7 @@ export const estimatedTokens = ({
 }) =>
   Math.ceil(charactersIn([system ?? null, messages ?? null, tools ?? null]) / CHARACTERS_PER_TOKEN);
 
-/** Not recursive, because the depth is not limited. */
+/** Counts characters. Not recursive, because the depth is not limited. */
 function charactersIn(content: Json): number {
   let count = 0;
   for (const waiting = [content]; waiting.length > 0; ) {

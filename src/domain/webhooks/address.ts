@@ -1,6 +1,6 @@
 /**
- * Where a webhook may go: to the public internet over https. Anything else could reach an internal
- * network through the service.
+ * The addresses that a webhook may go to: the public internet over https. Any other address could reach an
+ * internal network through the service.
  */
 import ipaddr from "ipaddr.js";
 import { GLOBAL_V6, NOT_PUBLIC, NOT_PUBLIC_V6 } from "../../lib/public-address.ts";
@@ -19,8 +19,8 @@ const globalV6 = ipaddr.IPv6.parseCIDR(GLOBAL_V6);
 const notPublicV6 = NOT_PUBLIC_V6.map((range) => ipaddr.IPv6.parseCIDR(range));
 
 /**
- * Why a URL is refused, as far as it can be told without resolving its name; undefined when it is
- * not. The text is for users, and without the query.
+ * Returns why a URL is refused, as far as this is known without resolving its name; undefined when it is not.
+ * The text is for users, and without the query.
  * @param allowInsecure allows http and loopback: for the quickstart and tests
  */
 export function urlRefusal(url: URL, allowInsecure: boolean): string | undefined {
@@ -40,7 +40,7 @@ export function urlRefusal(url: URL, allowInsecure: boolean): string | undefined
 const emptyLabel = ({ hostname }: URL): string =>
   `'${hostname}' is not a host name: it begins with a dot or has two in a row`;
 
-/** Cloudflare itself responds to a request to an IP address, with its error 1003. */
+/** The refusal of an IP address: Cloudflare itself responds to such a request, with its error 1003. */
 const notByAddress = (host: string): string =>
   `${host} is an IP address, to which Cloudflare does not connect: use a host name`;
 
@@ -49,18 +49,18 @@ export const notPublic = (host: string): string =>
   `${host} is not on the public internet: use a publicly reachable URL`;
 
 /**
- * The host name or address: IPv6 without brackets, a name without the trailing dot. The URL parser
+ * Returns the host name or address: IPv6 without brackets, a name without the trailing dot. The URL parser
  * has made it lower case, and has normalized IPv4 addresses to four decimal numbers.
  */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, "");
 
 const isLiteral = (host: string): boolean => isV4(host) || ipaddr.IPv6.isValid(host);
 
-/** Whether it is a loopback name or address. @param host of `hostOf` */
+/** Whether a host is a loopback name or address. @param host of `hostOf` */
 export const isLoopback = (host: string): boolean =>
   LOCALHOST.test(host) || host === "::1" || (isV4(host) && host.startsWith("127."));
 
-/** @param address as a resolver returns it. Anything that is no address is not public. */
+/** @param address as a resolver returns it. A text that is no address is not public */
 export function isPublic(address: string): boolean {
   if (isV4(address)) {
     const parsed = ipaddr.IPv4.parse(address);
@@ -72,8 +72,8 @@ export function isPublic(address: string): boolean {
   return parsed.match(globalV6) && !notPublicV6.some((range) => parsed.match(range));
 }
 
-/** Four decimal numbers only: resolvers disagree about other notations. */
+/** Whether a text is an IPv4 address of four decimal numbers: resolvers disagree about other notations. */
 const isV4 = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text);
 
-/** A query may contain a secret of the receiver. */
+/** Removes the query, which may contain a secret of the receiver. */
 export const withoutQuery = (url: string): string => url.replace(/[?#].*$/, "");

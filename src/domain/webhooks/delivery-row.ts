@@ -1,4 +1,4 @@
-/** A row of an account's list of deliveries: a copy of what the prediction's object knows. */
+/** A row of an account's list of deliveries: a copy of the state in the prediction's object. */
 import type { DeliveryState, WebhookEventName } from "../../protocol/webhook.ts";
 import type { OutboxEvent } from "./outbox.ts";
 
@@ -8,30 +8,31 @@ export interface DeliveryRow {
   /** Empty: the webhook of the prediction itself. */
   endpoint_id: string;
   event: WebhookEventName;
-  /** When the event happened, unix ms. */
+  /** When the event happened, Unix ms. */
   at: number;
-  /** Of the prediction's own webhook, without its query. */
+  /** The URL of the prediction's own webhook, without its query. */
   url: string | null;
   state: DeliveryState;
   attempts: number;
-  /** Of the last try that has ended. */
+  /** The status of the last try that has ended. */
   status: number | null;
   error: string | null;
-  /** When the next try is due, unix ms; null: none is, or one is under way. */
+  /** When the next try is due, Unix ms; null: none is, or one is under way. */
   next_at: number | null;
-  /** As of when, unix ms: what is older changes nothing. */
+  /** The time of the reported state, Unix ms: an older report changes nothing. */
   told_at: number;
 }
 
 export interface DeliveryFilter {
-  /** failed: also those that are tried again. */
+  /** `failed` includes deliveries that are tried again. */
   which: "failed" | "delivered" | undefined;
   /** Empty: the webhooks of predictions themselves. */
   endpoint_id: string | undefined;
 }
 
 /**
- * `output` events are many, and each is part of the next: they are listed where they had trouble.
+ * Returns the rows. `output` events are many, and each is part of the next: only those with failed tries are
+ * listed.
  * @param ownUrl of the prediction's own webhook, without its query
  */
 export function deliveryRowsOf(

@@ -15,16 +15,16 @@ import { nextDelay } from "./schedule.ts";
 const MAX_ATTEMPTS = 50;
 const EVEN_CHANCE = 0.5;
 
-/** Of so many tries what the receiver has responded is kept. */
+/** The latest tries whose responses are kept. */
 const KEPT_RESPONSES = 3;
 
-/** One try. All null while it is under way. */
+/** One try. Its fields are null while it is under way. */
 export interface Attempt {
   at: number;
   duration_ms: number | null;
   status: number | null;
   error: string | null;
-  /** The beginning of what the receiver has responded, of the latest tries. */
+  /** The beginning of the receiver's response, of the latest tries. */
   response: string | null;
 }
 
@@ -32,12 +32,12 @@ export interface Delivery {
   /** null: the webhook of the prediction itself. */
   endpoint_id: string | null;
   state: DeliveryState;
-  /** When it is due; while a try is under way, when that counts as lost. */
+  /** When the delivery is due; while a try is under way, when that counts as lost. */
   next_at: number;
   under_way: boolean;
-  /** Requested by a user: then no later event supersedes it. */
+  /** Whether a user has requested the delivery: then no later event supersedes it. */
   by_hand: boolean;
-  /** Failed and lost tries since it was planned or requested. */
+  /** Failed and lost tries since the delivery was planned or requested. */
   failures: number;
   losses: number;
   attempts: Attempt[];
@@ -45,7 +45,7 @@ export interface Delivery {
 
 export interface Rules {
   firstRetryMs: number;
-  /** When the first try without an outcome counts as lost; later ones get longer. */
+  /** When the first try without an outcome counts as lost; for later ones the time is longer. */
   lostMs: number;
 }
 
@@ -70,10 +70,10 @@ export const newDelivery = (endpointId: string | null, at: number): Delivery => 
 export const isWaiting = ({ state, under_way }: Delivery): boolean =>
   state === "pending" && !under_way;
 
-/** @returns undefined when it fails instead: too many tries in a row were lost */
+/** @returns undefined when the delivery fails instead: too many tries in a row were lost */
 export function beginTry(delivery: Delivery, now: number, rules: Rules): Attempt | undefined {
   if (delivery.under_way) lose(delivery);
-  // Each try gets longer than the last: one that crashes its object must not do so all the time.
+  // A try counts as lost later each time, so that one that crashes its object does not do so all the time.
   const backoffMs = nextDelay(delivery.losses + 1, rules.firstRetryMs, EVEN_CHANCE);
   if (backoffMs === undefined) {
     Object.assign(delivery, { state: "failed", under_way: false });
@@ -105,7 +105,7 @@ export function settleTry(
   delivery.under_way = false;
   if (outcome.throttledMs !== undefined) {
     delivery.attempts.pop();
-    // Jittered: deliveries that were throttled together must not come back together.
+    // The time is jittered: deliveries that were throttled together must not come back together.
     delivery.next_at = now + Math.ceil(outcome.throttledMs * (1 + chance));
     return delivery.state;
   }
@@ -125,15 +125,15 @@ export function settleTry(
   return delivery.state;
 }
 
-/** Starts over with all its tries, unless one is under way. */
+/** Resets the delivery to have all its tries, unless one is under way. */
 export function resetDelivery(delivery: Delivery, now: number): void {
   if (delivery.under_way) return;
   Object.assign(delivery, { ...FRESH, by_hand: true, next_at: now });
 }
 
 /**
- * Nothing is kept of what the receiver has responded: it may repeat what it was sent.
- * @returns whether there was anything
+ * Removes the receiver's responses, which may repeat what was sent.
+ * @returns whether there were any
  */
 export function forgetResponses({ attempts }: Delivery): boolean {
   const quoted = attempts.filter(({ response }) => response !== null);

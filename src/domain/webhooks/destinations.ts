@@ -1,4 +1,4 @@
-/** Where the webhooks of a prediction go. */
+/** The destinations of a prediction's webhooks. */
 import { DEFAULT_EVENTS } from "../../protocol/webhook.ts";
 import type { PredictionSpec } from "../predictions/state.ts";
 import type { Destination } from "./outbox.ts";

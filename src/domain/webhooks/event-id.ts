@@ -3,7 +3,7 @@
 export const eventId = (predictionId: string, sequence: number) =>
   `evt_${predictionId}_${sequence}`;
 
-/** The sequence in an id; undefined for one of another prediction. */
+/** Returns the sequence in an id; undefined for an id of another prediction. */
 export function sequenceOf(id: string, predictionId: string): number | undefined {
   const prefix = `evt_${predictionId}_`;
   return id.startsWith(prefix) ? Number(id.slice(prefix.length)) : undefined;

@@ -3,26 +3,26 @@ import type { Outcome } from "./outcome.ts";
 
 export interface Health {
   enabled: boolean;
-  /** When the first of the tries that have failed without a success since began, unix ms. */
+  /** When the first of the failed tries since the last success began, Unix ms. */
   failing_since: number | null;
   last_error: string | null;
-  /** Why the service switched it off, and what to do about it. */
+  /** Why the service switched the endpoint off, and what to do about it. */
   notice: string | null;
 }
 
 /** A finished try; it may have been refused for its URL. */
 export interface Try {
   outcome: Outcome;
-  /** No further try of this delivery follows. */
+  /** Whether no further try of this delivery follows. */
   isLast: boolean;
-  /** When it began, unix ms. */
+  /** When the try began, Unix ms. */
   at: number;
-  /** After this long without a success an endpoint is switched off. */
+  /** The time without a success after which an endpoint is switched off. */
   switchOffMs: number;
 }
 
 /**
- * The health after a try. Most failures change nothing: only the first one, one that ends a delivery
+ * Returns the health after a try. Most failures change nothing: only the first one, one that ends a delivery
  * and one that switches the endpoint off do.
  * @returns undefined when it is unchanged
  */

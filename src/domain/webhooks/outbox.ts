@@ -26,7 +26,7 @@ import type { Outcome } from "./outcome.ts";
 
 /** Time between two `output` events. */
 export const OUTPUT_INTERVAL_MS = 500;
-/** `output` events that stay listed: older ones are dropped once they are settled. */
+/** The `output` events that stay listed: older ones are dropped once they are settled. */
 const MAX_OUTPUTS = 100;
 const STATUS_GONE = 410;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -38,15 +38,15 @@ export interface Destination {
   events: WebhookEventName[];
 }
 
-/** An event, with all that its body is made of except input and output. */
+/** An event, with all parts of its body except input and output. */
 export interface WebhookEvent {
-  /** The id of the last event of the log that it includes. */
+  /** The id of the last event of the log that this event includes. */
   sequence: number;
   event: WebhookEventName;
   at: number;
-  /** As of this event. */
+  /** The prediction as of this event. */
   prediction: Prediction;
-  /** The attempt whose outputs make up the output, how they do, their number and their bytes. */
+  /** The attempt that made the output, how its outputs form it, their number and their bytes. */
   attempt: number;
   output: Finish["output"];
   outputs: number;
@@ -69,7 +69,7 @@ export interface BegunTry extends PlannedDelivery {
 
 export class Outbox {
   readonly #destinations: Destination[];
-  /** Ordered by sequence. */
+  /** The events, ordered by sequence. */
   #events: OutboxEvent[];
   readonly #changed = new Set<OutboxEvent>();
   #dropped: number[] = [];
@@ -88,7 +88,7 @@ export class Outbox {
     return this.#planned.some(({ delivery }) => delivery.state === "pending");
   }
 
-  /** The changes since the last call: events to write, and sequences to delete. */
+  /** Returns the changes since the last call: events to write, and sequences to delete. */
   takeChanges(): { changed: OutboxEvent[]; dropped: number[] } {
     const changes = { changed: [...this.#changed], dropped: this.#dropped };
     this.#changed.clear();
@@ -104,8 +104,8 @@ export class Outbox {
   }
 
   /**
-   * Plans `completed`, which has the whole output. Destinations that subscribe to `output` alone get
-   * the rest of it as a last `output`, under the number of the event before the end.
+   * Plans `completed`, which has the whole output. Destinations that subscribe to `output` but not to
+   * `completed` get the rest of it as a last `output`, under the number of the event before the end.
    */
   planEnd(end: WebhookEvent): void {
     const outputOnly = this.#subscribersOf("output").filter(
@@ -117,19 +117,19 @@ export class Outbox {
     this.plan(end);
   }
 
-  /** When the next `output` event is to be planned. @param outputs how many there are now */
+  /** Returns when the next `output` event is to be planned. @param outputs how many there are now */
   outputAt(outputs: number): number {
     if (!this.#hasNewOutput(outputs) || this.#outputReceivers.length === 0) return NEVER;
     const last = this.#last("output");
     return last ? last.at + OUTPUT_INTERVAL_MS : 0;
   }
 
-  /** Whether output is sent to somebody as it comes. */
+  /** Whether a destination gets output while it is made. */
   get wantsOutput(): boolean {
     return this.#outputReceivers.length > 0;
   }
 
-  /** When the next try is due. */
+  /** Returns when the next try is due. */
   dueAt(): number {
     return Math.min(
       ...this.#destinations.map((one) => this.#nextOf(one)?.delivery.next_at ?? NEVER),
@@ -201,7 +201,7 @@ export class Outbox {
     this.#dropOutputs();
   }
 
-  /** Supersedes `output` events that wait and that a later event includes. The later one takes over its delay. */
+  /** Supersedes waiting `output` events that a later event includes. The later one takes over their delay. */
   #supersede(): void {
     for (const { event, delivery } of this.#planned) {
       if (event.event !== "output" || !isWaiting(delivery) || delivery.by_hand) continue;
@@ -216,7 +216,7 @@ export class Outbox {
     }
   }
 
-  /** The next event for the same destination that includes this one's output. */
+  /** Returns the next event for the same destination that includes this one's output. */
   #supersederOf({ sequence }: OutboxEvent, { endpoint_id }: Delivery): PlannedDelivery | undefined {
     return this.#planned.find(
       ({ event, delivery }) =>
@@ -236,7 +236,7 @@ export class Outbox {
     }
   }
 
-  /** The prediction's own webhook gets no further events. */
+  /** Fails all waiting deliveries of the prediction's own webhook, which gets no further events. */
   #failWaiting(): void {
     for (const { event, delivery } of this.#planned) {
       if (delivery.endpoint_id !== null || !isWaiting(delivery)) continue;
@@ -245,7 +245,7 @@ export class Outbox {
     }
   }
 
-  /** A destination's try that is under way, or else the delivery that is due first. */
+  /** Returns a destination's try that is under way, or else the delivery that is due first. */
   #nextOf({ endpoint_id }: Destination): PlannedDelivery | undefined {
     let next: PlannedDelivery | undefined;
     for (const planned of this.#planned) {
@@ -260,7 +260,7 @@ export class Outbox {
   #subscribersOf = (name: WebhookEventName) =>
     this.#destinations.filter(({ events }) => events.includes(name));
 
-  /** Subscribers of `output`, except those to which a delivery has failed for good. */
+  /** Returns the subscribers of `output`, except those to which a delivery has failed for good. */
   get #outputReceivers(): Destination[] {
     const failed = this.#planned.filter(({ delivery }) => delivery.state === "failed");
     return this.#subscribersOf("output").filter(
@@ -280,6 +280,9 @@ export class Outbox {
   }
 }
 
-/** Only for the prediction's own webhook: an endpoint is switched off instead, and may be switched on again. */
+/**
+ * Whether the receiver is gone. This applies only to the prediction's own webhook: an endpoint is switched
+ * off instead, and may be switched on again.
+ */
 const receiverIsGone = ({ endpoint_id, attempts }: Delivery) =>
   endpoint_id === null && attempts.at(-1)?.status === STATUS_GONE;

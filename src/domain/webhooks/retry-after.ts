@@ -2,7 +2,7 @@
 
 /**
  * @param header seconds, or an HTTP date
- * @param now unix ms
+ * @param now Unix ms
  * @returns ms, without a maximum; undefined when it is missing or invalid
  */
 export function retryAfterMs(header: string | null, now: number): number | undefined {

@@ -1,4 +1,4 @@
-/** When a failed delivery is tried again. */
+/** The schedule of further tries after a failed delivery. */
 
 /**
  * The times between tries, in multiples of the first: with 5 s they are 5 s, 30 s, 2 min, 5 min,
@@ -6,14 +6,17 @@
  */
 const STEPS = [1, 6, 24, 60, 180, 360, 720, 1_440, 2_880, 5_760, 5_760];
 
-/** The most that a receiver's Retry-After counts. */
+/** The longest delay that a receiver's Retry-After can request. */
 const MAX_STEP = Math.max(...STEPS);
 
-/** Deliveries that failed together must not be tried together again: times 0.8 to 1.2. */
+/**
+ * The jitter of delays, which are multiplied by 0.8 to 1.2: deliveries that failed together must not be tried
+ * together again.
+ */
 const JITTER = 0.2;
 
 /**
- * How long to wait after this many failed tries, ms; undefined when no further try follows.
+ * Returns how long to wait after this many failed tries, ms; undefined when no further try follows.
  * @param chance 0 to 1
  * @param retryAfterMs requested by the receiver
  */

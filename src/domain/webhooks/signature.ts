@@ -1,12 +1,12 @@
-/** Signatures of webhooks, by which a receiver verifies that a delivery is ours and unchanged. */
+/** Signatures of webhooks, with which a receiver verifies that a delivery is authentic and unchanged. */
 import { decodeBase64, encodeBase64 } from "hono/utils/encode";
 import { hex } from "../../lib/hex.ts";
 import { WEBHOOK_HEADERS } from "../../protocol/webhook-payload.ts";
 
-/** What a signature covers. */
+/** The signed parts of a delivery. */
 export interface SignedDelivery {
   id: string;
-  /** When this try was made, unix ms; sent and signed in whole seconds. */
+  /** When this try was made, Unix ms; sent and signed in whole seconds. */
   at: number;
   body: string;
 }
@@ -15,11 +15,11 @@ const PREFIX = "whsec_";
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 const encoder = new TextEncoder();
 
-/** `whsec_` and 256 random bits in base64, as in Standard Webhooks. */
+/** Returns a new secret: `whsec_` and 256 random bits in base64, as in Standard Webhooks. */
 export const newWebhookSecret = () =>
   PREFIX + encodeBase64(crypto.getRandomValues(new Uint8Array(32)).buffer);
 
-/** The headers of a delivery, with a signature of both formats for each secret, for rotation. */
+/** Returns the headers of a delivery, with a signature of both formats for each secret, for rotation. */
 export async function signedHeaders(
   { id, at, body }: SignedDelivery,
   secrets: string[],
@@ -44,7 +44,9 @@ export async function signedHeaders(
   };
 }
 
-/** Secrets of Standard Webhooks are in base64; any other text is used verbatim. */
+/**
+ * Returns the key of a secret. Secrets of Standard Webhooks are in base64; any other text is used verbatim.
+ */
 const standardKey = (secret: string) =>
   secret.startsWith(PREFIX) ? decodeBase64(secret.slice(PREFIX.length)) : encoder.encode(secret);
 

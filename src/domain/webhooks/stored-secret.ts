@@ -14,7 +14,7 @@ interface EndpointSecret extends StoredSecret {
   id: string;
 }
 
-/** @param context what the secret belongs to: it can be decrypted only for the same */
+/** @param context the owner of the secret, which can be decrypted only with the same context */
 export async function storedSecret(
   secrets: readonly string[],
   context: string,
@@ -31,7 +31,7 @@ export const readSecret = async (
   { secret, encrypted }: StoredSecret,
 ): Promise<string> => (encrypted ? decrypt(keysOf(secrets, context), secret) : secret);
 
-/** A secret of an endpoint as it is stored. One that is encrypted already is returned unchanged. */
+/** Returns a secret of an endpoint as it is stored. One that is encrypted already is returned unchanged. */
 export const storedForEndpoint = async <Secret extends EndpointSecret>(
   secrets: readonly string[],
   endpointId: string,
@@ -44,7 +44,7 @@ export const storedForEndpoint = async <Secret extends EndpointSecret>(
         ...(await storedSecret(secrets, encryptionContext(endpointId, one.id), one.secret)),
       };
 
-/** The same secret, encrypted with the newest key. @throws DecryptionFailed */
+/** Returns the same secret, encrypted with the newest key. @throws DecryptionFailed */
 export const reencryptedForEndpoint = async <Secret extends EndpointSecret>(
   secrets: readonly string[],
   endpointId: string,
@@ -54,7 +54,7 @@ export const reencryptedForEndpoint = async <Secret extends EndpointSecret>(
   return storedForEndpoint(secrets, endpointId, { ...one, secret, encrypted: false });
 };
 
-/** The plain secrets that an endpoint signs with. @throws DecryptionFailed */
+/** Returns the plain secrets that an endpoint signs with. @throws DecryptionFailed */
 export const signingSecrets = (
   secrets: readonly string[],
   endpoint: { id: string; secrets: EndpointSecret[] },
