@@ -15,8 +15,7 @@ import { createLog } from "./lib/log.ts";
 import { LogRing } from "./lib/log-ring.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
 import { VERSION } from "./lib/version.ts";
-import { parseArguments } from "./settings/arguments.ts";
-import { help } from "./settings/help.ts";
+import { help, parseArguments } from "./settings/arguments.ts";
 import {
   adoptionOf,
   capacityOf,

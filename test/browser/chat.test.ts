@@ -89,7 +89,7 @@ it("two turns with a system prompt are written as they come, and are there after
   await visitor.look();
   await page.getByRole("button", { name: "New chat" }).click();
   await page.reload();
-  await page.getByText("Chat with scribe.").waitFor();
+  await page.getByText("Chat with chat.").waitFor();
   expect(await answers(visitor).count()).toBe(0);
 });
 

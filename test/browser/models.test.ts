@@ -190,7 +190,7 @@ it("the tabs of a model keep their places, whichever is chosen", async () => {
   const visitor = await site.visitor({ as: OPERATOR });
   const { page } = visitor;
   await visitor.open(`/models/${OPERATOR}/text-generation`);
-  const tabs = page.getByRole("navigation", { name: "Pages of story" });
+  const tabs = page.getByRole("navigation", { name: "Pages of text-generation" });
   const place = await tabs.boundingBox();
   for (const name of ["Versions", "API", "Settings", "Overview", "Variables", "Examples"]) {
     await tabs.getByRole("link", { name, exact: true }).click();

@@ -15,7 +15,14 @@ import { CogInterface } from "../interfaces/cog/cog.ts";
 import { CogWebhooks } from "../interfaces/cog/webhooks.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
 import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
-import type { Executor, JobOrder, RunnableJob, RunReporter, RunSignals } from "../jobs/executor.ts";
+import type {
+  Executor,
+  JobOrder,
+  Place,
+  RunnableJob,
+  RunReporter,
+  RunSignals,
+} from "../jobs/executor.ts";
 import { CallbackServer } from "../lib/callback-server.ts";
 import type { Log } from "../lib/log.ts";
 import { type WeightOptions, Weights } from "../weights/weights.ts";
@@ -23,7 +30,6 @@ import { type LeftContainers, takeLeft, writeLeft } from "./adoption.ts";
 import type { Container } from "./container.ts";
 import { Measures } from "./measures.ts";
 import { MemoryWatch } from "./memory-watch.ts";
-import { ContainerPlace } from "./place.ts";
 import { ContainerPool } from "./pool.ts";
 import { runJob } from "./run-job.ts";
 import { type TunnelOptions, Tunnels } from "./tunnels.ts";
@@ -187,4 +193,38 @@ export function createExecutor(options: ExecutorOptions): Executor {
 function logShares(ledger: Ledger, log: Log): void {
   if (ledger.devices().length > 0) log.info("resources per GPU", { ...ledger.share(1) });
   log.info("resources of a container without GPUs", { ...ledger.share(0) });
+}
+
+/** A job's place in a container, from when it is handed out: its run takes it, or it is given up. */
+interface ContainerPlaceOptions {
+  /** That the job has joined. Undefined: one is about to have room. */
+  container: Container | undefined;
+  run: (
+    ...run: [...Parameters<Place["run"]>, container: Container | undefined]
+  ) => ReturnType<Place["run"]>;
+  leave: (container: Container) => void;
+}
+
+class ContainerPlace implements Place {
+  readonly #options: ContainerPlaceOptions;
+  #container: Container | undefined;
+
+  constructor(options: ContainerPlaceOptions) {
+    this.#options = options;
+    this.#container = options.container;
+  }
+
+  run: Place["run"] = (job, reporter, signals) =>
+    this.#options.run(job, reporter, signals, this.#take());
+
+  leave(): void {
+    const container = this.#take();
+    if (container) this.#options.leave(container);
+  }
+
+  #take(): Container | undefined {
+    const container = this.#container;
+    this.#container = undefined;
+    return container;
+  }
 }

@@ -6,15 +6,20 @@ import { randomBytes } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { Lease } from "../devices/ledger.ts";
-import { type Engine, ImageGone, type RunningContainer } from "../engines/engine.ts";
+import {
+  type Engine,
+  ImageGone,
+  type ReportProgress,
+  type RunningContainer,
+} from "../engines/engine.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { ServerInterface, Session } from "../interfaces/interface.ts";
 import { ListenWatch } from "../interfaces/listen-watch.ts";
 import type { Endpoint } from "../lib/callback-server.ts";
-import { withAdvice } from "../lib/failure.ts";
-import type { Weights } from "../weights/weights.ts";
+import { internal, withAdvice } from "../lib/failure.ts";
+import { joinProgress } from "../weights/progress.ts";
+import type { MountedWeights, Weights } from "../weights/weights.ts";
 import type { LeftContainer } from "./adoption.ts";
-import { type Prepared, prepare } from "./prepare.ts";
 import type { SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
@@ -26,7 +31,7 @@ export interface LaunchParts {
   tunnels: Tunnels;
 }
 
-export interface LaunchOptions {
+interface LaunchOptions {
   specification: Specification;
   lease: Lease;
   /** Resolves when those whose GPUs and memory it takes over have ended. */
@@ -175,3 +180,36 @@ export class Launch {
 }
 
 const NOTHING = { mounts: [], async release() {} };
+
+/** What a container needs before it starts: its image and its weights, fetched at the same time. */
+interface Prepared extends MountedWeights {
+  /** Of the unpacked image. */
+  imageBytes: number;
+}
+
+/** Nothing is held if it fails. @throws Failure; the signal's reason */
+export async function prepare(
+  { engine, weights }: { engine: Engine; weights: Pick<Weights, "open"> },
+  specification: Specification,
+  report: ReportProgress,
+  signal: AbortSignal,
+): Promise<Prepared> {
+  if (specification.weights.length === 0) {
+    const imageBytes = await engine.pull(specification, report, signal);
+    return { imageBytes, mounts: [], async release() {} };
+  }
+  if (engine.noMounts !== undefined) throw internal(engine.noMounts);
+  const failed = new AbortController();
+  const both = AbortSignal.any([signal, failed.signal]);
+  const [ofImage, ofWeights] = joinProgress(report);
+  const pulling = engine.pull(specification, ofImage.report, both).finally(ofImage.end);
+  const opening = weights.open(specification, ofWeights.report, both).finally(ofWeights.end);
+  try {
+    const [imageBytes, mounted] = await Promise.all([pulling, opening]);
+    return { imageBytes, ...mounted };
+  } catch (error) {
+    failed.abort(error);
+    await opening.then(({ release }) => release()).catch(() => {});
+    throw error;
+  }
+}

@@ -5,6 +5,8 @@
 import { onAbort } from "../../../src/lib/timeout.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
+import type { DeviceWatch } from "../devices/device-watch.ts";
+import type { Ledger } from "../devices/ledger.ts";
 import type { InputFiles, ReachableInput } from "../files/input-files.ts";
 import type { OutputFiles, OutputRun } from "../files/output-files.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
@@ -17,9 +19,16 @@ import {
 } from "../jobs/executor.ts";
 import { LastWords } from "../jobs/last-words.ts";
 import { TokenUsage } from "../jobs/token-usage.ts";
-import { asFailure, Failure, failedFinish, internal, withSetupLogs } from "../lib/failure.ts";
+import {
+  asFailure,
+  Failure,
+  failedFinish,
+  internal,
+  ofMachine,
+  withSetupLogs,
+} from "../lib/failure.ts";
+import type { Log } from "../lib/log.ts";
 import type { Container, ContainerParts } from "./container.ts";
-import { type GpuParts, gpuFailure } from "./gpu-failure.ts";
 import type { ContainerPool } from "./pool.ts";
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
@@ -182,3 +191,57 @@ function shouldTryAnother({ notAccepted }: Outcome, container: Container): boole
   if (!notAccepted || !container.hasRunBefore) return false;
   return notAccepted === "refused" || container.users === 1;
 }
+
+/** Only failures whose text matches ABOUT_GPUS cause a check of the GPUs. */
+const ABOUT_GPUS = /cuda|nvml|nvidia|\bgpus?\b/i;
+
+/** NVML reports REVOKED if the container has the device files and may not open them. */
+const REVOKED = /Failed to initialize NVML: Unknown Error/;
+
+/** Every program that uses a GPU opens CONTROL_DEVICE first. */
+const CONTROL_DEVICE = "/dev/nvidiactl";
+
+/**
+ * GPUs are revoked where systemd manages the cgroups of containers and does not know the devices that
+ * NVIDIA's hook has added: a reload of its units resets the list of devices.
+ */
+const REMEDY =
+  "a reload of the machine's systemd units (systemctl daemon-reload, or an update of its packages) " +
+  "takes them away. Its operator can prevent that: have Docker give containers their GPUs by CDI " +
+  "(Docker 28.2 and NVIDIA Container Toolkit 1.18 or later do; with an earlier toolkit run " +
+  "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or set " +
+  '"exec-opts": ["native.cgroupdriver=cgroupfs"] in /etc/docker/daemon.json';
+
+interface GpuParts {
+  devices: DeviceWatch;
+  ledger: Ledger;
+  log: Log;
+}
+
+/**
+ * @param text the error of the run
+ * @returns undefined if no fault of the container's GPUs is found
+ */
+async function gpuFailure(
+  text: string,
+  container: Container,
+  { devices, ledger, log }: GpuParts,
+): Promise<Failure | undefined> {
+  const { gpus, reference: image } = container;
+  if (gpus.length === 0 || !ABOUT_GPUS.test(text)) return undefined;
+  await devices.check();
+  const lost = gpus.filter((gpu) => ledger.isLost(gpu));
+  // The log has said so, and the container is on its way out.
+  if (lost.length > 0) return ofMachine(`${namesOf(lost)} of the runner's machine failed`);
+  const mayOpen = await container.canOpen(CONTROL_DEVICE);
+  if (mayOpen ?? !REVOKED.test(text)) return undefined;
+  const failure = ofMachine(
+    `the container lost its GPUs, which work outside of it, and is replaced: ${REMEDY}`,
+  );
+  log.warn(failure.message, { image, gpus: gpus.map(({ id }) => id).join(" ") });
+  await container.killOnceUnused(failure);
+  return failure;
+}
+
+const namesOf = (gpus: readonly { name: string; id: string }[]): string =>
+  gpus.map(({ name, id }) => `${name} (${id})`).join(", ");

@@ -14,8 +14,7 @@ import type {
 import type { RunnerSettings } from "../../../src/protocol/runner.ts";
 import type { ChannelAddress } from "./client.ts";
 import { type Closed, Connection } from "./connection.ts";
-import { createFrame, type Frame, type Portion } from "./frame.ts";
-import { Window } from "./window.ts";
+import { createFrame, type Frame, type Portion, Window } from "./frame.ts";
 
 /** The source of the frames' content. */
 export interface Outbox {

@@ -55,7 +55,7 @@ const toStrangers = (suffix: string, to: PageVisitor[] = ["nobody", "newcomer"])
 
 export const PAGES: Record<string, PageVisit[]> = {
   "/": [page(everybody, "/")],
-  "/find": [page(everybody, "/find?q=story")],
+  "/find": [page(everybody, "/find?q=text")],
   "/sign-in": [page(["nobody"], "/sign-in", "/sign-in?error=access_denied")],
   "/sign-up": [page(everybody, "/sign-up")],
   "/set-up": [page(everybody, "/set-up")],
@@ -90,7 +90,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/tokens": [page(people, "/tokens")],
 
   "/models": [
-    page(everybody, "/models", "/models?q=story"),
+    page(everybody, "/models", "/models?q=text"),
     page(["newcomer"], "/models?q=nothing-is-called-so"),
   ],
   "/models/:owner": [

@@ -9,7 +9,7 @@ import {
 import { checkToolkit } from "../../../runner/src/check/docker.ts";
 import { checkGpus } from "../../../runner/src/check/gpus.ts";
 import type { Device, DeviceSource } from "../../../runner/src/devices/device.ts";
-import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
+import { PretendGpus } from "../../../runner/src/devices/device.ts";
 import { dockerInfo } from "../../../runner/src/engines/docker/info.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
 

@@ -5,7 +5,7 @@ import {
   readLoad,
   readMachine,
 } from "../../../runner/src/check/hardware.ts";
-import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
+import { PretendGpus } from "../../../runner/src/devices/device.ts";
 import { machine, telemetryRequest } from "../../../src/protocol/runner.ts";
 
 test("GPUs are parsed from the list of nvidia-smi", () => {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { Container } from "../../../runner/src/containers/container.ts";
 import type { Device } from "../../../runner/src/devices/device.ts";
-import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
+import { PretendGpus } from "../../../runner/src/devices/device.ts";
 import { type World, warmOf, world } from "../support/fake-containers.ts";
 
 const gpus = (count: number) => ({ hardware: { identifier: `x${count}`, gpus: count } });

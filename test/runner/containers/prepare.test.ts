@@ -1,6 +1,6 @@
 /** Preparation of a container: image and weights are fetched at once, and both are released if one fails. */
 import { expect, test } from "vitest";
-import { prepare } from "../../../runner/src/containers/prepare.ts";
+import { prepare } from "../../../runner/src/containers/launch.ts";
 import { specify } from "../../../runner/src/containers/specification.ts";
 import type { Engine, ReportProgress } from "../../../runner/src/engines/engine.ts";
 import type { Weights } from "../../../runner/src/weights/weights.ts";

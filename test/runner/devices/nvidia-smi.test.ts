@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { PretendGpus, SomeDevices } from "../../../runner/src/devices/device.ts";
 import { gpuDevice, NvidiaSmi } from "../../../runner/src/devices/nvidia-smi.ts";
 import { parseDevices } from "../../../runner/src/devices/parse-nvidia-smi.ts";
-import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
-import { SomeDevices } from "../../../runner/src/devices/some-devices.ts";
 import { documentOf, l40s, listOf, type SampleGpu, uuidOf } from "./nvidia-smi-samples.ts";
 
 const parse = (gpus: SampleGpu[]) => parseDevices(listOf(gpus), documentOf(gpus));

@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { extractFile } from "../../../runner/src/engines/docker/archive.ts";
+import { extractFile } from "../../../runner/src/engines/docker/docker-container.ts";
 import { OutputFolder } from "../../../runner/src/files/output-folder.ts";
 import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { credentialsFor } from "../../../runner/src/engines/docker/credentials.ts";
+import { credentialsFor } from "../../../runner/src/engines/docker/pull.ts";
 
 let folder: string;
 beforeEach(() => {

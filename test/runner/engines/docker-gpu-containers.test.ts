@@ -1,7 +1,7 @@
 /** GPUs that containers over real Docker see; the GPUs are pretended. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
+import { PretendGpus } from "../../../runner/src/devices/device.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";

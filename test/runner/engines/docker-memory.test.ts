@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Dockerode from "dockerode";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { usedMemory } from "../../../runner/src/engines/docker/memory.ts";
+import { usedMemory } from "../../../runner/src/engines/docker/docker-container.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import { docker } from "../../docker/registry.ts";
 import { dockerIsUp, silent } from "../support/containers.ts";

@@ -36,7 +36,11 @@ describe("a run", () => {
   });
 
   it("a run streams items as they grow, and the logs", async () => {
-    const { reporter, finish } = box.run("story", { max_tokens: 12, delay_ms: 2, seed: 1 });
+    const { reporter, finish } = box.run("text-generation", {
+      max_tokens: 12,
+      delay_ms: 2,
+      seed: 1,
+    });
     await reporter.first("output");
     expect(reporter.of("output").length).toBeLessThan(12);
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
@@ -276,8 +280,8 @@ describe("cancel and abandon", () => {
     const stop = signals();
     const limits = { max_concurrency: 8 };
     const long = { max_tokens: 100, delay_ms: 5, seed: 1 };
-    const first = box.run("story", long, { limits }, stop);
-    const second = box.run("story", long, { limits });
+    const first = box.run("text-generation", long, { limits }, stop);
+    const second = box.run("text-generation", long, { limits });
     await Promise.all([first.reporter.first("output"), second.reporter.first("output")]);
     stop.abortAbandon();
     expect(await first.finish).toMatchObject({ status: "canceled" });
@@ -289,9 +293,9 @@ describe("cancel and abandon", () => {
     const of = { prediction_id: randomUUID(), limits: { max_concurrency: 8 } };
     const input = { max_tokens: 100, delay_ms: 5, seed: 1 };
     const endless = { ...input, delay_ms: 200, max_tokens: 2_000 };
-    const lost = box.run("story", endless, { ...of, attempt: 1 }, stop);
+    const lost = box.run("text-generation", endless, { ...of, attempt: 1 }, stop);
     await lost.reporter.first("output");
-    const next = box.run("story", input, { ...of, attempt: 2 });
+    const next = box.run("text-generation", input, { ...of, attempt: 2 });
     await next.reporter.first("output");
     stop.abortAbandon();
     expect(await lost.finish).toMatchObject({ status: "canceled" });

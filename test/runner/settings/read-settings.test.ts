@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runtimeOf } from "../../../runner/src/engines/docker/isolation.ts";
-import { help } from "../../../runner/src/settings/help.ts";
+import { help } from "../../../runner/src/settings/arguments.ts";
 import {
   capacityOf,
   engineOptions,

@@ -8,7 +8,7 @@ import { createExecutor } from "../../../runner/src/containers/create-executor.t
 import type { TunnelOptions } from "../../../runner/src/containers/tunnels.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import type { DeviceSource } from "../../../runner/src/devices/device.ts";
-import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
+import { PretendGpus } from "../../../runner/src/devices/device.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";

@@ -10,9 +10,9 @@ import { type RunParts, runJob } from "../../../runner/src/containers/run-job.ts
 import { Tunnels } from "../../../runner/src/containers/tunnels.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import type { DeviceSource } from "../../../runner/src/devices/device.ts";
+import { PretendGpus } from "../../../runner/src/devices/device.ts";
 import { DeviceWatch } from "../../../runner/src/devices/device-watch.ts";
 import { Ledger } from "../../../runner/src/devices/ledger.ts";
-import { PretendGpus } from "../../../runner/src/devices/pretend.ts";
 import type {
   ContainerHandle,
   Engine,

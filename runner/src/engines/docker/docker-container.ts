@@ -1,23 +1,26 @@
 /** A container of the Docker engine, from its start to its removal. */
-import { Writable } from "node:stream";
+
+import { once } from "node:events";
+import { pipeline, Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { StringDecoder } from "node:string_decoder";
 import type Dockerode from "dockerode";
+import { extract } from "tar-stream";
+import { z } from "zod";
+import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import type { ContainerInterface } from "../../../../src/protocol/runner.ts";
 import type { ContainerFile } from "../../files/output-references.ts";
 import { external, type Failure, internal } from "../../lib/failure.ts";
 import type { ContainerHandle, Exit, RunningContainer } from "../engine.ts";
 import { listeningOf } from "../listen-address.ts";
-import { extractFile } from "./archive.ts";
 import { onceBack } from "./away.ts";
-import { canOpen } from "./can-open.ts";
+import { SHELL } from "./hidden-variables.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 import { listeningIn } from "./listening-in.ts";
-import { usedMemory } from "./memory.ts";
-import { waitForExit } from "./wait-for-exit.ts";
 
 const MAX_LOG_LINES = 50;
 
-export interface StartOptions {
+interface StartOptions {
   kind: ContainerInterface;
   port: number;
   /** To be written to its standard input. */
@@ -182,4 +185,94 @@ function demuxLogs(frames: Buffer): string {
     at = end;
   }
   return Buffer.concat(pieces).toString().trimEnd();
+}
+
+/** @throws when the container is gone, with Docker's status; when Docker is */
+async function waitForExit({ id, modem }: Dockerode.Container): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const request = {
+    path: `/containers/${id}/wait`,
+    method: "POST",
+    isStream: true,
+    statusCodes: { 200: true, 404: "no such container", 500: "server error" },
+  };
+  modem.dial(request, (error: unknown, body: unknown) => (error ? reject(error) : resolve(body)));
+  const body = await promise;
+  if (body instanceof Readable) await text(body);
+}
+
+/** The exit code of SCRIPT if the container may not open the device file. */
+const REFUSED = 3;
+
+/** SCRIPT opens the file in a second shell, because a shell ends when a redirection fails. A missing file is not refused. */
+const SCRIPT = `[ -e "$0" ] || exit 0; (: <"$0") 2>/dev/null && exit 0; exit ${REFUSED}`;
+
+const ANSWER_MS = 5_000;
+
+/**
+ * Opens a device file with a shell in the container, because Docker does not tell which devices a container
+ * may open.
+ * @returns undefined if the image has no shell, or the container has ended
+ */
+async function canOpen(
+  container: Dockerode.Container,
+  device: string,
+): Promise<boolean | undefined> {
+  try {
+    const Cmd = [SHELL, "-c", SCRIPT, device];
+    const exec = await container.exec({ Cmd, AttachStdout: true });
+    const output = await exec.start({});
+    const end = once(output.resume(), "end");
+    if (!(await settlesWithin(end, ANSWER_MS))) return undefined;
+    const { ExitCode } = await exec.inspect();
+    return ExitCode === 0 ? true : ExitCode === REFUSED ? false : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** NOW skips a second measurement, which only the use of processors needs. */
+const NOW = { stream: false, "one-shot": true } as const;
+
+const measured = z.object({
+  memory_stats: z.object({
+    usage: z.number(),
+    /** Of files that were read, and that the kernel drops when memory is short: with cgroups v1, and v2. */
+    stats: z.object({
+      total_inactive_file: z.number().optional(),
+      inactive_file: z.number().default(0),
+    }),
+  }),
+});
+
+/** @throws if Docker does not say it before the signal, as of a container that has ended */
+export async function usedMemory(
+  container: Dockerode.Container,
+  abortSignal: AbortSignal,
+): Promise<number> {
+  const options = { ...NOW, abortSignal };
+  const { memory_stats } = measured.parse(await container.stats(options));
+  const { total_inactive_file, inactive_file } = memory_stats.stats;
+  return memory_stats.usage - (total_inactive_file ?? inactive_file);
+}
+
+/**
+ * Rejects with a Failure if the first entry is not a regular file. The content throws if the
+ * archive ends early; destroying it ends the archive.
+ */
+export function extractFile(archive: NodeJS.ReadableStream, path: string): Promise<ContainerFile> {
+  const { promise, resolve, reject } = Promise.withResolvers<ContainerFile>();
+  const unpacked = extract();
+  unpacked.on("entry", ({ type, mtime }, entry) => {
+    if (type === "file") {
+      // Readable.from keeps errors until somebody reads.
+      return resolve({ content: Readable.from(entry), modifiedMs: mtime.getTime() });
+    }
+    reject(external(`${path} in the output is not a regular file`));
+    unpacked.destroy();
+  });
+  pipeline(archive, unpacked, (error) => {
+    reject(error ?? external(`${path} in the output is not a file`));
+  });
+  return promise;
 }

@@ -1,10 +1,14 @@
 /** Pulls images by their digest, and reports the progress. */
+
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import type Dockerode from "dockerode";
+import { z } from "zod";
 import { retry } from "../../../../src/lib/retry.ts";
 import { messageOf } from "../../lib/error.ts";
 import type { Log } from "../../lib/log.ts";
 import { type ImageRequest, type ReportProgress, referenceOf } from "../engine.ts";
-import { credentialsFor } from "./credentials.ts";
 import { type ImageLayers, readLayers } from "./image-layers.ts";
 import { LayerKeeper } from "./layer-keeper.ts";
 import { isOwnImage, noRegistry, type OwnRegistry } from "./own-registry.ts";
@@ -23,7 +27,7 @@ const RETRY = { attempts: 4, baseMs: 1_000, maxMs: 8_000 };
 
 const SERVER_ERROR = /unexpected HTTP status: 500/i;
 
-export interface ImagePullerOptions {
+interface ImagePullerOptions {
   docker: Dockerode;
   /** The runner's name. */
   runner: string;
@@ -174,5 +178,41 @@ export class ImagePuller {
       log.debug("could not read what an image consists of", fields);
       return undefined;
     }
+  }
+}
+
+const HUB = "https://index.docker.io/v1/";
+
+const configuration = z.object({
+  auths: z.record(z.string(), z.object({ auth: z.string().optional() })).default({}),
+});
+
+/**
+ * Reads the credentials that `docker login` has stored for a registry, because Docker's socket does not read
+ * them. Credential helpers are not supported.
+ */
+export async function credentialsFor(repository: string): Promise<Dockerode.AuthConfigObject> {
+  const folder = process.env.DOCKER_CONFIG ?? join(homedir(), ".docker");
+  const text = await readFile(join(folder, "config.json"), "utf8").catch(() => "{}");
+  const { auths } = configuration.catch({ auths: {} }).parse(parse(text));
+  const registry = registryOf(repository);
+  const encoded = auths[registry]?.auth ?? auths[`https://${registry}`]?.auth;
+  if (!encoded) return {};
+  const [username = "", ...rest] = Buffer.from(encoded, "base64").toString().split(":");
+  return { username, password: rest.join(":"), serveraddress: registry };
+}
+
+/** The first part is a registry if it looks like a host; otherwise the image is on Docker Hub. */
+function registryOf(repository: string): string {
+  const [first = "", ...rest] = repository.split("/");
+  if (rest.length === 0 || first === "docker.io") return HUB;
+  return /[.:]/.test(first) || first === "localhost" ? first : HUB;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
   }
 }

@@ -5,14 +5,16 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { realpath, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, realpath, rm } from "node:fs/promises";
 import os from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, sep } from "node:path";
 import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import type { Device } from "../../devices/device.ts";
+import type { ContainerFile } from "../../files/output-references.ts";
 import type { Listening } from "../../interfaces/listen-watch.ts";
 import { reasonOf } from "../../lib/error.ts";
-import { internal, ofMachine } from "../../lib/failure.ts";
+import { external, internal, ofMachine } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { OfRun } from "../../lib/log-ring.ts";
 import { ScratchFolders } from "../../lib/scratch.ts";
@@ -31,7 +33,6 @@ import { LogTail } from "../log-tail.ts";
 import type { ProcessOptions } from "../options.ts";
 import { FreePorts } from "./free-ports.ts";
 import { findModel, type Manifest, type ModelFolder } from "./model-folder.ts";
-import { openFileIn } from "./open-file.ts";
 import { PidFiles } from "./pid-files.ts";
 import { signalGroup, spawnGroup } from "./process-group.ts";
 import { processesOf, residentMemory } from "./resident-memory.ts";
@@ -253,4 +254,21 @@ function declaredVariables(
 ): Record<string, string> {
   const names = new Set(variable_names);
   return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
+}
+
+/**
+ * Rejects files outside the folder, also behind symbolic links: a model must not read with the
+ * runner's permissions.
+ */
+async function openFileIn(folder: string, path: string): Promise<ContainerFile> {
+  const [root, real] = await Promise.all([realpath(folder), realpath(path).catch(() => undefined)]);
+  if (!real?.startsWith(root + sep)) {
+    throw external(`${path} in the output is not a file below $TMPDIR`);
+  }
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const stat = await handle.stat();
+  if (stat.isFile()) return { content: handle.createReadStream(), modifiedMs: stat.mtimeMs };
+  await handle.close();
+  throw external(`${path} in the output is not a regular file`);
 }

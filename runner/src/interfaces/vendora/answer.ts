@@ -1,6 +1,6 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
-
 import type { IncomingMessage } from "node:http";
+import { dataUri } from "../../../../src/domain/files/data-uri.ts";
 import { CHATS } from "../../../../src/domain/vendora/chat-stream.ts";
 import { COMPLETIONS } from "../../../../src/domain/vendora/completion-stream.ts";
 import {
@@ -23,7 +23,6 @@ import type { Run } from "../interface.ts";
 import type { LargeRead } from "../large-reads.ts";
 import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
 import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
-import { MAX_ANSWER_BYTES, withFiles } from "./images.ts";
 import { joinedAnswers } from "./prompts.ts";
 import { withModelName } from "./request.ts";
 import { VendoraStream } from "./stream.ts";
@@ -188,4 +187,30 @@ export function parseOrUndefined(text: string, parse?: (text: string) => Json): 
     if (error instanceof Failure) throw error;
     return undefined;
   }
+}
+
+/** What an image may have, as base64 and with others in one answer: more than an output may have inline. */
+const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
+
+/** How the base64 of a format begins. */
+const BEGINNINGS = { iVBORw0KGgo: "png", "/9j/": "jpeg", UklGR: "webp", R0lGOD: "gif" };
+
+/** An answer, or an event of a stream, with a data URI as `url` in place of `b64_json`. */
+function withFiles(answer: Record<string, Json>): Record<string, Json> {
+  const { data, ...rest } = answer;
+  const file = fileOf(rest);
+  return Array.isArray(data)
+    ? { ...file, data: data.map((one) => (isObject(one) ? fileOf(one) : one)) }
+    : data === undefined
+      ? file
+      : { ...file, data };
+}
+
+function fileOf(image: Record<string, Json>): Record<string, Json> {
+  const { b64_json, ...rest } = image;
+  if (typeof b64_json !== "string") return rest;
+  const type = Object.entries(BEGINNINGS).find(([beginning]) =>
+    b64_json.startsWith(beginning),
+  )?.[1];
+  return type === undefined ? rest : { ...rest, url: dataUri(`image/${type}`, b64_json) };
 }

@@ -20,7 +20,6 @@ import { ownResponsesDo } from "./own-responses.ts";
 import { JoinedCompletions, severalPrompts } from "./prompts.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
-import { readSound } from "./sound.ts";
 import { chatBody, inCallersTerms, isTranslated, teiBody, translated } from "./translation.ts";
 
 /** The limit of an error response. */
@@ -235,4 +234,26 @@ const isAboutStream = ({ message, param }: { message: string; param: string | nu
 async function readFailure(answer: IncomingMessage) {
   const text = (await readBounded(answer, MAX_ERROR_BYTES)) ?? "";
   return parseFailure(parseOrUndefined(text), answer.statusCode ?? 0, text);
+}
+
+/** Two pieces of MAX_BYTES fit into the log (MAX_INLINE_OUTPUT). */
+const MAX_BYTES = 96 * 1024;
+
+/** A content type with more than MAX_TYPE characters is no type of a sound. */
+const MAX_TYPE = 200;
+
+async function readSound(
+  answer: IncomingMessage,
+  onOutput: (event: Record<string, Json>) => void,
+): Promise<void> {
+  const type = answer.headers["content-type"] ?? "";
+  let named: Record<string, Json> =
+    type.length > 0 && type.length <= MAX_TYPE ? { content_type: type } : {};
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for (let at = 0; at < chunk.length; at += MAX_BYTES) {
+      const audio = chunk.subarray(at, at + MAX_BYTES).toString("base64");
+      onOutput({ type: "speech.audio.delta", audio, ...named });
+      named = {};
+    }
+  }
 }
