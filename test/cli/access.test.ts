@@ -28,7 +28,7 @@ afterEach(() => rmSync(home, { recursive: true }));
 
 const read = (options = {}, environment = {}) => readAccess(options, environment, folders);
 
-test("options before variables before what is kept", async () => {
+test("options take precedence over variables, and variables over the stored credentials", async () => {
   await saveCredentials(folders, KEPT);
   expect(await read()).toEqual({ url: KEPT.url, token: KEPT.token });
   const environment = { AUSPEX_URL: "https://other.test/", AUSPEX_TOKEN: "aus_variable" };
@@ -51,13 +51,13 @@ test.each([
   ["127.0.0.1:8787", "http://127.0.0.1:8787"],
   ["[::1]:8787", "http://[::1]:8787"],
   ["localhost.example.com", "https://localhost.example.com"],
-])("%s is %s", async (AUSPEX_URL, url) => {
+])("the address %s is read as %s", async (AUSPEX_URL, url) => {
   const token = "aus_variable";
   expect(await read({}, { AUSPEX_URL, AUSPEX_TOKEN: token })).toEqual({ url, token });
 });
 
 test.each(["ftp://auspex.example.com", "not an address", "https://"])(
-  "%s is none",
+  "the address %s is refused",
   async (AUSPEX_URL) => {
     await expect(read({}, { AUSPEX_URL, AUSPEX_TOKEN: "aus_variable" })).rejects.toThrow(
       "AUSPEX_URL: must be the address of a deployment, such as https://auspex.example.com",
@@ -65,7 +65,7 @@ test.each(["ftp://auspex.example.com", "not an address", "https://"])(
   },
 );
 
-test("a token that is kept goes to its own deployment only", async () => {
+test("a stored token goes to its own deployment only", async () => {
   await saveCredentials(folders, KEPT);
   expect(await read({}, { AUSPEX_URL: `${KEPT.url}/` })).toMatchObject({ token: KEPT.token });
   const elsewhere = read({}, { AUSPEX_URL: "https://other.test" });
@@ -89,7 +89,7 @@ test("an error about a missing or wrong token says what to do and never shows th
   }
 });
 
-test("only their owner reads credentials, also when the file was there; a damaged one is none", async () => {
+test("credentials are readable by their owner only, and a damaged file counts as none", async () => {
   await saveCredentials(folders, KEPT);
   const file = credentialsFile(folders);
   writeFileSync(file, "{", { mode: 0o644 });

@@ -1,4 +1,4 @@
-/** The notes on unfinished work, and where they are. */
+/** The notes on unfinished work, and their folder. */
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ test("a saved note is found by another command too, until it is removed", async 
   await notes.remove(identity);
 });
 
-test("another identity is other work; nobody else may read the note", async () => {
+test("another identity has another note, and no other user may read a note", async () => {
   await notes.save(identity, ONE);
   const other = identity.with(3, 1_000.5);
   expect(await notes.find(other)).toBe(undefined);
@@ -42,7 +42,7 @@ test("another identity is other work; nobody else may read the note", async () =
   expect(modes).toEqual([0o600, 0o600]);
 });
 
-test("a note that was damaged is none", async () => {
+test("a damaged note counts as none", async () => {
   await notes.save(identity, ONE);
   const [name = ""] = readdirSync(folder);
   for (const damage of ["", "{", "[]", '{"id": "../../etc"}']) {
@@ -67,16 +67,19 @@ test("sweep removes old notes and nothing else", async () => {
   expect(readdirSync(folder)).toContain("notes.txt");
 });
 
-test.runIf(process.platform === "linux")("where it keeps things", () => {
-  const usual = {
-    config: join(homedir(), ".config/auspex"),
-    state: join(homedir(), ".local/state/auspex"),
-    cache: join(homedir(), ".cache/auspex"),
-  };
-  expect(foldersOf({})).toEqual(usual);
-  expect(foldersOf({ XDG_STATE_HOME: "relative" })).toEqual(usual);
-  expect(foldersOf({ XDG_STATE_HOME: "/var/states" })).toEqual({
-    ...usual,
-    state: "/var/states/auspex",
-  });
-});
+test.runIf(process.platform === "linux")(
+  "the folders of the command follow the XDG variables",
+  () => {
+    const usual = {
+      config: join(homedir(), ".config/auspex"),
+      state: join(homedir(), ".local/state/auspex"),
+      cache: join(homedir(), ".cache/auspex"),
+    };
+    expect(foldersOf({})).toEqual(usual);
+    expect(foldersOf({ XDG_STATE_HOME: "relative" })).toEqual(usual);
+    expect(foldersOf({ XDG_STATE_HOME: "/var/states" })).toEqual({
+      ...usual,
+      state: "/var/states/auspex",
+    });
+  },
+);

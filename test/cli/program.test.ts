@@ -1,4 +1,4 @@
-/** What is said about options and arguments that are wrong: in words, or as JSON. */
+/** Errors about wrong options and arguments: in words, or as JSON. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, onTestFinished, test } from "vitest";
@@ -12,7 +12,7 @@ test.each([
   ["an argument", ["logs", "--json", "none"], /^'none' is no prediction: write its id/],
   ["a missing argument", ["run", "--json"], /^missing required argument 'model'/],
   ["a command", ["publsh", "--json"], /^unknown command 'publsh'/],
-])("%s that is wrong, with --json: an error for programs", async (_, args, message) => {
+])("%s that is wrong is an error as JSON with --json", async (_, args, message) => {
   const { code, out, err } = await home.run(args);
   expect([code, out]).toEqual([2, ""]);
   expect(JSON.parse(err)).toEqual({
@@ -20,7 +20,7 @@ test.each([
   });
 });
 
-test("without it: one for people", async () => {
+test("a wrong option is an error in words without --json", async () => {
   const { code, out, err } = await home.run(["models", "--quite"]);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toBe(
@@ -42,7 +42,7 @@ test.each([
     ["tags", "delete", "ada/a"],
     "'ada/a' is no image: write owner/name:tag or owner/name@sha256:…, as auspex tags owner/name lists them",
   ],
-])("%j", async (args, message) => {
+])("the arguments %j are refused", async (args, message) => {
   const { code, out, err } = await home.run(args);
   expect([code, out]).toEqual([2, ""]);
   expect(err.split("\n")[0]).toMatch(/^auspex: /);
@@ -55,24 +55,24 @@ test.each([
     ["hardware", "--limit", "0"],
     "option '--limit <count>' argument '0' is invalid. A whole number from 1 to 50 is needed.",
   ],
-])("an option: %j", async (args, message) => {
+])("the option in %j is refused", async (args, message) => {
   const { code, err } = await home.run(args);
   expect([code, err.split("\n")[0]]).toEqual([2, `auspex: ${message}`]);
 });
 
-test("help is no error, with --json neither", async () => {
+test("help is no error, with or without --json", async () => {
   const { code, out, err } = await home.run(["models", "--help", "--json"]);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toMatch(/^Usage: auspex models/);
 });
 
-test("run --help tells how to give JSON", async () => {
+test("run --help explains how to give JSON", async () => {
   const { out } = await home.run(["run", "--help"]);
   expect(out).toMatch(/\n +key:=JSON +JSON as it is/);
   expect(out).toContain(`messages:='[{"role": "user"`);
 });
 
-test("https:// where plain HTTP is spoken: which address to give", async () => {
+test("https:// to a server of plain HTTP is an error with the right address", async () => {
   const server = createServer((_, response) => response.end("{}"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

@@ -20,7 +20,7 @@ test.each([
   expect(scaleMaximum(most)).toBe(ceiling);
 });
 
-test("whatever the numbers are, they fit, and half of the ceiling is whole", () => {
+test("any numbers fit below the ceiling, and half of the ceiling is an integer", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 1e12 }), (most) => {
       const ceiling = scaleMaximum(most);
@@ -31,7 +31,7 @@ test("whatever the numbers are, they fit, and half of the ceiling is whole", () 
   );
 });
 
-test("parts stand on each other, without those that are 0", () => {
+test("the parts of a bar are stacked, without those that are 0", () => {
   expect(stack([5, 0, 2], 10, 100)).toEqual([
     { n: 0, y: 50, height: 50 },
     { n: 2, y: 30, height: 20 },

@@ -11,7 +11,7 @@ const step = (kind: Step["kind"], seconds: number | null, state: Step["state"] =
 });
 const created = step("created", null);
 
-test("is full, also when the steps took less than the whole", () => {
+test("the bar is full, also when the steps took less than the whole", () => {
   const parts = barParts([
     created,
     step("queued", 1),
@@ -27,7 +27,7 @@ test("is full, also when the steps took less than the whole", () => {
   ]);
 });
 
-test("is not there while a prediction runs, nor when nothing took any time", () => {
+test("the bar is absent while a prediction runs, and when no step took any time", () => {
   expect(barParts([created, step("queued", 1), step("started", null, "current")])).toEqual([]);
   expect(barParts([created, step("queued", 0), step("done", 0)])).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** How much of a hostile schema a page shows. */
+/** The part of a hostile schema that a page shows. */
 import { expect, test } from "vitest";
 import { displaySchema } from "../../src/dashboard/models/display-schema.ts";
 import type { Json } from "../../src/protocol/common.ts";

@@ -1,4 +1,4 @@
-/** How long something took, in words. */
+/** Durations in words. */
 import { expect, test } from "vitest";
 import { duration, longDuration } from "../../src/dashboard/prediction-view/duration.ts";
 
@@ -17,6 +17,6 @@ test.each([
   [90_000, "25 h 0 min"],
 ])("%d s took %s", (seconds, text) => expect(duration(seconds)).toBe(text));
 
-test("what goes on has no fractions", () => {
+test("a duration that goes on has no fractions", () => {
   expect([0, 9, 61].map(longDuration)).toEqual(["0 s", "9 s", "1 min 1 s"]);
 });

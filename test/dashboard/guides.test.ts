@@ -1,4 +1,4 @@
-/** The guides as files: their links lead somewhere on a code host too. */
+/** The guides as files: their links are also valid on a code host. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { micromark } from "micromark";
@@ -12,7 +12,7 @@ const imageUrl = (name: string) => `/assets/${name}`;
 const render = (markdown: string) => renderGuide(markdown, imageUrl);
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-/** By path: most guides are linked to several times. */
+/** Headings by path, because most guides are linked to several times. */
 const headings = new Map<string, string[]>();
 
 function headingsOf(path: string): string[] {
@@ -23,13 +23,13 @@ function headingsOf(path: string): string[] {
 
 const guides = globSync("src/dashboard/guides/*.md", { cwd: ROOT });
 
-test("the navigation names every guide there is", () => {
+test("the navigation names every guide", () => {
   expect([...GUIDES.values()].toSorted()).toEqual(
     guides.map((path) => basename(path, ".md")).toSorted(),
   );
 });
 
-/** A path in the repository, with nothing to fill in. */
+/** A path in the repository, without placeholders. */
 const PATH = /^(?:\.ci|\.github|migrations|runner|src|test)\/[\w./-]*$/;
 
 describe.each(["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ...guides])(
@@ -53,7 +53,7 @@ describe.each(["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ..
       expect(calls.filter((call) => /messages='?\[/.test(call))).toEqual([]);
     });
 
-    test("every file and folder that it names exists", () => {
+    test("every file and folder that a guide names exists", () => {
       const names = [...read(path).matchAll(/`([^`\n]+)`/g)].map(([, name = ""]) => name);
       const paths = names.filter((name) => PATH.test(name));
       expect(paths.filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
@@ -62,7 +62,7 @@ describe.each(["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ..
 );
 
 describe("a guide as HTML", () => {
-  test("its title, its first paragraph and its sections", () => {
+  test("a guide as HTML has its title, its first paragraph and its sections", () => {
     const guide = render('# The `title`\n\nWhat it *says* & "means".\n\nMore.\n\n## One\n\nText.');
     expect(guide.title).toBe("The title");
     expect(guide.description).toBe('What it says & "means".');
@@ -104,7 +104,7 @@ describe("a guide as HTML", () => {
       "> [!WARNING]\n> Beware.",
       '<blockquote class="alert">\n<p><strong>Warning</strong></p>\n<p>Beware.</p>\n</blockquote>',
     ],
-  ])("%s", (markdown, html) => {
+  ])("the Markdown %j becomes HTML", (markdown, html) => {
     expect(render(`# T\n\n## S\n\n${markdown}`).sections).toBe(
       `<h2 id="s"><a href="#s">S</a></h2>\n${html}`,
     );

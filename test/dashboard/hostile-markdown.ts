@@ -1,6 +1,6 @@
 /**
- * Texts whose reading takes quadratic time or worse where nothing bounds it: each took 3 to 39 s. Those
- * that are not `read` are shown as plain text.
+ * Texts whose reading takes quadratic time or worse where nothing bounds it: each took 3 to 39 s. Those that
+ * are not `read` are shown as plain text.
  */
 export interface Hostile {
   what: string;
@@ -8,7 +8,7 @@ export interface Hostile {
   read: boolean;
 }
 
-/** What the longest text that is shown at all can have of something. */
+/** Repeats the pattern up to the length of the longest text that is shown. */
 const full = (pattern: string) => pattern.repeat(Math.ceil(32_000 / pattern.length));
 
 const REPEATED: Hostile[] = [

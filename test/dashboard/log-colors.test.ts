@@ -1,18 +1,20 @@
-/** A log's colors can be read on its ground, and text on its colored grounds, in both schemes. */
+/**
+ * The contrast of a log's colors on its background, and of text on its colored backgrounds, in both schemes.
+ */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const styleOf = (name: string) =>
   readFileSync(new URL(`../../src/dashboard/style/${name}`, import.meta.url), "utf8");
 
-/** The values of a token in light and in dark. */
+/** The values of a token in the light and the dark scheme. */
 const TOKENS = new Map(
   [...styleOf("tokens.css").matchAll(/--([\w-]+): light-dark\((#\w+), (#\w+)\)/g)].map(
     ([, name = "", light = "", dark = ""]) => [name, [light, dark]] as const,
   ),
 );
 
-/** The tokens that the rules of these classes name. */
+/** Returns the tokens that the rules of these classes use. */
 const tokensIn = (property: string, selector: RegExp) =>
   [...styleOf("logs.css").matchAll(/([^{}]+)\{([^}]*)\}/g)].flatMap(
     ([, selectors = "", body = ""]) => {

@@ -1,6 +1,6 @@
 /**
- * Markdown that was made to be costly is shown as plain text where reading it would take long, and
- * ordinary texts are read. How long each takes: `npm run bench -- --only hostile`.
+ * Bounds on reading Markdown: costly texts are shown as plain text, and ordinary texts are read. How long
+ * each takes: `npm run bench -- --only hostile`.
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ const htmlOf = (text: string) => String(Markdown({ text }));
 
 const PLAIN = /^<div class="markdown"><pre/;
 
-test.each(HOSTILE)("$what", ({ text, read }) => {
+test.each(HOSTILE)("a hostile text is bounded: $what", ({ text, read }) => {
   const html = htmlOf(text);
   expect(html).toMatch(/^<div class="markdown"><(?:pre|p)/);
   expect(PLAIN.test(html)).toBe(!read);

@@ -1,4 +1,4 @@
-/** The bound on bytes that are held: it holds, nobody starves, and nobody waits for ever. */
+/** The limit on bytes that are held: it is never exceeded, and no owner starves or waits endlessly. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { BudgetExceeded, ByteBudget, type ByteLimits, Held } from "../../src/lib/byte-budget.ts";
@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Whether it has been given yet. */
+/** Resolves to whether the bytes were given. */
 async function isGiven(taking: Promise<void>): Promise<boolean> {
   let given = false;
   taking.then(
@@ -30,7 +30,7 @@ async function isGiven(taking: Promise<void>): Promise<boolean> {
 }
 
 describe("bytes that are held", () => {
-  test("are given where there is room, and the largest always has some", async () => {
+  test("bytes are given where there is room, and the largest request always has some", async () => {
     const budget = new ByteBudget(ROOM);
     const one = someone("a");
     for (let n = 0; n < LARGEST; n++) await budget.take(one, 1);
@@ -39,7 +39,7 @@ describe("bytes that are held", () => {
     expect([one, ...others].map(({ bytes }) => bytes)).toEqual([10, 4, 4, 4]);
   });
 
-  test("wait for who has begun, and go on when it ends", async () => {
+  test("bytes wait for an earlier holder, and are given when it ends", async () => {
     const budget = new ByteBudget(ROOM);
     const [first, second] = [someone("a"), someone("a")];
     await budget.take(first, 10);
@@ -51,7 +51,7 @@ describe("bytes that are held", () => {
     expect(second.bytes).toBe(10);
   });
 
-  test("of one owner leave room for others", async () => {
+  test("bytes of one owner leave room for others", async () => {
     const budget = new ByteBudget(ROOM);
     await budget.take(someone("a"), 10);
     const own = Array.from({ length: 6 }, () => someone("a"));
@@ -60,7 +60,7 @@ describe("bytes that are held", () => {
     expect(await isGiven(budget.take(someone("b"), 6))).toBe(true);
   });
 
-  test("are refused after a while, and at once when many of an owner wait", async () => {
+  test("bytes are refused after a while, and at once when many requests of an owner wait", async () => {
     const budget = new ByteBudget(ROOM);
     await budget.take(someone("a"), 10);
     await budget.take(someone("a"), 6);
@@ -69,11 +69,11 @@ describe("bytes that are held", () => {
     await expect(budget.take(someone("a"), 1)).rejects.toThrow(BudgetExceeded);
     await vi.advanceTimersByTimeAsync(ROOM.patience_ms);
     expect((await outcomes).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
-    // They are forgotten: nothing is given to who has gone.
+    // The refused requests get no bytes later.
     await expect(isGiven(budget.take(someone("b"), 6))).resolves.toBe(true);
   });
 
-  test("are given back when the client of their request disconnects", async () => {
+  test("bytes are given back when the client of their request disconnects", async () => {
     const budget = new ByteBudget(ROOM);
     const leaving = new AbortController();
     const ofRequest = <T>(act: () => T) =>
@@ -90,7 +90,7 @@ describe("bytes that are held", () => {
     expect([first.bytes, second.bytes]).toEqual([0, 0]);
   });
 
-  test("lapse when the timers of their request have ended with it", async () => {
+  test("bytes lapse when the timers of their request have ended with it", async () => {
     const budget = new ByteBudget(ROOM);
     for (const bytes of [10, 6]) await budget.take(someone("a"), bytes);
     vi.clearAllTimers();
@@ -98,14 +98,14 @@ describe("bytes that are held", () => {
     expect(await isGiven(budget.take(someone("a"), 6))).toBe(true);
   });
 
-  test("last as long as their request does", async () => {
+  test("bytes are held as long as their request lasts", async () => {
     const budget = new ByteBudget(ROOM);
     for (const bytes of [10, 6]) await budget.take(someone("a"), bytes);
     await vi.advanceTimersByTimeAsync(10 * LAPSE_MS);
     expect(await isGiven(budget.take(someone("a"), 6))).toBe(false);
   });
 
-  test("are given to owners in turn", async () => {
+  test("bytes are given to owners in turn", async () => {
     const budget = new ByteBudget(ROOM);
     const order: string[] = [];
     const run = async (owner: string, name: string) => {
@@ -123,7 +123,7 @@ describe("bytes that are held", () => {
     expect(order).toEqual(["a1", "b1", "a2", "a3"]);
   });
 
-  test("are never more than the room, and whoever reads to the end gets there", async () => {
+  test("bytes never exceed the room, and each reader that goes on gets to its end", async () => {
     const body = fc.record({
       owner: fc.constantFrom("a", "b", "c", "d"),
       chunks: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 5 }),

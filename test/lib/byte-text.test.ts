@@ -10,6 +10,6 @@ test.each([
   [80 * 1024 * 1024, "83.9 MB"],
   [500e9, "500 GB"],
   [5e15, "5,000 TB"],
-])("%d", (bytes, text) => {
+])("the size of %d bytes has its text", (bytes, text) => {
   expect(byteText(bytes)).toBe(text);
 });

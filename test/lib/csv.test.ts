@@ -1,4 +1,4 @@
-/** What a spreadsheet reads. */
+/** CSV lines as spreadsheets read them. */
 import { expect, test } from "vitest";
 import { csvLine } from "../../src/lib/text.ts";
 
@@ -9,4 +9,4 @@ test.each([
   [["\ufeff=1+1", "\n=1", "a;=1"], `'\ufeff=1+1,"'\n=1","a;=1"`],
   [['=cmd|"/c calc"!A1, x'], `"'=cmd|""/c calc""!A1, x"`],
   [["ünïcode", ""], "ünïcode,"],
-])("%j", (cells, line) => expect(csvLine(cells)).toBe(`${line}\r\n`));
+])("the cells %j become one CSV line", (cells, line) => expect(csvLine(cells)).toBe(`${line}\r\n`));

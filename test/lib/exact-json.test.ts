@@ -14,7 +14,7 @@ test("JSON that is parsed and written again keeps its digits and the order of it
   );
 });
 
-test("a value may be put into another one, and into the text of a string", () => {
+test("a value can be put into another one, and into the text of a string", () => {
   fc.assert(
     fc.property(awkwardJson, (text) => {
       const value = parseExact(text);
@@ -27,7 +27,7 @@ test("a value may be put into another one, and into the text of a string", () =>
   );
 });
 
-test("a long run of backslashes beside a number with its digits is written at once", () => {
+test("a long run of backslashes beside an exact number is written at once", () => {
   const text = `{"a":"${"\\".repeat(1_000_000)}","b":1.0}`;
   expect(exactText(parseExact(text))).toBe(text);
 });
@@ -47,20 +47,20 @@ test("a text that has a mark never makes other JSON of a value", () => {
   );
 });
 
-test("the number of a mark can be asked for", () => {
+test("the number of a mark can be read", () => {
   expect(numberIn(parseExact("1.0"))).toBe(1);
   expect(numberIn(parseExact("-0.5"))).toBe(-0.5);
   expect(numberIn(parseExact('"1.0"'))).toBeUndefined();
 });
 
 test.each(["01.0", "1.0x", "[1.0 1.0]", "NaN", "-", "1.", ".5", '{"1":}'])(
-  "%s is not made valid",
+  "the invalid JSON %s stays invalid",
   (text) => {
     expect(() => parseExact(text)).toThrow(SyntaxError);
   },
 );
 
-test("a value that was not changed keeps its text, however it is spaced", () => {
+test("a value that was not changed keeps its text, with any spaces", () => {
   fc.assert(
     fc.property(awkwardJson, spaced, (text, space) => {
       const loose = space(text);
@@ -71,7 +71,7 @@ test("a value that was not changed keeps its text, however it is spaced", () => 
   );
 });
 
-test("what was changed is written anew, and the rest keeps its text", () => {
+test("changed values are written again, and all others keep their text", () => {
   fc.assert(
     fc.property(awkwardJson, awkwardJson, (kept, other) => {
       const [a, b] = [oneLineJson(kept), oneLineJson(other)];

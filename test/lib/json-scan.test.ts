@@ -1,4 +1,4 @@
-/** The pass over JSON that comes in pieces, held against what JSON.parse makes of the whole. */
+/** The scan of JSON that comes in pieces, compared with JSON.parse of the whole. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { exceededBound, isDeeper, JsonScan } from "../../src/lib/json-scan.ts";
@@ -16,7 +16,7 @@ const depthOf = (value: unknown): number =>
     ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
     : 0;
 
-/** With quotes, backslashes and brackets in texts and names, and with spaces anywhere. */
+/** JSON with quotes, backslashes and brackets in texts and names, and with spaces anywhere. */
 const anyJson = fc
   .tuple(
     fc.jsonValue({ maxDepth: 6, stringUnit: fc.constantFrom(...'a\\"[]{},: \nä🐈') }),
@@ -25,7 +25,7 @@ const anyJson = fc
   .map(([value, indent]) => JSON.stringify(value, null, indent));
 
 describe("the pass over JSON", () => {
-  test("counts as JSON.parse does, wherever it is split", () => {
+  test("the scan counts like JSON.parse does, wherever the text is split", () => {
     fc.assert(
       fc.property(anyJson, (text) => {
         const value: unknown = JSON.parse(text);
@@ -35,7 +35,7 @@ describe("the pass over JSON", () => {
         for (let split = 0; split <= bytes.length; split++) {
           const scan = new JsonScan({ ...NONE, depth });
           const passed = [scan.feed(bytes.subarray(0, split)), scan.feed(bytes.subarray(split))];
-          // An expectation takes longer than the pass.
+          // A call of `expect` takes longer than the scan.
           if (passed.some((bound) => bound !== undefined) || scan.values !== count)
             expect([split, passed, scan.values]).toEqual([split, [undefined, undefined], count]);
         }
@@ -53,7 +53,7 @@ describe("the pass over JSON", () => {
     );
   });
 
-  test("comes byte by byte to the same", () => {
+  test("the scan has the same result byte by byte", () => {
     fc.assert(
       fc.property(anyJson, (text) => {
         const scan = new JsonScan(NONE);
@@ -74,7 +74,7 @@ describe("the pass over JSON", () => {
     [`[${"1,".repeat(5_000_000)}`, "values"],
     [`{${'"a":1,'.repeat(1_000_000)}`, "values"],
     [`["${String.raw`\\\"`.repeat(100)}",${"1,".repeat(5_000_000)}`, "values"],
-  ])("%.20s… passes a bound, and that is noticed at once", (text, bound) => {
+  ])("the text %.20s… exceeds a bound, which is noticed at once", (text, bound) => {
     expect(exceededBound(text, bounds)).toBe(bound);
   });
 
@@ -84,7 +84,7 @@ describe("the pass over JSON", () => {
     JSON.stringify(`${"[[],[],".repeat(1_000_000)}`),
     JSON.stringify(`data:image/png;base64,${"A".repeat(9_000_000)}`),
     `"${"\\\\".repeat(4_000_000)}"`,
-  ])("%.20s… passes none", (text) => {
+  ])("the text %.20s… exceeds no bound", (text) => {
     expect(exceededBound(text, bounds)).toBeUndefined();
   });
 });

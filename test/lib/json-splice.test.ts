@@ -12,7 +12,7 @@ import {
 const json = fc.jsonValue({ maxDepth: 2 });
 const names = fc.string({ minLength: 1 }).filter((name) => name !== "__proto__");
 
-test("an object and an array are those that their values would make", () => {
+test("an object and an array equal those that their values would make", () => {
   fc.assert(
     fc.property(fc.dictionary(names, json), fc.dictionary(names, json), (members, further) => {
       for (const name of Object.keys(further)) delete members[name];
@@ -30,7 +30,7 @@ test("an object and an array are those that their values would make", () => {
   );
 });
 
-test("the values go in verbatim, in their order, and names are escaped", () => {
+test("values are inserted verbatim in order, and names are escaped", () => {
   expect(objectText({ a: 1, b: undefined }, { 'c"': "[ 1.0 ]", d: "null" })).toBe(
     '{"a":1,"c\\"":[ 1.0 ],"d":null}',
   );
@@ -52,7 +52,7 @@ test("references stay between the texts around them", () => {
   expect([...arrayPieces([], "null")]).toEqual(["null"]);
 });
 
-test("a piece is made when it is asked for", () => {
+test("a piece is made when it is read", () => {
   let made = 0;
   const values = function* () {
     for (; made < 5; made++) yield String(made);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonValueCheck } from "../../src/lib/json-value-check.ts";
 
-/** In pieces, as bytes arrive. Of one byte, too: an escape may be torn. */
+/** Feeds the text in pieces, as bytes arrive; pieces of one byte split escapes, too. */
 function isValue(text: string, size = 3): boolean {
   const check = new JsonValueCheck();
   const bytes = new TextEncoder().encode(text);
@@ -11,7 +11,7 @@ function isValue(text: string, size = 3): boolean {
   return check.complete;
 }
 
-test("whatever JSON.stringify writes is one", () => {
+test("any output of JSON.stringify is a JSON value", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.integer({ min: 1, max: 9 }), (value, size) => {
       expect(isValue(JSON.stringify(value), size)).toBe(true);
@@ -34,10 +34,10 @@ test.each([
   ["an open bracket", "[[1]"],
   ["a closing bracket too many", "[1]]"],
   ["a line feed in an escape", '"a\\\n"'],
-])("%s is none", (_, text) => {
+])("%s is no JSON value on one line", (_, text) => {
   for (const size of [1, 3, 100]) expect(isValue(text, size)).toBe(false);
 });
 
-test("brackets in a text do not count", () => {
+test("brackets in a string do not count", () => {
   for (const size of [1, 2, 100]) expect(isValue('["}]\\"]]",{"a]":"[[{"}]', size)).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { mapAhead } from "../../src/lib/streams.ts";
 
-/** Work that ends when it is told to. */
+/** Returns work that ends when the test says so. */
 function workshop() {
   const begun: PromiseWithResolvers<string>[] = [];
   const work = () => {
@@ -25,7 +25,7 @@ test("results come in the order of the items, whichever is ready first", async (
   expect(rest).toEqual(["b", "c"]);
 });
 
-test("nothing is begun before it is asked for, and only so many ahead", async () => {
+test("work begins when its result is read, with a limited number ahead", async () => {
   const { begun, work } = workshop();
   const results = mapAhead([1, 2, 3, 4, 5], 2, work);
   expect(begun.length).toBe(0);
@@ -38,7 +38,7 @@ test("nothing is begun before it is asked for, and only so many ahead", async ()
   expect((await results.next()).done).toBe(true);
 });
 
-test("who leaves begins nothing more, and what was begun may fail", async () => {
+test("a reader that leaves begins no more work, and begun work may fail", async () => {
   const { begun, work } = workshop();
   const results = mapAhead([1, 2, 3, 4], 2, work);
   const next = results.next();
@@ -49,7 +49,7 @@ test("who leaves begins nothing more, and what was begun may fail", async () => 
   expect(begun.length).toBe(2);
 });
 
-test("a failure is the reader's at its turn", async () => {
+test("a failure is thrown to the reader at its turn", async () => {
   const failing = mapAhead(["a", "b"], 5, async (item) => {
     if (item === "b") throw new Error("b failed");
     return item;

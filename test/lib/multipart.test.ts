@@ -1,4 +1,4 @@
-/** Forms are understood the same in pieces of any size. */
+/** Forms that come in pieces of any size. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { boundaryOf, MalformedForm, MultipartParser } from "../../src/lib/multipart.ts";
@@ -46,7 +46,7 @@ const PARTS = [
   { name: 'q"\r', filename: "€.png", type: undefined, text: "" },
 ];
 
-test("each part is what it is, wherever the form is cut", () => {
+test("each part has its content, wherever the form is cut", () => {
   const bytes = bytesOf(FORM);
   for (let cut = 0; cut <= bytes.length; cut += 1)
     expect(parse("x", [bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(PARTS);
@@ -58,7 +58,7 @@ test("each part is what it is, wherever the form is cut", () => {
   ).toEqual(PARTS);
 });
 
-test("what FormData of the platform writes is read", async () => {
+test("a form that the platform's FormData writes is read", async () => {
   const name = fc.stringMatching(/^[\w "\\äß.;=\r\n-]{1,20}$/);
   const content = fc.stringMatching(/^[\r\n\-a-c]{0,60}$/);
   await fc.assert(
@@ -72,7 +72,7 @@ test("what FormData of the platform writes is read", async () => {
         bytes.subarray(n * (size + 1), (n + 1) * (size + 1)),
       );
       const found = parse(boundary, chunks).map(({ filename, text }) => [filename, text]);
-      // A line end of a name is sent as CR LF, escaped.
+      // FormData sends a line end in a name as an escaped CR LF.
       const sent = (text: string) => text.replace(/\r\n|\r|\n/g, "\r\n");
       expect(found.map(([name, text]) => [sent(name ?? ""), text])).toEqual(
         fields.map(([name, text]) => [sent(name), text]),
@@ -81,7 +81,7 @@ test("what FormData of the platform writes is read", async () => {
   );
 });
 
-test("what is no form is malformed", () => {
+test("a text that is no form is malformed", () => {
   const bad = [
     "--x\r\nContent-Disposition: form-data; name=a\r\n\r\ntext",
     "--x\r\nContent-Disposition: attachment; name=a\r\n\r\n--x--",
@@ -95,7 +95,7 @@ test("what is no form is malformed", () => {
     expect(() => parse("x", [encoder.encode(text)]), text.slice(0, 80)).toThrow(MalformedForm);
 });
 
-test("nothing is kept of what follows the last delimiter", () => {
+test("bytes after the last delimiter are not kept", () => {
   const parser = new MultipartParser("x");
   const chunk = new Uint8Array(1024 ** 2);
   expect([...parser.feed(bytesOf(FORM))].length).toBeGreaterThan(0);
@@ -105,7 +105,7 @@ test("nothing is kept of what follows the last delimiter", () => {
   parser.end();
 });
 
-test("the boundary is read as clients write it", () => {
+test("the boundary is read in the forms that clients write", () => {
   expect(boundaryOf("multipart/form-data; boundary=----formdata-undici-0123")).toBe(
     "----formdata-undici-0123",
   );

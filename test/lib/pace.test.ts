@@ -7,7 +7,10 @@ afterEach(() => void vi.useRealTimers());
 const AVERAGE = { bytesPerSecond: 150_000, graceMs: 60_000 };
 const SLOW = 20_000;
 
-/** After how many seconds it is too slow, when it brings as much in each; undefined: not within an hour. */
+/**
+ * Resolves with the seconds after which a body of `bytes` per second is too slow, or undefined within an
+ * hour.
+ */
 async function endOf(bytes: number, average?: typeof AVERAGE) {
   let isOver = false;
   const pace = new Pace(() => new Error("too slow"), average);
@@ -26,17 +29,17 @@ async function endOf(bytes: number, average?: typeof AVERAGE) {
   return undefined;
 }
 
-test("a body that brings its share in each period may take its time", async () => {
+test("a body that brings its share in each period is never too slow", async () => {
   expect(await endOf(SLOW)).toBeUndefined();
   expect(await endOf(10_000)).toBe(10);
 });
 
-test("where an average is asked for, a slow body has a minute, and a fast one all its time", async () => {
+test("a slow body has a minute where an average is required, and a fast one has no limit", async () => {
   expect(await endOf(SLOW, AVERAGE)).toBe(70);
   expect(await endOf(160_000, AVERAGE)).toBeUndefined();
 });
 
-test("the time that a client waits for us does not count", async () => {
+test("the time that a client waits for the service does not count", async () => {
   let isOver = false;
   const pace = new Pace(() => new Error("too slow"), AVERAGE);
   pace.tooSlow.catch(() => {

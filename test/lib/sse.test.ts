@@ -10,7 +10,7 @@ test("a heartbeat is a comment line without a blank line after it", () => {
   expect(HEARTBEAT).toMatch(/^:.*\n$/);
 });
 
-test("no value breaks out of its data line", () => {
+test("no value ends its data line early", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const [id, event, data, ...rest] = encodeEvent(1, "output", value).split(/\r\n|\r|\n/);

@@ -10,7 +10,7 @@ const edgesOf = (...pieces: Uint8Array[]) => {
   return check.edges;
 };
 
-test("UTF-8 is recognised wherever its parts and their pieces are cut", () => {
+test("UTF-8 is recognised, wherever its parts and their pieces are cut", () => {
   for (let one = 0; one <= bytes.length; one++) {
     for (let two = one; two <= bytes.length; two++) {
       const [a, b, c] = [bytes.slice(0, one), bytes.slice(one, two), bytes.slice(two)];
@@ -38,6 +38,6 @@ test.each([
   }
 });
 
-test("a part that was not checked makes a file that is not UTF-8", () => {
+test("a part that was not checked makes a file count as not UTF-8", () => {
   expect(areUtf8Parts([edgesOf(bytes), null])).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** A body as it comes in: how fast, how much of it, and how much of all bodies there is room for. */
+/** Bounds on bodies: their speed, their size, and the room for all bodies together. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ValidationFailure } from "../../src/domain/schemas/validation.ts";
 import { ProblemError } from "../../src/errors.ts";
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A body that comes as it is told to. */
+/** Returns a body whose bytes the test sends. */
 function sent({ owner = "ada", maxBytes = MAX_BODY_BYTES, headers = {} } = {}) {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -30,10 +30,12 @@ function sent({ owner = "ada", maxBytes = MAX_BODY_BYTES, headers = {} } = {}) {
   const reader = new BodyReader(request, { ...ADA, owner, maxBytes });
   return {
     reader,
-    /** Reads it as a request of the Worker does: what it holds ends with its client. */
+    /**
+     * Reads the body like a request of the Worker does: its held bytes are released when its client leaves.
+     */
     read: () => duringRequest({ signal: leaving.signal, waitUntil: () => {} }, () => reader.json()),
     leave: () => leaving.abort(),
-    /** Spaces, which are JSON as far as they go. */
+    /** Sends spaces, which are a valid beginning of JSON. */
     come: (bytes: number, piece = bytes) => {
       for (let left = bytes; left > 0; left -= piece)
         writer.write(new Uint8Array(Math.min(piece, left)).fill(32)).catch(() => {});
@@ -43,7 +45,7 @@ function sent({ owner = "ada", maxBytes = MAX_BODY_BYTES, headers = {} } = {}) {
   };
 }
 
-/** What has become of it so far: its length, why it was refused, or nothing yet. */
+/** Returns the outcome so far: the length, the reason of a refusal, or undefined. */
 function outcomeOf(reading: Promise<Uint8Array>) {
   let outcome: number | string | undefined;
   reading.then(
@@ -55,14 +57,14 @@ function outcomeOf(reading: Promise<Uint8Array>) {
     },
   );
   return async () => {
-    // Those that wait look every 10 ms.
+    // The waiting bodies check every 10 ms.
     await vi.advanceTimersByTimeAsync(10);
     return outcome;
   };
 }
 
 describe("a body", () => {
-  test("that comes in pieces is one text", async () => {
+  test("a body that comes in pieces is one text", async () => {
     const { reader, come, end } = sent();
     const outcome = outcomeOf(reader.json());
     for (let n = 0; n < 10; n++) await come(100_000);
@@ -72,7 +74,7 @@ describe("a body", () => {
     reader.release();
   });
 
-  test("of more bytes than it may have is refused: as it says so, or as they come", async () => {
+  test("a body with too many bytes is refused: as announced, or as they come", async () => {
     const said = sent({ headers: { "content-length": String(MAX_BODY_BYTES + 1) } });
     await expect(said.reader.json()).rejects.toThrow("at most 10 MiB");
     const { reader, come } = sent({ maxBytes: 1_000 });
@@ -81,7 +83,7 @@ describe("a body", () => {
     expect(await outcome()).toBe("too_large");
   });
 
-  test("brings 160 kB in 10 s at least, or all that is left", async () => {
+  test("a body brings at least 160 kB in 10 s, or all that is left", async () => {
     const slow = sent();
     const fast = sent({ owner: "lewis" });
     const stalled = sent({ owner: "alice" });
@@ -104,7 +106,7 @@ describe("a body", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("that is small comes within 10 s", async () => {
+  test("a small body must come within 10 s", async () => {
     const [slow, fast] = [10_000, 10_000].map((length) =>
       sent({ headers: { "content-length": String(length) } }),
     );
@@ -121,7 +123,7 @@ describe("a body", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is a form of so many fields at most, however they are written", async () => {
+  test("a form has at most 10,000 fields, in either format", async () => {
     for (const part of ["a=1&", '\r\n--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1']) {
       const request = new Request("https://auspex.test", {
         method: "POST",
@@ -132,7 +134,7 @@ describe("a body", () => {
     }
   });
 
-  test("that is nested too deep is noticed before the rest has come", async () => {
+  test("a body that is nested too deep is refused before the rest has come", async () => {
     const request = new Request("https://auspex.test", { method: "POST", body: "[".repeat(129) });
     const reader = new BodyReader(request, ADA);
     await expect(reader.json()).rejects.toThrow(ValidationFailure);
@@ -140,7 +142,7 @@ describe("a body", () => {
 });
 
 describe("of all bodies", () => {
-  test("those of one account wait for each other, and others do not wait for them", async () => {
+  test("bodies of one account wait for each other, and those of others do not wait for them", async () => {
     const own = Array.from({ length: 4 }, () => sent());
     const outcomes = own.map(({ reader }) => outcomeOf(reader.json()));
     for (const { come } of own) await come(9 * MIB, MIB);
@@ -157,7 +159,7 @@ describe("of all bodies", () => {
     other.reader.release();
   });
 
-  test("those for which there is no room in 10 s are told when to come back", async () => {
+  test("bodies that find no room in 10 s are refused with the time of a retry", async () => {
     const held = [sent(), sent()];
     for (const { reader, come, end } of held) {
       const outcome = outcomeOf(reader.json());
@@ -179,7 +181,7 @@ describe("of all bodies", () => {
     for (const { reader } of [...held, late]) reader.release();
   });
 
-  test("those whose senders have gone hold nothing", async () => {
+  test("bodies whose senders have disconnected hold nothing", async () => {
     for (let n = 0; n < 10; n++) {
       const { read, come, leave } = sent();
       outcomeOf(read());

@@ -1,4 +1,4 @@
-/** What a wrong body costs: zod makes few issues, however many of its values are wrong. */
+/** Costs of wrong bodies: zod makes few issues, however many values are wrong. */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -14,7 +14,7 @@ const modules = await Promise.all(
     ),
 );
 
-/** Every schema of a wire shape, and every schema within it, by the first name that leads there. */
+/** Every schema of a wire shape, and every schema within it, with the first name that leads there. */
 const schemas = new Map<z.core.$ZodType, string>();
 for (const [file, exported] of modules)
   for (const [name, value] of Object.entries(exported))
@@ -37,7 +37,7 @@ const countOf = (issues: z.core.$ZodIssue[]): number =>
     return sum + 1 + (issue.code === "invalid_key" ? countOf(issue.issues) : 0);
   }, 0);
 
-// The routes parse with safeParseAsync, which has a path of its own through zod.
+// Routes parse with `safeParseAsync`, which takes another path through zod.
 test("no schema of the protocol makes more than 200 issues of 5,000 wrong values", async () => {
   expect(schemas.size).toBeGreaterThan(500);
   const many: string[] = [];

@@ -1,4 +1,4 @@
-/** Every call to an object ends, and no stub is made that could make one that does not. */
+/** Calls to objects: each one ends, and no stub is made without this bound. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -6,10 +6,10 @@ import { ROOT } from "../../src/dev/bundle.ts";
 import { TimedOut } from "../../src/lib/timeout.ts";
 import { ANSWER_MS, bounded } from "../../src/objects/bounded.ts";
 
-/** Of src/env.ts. */
+/** The namespaces of src/env.ts. */
 const NAMESPACE = /\b(?:PREDICTION|ACCOUNT|POOL|RUNNER|CONVERSATION)\b/;
 const STUBS = /^src\/objects\/\w+\/stub\.ts$/;
-/** What calls a namespace, or the one of the jurisdiction, and which of its methods. */
+/** Matches a method call on a namespace, or on that of the jurisdiction, and the code before it. */
 const MADE =
   /((?:[\w.]*\()?(?:\(\) => )?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER|CONVERSATION)\)?\.(\w+)/g;
 
@@ -23,7 +23,7 @@ const sources = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).filter(
 const codeOf = (path: string) =>
   readFileSync(join(ROOT, path), "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
 
-test("only the doors of objects know their namespaces", () => {
+test("the namespaces of objects are only used in their stub modules", () => {
   expect(sources.filter((path) => NAMESPACE.test(codeOf(path))).toSorted()).toEqual([
     "src/objects/account/stub.ts",
     "src/objects/conversation/stub.ts",
@@ -33,15 +33,20 @@ test("only the doors of objects know their namespaces", () => {
   ]);
 });
 
-test.each(sources.filter((path) => STUBS.test(path)))("%s makes bounded stubs only", (path) => {
-  const made = [...codeOf(path).matchAll(MADE)]
-    .filter(([, , method = ""]) => !["newUniqueId", "idFromName", "idFromString"].includes(method))
-    .map(([, before]) => before);
-  expect(made).toEqual(["bounded(() => "]);
-});
+test.each(sources.filter((path) => STUBS.test(path)))(
+  "the module %s makes bounded stubs only",
+  (path) => {
+    const made = [...codeOf(path).matchAll(MADE)]
+      .filter(
+        ([, , method = ""]) => !["newUniqueId", "idFromName", "idFromString"].includes(method),
+      )
+      .map(([, before]) => before);
+    expect(made).toEqual(["bounded(() => "]);
+  },
+);
 
 test.each(sources.filter((path) => STUBS.test(path)))(
-  "%s makes ids, and finds names, where the deployment has its objects",
+  "the module %s makes IDs and finds names where the deployment has its objects",
   (path) => {
     expect(codeOf(path)).not.toMatch(/env\.\w+\.(?:newUniqueId|idFromName|getByName)\b/);
   },
@@ -66,7 +71,7 @@ test("a call that is not answered rejects after its time", async () => {
   await expect(hanging).rejects.toBeInstanceOf(TimedOut);
 });
 
-test("by itself it has 10 s", async () => {
+test("a call without a given time has 10 s", async () => {
   const rejected = expect(bounded(() => stub).hang()).rejects.toThrow(`${ANSWER_MS} ms`);
   await vi.advanceTimersByTimeAsync(10_000);
   await rejected;
@@ -78,6 +83,6 @@ test("a call that is answered leaves no timer, which would keep an object awake"
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("what is no call is as it is", () => {
+test("a property that is no call passes unchanged", () => {
   expect(bounded(() => stub).id).toBe("7");
 });

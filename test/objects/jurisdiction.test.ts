@@ -1,6 +1,6 @@
 /**
- * Where objects are made and found, with a jurisdiction and without. workerd implements none, so the
- * namespaces are fakes that say what each call would have reached.
+ * The places where objects are made and found, with a jurisdiction and without. workerd implements none, so
+ * the namespaces are fakes that record which place each call would have reached.
  */
 import { describe, expect, test } from "vitest";
 import { type Bindings, settings } from "../../src/env.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../src/objects/prediction/stub.ts";
 import { runnerAt } from "../../src/objects/runner/stub.ts";
 
-/** A namespace whose ids and stubs say where they are from. */
+/** Returns a namespace whose IDs and stubs have the name of their place. */
 function namespace(place: string, reached: string[]): object {
   const stub = (id: string) => ({
     id,
@@ -43,7 +43,7 @@ function bindings(variables: { JURISDICTION?: string }) {
   return { env: all as Bindings, reached };
 }
 
-/** What new ids and names are, as text. */
+/** Returns new IDs and names as text. */
 async function made(variables: { JURISDICTION?: string }) {
   const { env, reached } = bindings(variables);
   await runnerAt(env, "7").getPresence();
@@ -69,7 +69,7 @@ describe.each([{}, { JURISDICTION: "" }])("without a jurisdiction: %o", (variabl
 });
 
 describe.each(["eu", "us", "fedramp", "fedramp-high"])("with the jurisdiction %s", (name) => {
-  test("objects are made there, and pools and runners are found there", async () => {
+  test("objects are made in the jurisdiction, and pools and runners are found there", async () => {
     expect(await made({ JURISDICTION: name })).toEqual({
       account: `accounts in ${name}/new`,
       prediction: `predictions in ${name}/new`,
@@ -78,7 +78,7 @@ describe.each(["eu", "us", "fedramp", "fedramp-high"])("with the jurisdiction %s
     });
   });
 
-  test("an id of any other is found: the namespace without a jurisdiction takes all of them", () => {
+  test("an ID of any other jurisdiction is found, because the namespace without one accepts all", () => {
     const { env } = bindings({ JURISDICTION: name });
     expect(String(accountAt(env, "of old").id)).toBe("accounts finds of old");
     const found = predictionWithId(env, "of old") ?? expect.fail("it is not found");
@@ -90,8 +90,11 @@ describe.each(["eu", "us", "fedramp", "fedramp-high"])("with the jurisdiction %s
   });
 });
 
-test.each(["EU", "europe", "anywhere", " "])("%o is refused, with those there are", (name) => {
-  expect(() => settings(bindings({ JURISDICTION: name }).env)).toThrow(
-    /expected one of ""\|"eu"\|"fedramp"\|"fedramp-high"\|"us"\s.*JURISDICTION/,
-  );
-});
+test.each(["EU", "europe", "anywhere", " "])(
+  "the jurisdiction %o is refused, and the error lists the valid ones",
+  (name) => {
+    expect(() => settings(bindings({ JURISDICTION: name }).env)).toThrow(
+      /expected one of ""\|"eu"\|"fedramp"\|"fedramp-high"\|"us"\s.*JURISDICTION/,
+    );
+  },
+);

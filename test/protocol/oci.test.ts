@@ -1,4 +1,4 @@
-/** What real clients push, as far as it is read. */
+/** Manifests and configurations that real clients push, as far as they are read. */
 import { describe, expect, test } from "vitest";
 import {
   descriptor,
@@ -15,13 +15,13 @@ const sha256 = `sha256:${"a".repeat(64)}`;
 const config = { mediaType: MEDIA_TYPES.ociConfig, digest: sha256, size: 7 };
 
 describe("manifests", () => {
-  test("Go's null stands for nothing", () => {
+  test("null (from Go) counts as absent", () => {
     const parsed = manifest.parse({ schemaVersion: 2, config, layers: null, annotations: null });
     expect(parsed).toMatchObject({ layers: [], annotations: {} });
     expect(index.parse({ schemaVersion: 2, manifests: null }).manifests).toEqual([]);
   });
 
-  test("one without a media type is no index", () => {
+  test("a manifest without a media type is no index", () => {
     expect(index.safeParse({ schemaVersion: 2, config, layers: [] }).success).toBe(false);
   });
 
@@ -30,7 +30,7 @@ describe("manifests", () => {
     expect(parsed).not.toHaveProperty("custom");
   });
 
-  test("a descriptor keeps what registries and readers need", () => {
+  test("a descriptor keeps the fields that registries and readers need", () => {
     const whole = {
       mediaType: "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
       digest: `sha512:${"b".repeat(128)}`,
@@ -52,7 +52,7 @@ describe("manifests", () => {
     ],
     ["that says it is an index", { schemaVersion: 2, config, mediaType: MEDIA_TYPES.ociIndex }],
     ["without a configuration", { schemaVersion: 2, layers: [] }],
-  ])("one %s is refused", (_, body) => {
+  ])("a manifest %s is refused", (_, body) => {
     expect(manifest.safeParse(body).success).toBe(false);
   });
 
@@ -63,7 +63,7 @@ describe("manifests", () => {
   });
 });
 
-test("an image's configuration, as docker writes one without settings", () => {
+test("a configuration that docker writes without settings is read", () => {
   const parsed = imageConfig.parse({
     architecture: "amd64",
     os: "linux",
@@ -79,7 +79,7 @@ test("an image's configuration, as docker writes one without settings", () => {
   });
 });
 
-test("digests and tags", () => {
+test("digests and tags are recognized", () => {
   const isDigest = (text: string) => ociDigest.safeParse(text).success;
   expect([sha256, `sha512:${"a".repeat(128)}`].every(isDigest)).toBe(true);
   expect([sha256.slice(1), `md5:${"a".repeat(32)}`, sha256.toUpperCase()].some(isDigest)).toBe(

@@ -1,7 +1,7 @@
 /** A runner's snapshot, for tests that speak its protocol themselves. */
 import { MAX_CONTAINERS, type RunnerSnapshot } from "../../src/protocol/runner-state.ts";
 
-/** By default of one that has just started, with room for one job. */
+/** Returns a snapshot, by default that of a runner that has just started, with room for one job. */
 export const runnerSnapshot = (changes: Partial<RunnerSnapshot> = {}): RunnerSnapshot => ({
   number: 1,
   handed: 0,
@@ -16,7 +16,7 @@ export const runnerSnapshot = (changes: Partial<RunnerSnapshot> = {}): RunnerSna
   ...changes,
 });
 
-/** A container that stands ready. */
+/** Returns a container that is ready. */
 export const readyContainer = (
   changes: Partial<RunnerSnapshot["containers"][number]> = {},
 ): RunnerSnapshot["containers"][number] => ({

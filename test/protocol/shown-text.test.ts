@@ -1,4 +1,4 @@
-/** What a runner calls itself and its parts cannot turn the rest of a page around. */
+/** Names of runners and their parts, which cannot reverse the rest of a page. */
 import { expect, test } from "vitest";
 import { shownText } from "../../src/protocol/common.ts";
 
@@ -11,7 +11,7 @@ test.each([
   expect(shownText(100).parse(sent)).toBe(shown);
 });
 
-test("nothing but what is not seen is no name", () => {
+test("a name of invisible characters only is refused", () => {
   expect(shownText(100).min(1).safeParse("\u202e").success).toBe(false);
   expect(shownText(5).safeParse("123456").success).toBe(false);
 });

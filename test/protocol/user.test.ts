@@ -1,4 +1,4 @@
-/** Usernames that nobody can choose. */
+/** Reserved usernames. */
 import { expect, test } from "vitest";
 import { chosenUsername } from "../../src/protocol/user.ts";
 

@@ -1,4 +1,4 @@
-/** Where weights may be mounted. */
+/** Paths at which weights may be mounted. */
 import { describe, expect, test } from "vitest";
 import { configuration } from "../../src/protocol/model.ts";
 import { overlapProblem, targetProblem } from "../../src/protocol/weights.ts";
@@ -15,7 +15,7 @@ describe("a target", () => {
     "/process/sys",
     "/weights/ä b",
     "/lib64x",
-  ])("may be %s", (target) => {
+  ])("a target may be %s", (target) => {
     expect(targetProblem(target)).toBeUndefined();
   });
 
@@ -41,25 +41,25 @@ describe("a target", () => {
     ["/models\n", "control"],
     ["/models\\a", "backslash"],
     [`/${"a".repeat(255)}`, "255"],
-  ])("may not be %j", (target, words) => {
+  ])("a target may not be %j", (target, words) => {
     expect(targetProblem(target)).toContain(words);
   });
 });
 
 describe("targets", () => {
-  test("may lie beside each other", () => {
+  test("targets may lie beside each other", () => {
     expect(overlapProblem(["/m/a", "/m/b", "/m/a-2", "/m/a.b"])).toBeUndefined();
   });
 
   test.each([
     [["/m/a", "/m/b", "/m/a"], "two weights have the target /m/a"],
     [["/m/a/b", "/m/a-", "/m/a"], "/m/a/b lies within another one, /m/a"],
-  ])("%j overlap", (targets, words) => {
+  ])("the targets %j overlap", (targets, words) => {
     expect(overlapProblem(targets)).toContain(words);
   });
 });
 
-test("a configuration with targets that are refused says which, and why", () => {
+test("a configuration with wrong targets is refused with the target and the reason", () => {
   const issuesOf = (...targets: string[]) =>
     configuration.safeParse({ weights: targets.map((target) => ({ target, file: "x" })) }).error
       ?.issues;

@@ -1,4 +1,4 @@
-/** The wire, pinned: who changes what is written here breaks runners that are out there. */
+/** The wire protocol, pinned: a change of these values breaks deployed runners. */
 import { describe, expect, test } from "vitest";
 import {
   CLOSE,
@@ -21,7 +21,7 @@ import { readyContainer, runnerSnapshot } from "./runner-snapshot.ts";
 
 const id = "019a0000-0000-7000-8000-000000000001";
 
-test("the channel's words and numbers", () => {
+test("the numbers and codes of the channel are fixed", () => {
   expect({ PING, PONG, CLOSE, LEASE_HEADER, RUNNER_PROTOCOL }).toMatchInlineSnapshot(`
     {
       "CLOSE": {
@@ -72,11 +72,11 @@ describe("frames", () => {
     { type: "fenced", reason: "attempt 1 has ended" },
   ];
 
-  test.each(up)("up: $type", (frame) => {
+  test.each(up)("an up frame of type $type is parsed", (frame) => {
     expect(upFrame.parse(JSON.parse(JSON.stringify(frame)))).toEqual(frame);
   });
 
-  test.each(down)("down: $type", (frame) => {
+  test.each(down)("a down frame of type $type is parsed", (frame) => {
     expect(downFrame.parse(JSON.parse(JSON.stringify(frame)))).toEqual(frame);
   });
 
@@ -95,13 +95,13 @@ describe("frames", () => {
     { type: "events", seq: 1, events: [], finish: { status: "started", output: "none" } },
     { type: "events", seq: 1, events: [], finish: { status: "succeeded", output: "all" } },
     { type: "release" },
-  ])("refused: %j", (frame) => {
+  ])("the frame %j is refused", (frame) => {
     expect(upFrame.safeParse(frame).success).toBe(false);
   });
 });
 
 describe("messages", () => {
-  test("of the dispatch queue", () => {
+  test("a message of the dispatch queue has its fields", () => {
     const message = {
       object_id: "0f".repeat(32),
       user_id: id,
@@ -137,7 +137,7 @@ describe("messages", () => {
     `);
   });
 
-  test("of the queue of counts", () => {
+  test("a message of the queue of counts has its fields", () => {
     expect(Object.keys(countMessage.shape)).toEqual(["user_id", "model_id", "predictions"]);
   });
 });
@@ -148,11 +148,11 @@ describe("a claim", () => {
   const telling = (changes: object) => ({ ...claim, snapshot: { ...snapshot, ...changes } });
   const many = <One>(count: number, one: One) => Array.from({ length: count }, () => one);
 
-  test("is the least that a runner says", () => {
+  test("a claim can have only the required fields", () => {
     expect(claimRequest.parse(claim)).toEqual(claim);
   });
 
-  test("tells all that the runner has", () => {
+  test("a claim can have all that the runner has", () => {
     const gpu = { id: "GPU-0", name: "NVIDIA L40S", memory_gb: 45, holder: "ready" };
     const full = telling({
       number: 7,
@@ -193,11 +193,11 @@ describe("a claim", () => {
     ["no id", { ...claim, runner_id: "me" }],
     ["no pool", { ...claim, pool: "" }],
     ["too many images", { ...claim, images: many(501, "x") }],
-  ])("refused: %s", (_, bad) => {
+  ])("a claim is refused with %s", (_, bad) => {
     expect(claimRequest.safeParse(bad).success).toBe(false);
   });
 
-  test("is answered with jobs", () => {
+  test("a claim is answered with jobs", () => {
     const job = {
       prediction_id: id,
       attempt: 1,

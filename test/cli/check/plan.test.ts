@@ -1,4 +1,4 @@
-/** How a container is started for `auspex publish --check`. */
+/** The container that `auspex publish --check` starts. */
 import { expect, test } from "vitest";
 import { argumentsOf, containerPlan, needsGpu } from "../../../src/cli/check/container.ts";
 import { imageConfig } from "../../../src/protocol/oci.ts";
@@ -17,7 +17,7 @@ const VLLM = configOf({
 
 const USUAL = { engine: "docker", image: "story", variables: [], hasGpu: false } as const;
 
-test("Cog's server is started as runners start it, on loopback alone", () => {
+test("Cog's server is started like runners start it, on loopback only", () => {
   const plan = containerPlan({ ...USUAL, config: COG, spoken: "cog", maxConcurrency: 4 });
   const args = argumentsOf(plan).join(" ");
   expect(args).toMatch(/--publish 127\.0\.0\.1::5000 /);
@@ -33,7 +33,7 @@ test("a server of OpenAI's API gets the port that its image exposes, and its own
   expect(args).not.toContain("COG_");
 });
 
-test("GPUs are passed on where there are some, and the image asks for them", () => {
+test("GPUs are passed on where the machine has some and the image asks for them", () => {
   const withGpu = (engine: "docker" | "podman", config: typeof COG) =>
     containerPlan({
       ...{ ...USUAL, engine, config, hasGpu: true },
@@ -47,7 +47,7 @@ test("GPUs are passed on where there are some, and the image asks for them", () 
   expect(argumentsOf(containerPlan(without)).join(" ")).not.toContain("gpu");
 });
 
-test("variables are given by name, so that no list of processes has their values", () => {
+test("variables are given by name, so that no process list shows their values", () => {
   const variables = ["HF_TOKEN", "PORT"];
   const plan = { ...USUAL, variables, config: COG, spoken: "cog", maxConcurrency: 1 } as const;
   const args = argumentsOf(containerPlan(plan));

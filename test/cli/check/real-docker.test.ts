@@ -1,4 +1,4 @@
-/** `auspex publish --check` with a real engine: what only a server tells is in the version. */
+/** `auspex publish --check` with a real engine: the version has facts that only its server reports. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -9,10 +9,10 @@ import { FakeDeployment } from "../support/fake-deployment.ts";
 
 if (!dockerIsUp) console.log("Docker does not answer: checking with a real engine is left out.");
 
-/** The images have 50 MB compressed. */
+/** The images have 50 MB compressed, which take time to load. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** Says what it can do as vLLM does, crashes, or never listens: as MODE says. */
+/** A server that describes itself like vLLM, crashes, or never listens, depending on MODE. */
 const SERVER = `
 import http from "node:http";
 const answers = {
@@ -64,7 +64,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     home.remove();
   });
 
-  /** Those of this test's images, running or not. */
+  /** Returns the containers of this test's images, running or not. */
   const containers = () => docker("ps", "--all", "--quiet", "--filter", "name=auspex-check-");
 
   const served = (...more: string[]) => [
@@ -75,9 +75,9 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     deployment.registry.requests.filter((one) => one.startsWith("PATCH")).length;
   const versions = (model: string) => deployment.models.get(model)?.versions ?? [];
 
-  test("a Cog server: its schemas go into the version", async () => {
+  test("a check of a Cog server puts its schemas into the version", async () => {
     await docker("build", "--quiet", "--tag", "auspex-test/told", join(home.folder, "greeter"));
-    // Without the folder's auspex.json, nobody but the server says what it takes.
+    // The server is the only source of schemas, because the folder with auspex.json is not given.
     const args = ["publish", "--image", "auspex-test/told", "--model", "told", "--check"];
     const { code, err } = await home.run(args);
     expect(code, err).toBe(0);
@@ -90,7 +90,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     });
   });
 
-  test("what auspex.json says wins, and the rest follows from it", async () => {
+  test("the values of auspex.json take precedence over the server's, and the rest follows from them", async () => {
     const image = ["--image", "auspex-test/told"];
     const plain = await home.run(["publish", "greeter", ...image]);
     const checked = await home.run(["publish", "greeter", ...image, "--check"]);
@@ -99,7 +99,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     expect(versions("hello")[1]).toEqual(versions("hello")[0]);
   });
 
-  test("a server of OpenAI's API, which takes its time: its calls go into the version", async () => {
+  test("a check of a slow server of OpenAI's API puts its calls into the version", async () => {
     const { code, err } = await home.run(served());
     expect(code, err).toBe(0);
     expect(versions("served")).toMatchObject([
@@ -115,7 +115,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     ]);
   });
 
-  test("one that ends is not published, and says why and what to do", async () => {
+  test("an image whose server ends is not published, and the error has the reason and advice", async () => {
     const [before, pushed] = [versions("served").length, patches()];
     const args = served("--env", "MODE", "--quiet");
     const { code, err } = await home.run(args, { environment: { MODE: "crashes" } });
@@ -128,7 +128,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     expect(patches()).toBe(pushed);
   });
 
-  test("without a word about its interface, it is taken for Cog's, and the error says so", async () => {
+  test("an image without an interface is taken for Cog's, and the error says so", async () => {
     const args = ["publish", "--image", "auspex-test/served", "--model", "silent", "--check"];
     const { code, err } = await home.run(args);
     expect(code).toBe(1);
@@ -136,7 +136,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     expect(err).toContain("add --interface vendora, or");
   });
 
-  test("Ctrl+C removes the container", async () => {
+  test("Ctrl+C removes the container of the check", async () => {
     const run = home.start(served("--env", "MODE"), { environment: { MODE: "hangs" } });
     await expect.poll(containers, { timeout: 20_000 }).not.toBe("");
     await run.says(/Starting it on this machine/);
@@ -145,7 +145,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     expect([code, err]).toEqual([130, expect.stringMatching(/auspex: Interrupted\./)]);
   });
 
-  test("a variable that the shell does not have, and weights that only runners fetch", async () => {
+  test("a check is refused for a variable that the shell lacks, and for weights that only runners fetch", async () => {
     const missing = await home.run(served("--env", "NOT_SET"));
     expect(missing).toMatchObject({ code: 2, err: expect.stringMatching(/--env NOT_SET: /) });
     const weights = [{ target: "/w", file: `${deployment.url}/files/x` }];

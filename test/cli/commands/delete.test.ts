@@ -1,4 +1,4 @@
-/** What deletes: it asks, or needs --yes, and is done once, though an answer is lost. */
+/** Commands that delete: they ask or need --yes, and delete once even if an answer is lost. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Home } from "../support/command.ts";
 import { Edge } from "../support/edge.ts";
@@ -47,19 +47,22 @@ const ALL: [args: string, said: string, told: object][] = [
   ],
 ];
 
-test.each(ALL)("%s: not without --yes in a script, and once with it", async (line, said) => {
-  const args = line.split(" ");
-  const message = "Nobody can be asked here whether this is meant: add --yes.";
-  expect(await home.run(args)).toEqual({ code: 2, out: "", err: `auspex: ${message}\n` });
-  const { code, out, err } = await home.run([...args, "--json"]);
-  expect([code, out, JSON.parse(err)]).toEqual([2, "", { error: { message, exit_code: 2 } }]);
-  expect(edge.bodies).toEqual([]);
-  expect(await home.run([...args, "--yes"])).toEqual({ code: 0, out: `${said}\n`, err: "" });
-  expect(await home.run([...args, "-y"])).toMatchObject({ code: 1, out: "" });
-  expect(deletes()).toBe(2);
-});
+test.each(ALL)(
+  "%s is refused without --yes in a script, and deletes once with it",
+  async (line, said) => {
+    const args = line.split(" ");
+    const message = "Nobody can be asked here whether this is meant: add --yes.";
+    expect(await home.run(args)).toEqual({ code: 2, out: "", err: `auspex: ${message}\n` });
+    const { code, out, err } = await home.run([...args, "--json"]);
+    expect([code, out, JSON.parse(err)]).toEqual([2, "", { error: { message, exit_code: 2 } }]);
+    expect(edge.bodies).toEqual([]);
+    expect(await home.run([...args, "--yes"])).toEqual({ code: 0, out: `${said}\n`, err: "" });
+    expect(await home.run([...args, "-y"])).toMatchObject({ code: 1, out: "" });
+    expect(deletes()).toBe(2);
+  },
+);
 
-test.each(ALL)("%s, with --json and a lost answer", async (line, _, told) => {
+test.each(ALL)("%s deletes once with --json and a lost answer", async (line, _, told) => {
   edge.fate = (method) => (method === "DELETE" && deletes() === 1 ? "unanswered" : "pass");
   const { code, out, err } = await home.run([...line.split(" "), "--yes", "--json"]);
   expect(code, err).toBe(0);
@@ -67,7 +70,7 @@ test.each(ALL)("%s, with --json and a lost answer", async (line, _, told) => {
   expect(deletes()).toBe(2);
 });
 
-test("what is not there is told, also after it was put off", async () => {
+test("a thing that does not exist is reported, also after a retry", async () => {
   const gone = ["models", "delete", "ada/stroy", "--yes"];
   expect(await home.run(gone)).toMatchObject({ code: 1, out: "" });
   expect(await home.run(["tags", "delete", "ada/story:lates", "--yes"])).toMatchObject({
@@ -81,12 +84,12 @@ test("what is not there is told, also after it was put off", async () => {
   expect(JSON.parse(err.slice(err.indexOf("{")))).toMatchObject({ error: { status: 404 } });
 });
 
-test("--json before the verb holds for it", async () => {
+test("--json before the verb applies to it", async () => {
   const { out } = await home.run(["models", "--json", "delete", "ada/story", "--yes"]);
   expect(JSON.parse(out)).toEqual({ model: "ada/story" });
 });
 
-test("what names something else is refused before anything is sent", async () => {
+test("an argument that names another kind of thing is refused before anything is sent", async () => {
   const says = async (line: string, message: string) =>
     expect(await home.run([...line.split(" "), "--yes"])).toMatchObject({
       code: 2,
@@ -110,7 +113,7 @@ test("what names something else is refused before anything is sent", async () =>
   expect(edge.bodies).toEqual([]);
 });
 
-test("of the latest version, it tells what calls get then", async () => {
+test("the question about the latest version says which version calls get then", async () => {
   const deleting = async (version: string, after: RegExp) => {
     const { code } = await inTerminal(home, ["versions", "delete", version], { keys: "n", after });
     expect(code).toBe(1);
@@ -122,7 +125,7 @@ test("of the latest version, it tells what calls get then", async () => {
   await deleting("ada/story:1", /Delete ada\/story:1\?\s/);
 });
 
-test("in a terminal it asks: no leaves all as it is, yes deletes", async () => {
+test("the command asks in a terminal: no leaves everything, yes deletes", async () => {
   const args = ["models", "delete", "ada/story"];
   const after = /Delete ada\/story \(private, 0 runs, version 1\)[\s\S]*Yes[\s\S]*No/;
   expect(await inTerminal(home, args, { keys: "n", after })).toMatchObject({

@@ -1,4 +1,4 @@
-/** Lists with nothing in them: the head on standard output as ever, and a word for people. */
+/** Empty lists: the head on standard output as always, and a note for people. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Home } from "../support/command.ts";
 import { FakeDeployment } from "../support/fake-deployment.ts";
@@ -24,7 +24,7 @@ test.each([
   ["tags ada/new", "TAG"],
   ["variables ada/new", "NAME"],
   ["hardware", "CLASS"],
-])("%s", async (line, head) => {
+])("auspex %s prints an empty list", async (line, head) => {
   const args = line.split(" ");
   const { code, out, err } = await home.run(args);
   expect([code, err]).toEqual([0, "None.\n"]);
@@ -33,7 +33,7 @@ test.each([
   expect(await home.run([...args, "--json"])).toEqual({ code: 0, out: "[]\n", err: "" });
 });
 
-test("predictions of a model that is not there", async () => {
+test("the predictions of a model that does not exist are an error", async () => {
   const { code, out, err } = await home.run(["predictions", "--model", "ada/nope"]);
   expect([code, out]).toEqual([1, ""]);
   expect(err).toContain("There is no such thing.");

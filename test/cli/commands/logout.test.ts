@@ -1,10 +1,10 @@
-/** `auspex logout`, with and without something to forget. */
+/** `auspex logout`, with and without a stored token. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Home } from "../support/command.ts";
 
-test("it forgets the token once, and says when there is none", async () => {
+test("logout forgets the token once, and says when there is none", async () => {
   const home = new Home();
   onTestFinished(() => home.remove());
   const file = join(home.folder, "config/auspex/credentials.json");
@@ -15,7 +15,7 @@ test("it forgets the token once, and says when there is none", async () => {
   const again = { code: 0, out: "Nobody was logged in.\n", err: "" };
   expect(await home.run(["logout"])).toEqual(again);
   expect(await home.run(["logout", "--json"])).toMatchObject({ code: 0, out: "{}\n" });
-  // One that is damaged goes, too.
+  // A damaged file is removed, too.
   writeFileSync(file, "{");
   expect(await home.run(["logout"])).toEqual(done);
   expect(await home.run(["logout"])).toEqual(again);

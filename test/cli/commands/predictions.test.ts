@@ -1,4 +1,4 @@
-/** `auspex predictions` as one calls it. */
+/** `auspex predictions` as a user calls it. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { Home } from "../support/command.ts";
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const AT = "2026-11-26T00:00:00.000Z";
 
-test("a prediction is printed with the digits that its input and output have", async () => {
+test("a prediction is printed with the exact digits of its input and output", async () => {
   const told = {
     ...{ id: ID, model: { owner: "ada", name: "story", version_number: 1 } },
     ...{ created_at: AT, updated_at: AT, status: "succeeded" },

@@ -1,4 +1,4 @@
-/** `auspex variables`: a value goes in once, and is never seen again. */
+/** `auspex variables`: values can be set, and are never shown again. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Home } from "../support/command.ts";
 import { Edge } from "../support/edge.ts";
@@ -27,7 +27,7 @@ const set = (name: string, input: string, model = "ada/story") =>
   home.run(["variables", "set", model, name], { input });
 const stored = (name: string) => deployment.variables.get(`/v1/models/ada/story/variables/${name}`);
 
-test("set from a pipe, listed without values, and told who gets them", async () => {
+test("a variable is set from a pipe, listed without its value, and its receivers are named", async () => {
   const done = { code: 0, out: "Set HF_TOKEN for ada/story.\n", err: "" };
   expect(await set("HF_TOKEN", "hf_secret\r\n")).toEqual(done);
   expect((await set("OTHER", "two\n\n")).err).toContain(
@@ -41,7 +41,7 @@ test("set from a pipe, listed without values, and told who gets them", async () 
   expect(out).not.toContain("hf_secret");
 });
 
-test("--json", async () => {
+test("variables are set and listed with --json", async () => {
   const shown = { name: "HF_TOKEN", updated_at: expect.any(String) };
   const args = ["variables", "set", "ada/story", "HF_TOKEN", "--json"];
   const { out, err } = await home.run(args, { input: "hf_secret" });
@@ -50,7 +50,7 @@ test("--json", async () => {
   expect(JSON.parse(list)).toEqual([shown]);
 });
 
-test("set though the answer is lost, and though nothing else is answered after it", async () => {
+test("a variable is set though the answer is lost and no later request is answered", async () => {
   let puts = 0;
   edge.fate = (method) => {
     if (method === "PUT") return ++puts === 1 ? "unanswered" : "pass";
@@ -63,12 +63,12 @@ test("set though the answer is lost, and though nothing else is answered after i
   expect([puts, stored("HF_TOKEN")]).toEqual([2, "hf_secret"]);
 });
 
-test("a model that is not there is told before the value is read", async () => {
+test("a model that does not exist is reported before the value is read", async () => {
   expect(await set("HF_TOKEN", "hf_secret", "ada/stroy")).toMatchObject({ code: 1, out: "" });
   expect(edge.bytesOf("PUT")).toEqual([]);
 });
 
-test("without a value, or of a name that is the runner's, nothing is set", async () => {
+test("a variable without a value, or with a name of the runner's, is not set", async () => {
   const misused = (message: string) => ({ code: 2, err: expect.stringContaining(message) });
   const how = "auspex variables set ada/story HF_TOKEN < value.txt";
   expect(await set("HF_TOKEN", "\n")).toMatchObject(misused(how));
@@ -77,7 +77,7 @@ test("without a value, or of a name that is the runner's, nothing is set", async
   expect(edge.bytesOf("PUT")).toEqual([]);
 });
 
-test("typed in a terminal, it is not on the screen", async () => {
+test("a value that is typed in a terminal is not on the screen", async () => {
   const args = ["variables", "set", "ada/story", "HF_TOKEN"];
   const typed = { keys: "hf_secret\r", after: /Value of HF_TOKEN/ };
   const { code, screen } = await inTerminal(home, args, typed);

@@ -1,4 +1,4 @@
-/** `auspex versions` as one calls it. */
+/** `auspex versions` as a user calls it. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Home } from "../support/command.ts";
 import { FakeDeployment } from "../support/fake-deployment.ts";
@@ -16,7 +16,7 @@ afterEach(() => {
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
 
-test("a version says which size is known of its image", async () => {
+test("a version has the known sizes of its image", async () => {
   const one = { release_notes: "First", image: DIGEST };
   deployment.models.set("story", {
     name: "story",

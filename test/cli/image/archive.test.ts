@@ -1,4 +1,4 @@
-/** Archives of images as engines and skopeo write them, and what is wrong with damaged ones. */
+/** Archives of images as engines and skopeo write them, and the errors of damaged ones. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ const tarOf = (files: Files): Promise<Buffer> => {
   return buffer(archive);
 };
 
-test("a layer that is there twice is a link to the first; small ones are kept", async () => {
+test("a layer that is there twice is a link to the first, and small ones are kept", async () => {
   const layer = randomBytes(2 * 1024 * 1024);
   const { layers, large } = await read(
     await archiveOf("classic", [layer, Buffer.from("s"), layer]),
@@ -51,7 +51,7 @@ test("a layer that is there twice is a link to the first; small ones are kept", 
 const config = (architecture: string) =>
   JSON.stringify({ os: "linux", architecture, rootfs: { diff_ids: [] } });
 
-/** An archive of `docker save` with images of these names and architectures. */
+/** Returns an archive of `docker save` with images of these names and architectures. */
 const saved = (...images: [name: string, architecture: string][]): Files => ({
   ...Object.fromEntries(
     images.flatMap(([name, architecture]) => [
@@ -68,7 +68,7 @@ const saved = (...images: [name: string, architecture: string][]): Files => ({
   ),
 });
 
-/** An OCI layout with an image of one layer for each, in an index if it has several platforms. */
+/** Returns an OCI layout with an image of one layer for each, in an index if it has several platforms. */
 function layout(images: { name?: string; layer: string; platforms: string[] }[]): Files {
   const files: Files = { "oci-layout": '{"imageLayoutVersion": "1.0.0"}' };
   const add = (mediaType: string, content: string) => {
@@ -109,7 +109,7 @@ test("an archive with several platforms gives the image for runners", async () =
     { path: "amd.tar", small: Buffer.from("amd"), blob: undefined },
   ]);
   const files = layout([{ layer: "x", platforms: ["arm64", "amd64"] }]);
-  // An engine that has pulled one platform lists the others, and lacks their blobs.
+  // An engine that has pulled one platform lists the other platforms without their blobs.
   delete files[blobOf("x-arm64")];
   const { layers, manifest } = await read(await tarOf(files));
   expect(layers.map(({ small }) => small?.toString())).toEqual(["x-amd64"]);
@@ -165,7 +165,7 @@ test.each<[string, Files, string]>([
   ["that skopeo wrote as dir:", { "manifest.json": "{}" }, "does not describe an image. Save the"],
   ["without a list of images", { "index.json": "[" }, "does not describe an image. Save the image"],
   ["of another kind", { "model.py": "" }, "has no manifest.json and no index.json. Save the image"],
-])("an archive %s is refused with what to do next", async (_, files, message) => {
+])("an archive %s is refused with advice", async (_, files, message) => {
   await expect(read(await tarOf(files))).rejects.toThrow(message);
 });
 

@@ -1,14 +1,14 @@
-/** What the push of an image says of its layers while they are on their way. */
+/** The progress of the push of an image, layer by layer. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PushProgress } from "../../../src/cli/image/push-image.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-test("a push that goes on tells the rate and the time left by what it sends itself", () => {
+test("a resumed push shows the rate and the time left by the bytes that it sends itself", () => {
   const progress = new PushProgress();
   const layer = progress.sending({ digest: `sha256:${"1a2b".repeat(16)}`, size: 100_000_000 });
-  // The registry takes a while to say what it has.
+  // The registry takes two seconds to report the bytes that it has.
   for (let second = 0; second < 2; second++) {
     progress.line();
     vi.advanceTimersByTime(1_000);

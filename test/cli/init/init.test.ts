@@ -1,4 +1,4 @@
-/** `auspex init`: what it writes can be published, and the Node model runs as it is. */
+/** `auspex init`: its folder can be published, and the Node model runs unchanged. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => home.remove());
 
-test.each(TEMPLATE_NAMES)("%s", async (template) => {
+test.each(TEMPLATE_NAMES)("the template %s can be published", async (template) => {
   const folder = `my-${template}`;
   const { code, out } = await home.run(["init", folder, "--template", template, "--json"]);
   expect(code).toBe(0);
@@ -31,7 +31,7 @@ test.each(TEMPLATE_NAMES)("%s", async (template) => {
   }
 });
 
-test("a folder whose name no model can have: which one it gets, and what to paste next", async () => {
+test("a folder whose name no model can have gets another model name, and the next commands", async () => {
   const { code, out, err } = await home.run(["init", "Ada's Name!", "--template", "node"]);
   expect(code, err).toBe(0);
   expect(out).toMatch(/ into Ada's Name!\. The model's name is ada-s-name\. Next: /);
@@ -44,14 +44,14 @@ test("a folder whose name no model can have: which one it gets, and what to past
   expect(plain.out).toMatch(/ into plain\. Next: auspex publish plain\n$/);
 });
 
-test("into the folder where it is run", async () => {
+test("init writes into the folder in which it runs", async () => {
   const here = new Home();
   onTestFinished(() => here.remove());
   const { out, err } = await here.run(["init", "--template", "node"]);
   expect(out, err).toMatch(/ into this folder\. .*Next: auspex publish\n$/);
 });
 
-test("a folder that no name can be made of is refused, and nothing is written", async () => {
+test("a folder whose name has no valid characters is refused, and nothing is written", async () => {
   const { code, out, err } = await home.run(["init", "日本", "--template", "node"]);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain("“日本” cannot be made the name of a model");
@@ -59,7 +59,7 @@ test("a folder that no name can be made of is refused, and nothing is written", 
   expect(readdirSync(home.folder)).not.toContain("日本");
 });
 
-test("nothing that is there is written over; without a terminal, nothing is asked", async () => {
+test("no existing file is overwritten, and nothing is asked without a terminal", async () => {
   await home.run(["init", "once", "--template", "node"]);
   const again = await home.run(["init", "once", "--template", "cog"]);
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining("already has") });
@@ -69,7 +69,7 @@ test("nothing that is there is written over; without a terminal, nothing is aske
   expect(await home.run(["init", "--template", "java"])).toMatchObject({ code: 2 });
 });
 
-test("the Node model answers", async () => {
+test("the Node model answers a prediction", async () => {
   await home.run(["init", "greeter", "--template", "node"]);
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -96,7 +96,7 @@ test("the Node model answers", async () => {
   }
 });
 
-test("ends where no folder can be made", async () => {
+test("init ends with an error where no folder can be created", async () => {
   const { code, err } = await home.run(["init", "/proc/story", "--template", "node"]);
   expect(code).toBe(1);
   expect(err).toMatch(/\/proc\/story cannot be written: ENOENT.*\n?.*auspex init NAME/);

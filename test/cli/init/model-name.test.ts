@@ -9,10 +9,13 @@ test.each([
   [".hidden -- folder...", "hidden-folder"],
   ["Café", "cafe"],
   ["a..b___c", "a-b-c"],
-])("%s: %s", (folder, name) => {
+])("the folder %s gives the model name %s", (folder, name) => {
   expect(modelNameOf(folder)).toBe(name);
 });
 
-test.each(["日本", "日本 model", "Straße", "!!!", "", "a".repeat(64)])("%s: none", (folder) => {
-  expect(modelNameOf(folder)).toBeUndefined();
-});
+test.each(["日本", "日本 model", "Straße", "!!!", "", "a".repeat(64)])(
+  "the folder %s gives no model name",
+  (folder) => {
+    expect(modelNameOf(folder)).toBeUndefined();
+  },
+);

@@ -1,4 +1,4 @@
-/** What a version is after its first start: what its server has told is there a moment later. */
+/** Versions after their first start: the description of the server arrives a moment later. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { completedVersion } from "../../../src/cli/publish/version.ts";
 import {
@@ -25,7 +25,7 @@ const versionOf = (status: VersionStatus): Version => ({
   configuration: {},
 });
 
-/** A service that completes it after so long. */
+/** Returns a service that completes the version after `ms`. */
 function completing(ms: number) {
   const at = Date.now() + ms;
   let reads = 0;
@@ -36,16 +36,19 @@ function completing(ms: number) {
   return { read, reads: () => reads };
 }
 
-test.each([0, 1, 800, 4_000])("one that is completed after %i ms is waited for", async (ms) => {
-  const startedAt = Date.now();
-  const { read } = completing(ms);
-  const found = completedVersion(read, new AbortController().signal);
-  await vi.runAllTimersAsync();
-  expect(await found).toMatchObject({ status: "ready" });
-  expect(Date.now()).toBeLessThan(startedAt + ms + 1_000);
-});
+test.each([0, 1, 800, 4_000])(
+  "a version that is completed after %i ms is waited for",
+  async (ms) => {
+    const startedAt = Date.now();
+    const { read } = completing(ms);
+    const found = completedVersion(read, new AbortController().signal);
+    await vi.runAllTimersAsync();
+    expect(await found).toMatchObject({ status: "ready" });
+    expect(Date.now()).toBeLessThan(startedAt + ms + 1_000);
+  },
+);
 
-test("one whose server has told nothing is not waited for long, nor asked for often", async () => {
+test("a version whose server has described nothing is waited for briefly, with few requests", async () => {
   const { read, reads } = completing(Number.POSITIVE_INFINITY);
   const found = completedVersion(read, new AbortController().signal);
   await vi.runAllTimersAsync();
@@ -53,7 +56,7 @@ test("one whose server has told nothing is not waited for long, nor asked for of
   expect(reads()).toBeLessThanOrEqual(15);
 });
 
-test("Ctrl+C ends the waiting", async () => {
+test("Ctrl+C ends the wait for a version", async () => {
   const stop = new AbortController();
   const found = completedVersion(completing(10_000).read, stop.signal);
   const ended = expect(found).rejects.toThrow("stopped");

@@ -6,7 +6,7 @@ import type { Version } from "../../../src/protocol/model.ts";
 
 const NAMES = ["prompt", "$(touch x)", "a b", "it's", "; rm -rf ~", "`id`"];
 
-test("names and values that a shell would run are quoted", () => {
+test("names and values that a shell would run are quoted in the example call", () => {
   const properties = Object.fromEntries(
     NAMES.map((name) => [name, { type: "string", default: `${name} value` }]),
   );

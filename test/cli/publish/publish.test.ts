@@ -1,4 +1,4 @@
-/** `auspex publish` as one calls it, with an engine that has one image. */
+/** `auspex publish` as a user calls it, with an engine that has one image. */
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ const CHUNKS = { "oci-chunk-max-length": String(MIB + 65_536) };
 let deployment: FakeDeployment;
 let edge: Edge;
 let home: Home;
-/** Bytes that no compression makes smaller, a small layer, and one that is there twice. */
+/** A layer of incompressible bytes, a small layer, and one that is there twice. */
 let layers: Buffer[];
 beforeEach(async () => {
   deployment = await FakeDeployment.open(CHUNKS);
@@ -47,7 +47,7 @@ async function useEngine(format: Format, platform?: string): Promise<void> {
 
 const calls = () => readFileSync(join(home.folder, "bin/calls"), "utf8");
 
-/** What lies in the registry under the tag. */
+/** Returns the manifest and the layers that the registry has under the tag. */
 function pushed(tag = "latest") {
   const { bytes, type } = deployment.registry.manifests.get(tag) ?? { bytes: Buffer.from("{}") };
   const one = manifest.parse(JSON.parse(bytes.toString()));
@@ -62,7 +62,7 @@ function pushed(tag = "latest") {
 
 const patched = () => edge.bytesOf("PATCH").reduce((sum, bytes) => sum + bytes, 0);
 
-test("builds for runners' platform, makes the model, pushes, and says how to call it", async () => {
+test("publish builds for the platform of runners, makes the model, pushes, and prints a call", async () => {
   await useEngine("classic");
   const { code, out, err } = await home.run(["publish", "story", "-m", "First"]);
   expect(code, err).toBe(0);
@@ -83,7 +83,7 @@ test("builds for runners' platform, makes the model, pushes, and says how to cal
 });
 
 test.each<Format>(["classic", "oci", "podman", "compressed"])(
-  "%s: published again, nothing is sent, and the version is of the same image",
+  "an image in the format %s is published again without sending a layer, and is the same image",
   async (format) => {
     await useEngine(format);
     const first = await home.run(["publish", "story", "--json"]);
@@ -99,7 +99,7 @@ test.each<Format>(["classic", "oci", "podman", "compressed"])(
   },
 );
 
-test("killed in the middle of a push, the next one sends only what is missing", async () => {
+test("a publish after a killed one sends only the missing bytes", async () => {
   await useEngine("classic");
   // The first layer is on its way: one chunk of it has arrived.
   let chunks = 0;
@@ -125,7 +125,7 @@ test("killed in the middle of a push, the next one sends only what is missing", 
   expect(err).toMatch(/4 layers: 0 were there, 4\.2 MB sent \(1\.0 MB had arrived before\)/);
 });
 
-test("the size that it tells is that of the service: the configuration and all layers", async () => {
+test("the printed size is that of the service: the configuration and all layers", async () => {
   layers = [Buffer.from("small"), Buffer.from("another")];
   await useEngine("oci");
   const { err } = await home.run(["publish", "story"]);
@@ -146,14 +146,14 @@ test("a version whose answer is lost is made once", async () => {
   expect(lost).toBe(1);
   expect(deployment.models.get("story")?.versions).toHaveLength(1);
   expect(JSON.parse(out)).toMatchObject({ number: 1, digest: pushed().digest });
-  // The same image with the same notes is another version, if somebody asks for it.
+  // Publishing the same image with the same notes again makes another version.
   const again = await home.run(["publish", "story", "--json"]);
   expect(JSON.parse(again.out)).toMatchObject({ number: 2 });
 });
 
-test("a token that is revoked while layers are read is told, not that the engine stopped", async () => {
+test("a token that is revoked while layers are read is reported, not that the engine stopped", async () => {
   await useEngine("classic");
-  // From now on it is known what the layers become: it is asked whether they are there while they are read.
+  // The digests of the layers are known from now on, so the registry is asked for them while they are read.
   await home.run(["publish", "story"]);
   edge.fate = (method) => (method === "HEAD" ? { status: 401 } : "pass");
   const { code, err } = await home.run(["publish", "story"]);
@@ -164,7 +164,7 @@ test("a token that is revoked while layers are read is told, not that the engine
   edge.fate = () => "pass";
 });
 
-test("layers of another model of the account are not sent, be they known here or not", async () => {
+test("layers of another model of the account are not sent, whether they are known here or not", async () => {
   await useEngine("oci");
   await home.run(["publish", "story"]);
   const { blobs, mountable, uploads } = deployment.registry;
@@ -176,13 +176,13 @@ test("layers of another model of the account are not sent, be they known here or
     const { code, err } = await home.run(["publish", "story", "--model", `again-${isKnown}`]);
     expect(code, err).toBe(0);
     expect(err).toContain("0 B sent");
-    // Its configuration.
+    // Only the configuration was sent.
     expect(patched()).toBeLessThan(1_000);
     expect(uploads.size).toBe(0);
   }
 });
 
-test("Ctrl+C ends it cleanly, and says how to go on", async () => {
+test("Ctrl+C ends a publish cleanly, and says how to go on", async () => {
   await useEngine("oci");
   edge.fate = (method) => (method === "PATCH" ? "held" : "pass");
   const run = home.start(["publish", "story"]);
@@ -193,25 +193,28 @@ test("Ctrl+C ends it cleanly, and says how to go on", async () => {
   expect(err).toMatch(/auspex: Interrupted\. Run the same command again/);
 });
 
-// `script` of util-linux gives it a terminal; that of BSD is called otherwise.
+// `script` of util-linux gives it a terminal; `script` of BSD has other arguments.
 const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
-test.skipIf(!hasScript)("Ctrl+C in a terminal, where it is drawn, does the same", async () => {
-  await useEngine("oci");
-  edge.fate = (method) => (method === "PATCH" ? "held" : "pass");
-  const command = [process.execPath, COMMAND, "publish", "story"];
-  const terminal = spawn("script", ["-qec", command.join(" "), "/dev/null"], {
-    cwd: home.folder,
-    env: { ...home.environment, TERM: "xterm", SHELL: "/bin/sh" },
-  });
-  const printed = text(terminal.stdout);
-  await expect.poll(() => edge.bytesOf("PATCH").length, { timeout: 10_000 }).toBeGreaterThan(0);
-  terminal.stdin.write("\x03");
-  const [code] = await once(terminal, "close");
-  expect(await printed).toMatch(/auspex: Interrupted\. Run the same command again/);
-  expect(code).toBe(130);
-});
+test.skipIf(!hasScript)(
+  "Ctrl+C in a terminal with a progress bar ends a publish cleanly",
+  async () => {
+    await useEngine("oci");
+    edge.fate = (method) => (method === "PATCH" ? "held" : "pass");
+    const command = [process.execPath, COMMAND, "publish", "story"];
+    const terminal = spawn("script", ["-qec", command.join(" "), "/dev/null"], {
+      cwd: home.folder,
+      env: { ...home.environment, TERM: "xterm", SHELL: "/bin/sh" },
+    });
+    const printed = text(terminal.stdout);
+    await expect.poll(() => edge.bytesOf("PATCH").length, { timeout: 10_000 }).toBeGreaterThan(0);
+    terminal.stdin.write("\x03");
+    const [code] = await once(terminal, "close");
+    expect(await printed).toMatch(/auspex: Interrupted\. Run the same command again/);
+    expect(code).toBe(130);
+  },
+);
 
-test("what auspex.json says goes into the model and its version", async () => {
+test("the values of auspex.json go into the model and its version", async () => {
   await useEngine("oci");
   deployment.hardware = ["cpu", "l40s", "h100"];
   const schemas = { prediction: { input: { type: "object" }, output: {}, stream_output: true } };
@@ -247,7 +250,7 @@ test("what auspex.json says goes into the model and its version", async () => {
   });
 });
 
-test("--compatibility names an API of the server, and goes before auspex.json", async () => {
+test("--compatibility names an API of the server, and takes precedence over auspex.json", async () => {
   await useEngine("oci");
   writeFileSync(
     join(home.folder, "story/auspex.json"),
@@ -275,7 +278,7 @@ test("--compatibility names an API of the server, and goes before auspex.json", 
   }
 });
 
-test("--visibility is for a new model: another than an old one has is refused before the build", async () => {
+test("--visibility that differs from an existing model's is refused before the build", async () => {
   await useEngine("oci");
   await home.run(["publish", "story", "--visibility", "public"]);
   const builds = () => calls().match(/^build /gm)?.length;
@@ -296,7 +299,7 @@ test.each([
     expect.stringContaining("messages:="),
   ],
 ])(
-  "%s: a version that awaits its first start has a call that works, or none",
+  "a %s version that awaits its first start has a call that works, or none",
   async (spoken, printed, call) => {
     await useEngine("oci");
     deployment.awaits = true;
@@ -308,7 +311,7 @@ test.each([
   },
 );
 
-test("Ctrl+C while it waits for a start: that it is published, and how to start it", async () => {
+test("Ctrl+C while publish waits for a start says that the version is published, and how to start it", async () => {
   await useEngine("oci");
   const waits = () => edge.bodies.some(({ path }) => path === "/v1/predictions");
   edge.fate = (_, path) => (path === "/v1/predictions" ? "held" : "pass");
@@ -322,7 +325,7 @@ test("Ctrl+C while it waits for a start: that it is published, and how to start 
   );
 });
 
-test("asked for hardware, every class says what it is", async () => {
+test("the question for hardware describes every class", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
   deployment.hardware = ["cpu", "l40s"];
@@ -333,7 +336,7 @@ test("asked for hardware, every class says what it is", async () => {
   expect(screen).toMatch(/l40s +L40S, 1 GPU\b/);
 });
 
-test("--interface says what an image's server speaks, and leaves the rest as it was", async () => {
+test("--interface sets the interface of an image's server, and changes nothing else", async () => {
   await useEngine("oci");
   const configuration = { max_concurrency: 8, interface: "cog" };
   writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify({ configuration }));
@@ -341,14 +344,14 @@ test("--interface says what an image's server speaks, and leaves the rest as it 
   const image = ["publish", "--image", "story:1", "--model", "story"];
   const { code, err } = await home.run([...image, "--interface", "vendora"]);
   expect(code, err).toBe(0);
-  // Before what the folder says, too.
+  // `--interface` takes precedence over the folder's value, too.
   await home.run(["publish", "story", "--interface", "vendora"]);
   const made = deployment.models.get("story")?.versions.map((one) => one.configuration);
   const vendora = { max_concurrency: 8, interface: "vendora" };
   expect(made).toEqual([configuration, vendora, vendora]);
 });
 
-test("an archive is published without an engine, and again without sending anything", async () => {
+test("an archive is published without an engine, and again without sending a layer", async () => {
   home.environment.PATH = "/nowhere";
   const file = join(home.folder, "image.tar");
   writeFileSync(file, await archiveOf("podman", layers));
@@ -362,7 +365,7 @@ test("an archive is published without an engine, and again without sending anyth
   expect(patched()).toBe(0);
 });
 
-test("an OCI layout keeps its manifest and blobs; a damaged layer is not sent", async () => {
+test("an OCI layout keeps its manifest and blobs, and a damaged layer is not sent", async () => {
   const file = join(home.folder, "image.tar");
   const { bytes, digest } = await layoutOf(layers.slice(0, 3));
   writeFileSync(file, bytes);
@@ -378,11 +381,11 @@ test("an OCI layout keeps its manifest and blobs; a damaged layer is not sent", 
   expect(deployment.models.get("other")?.versions).toEqual([]);
 });
 
-test("a cog.yaml is built by Cog, which must be there", async () => {
+test("a cog.yaml is built by Cog, which must be installed", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
   writeFileSync(join(home.folder, "story/cog.yaml"), 'predict: "predict.py:Predictor"\n');
-  // Cog itself may be on this machine.
+  // The PATH leaves out Cog, which may be installed on this machine.
   home.environment.PATH = [join(home.folder, "bin"), "/bin"].join(delimiter);
   const without = await home.run(["publish", "story"]);
   expect(without).toMatchObject({ code: 1, err: expect.stringContaining("cog.yaml needs Cog") });
@@ -394,7 +397,7 @@ test("a cog.yaml is built by Cog, which must be there", async () => {
   expect(calls()).toMatch(/^save auspex\/ada-story$/m);
 });
 
-test("an image that there is; one that there is not is pulled; one of another platform is refused", async () => {
+test("an existing image is published, a missing one is pulled, and one of another platform is refused", async () => {
   await useEngine("oci", "linux/arm64");
   const arm = await home.run(["publish", "--image", "story:1", "--model", "story"]);
   expect(arm).toMatchObject({
@@ -406,12 +409,12 @@ test("an image that there is; one that there is not is pulled; one of another pl
   expect(calls()).not.toMatch(/^(build|pull|save)/m);
   await home.run(["publish", "--image", "missing", "--model", "story"]);
   expect(calls()).toMatch(/^pull --platform linux\/amd64 missing$/m);
-  // Nothing is made for what there is no image of.
+  // No model is made for an image that does not exist.
   expect(deployment.models.size).toBe(0);
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
 });
 
-test("what cannot be published says what to do, before anything is built", async () => {
+test("a publish that cannot succeed is refused with advice before anything is built", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
   mkdirSync(join(home.folder, "empty"));
@@ -445,7 +448,7 @@ test("what cannot be published says what to do, before anything is built", async
   expect(existsSync(join(home.folder, "bin/calls"))).toBe(false);
 });
 
-test("an image that the builder keeps to itself is not replaced by that of the last build", async () => {
+test("an image that the builder does not export is not replaced by that of the last build", async () => {
   await useEngine("oci");
   expect(await home.run(["publish", "story"])).toMatchObject({ code: 0 });
   writeFileSync(join(home.folder, "bin/elsewhere"), "");
@@ -454,7 +457,7 @@ test("an image that the builder keeps to itself is not replaced by that of the l
   expect(deployment.models.get("story")?.versions).toHaveLength(1);
 });
 
-test("a build that fails is told in the engine's words", async () => {
+test("a build that fails is reported in the engine's words", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
   writeFileSync(join(home.folder, "bin/broken"), "");
@@ -465,7 +468,7 @@ test("a build that fails is told in the engine's words", async () => {
   ]);
 });
 
-test("what cannot be published makes no model, and builds nothing", async () => {
+test("a publish with refused options makes no model, and builds nothing", async () => {
   await useEngine("oci");
   const refused = async (args: string[]) => {
     const { code, err } = await home.run(["publish", ...args]);

@@ -1,4 +1,4 @@
-/** Real engines: what `auspex init` writes is built, pushed, and pulled and run as it was published. */
+/** Real engines: the folder of `auspex init` is built, pushed, pulled, and run as it was published. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -31,7 +31,7 @@ describe.runIf(dockerIsUp)("publish", () => {
     home.remove();
   });
 
-  test("docker: built, pushed once, pulled by its digest, and run", {
+  test("an image is built by docker, pushed once, pulled by its digest, and run", {
     timeout: 120_000,
   }, async () => {
     const first = await home.run(["publish", "greeter", "--json"]);
@@ -57,14 +57,14 @@ describe.runIf(dockerIsUp)("publish", () => {
     await docker("image", "rm", "--force", reference);
   });
 
-  test.runIf(hasClient("podman"))("podman: an image that there is", async () => {
+  test.runIf(hasClient("podman"))("an existing image is published from podman", async () => {
     const podman = withStore("podman", home.folder);
     const context = join(home.folder, "context");
     const dockerfile = "FROM scratch\nCOPY model.mjs /\nLABEL told=true\n";
     await home.run(["init", context, "--template", "node"]);
     writeFileSync(join(context, "Dockerfile"), dockerfile);
     await podman("build", "--tag", "localhost/tiny", context);
-    // It finds its store by its own settings.
+    // Podman finds its store by its own settings.
     const settings = { CONTAINERS_STORAGE_CONF: join(home.folder, "storage.conf") };
     const [root, runroot] = ["podman", "podman-run"].map((name) => join(home.folder, name));
     const store = `[storage]\ndriver = "vfs"\ngraphroot = "${root}"\nrunroot = "${runroot}"\n`;

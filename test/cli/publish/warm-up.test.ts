@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { trialOf } from "../../../src/cli/publish/version.ts";
 import { createPrediction } from "../../../src/protocol/prediction.ts";
 
-test("it is a plain prediction: the logs of one that failed were gone after a minute", () => {
+test("the trial is a plain prediction with the usual retention, so that its logs stay", () => {
   const input = { properties: { name: { type: "string", default: "Ada" } }, required: ["name"] };
   const schemas = { prediction: { input, output: {}, stream_output: false } };
   const trial = createPrediction.parse(trialOf("ada/greeter:1", { schemas }));

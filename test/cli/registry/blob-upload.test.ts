@@ -1,4 +1,4 @@
-/** Blobs on their way to a registry: in chunks, over breaks, and over the end of a process. */
+/** Uploads of blobs to a registry: in chunks, across breaks, and across the end of a process. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { Edge, type Fate } from "../support/edge.ts";
 import { MemoryRegistry, sha256 } from "../support/memory-registry.ts";
 
 const MIB = 1024 * 1024;
-/** Chunks of 1 MiB, with the room that the registry gives. */
+/** Headers for chunks of 1 MiB, with the margin that the registry adds. */
 const ANNOUNCED = { "oci-chunk-max-length": String(MIB + 65_536) };
 
 let registry: MemoryRegistry;
@@ -46,12 +46,12 @@ async function push(bytes: Buffer, { blobs } = repository()): Promise<number> {
   return sent;
 }
 
-/** What happens to the first requests with a method; all others pass. */
+/** Sets the fates of the first requests with a method; all others pass. */
 function faults(method: string, ...fates: Fate[]): void {
   edge.fate = (one) => (one === method ? (fates.shift() ?? "pass") : "pass");
 }
 
-test("a blob goes in chunks that the zone takes, one after the other", async () => {
+test("a blob is sent in chunks that the zone accepts, one after the other", async () => {
   const bytes = randomBytes(2 * MIB + 100);
   expect(await repository().blobs.hasBlob(sha256(bytes))).toBe(false);
   expect(await push(bytes)).toBe(bytes.length);
@@ -66,7 +66,7 @@ test("a blob goes in chunks that the zone takes, one after the other", async () 
   expect(await repository().blobs.hasBlob(sha256(bytes))).toBe(true);
 });
 
-test("what arrives in order is counted once: the rate starts over only when bytes are sent again", async () => {
+test("bytes that arrive in order are counted once, so the rate restarts only when bytes are sent again", async () => {
   const bytes = randomBytes(2 * MIB + 100);
   const counts: number[] = [];
   const onSent = (more: number) => counts.push(more);
@@ -75,11 +75,11 @@ test("what arrives in order is counted once: the rate starts over only when byte
   expect(counts.filter((more) => more < 0)).toEqual([]);
 });
 
-test.each([0, 1, MIB])("a blob of %i bytes", async (size) => {
+test.each([0, 1, MIB])("a blob of %i bytes is sent", async (size) => {
   expect(await push(randomBytes(size))).toBe(size);
 });
 
-test("a connection that breaks goes on with what the registry has not", async () => {
+test("a broken connection is resumed with the bytes that the registry lacks", async () => {
   const bytes = randomBytes(2 * MIB);
   faults("PATCH", { brokenAfter: 400_000 }, "pass", { brokenAfter: 200_000 });
   const one = repository();
@@ -91,7 +91,7 @@ test("a connection that breaks goes on with what the registry has not", async ()
   expect(offset).toBeLessThanOrEqual(400_000);
 });
 
-test("an answer that is lost is no byte twice; a busy registry is asked again", async () => {
+test("a lost answer sends no byte twice, and a busy registry is asked again", async () => {
   const bytes = randomBytes(MIB + 1);
   faults("PATCH", "unanswered", { status: 503 });
   const one = repository();
@@ -101,7 +101,7 @@ test("an answer that is lost is no byte twice; a busy registry is asked again", 
   await push(randomBytes(10));
 });
 
-test("a zone that takes less than is announced gets smaller chunks", async () => {
+test("a zone that accepts less than is announced gets smaller chunks", async () => {
   edge.close();
   edge = await Edge.open(registry.url, 1.5 * MIB, { "oci-chunk-max-length": String(4 * MIB) });
   await push(randomBytes(3 * MIB));
@@ -113,7 +113,7 @@ const lengthOf = (request: string): number => {
   return Number(to ?? -1) - Number(from ?? 0) + 1;
 };
 
-test("another process goes on with what an interrupted one has sent", async () => {
+test("another process goes on with the bytes that an interrupted one has sent", async () => {
   const bytes = randomBytes(3 * MIB);
   const stop = new AbortController();
   edge.fate = (method) => {
@@ -130,7 +130,7 @@ test("another process goes on with what an interrupted one has sent", async () =
   expect(readdirSync(join(state, "pushes"))).toEqual([]);
 });
 
-test("an upload that the registry has forgotten, or that is of other bytes, is begun anew", async () => {
+test("an upload that the registry has forgotten, or that has other bytes, is started again", async () => {
   const bytes = randomBytes(MIB + 10);
   const breakOff = async () => {
     const stop = new AbortController();
@@ -150,7 +150,7 @@ test("an upload that the registry has forgotten, or that is of other bytes, is b
   expect(await push(bytes)).toBe(bytes.length);
 });
 
-test("what no retry cures is told in the registry's words, and at once", async () => {
+test("a failure that no retry cures is reported at once, in the registry's words", async () => {
   faults("POST", { status: 401 });
   await expect(push(Buffer.from("x"))).rejects.toThrow("HTTP 401");
   const { client, retried } = repository();
@@ -161,7 +161,7 @@ test("what no retry cures is told in the registry's words, and at once", async (
   expect(retried).toEqual([]);
 });
 
-test("what the registry has lost of a stream cannot be sent again", async () => {
+test("bytes of a stream that the registry has lost cannot be sent again", async () => {
   const { client } = repository();
   const upload = await BlobUpload.begin(client, client.urlOf("/v2/ada/story/blobs/uploads/"));
   await upload.append(bufferContent(Buffer.alloc(100)));
@@ -172,7 +172,7 @@ test("what the registry has lost of a stream cannot be sent again", async () => 
 test.each<[string, Fate[]]>([
   ["is refused for now", [{ status: 429 }]],
   ["loses its answer", ["unanswered"]],
-])("whether one may push is known also where the clean-up %s", async (_, fates) => {
+])("the permission to push is known also where the clean-up %s", async (_, fates) => {
   faults("DELETE", ...fates);
   await repository().blobs.requirePush();
 });

@@ -1,4 +1,4 @@
-/** What a command prints of a prediction that it follows. */
+/** The output of a command that follows a prediction. */
 import { expect, test } from "vitest";
 import { followRun } from "../../../src/cli/run/follow-run.ts";
 import type { PredictionEvent } from "../../../src/cli/service/events.ts";

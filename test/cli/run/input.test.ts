@@ -1,4 +1,4 @@
-/** Inputs as a command line gives them: text, by the schema; JSON; files. */
+/** Inputs on a command line: text (converted by the schema), JSON and files. */
 import { expect, test } from "vitest";
 import { Misuse } from "../../../src/cli/failure.ts";
 import { buildInput, readPair } from "../../../src/cli/run/input.ts";
@@ -32,7 +32,7 @@ const inputOf = (args: string[], of: Schemas | undefined = MODEL, base = {}) =>
     upload: async (path) => `https://auspex.test/uploads${path}`,
   });
 
-test("text becomes what the schema says", async () => {
+test("text becomes a value of the schema's type", async () => {
   const given = ["prompt=a = b", "count=3", "scale=0.5", "fast=true", "size=1"];
   const more = ["tags=one", "tags=two", "messages=Hello", 'options={"a": [1]}', "image=@/a.png"];
   expect(await inputOf([...given, ...more])).toEqual({
@@ -48,13 +48,13 @@ test("text becomes what the schema says", async () => {
   });
 });
 
-test("JSON is taken as it is, and begins with @ or keeps its lines; one item is a list", async () => {
+test("JSON is taken unchanged, also with a leading @ or with line breaks, and one item becomes a list", async () => {
   const given = ['prompt:="@not a file"', "tags=one", "count:=null"];
   expect(await inputOf(given)).toEqual({ prompt: "@not a file", tags: ["one"], count: null });
   expect(await inputOf(["prompt=two\nlines"])).toEqual({ prompt: "two\nlines" });
 });
 
-test("of a model whose inputs nobody knows, text is text; what is given twice is a list", async () => {
+test("text stays text for a model with unknown inputs, and repeated names become a list", async () => {
   expect(await inputOf(["a=1", "b=x", "b=y", "c:=1"], undefined)).toEqual({
     a: "1",
     b: ["x", "y"],
@@ -69,7 +69,7 @@ test("pairs change a whole input", async () => {
   });
 });
 
-test("what cannot be names its input, and what would do", async () => {
+test("an error about a wrong input has its name and a valid value", async () => {
   const closed = schemas({ prompt: { type: "string" } }, { additionalProperties: false });
   const faults: [string[], RegExp, Schemas?][] = [
     [["count=many"], /^count: /],

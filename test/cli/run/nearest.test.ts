@@ -1,4 +1,4 @@
-/** Which name was probably meant. */
+/** The name that was probably meant by a mistyped one. */
 import { expect, test } from "vitest";
 import { nearest } from "../../../src/cli/run/input.ts";
 
@@ -11,10 +11,10 @@ test.each([
   ["tmies", "times"],
   ["temprature", "temperature"],
   ["max-token", "max_tokens"],
-])("%s: %s", (typed, meant) => {
+])("the typed name %s is taken for %s", (typed, meant) => {
   expect(nearest(typed, NAMES)).toBe(meant);
 });
 
-test.each(["prompt", "x", "", "tokens"])("%s: none", (typed) => {
+test.each(["prompt", "x", "", "tokens"])("the typed name %s is close to no name", (typed) => {
   expect(nearest(typed, NAMES)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** What is said when the files of an output cannot be saved. */
+/** Errors when the files of an output cannot be saved. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -33,19 +33,19 @@ const file = () => `${url}/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/out.png
 const filesIn = (place: string) =>
   new OutputFiles({ url, token: "aus_x" }, place, AbortSignal.timeout(10_000));
 
-test("makes the folders that are missing", async () => {
+test("missing folders are created", async () => {
   const deep = join(folder, "some/where");
   expect(await filesIn(deep).save(file())).toBe(join(deep, "out.png"));
   expect(await filesIn(deep).save(file())).toBe(join(deep, "out-2.png"));
 });
 
-test("ends where no folder can be made", async () => {
+test("a save ends with an error where no folder can be created", async () => {
   await expect(filesIn("/proc/some/where").save(file())).rejects.toThrow(
     "The output cannot be saved in /proc/some/where: ENOENT",
   );
 });
 
-test("a folder that cannot be made, or takes nothing, is told before the run", async () => {
+test("a folder that cannot be created or written is reported before the run", async () => {
   await expect(filesIn("/proc/some/where").prepare()).rejects.toThrow("cannot be saved in /proc");
   const home = new Home({ AUSPEX_URL: url, AUSPEX_TOKEN: "aus_x" });
   onTestFinished(() => home.remove());
@@ -57,7 +57,7 @@ test("a folder that cannot be made, or takes nothing, is told before the run", a
   expect(requests).toBe(0);
 });
 
-test("names the folder, and another way, if a file cannot be saved there", async () => {
+test("an error while saving a file names the folder and another way", async () => {
   const taken = join(folder, "taken");
   writeFileSync(taken, "");
   const files = filesIn(taken);

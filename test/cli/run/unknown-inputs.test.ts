@@ -1,4 +1,4 @@
-/** Inputs that a version does not have are told, where that is known, and the run goes on. */
+/** Inputs that a version does not have: they are reported where the schema is known, and the run goes on. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { unknownInputs } from "../../../src/cli/run/input.ts";
 import { ANY_SCHEMAS } from "../../../src/domain/images/server-description.ts";
@@ -31,7 +31,7 @@ test.each([
   ["from a whole input, with --json", ["--json", "--input", '{"nam": "Ada"}'], [LINE]],
   ["with --quiet", ["--quiet", "nam=Ada"], []],
   ["one that there is", ["name=Ada"], []],
-])("%s", async (_, args, lines) => {
+])("an unknown input is reported where it should be: %s", async (_, args, lines) => {
   const before = posts();
   const { err } = await home.run(["run", "ada/greeter", "--detach", ...args]);
   expect(err.match(/^.* has no input .*$/gm) ?? []).toEqual(lines);
@@ -49,7 +49,7 @@ const unknownOf = (input: { [name: string]: Json }, more = {}, configuration = {
 
 const properties = { name: { type: "string" } };
 
-test("by references, as Cog writes its schemas", () => {
+test("unknown inputs are found through references, as Cog writes its schemas", () => {
   const schemas = { Input: { type: "object", properties }, Base: { properties } };
   expect(unknownOf({ $ref: "#/components/schemas/Input" }, { components: { schemas } })).toEqual([
     "nam",
@@ -66,11 +66,11 @@ test.each<[{ [name: string]: Json }]>([
   [{ properties, allOf: [{ additionalProperties: {} }] }],
   [{ properties, allOf: [{ $ref: "#" }] }],
   [{ properties, $ref: "https://auspex.test/elsewhere" }],
-])("nothing of a schema that may take it: %j", (input) => {
+])("no input is reported for a schema that may accept it: %j", (input) => {
   expect(unknownOf(input)).toEqual([]);
 });
 
-test("nothing of a server of OpenAI's API, which gets all", () => {
+test("no input is reported for a server of OpenAI's API, which gets all", () => {
   expect(unknownOf({ properties })).toEqual(["nam"]);
   expect(unknownOf({ properties }, {}, { interface: "vendora" })).toEqual([]);
 });

@@ -57,7 +57,7 @@ afterEach(() => {
   server.close();
 });
 
-/** Sends these events; then it ends, or breaks. */
+/** Sends these events; then the stream ends, or breaks. */
 const sends =
   (events: string[], isBroken = false): Turn =>
   (_, response) => {
@@ -88,14 +88,14 @@ const ab = [
   { event: "output", data: "b" },
 ];
 
-test("one connection; what it does not know is left out", async () => {
+test("events arrive over one connection, and unknown ones are left out", async () => {
   turns = [sends(ALL)];
   const { events } = await read();
   expect(events.map((one) => one.event)).toEqual(["status", "output", "output", "done"]);
   expect(requests).toEqual(['POST /v1/predictions k-1 {"model":"ada/story"}']);
 });
 
-test("after a break it goes on after the last event, whatever the service answers meanwhile", async () => {
+test("a broken stream is resumed after the last event, whatever the service answers meanwhile", async () => {
   turns = [sends(ALL.slice(0, 3), true), answers(503), sends(ALL.slice(3))];
   const { outputs, retried } = await read();
   expect(outputs).toEqual(ab);
@@ -104,20 +104,20 @@ test("after a break it goes on after the last event, whatever the service answer
   expect(retried).toHaveLength(1);
 });
 
-test("a create whose answer was lost is the same one again", async () => {
+test("a create whose answer was lost is sent again as the same one", async () => {
   turns = [(_, response) => response.destroy(), sends(ALL)];
   expect((await read()).outputs).toEqual(ab);
   expect(requests[1]).toBe(requests[0]);
 });
 
-test("a prediction that there is, from its beginning; one that is idle is left", async () => {
+test("an existing prediction is read from its beginning, and an idle stream is left", async () => {
   turns = [sends(ALL), sends(ALL.slice(0, 2))];
   expect((await read({ id: ID })).outputs).toEqual(ab);
   expect((await read({ id: ID, idleSeconds: 1 })).outputs).toHaveLength(1);
   expect(requests).toEqual(Array(2).fill(`GET /v1/predictions/${ID}/stream?after_id=0`));
 });
 
-test("what no retry cures ends it: a refusal, and a token that ends", async () => {
+test("a failure that no retry cures ends the stream: a refusal, and a token that ends", async () => {
   turns = [answers(403)];
   await expect(read()).rejects.toMatchObject({ status: 403 });
   const problem = { type: "t", title: "t", status: 401, detail: "Ended.", request_id: "r" };

@@ -10,7 +10,7 @@ const hex = (bytes: Buffer | string) => createHash("sha256").update(bytes).diges
 
 export type Format = "classic" | "oci" | "compressed" | "podman";
 
-/** @param layers the tar of each, from the bottom up: any bytes will do */
+/** @param layers the tar of each, from the bottom up: any bytes are valid */
 export async function archiveOf(format: Format, layers: Buffer[]): Promise<Buffer> {
   const config = JSON.stringify({
     architecture: "amd64",
@@ -41,7 +41,7 @@ export async function archiveOf(format: Format, layers: Buffer[]): Promise<Buffe
   return bytes;
 }
 
-/** The tar of an OCI layout with an image of these layers, and the digest of its manifest. */
+/** Returns the tar of an OCI layout with an image of these layers, and the digest of its manifest. */
 export async function layoutOf(layers: Buffer[]): Promise<{ bytes: Buffer; digest: string }> {
   const archive = pack();
   const bytes = buffer(archive);
@@ -74,8 +74,8 @@ function pathOf(format: Format, layer: Buffer, stored: Buffer, index: number): s
 }
 
 /**
- * A `docker` that has one image: an archive, which it saves. Everything it was called with is in the
- * file `calls` beside it.
+ * Writes a `docker` that has one image, which it saves as the archive. Its calls are written to the file
+ * `calls` beside it.
  * @returns the folder to put into PATH
  */
 export function fakeDocker(home: string, archive: Buffer, platform = "linux/amd64"): string {

@@ -8,11 +8,11 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** CI requires them all, so that the absence of one cannot pass for success. */
+/** CI requires all clients, so that the absence of one cannot pass for success. */
 export const hasClient = (name: string): boolean =>
   process.env.AUSPEX_REQUIRE_DOCKER === "1" || existsSync(`/usr/bin/${name}`);
 
-/** @returns runs podman or buildah with a store of its own, and gives what it printed */
+/** @returns a function that runs podman or buildah with a store of its own, and returns the output */
 export function withStore(client: "podman" | "buildah", folder: string) {
   const [root, runroot] = [join(folder, client), join(folder, `${client}-run`)];
   const own = ["--storage-driver", "vfs", "--root", root, "--runroot", runroot];
@@ -46,7 +46,7 @@ export class Containerd {
     const [root, state] = [join(folder, "containerd"), join(folder, "containerd-run")];
     const own = ["--root", root, "--state", state, "--address", this.#socket];
     this.#child = spawn("containerd", own, { stdio: "ignore" });
-    // Then it never answers.
+    // A containerd that cannot start never answers.
     this.#child.on("error", () => {});
   }
 

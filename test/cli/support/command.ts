@@ -1,4 +1,4 @@
-/** Runs `auspex` as one calls it, in a home of its own. */
+/** Runs `auspex` as a user calls it, in a home of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,15 +16,15 @@ export interface Ended {
 export interface Started {
   child: ChildProcess;
   end(): Promise<Ended>;
-  /** Resolves when it has said such a thing on standard error. */
+  /** Resolves when standard error matches the pattern. */
   says(pattern: RegExp): Promise<void>;
-  /** The first line of its standard output. */
+  /** Resolves with the first line of standard output. */
   line(): Promise<string>;
 }
 
 interface StartOptions {
   environment?: Record<string, string>;
-  /** What is piped in. */
+  /** The text that is piped in. */
   input?: string;
 }
 
@@ -77,7 +77,7 @@ export class Home {
     };
   }
 
-  /** Runs it to its end. */
+  /** Runs the command to its end. */
   run(args: string[], options?: StartOptions): Promise<Ended> {
     return this.start(args, options).end();
   }

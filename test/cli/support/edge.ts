@@ -1,6 +1,6 @@
 /**
- * What stands before a deployment: it refuses requests that are larger than the plan of its zone
- * allows, and connections through it break.
+ * A proxy before a deployment: it refuses requests that are larger than its zone allows, and breaks
+ * connections.
  */
 import { once } from "node:events";
 import {
@@ -11,11 +11,11 @@ import {
   type ServerResponse,
 } from "node:http";
 
-/** What happens to a request; held, nothing of it gets through. */
+/** The fate of a request; a `held` one does not reach the deployment. */
 export type Fate = "pass" | "unanswered" | "held" | { status: number } | { brokenAfter: number };
 
 export class Edge {
-  /** The bytes of each body that came with such a method. */
+  /** The method, path and size of each body. */
   readonly bodies: { method: string; path: string; bytes: number }[] = [];
   fate: (method: string, path: string) => Fate = () => "pass";
   url = "";
@@ -24,7 +24,7 @@ export class Edge {
   readonly #announced: Record<string, string>;
   readonly #server: Server;
 
-  /** @param limit of a body, in bytes; @param announced headers for who begins an upload */
+  /** @param limit of a body, in bytes; @param announced headers of the answer that begins an upload */
   static async open(upstream: string, limit: number, announced = {}): Promise<Edge> {
     const edge = new Edge(new URL(upstream), limit, announced);
     edge.#server.listen(0, "127.0.0.1");
@@ -42,7 +42,7 @@ export class Edge {
     this.#server = createServer((request, response) => this.#serve(request, response));
   }
 
-  /** Of bodies with such a method. */
+  /** Returns the sizes of the bodies with this method. */
   bytesOf(method: string): number[] {
     return this.bodies.filter((one) => one.method === method).map(({ bytes }) => bytes);
   }

@@ -24,7 +24,7 @@ export class FakeDeployment {
   hardware: string[] = ["cpu"];
   /** Whether versions await their first start. */
   awaits = false;
-  /** Their values, by path. */
+  /** Values of variables, by path. */
   readonly variables = new Map<string, unknown>();
   readonly #deleted = new Set<string>();
   registry!: MemoryRegistry;
@@ -83,7 +83,7 @@ export class FakeDeployment {
     return paths.sort().map(variableShown);
   }
 
-  /** A model, a version or a variable. */
+  /** Deletes a model, a version or a variable. */
   #delete(path: string): object | undefined {
     if (this.variables.delete(path)) return {};
     const [, name = "", number] =

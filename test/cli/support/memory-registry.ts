@@ -15,13 +15,13 @@ type Api = (
 
 export class MemoryRegistry {
   readonly blobs = new Map<string, Buffer>();
-  /** Those of the account's other repositories. */
+  /** Blobs of the account's other repositories. */
   readonly mountable = new Map<string, Buffer>();
-  /** By tag and by digest. */
+  /** Manifests by tag and by digest. */
   readonly manifests = new Map<string, { type: string; bytes: Buffer }>();
-  /** Unfinished uploads: the bytes that are there. */
+  /** The received bytes of unfinished uploads. */
   readonly uploads = new Map<string, Buffer>();
-  /** What has come, as `PATCH 0-99`. */
+  /** Requests so far, as `PATCH 0-99`. */
   readonly requests: string[] = [];
   url = "";
   #begun = 0;
@@ -29,7 +29,7 @@ export class MemoryRegistry {
   readonly #headers: Record<string, string>;
   readonly #api: Api | undefined;
 
-  /** @param api what answers below /v1, in JSON; undefined: there is no such thing */
+  /** @param api answers requests below /v1 in JSON; without it they are a 404 */
   static async open(headers: Record<string, string> = {}, api?: Api): Promise<MemoryRegistry> {
     const registry = new MemoryRegistry(headers, api);
     registry.#server.listen(0, "127.0.0.1");
@@ -40,7 +40,7 @@ export class MemoryRegistry {
     return registry;
   }
 
-  /** @param headers of the answer to who begins an upload */
+  /** @param headers of the answer that begins an upload */
   private constructor(headers: Record<string, string>, api: Api | undefined) {
     this.#headers = headers;
     this.#api = api;
@@ -93,7 +93,7 @@ export class MemoryRegistry {
     response.end(method === "HEAD" ? undefined : bytes);
   }
 
-  /** With a digest, its tags too. */
+  /** Deletes a tag, or a digest with its tags. */
   #delete(response: ServerResponse, key: string): void {
     const found = this.manifests.get(key);
     if (!found) return fail(response, 404, "MANIFEST_UNKNOWN");
@@ -134,7 +134,7 @@ export class MemoryRegistry {
       request.resume();
       return answer(416);
     }
-    // What has come is kept, also when the rest does not.
+    // The received bytes are kept, also when the rest does not come.
     const chunks = [there];
     try {
       for await (const chunk of request) chunks.push(chunk);

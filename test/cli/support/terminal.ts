@@ -1,4 +1,4 @@
-/** `auspex` in a terminal, where somebody can be asked. `script`, which every Unix has, gives it one. */
+/** `auspex` in a terminal, where it can ask. `script`, which every Unix has, provides the terminal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -6,15 +6,15 @@ import { COMMAND } from "../../processes/packages.ts";
 import type { Home } from "./command.ts";
 
 interface Dialogue {
-  /** What is typed. */
+  /** The keys that are typed. */
   keys: string;
-  /** Once this is on the screen. */
+  /** The keys are typed once the screen matches this. */
   after: RegExp;
 }
 
-/** @returns how it ended, and all that was on the screen */
+/** @returns the exit code, and everything that was on the screen */
 export async function inTerminal(home: Home, args: string[], { keys, after }: Dialogue) {
-  // A terminal of its own has no size.
+  // A new terminal has no size, so the script sets one.
   const sized = ["stty cols 100 rows 30;", process.execPath, COMMAND];
   const command = [...sized, ...args].join(" ");
   const call =
@@ -30,7 +30,7 @@ export async function inTerminal(home: Home, args: string[], { keys, after }: Di
   let isTyped = false;
   child.stdout.setEncoding("utf8").on("data", (more: string) => {
     screen += more;
-    // It listens once it has drawn the question and hidden the cursor.
+    // The command listens once it has drawn the question and hidden the cursor.
     if (isTyped || !screen.includes("?25l") || !after.test(screen)) return;
     isTyped = true;
     child.stdin.write(keys);

@@ -1,4 +1,4 @@
-/** What the progress of an upload looks like, and how it is counted. */
+/** The display of an upload's progress, and its counts. */
 import { expect, test } from "vitest";
 import {
   formatBytes,
@@ -11,21 +11,24 @@ import {
 
 const half: Progress = { size: 104_857_600, sent: 52_428_800, rate: 12_345_678 };
 
-test("a bar that fills the line", () => {
+test("a progress bar fills the line", () => {
   expect(progressBar(half, 80)).toBe(
     " 50% [============>           ]  52.4 of 104.9 MB   12.3 MB/s  4 s left",
   );
 });
 
-test.each([70, 80, 120])("in %i columns it stays where it is, whatever it says", (columns) => {
-  const sent = [0, 1, 999_999, 52_428_800, 104_857_599, 104_857_600];
-  const rates = [undefined, 0, 999.7, 999_949, 999_999, 12_345_678];
-  const bars = sent.flatMap((sent) =>
-    rates.map((rate) => progressBar({ ...half, sent, rate }, columns)),
-  );
-  const ends = new Set(bars.map((bar) => bar.indexOf("]")));
-  expect([...ends]).toEqual([columns - 50]);
-});
+test.each([70, 80, 120])(
+  "a progress bar in %i columns stays at its place, whatever the texts are",
+  (columns) => {
+    const sent = [0, 1, 999_999, 52_428_800, 104_857_599, 104_857_600];
+    const rates = [undefined, 0, 999.7, 999_949, 999_999, 12_345_678];
+    const bars = sent.flatMap((sent) =>
+      rates.map((rate) => progressBar({ ...half, sent, rate }, columns)),
+    );
+    const ends = new Set(bars.map((bar) => bar.indexOf("]")));
+    expect([...ends]).toEqual([columns - 50]);
+  },
+);
 
 test.each([
   [60, " 50%   52.4 of 104.9 MB   12.3 MB/s  4 s left"],
@@ -34,11 +37,11 @@ test.each([
   [14, " 50%"],
   [4, " 50"],
   [1, ""],
-])("in %i columns: %j", (columns, line) => {
+])("a progress bar in %i columns is %j", (columns, line) => {
   expect(progressBar(half, columns)).toBe(line);
 });
 
-test("no line is ever as wide as its terminal", () => {
+test("no progress bar is as wide as its terminal", () => {
   const rates = [undefined, 0, 1, 999, 999_949, 1e9, 1e13];
   const sizes = [1, 999, 1_000, 123_456_789, 996_147_200_000];
   for (let columns = 1; columns <= 200; columns++) {
@@ -52,14 +55,14 @@ test("no line is ever as wide as its terminal", () => {
   }
 });
 
-test("it is whole when it is whole, and then it only waits for the service", () => {
+test("a progress bar is full only at the end, and then waits for the service", () => {
   const nearly = progressBar({ ...half, sent: half.size - 1 }, 80);
   expect(nearly).toMatch(/^ 99% \[=+>\] /);
   const whole = progressBar({ ...half, sent: half.size }, 80);
   expect(whole).toMatch(/^100% \[=+\] 104\.9 of 104\.9 MB .* finishing$/);
 });
 
-test("a line for logs", () => {
+test("a progress line for logs has no bar", () => {
   expect(progressLine(half)).toBe("50%, 52.4 of 104.9 MB, 12.3 MB/s, 4 s left");
   expect(progressLine({ ...half, rate: undefined })).toBe("50%, 52.4 of 104.9 MB");
   expect(progressLine({ ...half, rate: 0 })).toBe("50%, 52.4 of 104.9 MB, 0 B/s, stalled");
@@ -73,7 +76,7 @@ test.each([
   [104_857_600, "104.9 MB"],
   [2e12, "2.0 TB"],
   [5e15, "5000.0 TB"],
-])("%i bytes are %s", (count, text) => expect(formatBytes(count)).toBe(text));
+])("the size of %i bytes is written as %s", (count, text) => expect(formatBytes(count)).toBe(text));
 
 test.each([
   [0.2, "0 s"],
@@ -82,24 +85,26 @@ test.each([
   [185, "3 min 05 s"],
   [7_620, "2 h 07 min"],
   [500_000, "6 days"],
-])("%d seconds are %s", (seconds, text) => expect(formatDuration(seconds)).toBe(text));
+])("the duration of %d seconds is written as %s", (seconds, text) =>
+  expect(formatDuration(seconds)).toBe(text),
+);
 
-test("the rate is that of the last ten seconds, and of nothing that was there before", () => {
+test("the rate is that of the last ten seconds, without bytes that were there before", () => {
   const meter = new Meter(1_000_000, 400_000, 0);
-  // What the system has buffered at once is no rate.
+  // Bytes that the system has buffered at once are left out of the rate.
   meter.add(300_000);
   expect(meter.sample(500)).toEqual({ size: 1_000_000, sent: 700_000, rate: undefined });
   expect(meter.sample(1_000).rate).toBe(undefined);
   meter.add(100_000);
   expect(meter.sample(1_500).rate).toBe(undefined);
   expect(meter.sample(3_000).rate).toBe(50_000);
-  // Nothing more comes.
+  // No more bytes arrive after 3 s.
   expect(meter.sample(11_000).rate).toBe(10_000);
   expect(meter.sample(12_000).rate).toBe(0);
   expect(meter.total(20_000)).toEqual({ bytes: 400_000, ms: 20_000, rate: 20_000 });
 });
 
-test("what turns out to have arrived before is done, and is no rate", () => {
+test("bytes that turn out to have arrived before count as done, and not in the rate", () => {
   const meter = new Meter(10_000, 0, 0);
   meter.add(100);
   meter.sample(1_000);
@@ -107,13 +112,13 @@ test("what turns out to have arrived before is done, and is no rate", () => {
   meter.add(100);
   expect(meter.sample(2_000)).toEqual({ size: 10_000, sent: 6_200, rate: 100 });
   expect(progressLine(meter.sample(2_000))).toBe("62%, 6.2 of 10.0 kB, 100 B/s, 38 s left");
-  // It has gone again, and what was sent goes on.
+  // The found bytes are lost again, and the sent ones stay.
   meter.found(-6_000);
   expect(meter.sample(3_000)).toEqual({ size: 10_000, sent: 200, rate: 50 });
   expect(meter.total(4_000)).toEqual({ bytes: 200, ms: 4_000, rate: 50 });
 });
 
-test("when something has to go out again, the rate is that since then", () => {
+test("the rate after bytes are sent again is that since then", () => {
   const meter = new Meter(1_000, 0, 0);
   meter.add(800);
   meter.sample(5_000);

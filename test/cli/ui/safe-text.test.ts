@@ -1,4 +1,4 @@
-/** What a model says reaches the terminal as text, and nothing that a terminal obeys. */
+/** Texts of models in a terminal: without control sequences that the terminal would obey. */
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { createOutput, safeText } from "../../../src/cli/ui/output.ts";
@@ -13,11 +13,11 @@ test.each([
   ["the cursor", "\u001b[2J\u001b[Hok\r\b", "[2J[Hok"],
   ["marks that change the direction of writing", "rm\u202e x\u2066y\u200fz\u061c", "rm xyz"],
   ["sequences of one byte", "\u009b2J\u009d0;x\u009c", "2J0;x"],
-])("%s", (_, text, shown) => {
+])("a text with %s is made safe", (_, text, shown) => {
   expect(safeText(text)).toBe(shown);
 });
 
-test("an output is safe in a terminal, in whatever pieces it comes, and as it is elsewhere", () => {
+test("an output is safe in a terminal in whatever pieces it comes, and unchanged elsewhere", () => {
   for (const isTTY of [true, false]) {
     let written = "";
     const stream = new Writable({

@@ -1,4 +1,4 @@
-/** The file that is to be uploaded, and what is said when something is wrong with it. */
+/** The file that is to be uploaded, and the errors about it. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("its name and type are its own, unless others are given", async () => {
+test("a file keeps its name and type, unless others are given", async () => {
   const mtimeMs = expect.any(Number);
   const own = { path: photo, size: 5, mtimeMs, mimeType: "image/png", name: "photo.png" };
   expect(await readLocalFile(photo)).toEqual(own);
@@ -34,19 +34,19 @@ test.each([
   ["README", "application/octet-stream"],
   ["a.JPG", "image/jpeg"],
   ["a.tar.gz", "application/gzip"],
-])("%s is %s", async (name, mimeType) => {
+])("the file %s has the type %s", async (name, mimeType) => {
   const path = join(folder, name);
   writeFileSync(path, "x");
   expect(await readLocalFile(path)).toMatchObject({ mimeType, name });
 });
 
-test("a link leads to the file; a name that the service does not take is left out", async () => {
+test("a link is followed to its file, and a name that the service refuses is left out", async () => {
   const link = join(folder, "back\\slash.png");
   symlinkSync(photo, link);
   expect(await readLocalFile(link)).toMatchObject({ name: undefined, path: photo });
 });
 
-test("what is no file that can be sent", async () => {
+test("a path that is no file or cannot be sent is refused", async () => {
   mkdirSync(join(folder, "photos"));
   writeFileSync(join(folder, "empty"), "");
   const refused = async (path: string, message: RegExp, options = {}) => {
@@ -64,7 +64,7 @@ test("what is no file that can be sent", async () => {
 
 const refusal = (status?: number) => new ControlPlaneError("Words.", status ? { status } : {});
 
-test("before there is an upload, an error says what to look at", async () => {
+test("an error before the upload says what to look at", async () => {
   const file = await readLocalFile(photo);
   const advice = (error: unknown) => adviceAtBegin(error, "https://auspex.test", file);
   expect(advice(refusal())).toMatch(/^Words\.\n.*AUSPEX_URL.*network.*again/);
@@ -74,7 +74,7 @@ test("before there is an upload, an error says what to look at", async () => {
   expect(advice(refusal(422))).toMatch(/photo\.png \(5 B\) was rejected: Words\.\nSplit files/);
 });
 
-test("midway it says whether the same command goes on", () => {
+test("an error during the upload says whether the same command goes on", () => {
   expect(adviceMidway(refusal(), true)).toMatch(/again to resume\.$/);
   expect(adviceMidway(refusal(503), false)).toMatch(/again to start over\.$/);
   expect(adviceMidway(refusal(401), true)).toMatch(/AUSPEX_TOKEN.* again to resume\.$/);

@@ -1,4 +1,4 @@
-/** Words that are searched for in the documentation. */
+/** The search in the documentation. */
 import { expect, test } from "vitest";
 import { findPassages } from "../../../src/dashboard/docs/search/find.ts";
 import type { Passage } from "../../../src/protocol/assets.ts";
@@ -17,7 +17,7 @@ const PASSAGES = [
 ];
 const titles = (query: string) => findPassages(PASSAGES, query).map(({ title }) => title);
 
-test("a passage has all of the words, as they begin, in any case", () => {
+test("a passage is found if it has words that begin with all searched ones, in any case", () => {
   expect(titles("PARTS upl")).toEqual(["Uploads", "Files"]);
   expect(titles("parts day")).toEqual(["Files"]);
   expect(titles("parts nothing")).toEqual([]);
@@ -27,12 +27,12 @@ test("a title counts more than the text", () => {
   expect(titles("files")).toEqual(["Files", "Uploads"]);
 });
 
-test("nothing finds nothing, and what looks like a pattern is text", () => {
+test("an empty query finds nothing, and pattern characters are plain text", () => {
   expect(titles("  ")).toEqual([]);
   expect(titles("(.*)")).toEqual([]);
 });
 
-test("the excerpt is around the word, and whole words", () => {
+test("the excerpt has whole words around the found word", () => {
   const long = passage("Long", `${"before ".repeat(40)}needle ${"after ".repeat(40)}`.trim());
   const [found] = findPassages([long], "needle");
   expect(found?.excerpt).toMatch(/^… (?:before )+needle (?:after ?)+ …$/);

@@ -22,7 +22,7 @@ const POST: SampleRequest = {
   body: { ...JSON_TYPE, example: { model: "demo/o'hara", stream: true, webhook: null } },
 };
 
-test("a read", () => {
+test("a read has its example request", () => {
   expect(curlOf(GET)).toBe("curl 'https://auspex.example.com/v1/models'");
   expect(pythonOf(GET)).toBe(`import json, urllib.request
 
@@ -41,7 +41,7 @@ if (!response.ok) throw new Error(await response.text());
 console.log(await response.json());`);
 });
 
-test("a call with a body and a token", () => {
+test("a call with a body and a token has its example request", () => {
   expect(curlOf(POST)).toContain(`"model": "demo/o'\\''hara"`);
   expect(pythonOf(POST)).toContain(
     `data=json.dumps({"model": "demo/o'hara", "stream": True, "webhook": None}).encode(),`,
@@ -54,7 +54,7 @@ test("a call with a body and a token", () => {
   expect(javascriptOf(POST)).toContain("Authorization: `Bearer ${process.env.AUSPEX_TOKEN}`,");
 });
 
-test("bytes, streams, and nothing", () => {
+test("requests with bytes, streams or without content have their examples", () => {
   const put = { ...POST, method: "PUT", body: BYTES };
   expect(pythonOf(put)).toMatch(/data=open\("part", "rb"\)[\s\S]*headers\["ETag"\]\)$/);
   expect(javascriptOf(put)).toMatch(/^import { readFile }[\s\S]*body: await readFile\("part"\)/);

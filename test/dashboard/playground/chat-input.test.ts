@@ -1,4 +1,4 @@
-/** What a version gets of a conversation, as each convention writes it. */
+/** The input that a version gets for a conversation, in each convention. */
 import { expect, test } from "vitest";
 import type { AssistantTurn, Turn } from "../../../src/dashboard/playground/chat/conversation.ts";
 import { newAnswer } from "../../../src/dashboard/playground/chat/conversation.ts";
@@ -29,7 +29,7 @@ const OPTIONS = {
   settings: { max_tokens: 5 },
 };
 
-test("chat completions", () => {
+test("a conversation is written for chat completions", () => {
   const { id, ...called } = call;
   expect(chatInput("chat", TURNS, OPTIONS)).toEqual({
     messages: [
@@ -57,7 +57,7 @@ test("chat completions", () => {
   });
 });
 
-test("responses", () => {
+test("a conversation is written for responses", () => {
   const { id, ...called } = call;
   const input = chatInput("responses", TURNS, { ...OPTIONS, system: " " });
   expect(input).toEqual({
@@ -82,7 +82,7 @@ test("responses", () => {
   });
 });
 
-test("messages", () => {
+test("a conversation is written for messages", () => {
   const { id } = call;
   expect(chatInput("messages", TURNS, { ...OPTIONS, settings: {} })).toEqual({
     system: "Be brief.",
@@ -110,13 +110,13 @@ test("messages", () => {
   });
 });
 
-test("a call that has no result yet is left out, since it would be refused", () => {
+test("a call that has no result yet is left out, because it would be refused", () => {
   const turns: Turn[] = [answer({ text: "Let me see.", calls: [call] })];
   const input = chatInput("chat", turns, { system: "", tools: [], settings: {} });
   expect(input).toEqual({ messages: [{ role: "assistant", content: "Let me see." }] });
 });
 
-test("tools are read as any of the conventions writes them", () => {
+test("tools are read in the form of any of the conventions", () => {
   const tool = { name: "weather", description: "Of a city", parameters };
   const { parameters: input_schema, ...rest } = tool;
   for (const written of [tool, { type: "function", function: tool }, { ...rest, input_schema }])

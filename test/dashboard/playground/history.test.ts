@@ -29,7 +29,7 @@ const ANSWER: AssistantTurn = {
   problem: "cut",
 };
 
-test("it comes back as it was", () => {
+test("a conversation comes back unchanged", () => {
   const kept = { system: "s", tools: "t", turns: [QUESTION, ANSWER] };
   expect(readHistory(historyText(kept))).toEqual(kept);
 });
@@ -43,13 +43,13 @@ test("an answer that was never sent is stopped, and one on its way goes on", () 
   ]);
 });
 
-test("what is too long loses its beginning", () => {
+test("a conversation that is too long loses its beginning", () => {
   const long: Turn = { role: "user", text: "x".repeat(400_000), pictures: [] };
   const text = historyText({ system: "s", tools: "", turns: [long, long, long, QUESTION] });
   expect(readHistory(text)?.turns).toEqual([long, long, QUESTION]);
 });
 
-test("anything else is no history", () => {
+test("any other text is no history", () => {
   for (const text of [null, "", "[", "[]", "{}", '{"turns":[],"system":1,"tools":""}'])
     expect(readHistory(text)).toBeUndefined();
   fc.assert(
@@ -60,7 +60,7 @@ test("anything else is no history", () => {
   );
 });
 
-test("what can be done with a conversation", () => {
+test("open calls, busy answers and earlier turns of a conversation are found", () => {
   expect(isBusy([QUESTION, newAnswer(1)])).toBe(true);
   expect(isBusy([QUESTION, ANSWER])).toBe(false);
   expect(openCalls([QUESTION, ANSWER])).toEqual(ANSWER.calls);

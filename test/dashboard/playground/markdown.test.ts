@@ -1,8 +1,8 @@
-/** The Markdown of answers: what becomes of it, and that no text takes long. */
+/** The Markdown of answers: its HTML, and bounds on its time. */
 import { expect, test } from "vitest";
 import { blocksOf, spansOf } from "../../../src/dashboard/playground/chat/markdown.ts";
 
-test("blocks", () => {
+test("blocks become HTML", () => {
   const source = `# Title #
 First line
 second line
@@ -48,7 +48,7 @@ test("code that is still being written is code", () => {
   ]);
 });
 
-test("spans; only addresses of web pages are links", () => {
+test("spans become HTML, and only addresses of web pages are links", () => {
   expect(spansOf("a **b** *c* `d*e*` 2*3*4 [x](https://a.test/b)")).toEqual([
     { kind: "text", text: "a " },
     { kind: "strong", text: "b" },

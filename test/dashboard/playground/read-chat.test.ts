@@ -1,4 +1,4 @@
-/** A run's input becomes the conversation that it was made from, whichever convention wrote it. */
+/** A run's input becomes its conversation again, in each convention. */
 import { describe, expect, test } from "vitest";
 import { newAnswer, type Turn } from "../../../src/dashboard/playground/chat/conversation.ts";
 import { chatInput } from "../../../src/dashboard/playground/chat/input.ts";
@@ -30,16 +30,19 @@ const OPTIONS = {
   settings: { temperature: 0 },
 };
 
-test.each<ChatWire>(["chat", "responses", "messages"])("what %s was sent", (wire) => {
-  const read = readChat(wire, { ...chatInput(wire, TURNS, OPTIONS), stream: true });
-  expect(read).toMatchObject({ system: "Be brief.", turns: TURNS, settings: { temperature: 0 } });
-  expect(readTools(read?.tools ?? "")).toEqual({ tools: OPTIONS.tools });
-});
+test.each<ChatWire>(["chat", "responses", "messages"])(
+  "the conversation of a %s call is read again",
+  (wire) => {
+    const read = readChat(wire, { ...chatInput(wire, TURNS, OPTIONS), stream: true });
+    expect(read).toMatchObject({ system: "Be brief.", turns: TURNS, settings: { temperature: 0 } });
+    expect(readTools(read?.tools ?? "")).toEqual({ tools: OPTIONS.tools });
+  },
+);
 
 const turnsOf = (wire: ChatWire, input: Parameters<typeof readChat>[1]) =>
   readChat(wire, input)?.turns;
 
-test("what clients write in other ways", () => {
+test("other forms of messages that clients write are read", () => {
   expect(turnsOf("responses", { input: "Hello" })).toMatchObject([{ role: "user", text: "Hello" }]);
   const message = { role: "assistant", content: "Hm.", refusal: null, annotations: [] };
   expect(turnsOf("chat", { messages: [message] })).toMatchObject([{ text: "Hm.", state: "done" }]);
@@ -90,7 +93,7 @@ describe("nothing is lost without a word", () => {
   });
 });
 
-test("tools that are deep do not become megabytes", () => {
+test("deeply nested tools do not become megabytes", () => {
   let parameters: Json = Array.from({ length: 20_000 }, () => 0);
   for (let depth = 0; depth < 100; depth++) parameters = [parameters];
   const tools = [{ type: "function", function: { name: "a", parameters: { deep: parameters } } }];

@@ -1,4 +1,4 @@
-/** An answer as the chat reads it from the outputs of a prediction, of whichever convention. */
+/** Answers that the chat reads from the outputs of a prediction, in each convention. */
 import { expect, test } from "vitest";
 import { Reply } from "../../../src/dashboard/playground/chat/reply.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -24,7 +24,7 @@ const chunk = (delta: Json, rest: object = {}): Json => ({
 });
 const piece = (part: Json): Json => chunk({ tool_calls: [part] });
 
-test("chunks of a chat", () => {
+test("chunks of a chat become an answer", () => {
   expect(
     replyOf(
       chunk({ role: "assistant", content: "" }),
@@ -41,7 +41,7 @@ test("chunks of a chat", () => {
   ).toEqual(WHOLE);
 });
 
-test("a whole completion", () => {
+test("a whole completion becomes an answer", () => {
   const { id, ...called } = CALL;
   const message = {
     reasoning: "Hm.",
@@ -64,7 +64,7 @@ const RESPONSE: Json = {
   incomplete_details: { reason: "max_output_tokens" },
 };
 
-test("events of a response, and a whole one", () => {
+test("events of a response, and a whole one, become an answer", () => {
   expect(
     replyOf(
       { type: "response.created", response: { object: "response", output: [] } },
@@ -84,7 +84,7 @@ test("events of a response, and a whole one", () => {
   expect(replyOf(RESPONSE)).toEqual(WHOLE);
 });
 
-test("events of a message, and a whole one", () => {
+test("events of a message, and a whole one, become an answer", () => {
   expect(
     replyOf(
       { type: "message_start", message: { content: [], usage: { input_tokens: 3 } } },
@@ -128,12 +128,12 @@ test("events of a message, and a whole one", () => {
   ).toEqual(WHOLE);
 });
 
-test("text of a Cog model, in pieces or as a list; anything else as it is", () => {
+test("text of a Cog model, in pieces or as a list, becomes an answer, and any other output is shown as JSON", () => {
   expect(replyOf("Off ", ["with", null, [" his head"]]).text).toBe("Off with his head");
   expect(replyOf({ answer: 42 }, 1, true).text).toBe('{"answer":42}1true');
 });
 
-test("a model may call as many tools as it likes: so many are taken", () => {
+test("an answer has a limited number of tool calls", () => {
   const reply = new Reply();
   const tool_calls = Array.from({ length: 1_000 }, (_, index) => ({
     ...{ index, id: `call_${index}`, function: { name: "sum", arguments: "{}" } },

@@ -1,17 +1,17 @@
-/** What runs are known by, and how two of them differ. */
+/** Labels of runs, and differences between two of them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { differences, markedTexts } from "../../../src/dashboard/playground/runs/differences.ts";
 import { labelOf, pictureOf } from "../../../src/dashboard/playground/runs/label.ts";
 
 describe("a run in a list", () => {
-  test("is known by the longest text that it was given, on one line", () => {
+  test("the label of a run is the longest text of its input, on one line", () => {
     expect(labelOf({ style: "ink", prompt: "A fox\n in   snow", seed: 1 })).toBe("A fox in snow");
     expect(labelOf({ prompt: "x".repeat(500) })).toBe(`${"x".repeat(89)}…`);
     expect(labelOf({ image: "https://a.example/long/address.png", mode: "up" })).toBe("up");
   });
 
-  test("is not known by what was chosen from a list, unless it has nothing else", () => {
+  test("the label of a run is not a choice from a list, unless the input has nothing else", () => {
     const fields = [
       { name: "mode", kind: "enum" },
       { name: "prompt", kind: "text" },
@@ -20,7 +20,7 @@ describe("a run in a list", () => {
     expect(labelOf({ mode: "slow", steps: 4 }, [...fields])).toBe('mode: "slow", steps: 4');
   });
 
-  test("is known by what was changed from what the form has, if anything was", () => {
+  test("the label of a run has the fields that differ from the form's defaults, if any do", () => {
     const fields = [
       { name: "numbers", kind: "json", default: [1, 2] },
       { name: "mode", kind: "enum", default: "sum" },
@@ -35,12 +35,12 @@ describe("a run in a list", () => {
     expect(label({ numbers: [1, 2], mode: "sum" })).toBe('numbers: [1,2], mode: "sum"');
   });
 
-  test("is known by all texts of a list", () => {
+  test("the label of a run has all texts of a list", () => {
     expect(labelOf({ model: "tiny", input: ["A cat", "", "A dog"] })).toBe("A cat, A dog");
     expect(labelOf({ images: ["https://a.example/1.png"], n: 2 })).toContain("n: 2");
   });
 
-  test("is known by the last message of a conversation", () => {
+  test("the label of a run has the last message of a conversation", () => {
     const said = (content: unknown) =>
       JSON.parse(JSON.stringify({ messages: [{ content: "Hi" }, { role: "user", content }] }));
     expect(labelOf(said("And now?"))).toBe("And now?");
@@ -50,13 +50,13 @@ describe("a run in a list", () => {
     expect(labelOf(said(null))).toBe('messages: [{"content":"Hi"},{"role":"user","content":null}]');
   });
 
-  test("is known by its numbers where it has no text", () => {
+  test("the label of a run has its numbers where it has no text", () => {
     expect(labelOf({ numbers: [1, 2], fast: true })).toBe("numbers: [1,2], fast: true");
     expect(labelOf({ image: "data:image/png;base64,AAAA" })).toBe("");
     expect(labelOf([1])).toBe("");
   });
 
-  test("has the first picture of this deployment", () => {
+  test("the picture of a run is the first one of this deployment", () => {
     const file = (name: string) =>
       `https://auspex.test/v1/files/a-b/${name}?expires=9999999999&signature=x`;
     const host = "auspex.test";
@@ -69,7 +69,7 @@ describe("a run in a list", () => {
 });
 
 describe("two inputs", () => {
-  test("differ by field, whatever the order; what differs comes first", () => {
+  test("two inputs are compared by field in any order, and differences come first", () => {
     const a = { same: { x: 1, y: [2] }, prompt: "one", only: null };
     const b = { prompt: "two", same: { y: [2], x: 1 }, other: 0 };
     expect(differences(a, b)).toEqual([
@@ -81,12 +81,12 @@ describe("two inputs", () => {
     expect(differences(undefined, undefined)).toEqual([]);
   });
 
-  test("names of objects are no names of prototypes", () => {
+  test("field names that are names of prototypes are compared like others", () => {
     const a = JSON.parse('{"o": {"toString": 1}}');
     expect(differences(a, { o: { x: 1 } })[0]?.isSame).toBe(false);
   });
 
-  test("texts are marked by words", () => {
+  test("differences of texts are marked by words", () => {
     expect(markedTexts("A red fox in snow", "A blue fox in snow")).toEqual([
       ["A ", "red", " fox in snow"],
       ["A ", "blue", " fox in snow"],

@@ -1,4 +1,4 @@
-/** What the playground shows as code; that it does what it says is seen in test/journey/calls.nightly.test.ts. */
+/** Code samples of the playground; test/journey/calls.nightly.test.ts runs them. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { literal } from "../../../src/dashboard/playground/code/literal.ts";
@@ -6,7 +6,7 @@ import { codeSamples } from "../../../src/dashboard/playground/code/samples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Compatibilities, newCompatibilities } from "../../../src/protocol/model.ts";
 
-test("JavaScript writes any JSON so that it means the same", () => {
+test("JavaScript writes any JSON with the same meaning", () => {
   fc.assert(
     fc.property(fc.json(), (json) => {
       const value: Json = JSON.parse(json);
@@ -17,13 +17,13 @@ test("JavaScript writes any JSON so that it means the same", () => {
   expect(literal(JSON.parse('{"__proto__": {"a": 1}}'))).toBe('{ ["__proto__"]: { a: 1 } }');
 });
 
-test("JavaScript writes JSON as people do", () => {
+test("JavaScript writes JSON like people do", () => {
   expect(literal({ a: [1, { "b-c": null }], d: {} })).toBe('{ a: [1, { "b-c": null }], d: {} }');
   const long = "x".repeat(70);
   expect(literal({ long, list: [] })).toBe(`{\n  long: "${long}",\n  list: [],\n}`);
 });
 
-test("each way to call a model is shown for versions that can be called so, in each language", () => {
+test("each call that a version supports has a code sample in each language", () => {
   const run = { origin: "https://auspex.test", model: "demo/it", input: {} };
   const titlesWith = (...flags: (keyof Compatibilities)[]) => {
     const on = Object.fromEntries(flags.map((flag) => [flag, true]));
@@ -54,7 +54,7 @@ test("each way to call a model is shown for versions that can be called so, in e
   ]);
 });
 
-test("a terminal is shown the address of a picture, and other clients save its bytes", () => {
+test("a terminal shows the address of a picture, and other clients save its bytes", () => {
   const compatibilities = newCompatibilities.parse({
     vendora_images_generations: true,
     vendora_images_edits: true,

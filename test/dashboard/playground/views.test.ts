@@ -1,4 +1,4 @@
-/** Which view a version has, and what a chat can be given. */
+/** The view of a version, and the inputs that a chat accepts. */
 import { describe, expect, test } from "vitest";
 import { takesPictures } from "../../../src/dashboard/playground/chat/wire.ts";
 import { MediaOutputs, timeText } from "../../../src/dashboard/playground/media/outputs.ts";
@@ -21,7 +21,7 @@ const viewOf = (
 
 const FILE = { type: "string", format: "uri" };
 
-test("a version has the view of what it is compatible with", () => {
+test("a version has the view of its compatibilities", () => {
   expect(viewOf([])).toBeUndefined();
   expect(viewOf(["vendora_chat_completions"])).toBe("chat");
   expect(viewOf(["vendora_responses"], { input: {} })).toBe("chat");
@@ -33,7 +33,7 @@ test("a version has the view of what it is compatible with", () => {
   expect(viewOf(["vendora_audio_translations"])).toBe("transcription");
 });
 
-test("a picture in and a file out are pictures, too", () => {
+test("a version with a picture as input and a file as output has the view of pictures", () => {
   expect(viewOf([], { input_image: FILE }, FILE)).toBe("images");
   expect(viewOf([], { image: FILE }, { type: "array", items: FILE })).toBe("images");
   expect(viewOf([], { image: FILE }, { type: "string" })).toBeUndefined();
@@ -47,7 +47,7 @@ describe("pictures in messages", () => {
     type: "array",
     items: { anyOf: types.map((type) => ({ properties: { type: { const: type } } })) },
   });
-  test("are taken unless the schema says that they are not", () => {
+  test("pictures in messages are accepted unless the schema forbids them", () => {
     expect(takesPictures({})).toBe(true);
     expect(withContent({ type: ["string", "array"] })).toBe(true);
     expect(withContent({ anyOf: [{ type: "string" }, parts("text", "image_url")] })).toBe(true);
@@ -63,7 +63,7 @@ describe("outputs", () => {
     return all;
   };
 
-  test("pictures: files, data, and those of the convention, with what comes before", () => {
+  test("pictures are found in outputs: files, data, and those of OpenAI's API, with the previews before them", () => {
     const png = "iVBORw0KGgo=";
     const data = `data:image/png;base64,${png}`;
     expect(read([data], { data: [{ b64_json: png }, { url: data }] }).items).toEqual([
@@ -80,7 +80,7 @@ describe("outputs", () => {
     });
   });
 
-  test("sound that a server sends in pieces is one sound, once it has ended", () => {
+  test("a sound that a server sends in pieces is one sound, once it has ended", () => {
     const delta = (text: string, more = {}) => ({
       type: "speech.audio.delta",
       audio: btoa(text),
@@ -94,7 +94,7 @@ describe("outputs", () => {
     expect(all.items).toEqual([
       { kind: "audio", address: `data:audio/wav;base64,${btoa("RIFF")}`, name },
     ]);
-    // A server's own events say that they end, and not what they are.
+    // A server's own events state their end, and not the media type.
     const events = read(delta("ID3"), { type: "speech.audio.done", usage: { total_tokens: 1 } });
     const address = `data:audio/mpeg;base64,${btoa("ID3")}`;
     expect(events.items).toEqual([{ kind: "audio", address, name }]);
@@ -103,14 +103,14 @@ describe("outputs", () => {
     expect(torn.isEmpty).toBe(true);
   });
 
-  test("files of others are links, and what is unknown is shown as it is", () => {
+  test("files of other hosts are links, and unknown outputs are shown as they are", () => {
     expect(read("https://else.test/a.png", { seed: 1 }).items).toEqual([
       { kind: "link", address: "https://else.test/a.png", name: "https://else.test/a.png" },
       { kind: "json", value: { seed: 1 } },
     ]);
   });
 
-  test("transcripts, with their segments", () => {
+  test("transcripts are shown with their segments", () => {
     const segments = [{ start: 0, end: 1.5, text: " Hello." }];
     expect(read({ text: "Hello.", segments })).toMatchObject({
       text: "Hello.",
@@ -125,12 +125,12 @@ describe("outputs", () => {
     expect(read("Hel", "lo.").text).toBe("Hello.");
   });
 
-  test("times", () => {
+  test("times of segments are written in words", () => {
     expect([0, 9.96, 62.5, 3_600].map(timeText)).toEqual(["0:00.0", "0:10.0", "1:02.5", "60:00.0"]);
   });
 });
 
-test("a recording is a WAV file of 16 bits", () => {
+test("a recording becomes a WAV file of 16 bits", () => {
   const bytes = wavOf(new Float32Array([0, 1, -1, 2]), 16_000);
   const view = new DataView(bytes.buffer);
   expect(new TextDecoder().decode(bytes.slice(0, 4))).toBe("RIFF");

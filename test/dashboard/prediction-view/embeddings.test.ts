@@ -1,4 +1,4 @@
-/** Which outputs are embeddings, and how far they are from each other. */
+/** Embeddings in outputs, and the distances between them. */
 import { expect, test } from "vitest";
 import {
   cosineDistance,
@@ -11,7 +11,7 @@ import { outputOf } from "../../../src/dashboard/prediction-view/output-kind.ts"
 
 const row = (length: number, value = 0.5) => Array<number>(length).fill(value);
 
-test("rows of numbers are embeddings when they are long and equally so", () => {
+test("rows of numbers are embeddings when they are long and of equal length", () => {
   expect(embeddingsIn([row(8), row(8)])).toEqual([row(8), row(8)]);
   expect(embeddingsIn(row(64))).toEqual([row(64)]);
   for (const other of [
@@ -27,7 +27,7 @@ test("rows of numbers are embeddings when they are long and equally so", () => {
     expect(embeddingsIn(other)).toBeUndefined();
 });
 
-test("what OpenAI's API answers is read, also in base64", () => {
+test("an answer of OpenAI's API is read as embeddings, also in base64", () => {
   const answer = (...embeddings: (number[] | string)[]) => ({
     object: "list",
     data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })),
@@ -46,7 +46,7 @@ test("what OpenAI's API answers is read, also in base64", () => {
   expect(embeddingsIn({ data: [{ id: 1 }] })).toBeUndefined();
 });
 
-test("vectors are named by the texts in the input, where there are as many", () => {
+test("vectors are named by the texts of the input, where there are as many", () => {
   const vectors = [row(8), row(8)];
   const input = { model: "m", tags: ["one"], sizes: [1, 2], input: ["A\n cat", "d".repeat(99)] };
   expect(namesOf(vectors, input)).toEqual(["A cat", `${"d".repeat(59)}…`]);

@@ -1,8 +1,8 @@
-/** Which fields of an input are messages, and what is told of each. */
+/** Messages in the fields of an input, and what the page shows of each. */
 import { expect, test } from "vitest";
 import { messagesIn } from "../../../src/dashboard/prediction-view/messages.ts";
 
-test("texts are told as such, other parts by their kind", () => {
+test("texts are shown as such, and other parts by their kind", () => {
   const messages = messagesIn([
     { role: "system", content: "Be brief." },
     {
@@ -33,6 +33,6 @@ test.each([
   ["records that have a role", [{ role: "admin", name: "Lena" }]],
   ["a list that has something else, too", [{ role: "user", content: "Hi" }, "Hi"]],
   ["content of no known form", [{ role: "user", content: 4 }]],
-])("%s is none", (_, value) => {
+])("a value is not shown as messages: %s", (_, value) => {
   expect(messagesIn(value)).toBeUndefined();
 });

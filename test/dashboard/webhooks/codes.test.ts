@@ -1,4 +1,4 @@
-/** What a failing webhook says of its tries. */
+/** The failed tries of a webhook, as the dashboard lists them. */
 import { expect, test } from "vitest";
 import { codes, failuresOf } from "../../../src/dashboard/webhooks/codes.ts";
 
@@ -16,11 +16,11 @@ test.each<[(number | null)[], string]>([
   [[500, 500, 500], "500 three times"],
   [[500, 500, 500, 500], "500 4 times"],
   [[500, null, null, 503], "500, no response twice, 503"],
-])("%j is %s", (statuses, text) => {
+])("the statuses %j are shown as %s", (statuses, text) => {
   expect(codes(statuses.map((status) => ({ status })))).toBe(text);
 });
 
-test("what failed before it last worked does not count, nor what is under way", () => {
+test("failures before the last success do not count, nor does a try under way", () => {
   const failed = tried(503);
   const underWay = { ...tried(null, null), duration_ms: null };
   expect(failuresOf([tried(500), tried(200, null), failed, underWay])).toEqual([failed]);

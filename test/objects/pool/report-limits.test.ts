@@ -13,7 +13,7 @@ describe("the limits of runner reports", () => {
     expect(isSmall(containers(512, "i".repeat(400)))).toBe(false);
   });
 
-  test("images beyond 30,000 characters are left out", () => {
+  test("image names beyond 30,000 characters are left out", () => {
     const images = Array.from({ length: 500 }, (_, n) => String(n).padStart(400, "i"));
     expect([...keptImages(images)]).toEqual(images.slice(0, 75));
   });

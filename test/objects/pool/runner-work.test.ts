@@ -1,4 +1,4 @@
-/** What a pool knows of the predictions that a runner has. */
+/** The predictions of a runner that its pool knows. */
 import { expect, test } from "vitest";
 import { RunnerWork } from "../../../src/objects/pool/runner-work.ts";
 
@@ -8,7 +8,7 @@ const handed = (number: number, user_id = "ada") => ({
   offered: { job: { prediction_id: `run-${number}` } },
 });
 
-test("it is forgotten once the runner has it no more, not before it has been told", () => {
+test("a prediction is forgotten once the runner's report lacks it, and not before the first report", () => {
   const work = new RunnerWork();
   for (const number of [1, 2, 3]) work.add(handed(number), number);
   work.reported({ handed: 2, jobs: [2] });
@@ -17,7 +17,7 @@ test("it is forgotten once the runner has it no more, not before it has been tol
   expect(work.stored).toEqual([]);
 });
 
-test("it survives the end of its pool", () => {
+test("the predictions of runners survive the end of their pool", () => {
   const work = new RunnerWork();
   work.add(handed(7, "bob"), 5);
   expect(new RunnerWork(work.stored).of([7])).toEqual([
@@ -25,7 +25,7 @@ test("it survives the end of its pool", () => {
   ]);
 });
 
-test("of a runner that tells nothing no more is kept than it can have", () => {
+test("the work of a runner that reports nothing is limited to what it can have", () => {
   const work = new RunnerWork();
   for (let number = 1; number <= 2_100; number++) work.add(handed(number), number);
   expect(work.of([100])).toEqual([]);

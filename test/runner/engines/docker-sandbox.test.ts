@@ -227,7 +227,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
 
     const script = `require("net").connect(${port}, process.argv[1])
       .on("connect", () => process.exit(0)).on("error", () => process.exit(1))`;
-    // The same port is open outside the runner's network: otherwise the test would prove nothing.
+    // `port` is open to containers outside the runner's network: otherwise the test would prove nothing.
     await docker("run", "--rm", "node:24-slim", "node", "-e", script, mine[0]?.address ?? "");
     server.close();
   });

@@ -88,7 +88,7 @@ it.each([
       /^the image supports fewer concurrent runs, .* max_concurrency to 4/,
     );
     expect(error?.message).toContain(said);
-    // The same message without a higher max_concurrency is the model's own failure.
+    // A model without a higher max_concurrency has the same message for its own failure.
     const one = await box.run("liar", { mode: "pid" }, { variables }).finish;
     expect(one.error?.message).toMatch(/^the model's setup failed/);
   },

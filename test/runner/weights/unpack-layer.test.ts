@@ -1,4 +1,4 @@
-/** Layers of any content: the files that are listed come out, and nothing else ever does. */
+/** Layers of any content: only the listed files are unpacked. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ interface Options {
   maxBytes?: number;
 }
 
-/** @returns the files that came, by their digests */
+/** @returns the unpacked files, by their digests */
 async function unpack(packed: Layer, options: Options = {}): Promise<string[]> {
   const { there = [], chunk = 10_000, change = (bytes) => bytes } = options;
   const { bytes, files, digest } = packLayer(packed);
@@ -60,18 +60,21 @@ async function unpack(packed: Layer, options: Options = {}): Promise<string[]> {
 const left = () => readdirSync(folder);
 
 describe.each([undefined, "gzip", "zstd"] as const)("an archive (%s)", (compression) => {
-  test.each([7, 511, 513, 1_000_000])("unpacks, however it is cut (%i)", async (chunk) => {
-    const packed = compression ? { compression, files: FILES } : { files: FILES };
-    expect(await unpack(packed, { chunk })).toEqual(Object.keys(FILES));
-    for (const bytes of Object.values(FILES)) {
-      const path = join(folder, digestOf(bytes).slice(7));
-      expect(readFileSync(path).equals(bytes)).toBe(true);
-      expect(statSync(path).mode & 0o777).toBe(0o444);
-    }
-    expect(left()).toHaveLength(3);
-  });
+  test.each([7, 511, 513, 1_000_000])(
+    "an archive unpacks, however it is cut (%i)",
+    async (chunk) => {
+      const packed = compression ? { compression, files: FILES } : { files: FILES };
+      expect(await unpack(packed, { chunk })).toEqual(Object.keys(FILES));
+      for (const bytes of Object.values(FILES)) {
+        const path = join(folder, digestOf(bytes).slice(7));
+        expect(readFileSync(path).equals(bytes)).toBe(true);
+        expect(statSync(path).mode & 0o777).toBe(0o444);
+      }
+      expect(left()).toHaveLength(3);
+    },
+  );
 
-  test("that ends early is refused", async () => {
+  test("an archive that ends early is refused", async () => {
     const packed = compression ? { compression, files: FILES } : { files: FILES };
     const failing = unpack(packed, { change: (bytes) => bytes.subarray(0, bytes.length / 2) });
     await expect(failing).rejects.toMatchObject({ source: "external" });
@@ -79,14 +82,14 @@ describe.each([undefined, "gzip", "zstd"] as const)("an archive (%s)", (compress
   });
 });
 
-test("files that are there are not written again", async () => {
+test("files that are present are not written again", async () => {
   expect(await unpack({ files: FILES }, { there: ["a/b/model.bin"] })).toEqual([
     "config.json",
     "empty",
   ]);
 });
 
-test("folders are nothing, and a leading ./ is none", async () => {
+test("folders and a leading ./ in an archive are skipped", async () => {
   const others = [
     { name: "./", type: "directory" as const },
     { name: "a/", type: "directory" as const },
@@ -111,7 +114,7 @@ test.each<[string, TarEntry, string]>([
   ["an absolute path", { name: "/etc/x", content: Buffer.from("x") }, "not listed"],
   ["a folder elsewhere", { name: "../x/", type: "directory" }, "neither a file"],
   ["a listed file twice", { name: "config.json", content: Buffer.from("[]") }, "digest"],
-])("%s is refused", async (_name, header, words) => {
+])("an archive with %s is refused", async (_name, header, words) => {
   const failing = unpack({ files: FILES, others: [header] });
   await expect(failing).rejects.toMatchObject({
     source: "external",
@@ -120,7 +123,7 @@ test.each<[string, TarEntry, string]>([
   expect(left()).not.toContain("temporary");
 });
 
-test("a file of another size or content is refused, and one that is missing", async () => {
+test("a missing file, or one of another size or content, is refused", async () => {
   const listed = { ...FILES, "config.json": Buffer.from("[]") };
   await expect(unpack({ files: FILES, listed })).rejects.toThrow("another digest");
   const longer = { ...FILES, "config.json": Buffer.from("{ }") };
@@ -135,7 +138,7 @@ test("a file of another size or content is refused, and one that is missing", as
 test("an archive that unpacks into far more than is listed is broken off", async () => {
   let taken = 0;
   async function* bomb() {
-    // 64 MiB of zeros are 64 KiB each.
+    // Each 64 MiB of zeros takes 64 KiB compressed.
     const zeros = gzipSync(Buffer.alloc(64 * 1024 ** 2));
     for (let times = 0; times < 1_000; times++) {
       taken++;
@@ -155,7 +158,7 @@ test("an archive that unpacks into far more than is listed is broken off", async
 });
 
 test("a header of gigabytes is not taken into memory", async () => {
-  // A file's name, of which a header says that it has 8 GB.
+  // The header says that the following file name has 8 GB.
   const header = tarHeader({ name: "a", type: "gnu-long-path", size: 8 * 1024 ** 3 - 1 });
   async function* endless() {
     yield header;
@@ -179,7 +182,7 @@ test("a header of gigabytes is not taken into memory", async () => {
   expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 ** 2);
 });
 
-test("what is expected is expected once", () => {
+test("a listed file is expected once", () => {
   const file = { path: "a", size: 1, digest: digestOf("x") };
   const files = new Map([["a", file]]);
   expect(expectedFile({ type: "file", name: "a", size: 1 }, files)).toBe(file);
