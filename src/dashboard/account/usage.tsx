@@ -1,15 +1,86 @@
 /** Usage: totals, by model, by access token and by day. */
 import type { Child, PropsWithChildren } from "hono/jsx";
-import { tokenName, type UsageCount, type UsageReport } from "../../domain/accounts/usage.ts";
+import {
+  type DayUsage,
+  tokenName,
+  type UsageCount,
+  type UsageReport,
+} from "../../domain/accounts/usage.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Price } from "../ui/price.tsx";
 import { type Column, Table } from "../ui/table.tsx";
-import { Chart } from "./chart.tsx";
+import { scaleMaximum, stack } from "./scale.ts";
 import { Storage } from "./storage.tsx";
 import { AccountTabs } from "./tabs.tsx";
 import { Totals } from "./totals.tsx";
+
+/** In SVG units. The drawing is stretched to fit, so its labels are HTML beside it. */
+const HEIGHT = 100;
+const STEP = 10;
+const BAR = 8;
+
+function Chart({ report: { days, models, total } }: { report: UsageReport }) {
+  const ceiling = scaleMaximum(Math.max(...days.map(({ predictions }) => predictions)));
+  const width = days.length * STEP;
+  const names = models.map(({ model }) => model ?? "other models");
+  return (
+    <figure class="chart">
+      <div class="y-axis" aria-hidden="true">
+        {[ceiling, ceiling / 2, 0].map((value) => (
+          <span>{value.toLocaleString("en")}</span>
+        ))}
+      </div>
+      <svg
+        viewBox={`0 0 ${width} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-labelledby="chart-title chart-text"
+      >
+        <title id="chart-title">Predictions per day and model</title>
+        <desc id="chart-text">
+          {`${total.predictions.toLocaleString("en")} predictions from ${days[0]?.day} to ${days.at(-1)?.day}, most of them by ${names[0]}. The tables below list all numbers.`}
+        </desc>
+        {[0, HEIGHT / 2, HEIGHT].map((y) => (
+          <line x1="0" x2={width} y1={y} y2={y} />
+        ))}
+        {days.map((day, n) => (
+          <Bar day={day} names={names} ceiling={ceiling} x={n * STEP + (STEP - BAR) / 2} />
+        ))}
+      </svg>
+      <div class="x-axis" aria-hidden="true">
+        {[days[0], days[Math.floor((days.length - 1) / 2)], days.at(-1)].map((day) => (
+          <span>{day?.day}</span>
+        ))}
+      </div>
+    </figure>
+  );
+}
+
+const Bar = ({
+  day: { day, predictions, models },
+  names,
+  ceiling,
+  x,
+}: {
+  day: DayUsage;
+  names: string[];
+  ceiling: number;
+  x: number;
+}) =>
+  predictions === 0 ? null : (
+    <g>
+      <title>{`${day}: ${models.flatMap((count, n) => (count.predictions > 0 ? `${count.predictions.toLocaleString("en")} ${names[n]}` : [])).join(", ")}`}</title>
+      {stack(
+        models.map((count) => count.predictions),
+        ceiling,
+        HEIGHT,
+      ).map(({ n, y, height }) => (
+        <rect class={`series-${n}`} x={x} y={y} width={BAR} height={height} />
+      ))}
+    </g>
+  );
 
 export const PERIODS = [30, 90] as const;
 

@@ -3,15 +3,55 @@ import { $ } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import type { AppEnv } from "../../context.ts";
-import { createDocument, DOCUMENT_CACHE, perOrigin } from "../../openapi/document.ts";
-import type { Manifest } from "../../protocol/assets.ts";
+import { createDocument, DOCUMENT_CACHE, operationsIn, perOrigin } from "../../openapi/document.ts";
+import type { Document } from "../../openapi/types.ts";
+import type { Manifest, Passage } from "../../protocol/assets.ts";
 import { guideOf, readManifest, readPassages } from "../../services/assets.ts";
 import { GUIDES, REFERENCE, SEARCH } from "./contents.ts";
 import { GuidePage } from "./guide/page.tsx";
+import { DocsLayout } from "./layout.tsx";
 import { ReferencePage } from "./reference/page.tsx";
-import { findPassages, MAX_QUERY } from "./search/find.ts";
-import { SearchPage } from "./search/page.tsx";
-import { callsIn } from "./search/passages.ts";
+import { type Found, findPassages, MAX_QUERY } from "./search/find.ts";
+
+/** What the documentation has on some words. */
+interface Props {
+  query: string;
+  found: Found[];
+  assets: Manifest;
+}
+
+const SearchPage = ({ query, found, assets }: Props) => (
+  <DocsLayout
+    title={query === "" ? "Search" : `Search: ${query}`}
+    description="Search the guides and the API reference."
+    path={SEARCH}
+    query={query}
+    assets={assets}
+  >
+    <h1>{query === "" ? "Search" : `Search for “${query}”`}</h1>
+    {query !== "" && found.length === 0 && (
+      <p>Nothing has all of these words. Try fewer of them, or the beginning of a word.</p>
+    )}
+    <ol class="found">
+      {found.map(({ path, id, page, title, excerpt }) => (
+        <li>
+          <a href={id === "" ? path : `${path}#${id}`}>{title}</a> <span class="where">{page}</span>
+          <p>{excerpt}</p>
+        </li>
+      ))}
+    </ol>
+  </DocsLayout>
+);
+
+/** The calls of the API as passages to be searched, beside those of the guides (guide/render.ts). */
+const callsIn = (document: Document): Passage[] =>
+  operationsIn(document).map(({ operation, method, path }) => ({
+    path: REFERENCE,
+    page: "API reference",
+    id: operation.operationId ?? "",
+    title: operation.summary ?? path,
+    text: `${method.toUpperCase()} ${path} ${operation.description ?? ""}`,
+  }));
 
 const CACHED = { "cache-control": DOCUMENT_CACHE };
 

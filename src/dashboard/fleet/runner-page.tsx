@@ -1,23 +1,24 @@
 /** `/fleet/runners/:id`: a runner with all that is known of it. */
 import { isHeard, isOffline } from "../../domain/runners/silence.ts";
-import type { RunnerDetail } from "../../protocol/fleet.ts";
+import type { RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import type { RunnerEvent } from "../../protocol/runner-log.ts";
 import { Above, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { Containers } from "./containers.tsx";
 import { Devices } from "./devices.tsx";
-import { Events } from "./events.tsx";
 import { type Day, RunHistory } from "./history.tsx";
 import { LogSection } from "./log-page.tsx";
 import {
   Actions,
   type FleetContext,
   Gauges,
+  Prediction,
   RunnerDetails,
   SetAside,
   State,
   Update,
 } from "./runner.tsx";
-import { Work } from "./work.tsx";
+import { sinceText } from "./status-text.ts";
 
 /** client/fleet.ts updates each element with `data-part` on its own. */
 export const RunnerPage = ({
@@ -107,4 +108,168 @@ function whyUnknown(runner: RunnerDetail): string {
   if (runner.state === "draining")
     return ": a runner tells it when it asks for work, which it does not while it is drained.";
   return `: the pool ${runner.pool} did not answer within half a second, or has not heard from the runner yet. Load the page again.`;
+}
+
+/** A runner can have a thousand. */
+const MAX_SHOWN = 50;
+
+const sinceTitle = (heard: boolean) => (heard ? "Since" : "Handed over");
+
+const Work = ({
+  work,
+  own,
+  heard,
+  now,
+}: {
+  work: RunnerWork[];
+  own: ReadonlySet<string>;
+  /** Whether the runner is; else it had them when it was. */
+  heard: boolean;
+  now: number;
+}) => (
+  <section aria-labelledby="work-title">
+    <h2 id="work-title">Predictions</h2>
+    {!heard && work.length > 0 && (
+      <p class="hint">
+        It had these when it was last heard from. They may be over, or run elsewhere: those that
+        wait again are left out.
+      </p>
+    )}
+    {work.length === 0 ? (
+      <p class="hint">
+        {heard ? "It has none." : "None is counted on it: what it had has ended, or waits again."}
+      </p>
+    ) : (
+      <Table class="stacked" columns={["Prediction", "Account", "Version", sinceTitle(heard)]}>
+        {work.slice(0, MAX_SHOWN).map(({ prediction_id, username, version, since }) => (
+          <tr>
+            <th scope="row">
+              <Prediction
+                id={prediction_id}
+                own={own.has(prediction_id)}
+                username={username ?? undefined}
+              />
+            </th>
+            <td data-label="Account">
+              {username === null ? "unknown" : <a href={`/users/${username}`}>{username}</a>}
+            </td>
+            <td data-label="Version">{version ?? "unknown"}</td>
+            <td data-label={sinceTitle(heard)}>
+              {since === null ? (
+                "unknown"
+              ) : heard ? (
+                sinceText(since, now)
+              ) : (
+                <Time at={since} exact />
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    )}
+    {work.length > MAX_SHOWN && <p class="hint">And {work.length - MAX_SHOWN} more.</p>}
+  </section>
+);
+
+/** The others are folded away. */
+const SHOWN = 12;
+
+/** @param events undefined: its object did not answer */
+const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
+  <section aria-labelledby="events-title">
+    <div data-part="events">
+      <h2 id="events-title">Events</h2>
+      {events === undefined && <p class="hint">Unknown at the moment. Load the page again.</p>}
+      {events?.length === 0 && (
+        <p class="hint">
+          None yet. Starts and stops, losses, drains, lost GPUs and containers are listed here.
+        </p>
+      )}
+      <List events={events?.slice(0, SHOWN) ?? []} />
+    </div>
+    {events && events.length > SHOWN && (
+      // Around its part: one that lies in a part is closed when that is replaced.
+      <details data-key="events">
+        <summary>
+          <span data-part="earlier count">{events.length - SHOWN} earlier events</span>
+        </summary>
+        <div data-part="earlier events">
+          <List events={events.slice(SHOWN)} />
+        </div>
+      </details>
+    )}
+  </section>
+);
+
+const List = ({ events }: { events: RunnerEvent[] }) =>
+  events.length === 0 ? null : (
+    <ol class="runner-events">
+      {events.map((event) => (
+        <li>
+          <Time at={event.at} exact />
+          <span class={BAD.includes(event.kind) ? "trouble-text" : undefined}>
+            <Words event={event} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+
+const BAD: RunnerEvent["kind"][] = [
+  "lost",
+  "silent",
+  "fell_silent",
+  "set_aside",
+  "token_revoked",
+  "gpu_lost",
+];
+
+function Words({ event: { kind, detail, time, by } }: { event: RunnerEvent }) {
+  const what = <bdi>{detail}</bdi>;
+  const who = by === null ? "an operator" : <bdi>{by}</bdi>;
+  const when = time !== null && <Time at={time} exact />;
+  switch (kind) {
+    case "started":
+      return <>Started, version {what}</>;
+    case "stopping":
+      return <>Told to stop: finishing its predictions, and taking no new ones</>;
+    case "stopped":
+      return <>Stopped</>;
+    case "drained":
+      return <>Drained by {who}</>;
+    case "resumed":
+      return <>Resumed by {who}</>;
+    case "lost":
+      return (
+        <>
+          Its previous process was lost: it was last heard from at {when}, and did not say that it
+          stopped
+        </>
+      );
+    case "silent":
+      return <>Heard from again: it had been silent since {when}</>;
+    case "fell_silent":
+      return (
+        <>Fell silent: nothing was heard from it after this, and it did not say that it stopped</>
+      );
+    case "set_aside":
+      return (
+        <>
+          Set aside, at most until {when}:{" "}
+          {detail === null ? "it took predictions, and did not connect for them" : what}
+        </>
+      );
+    case "forgiven":
+      return <>Not set aside any more: {who} resumed it</>;
+    case "token_revoked":
+      return <>Its token was revoked{by !== null && <> by {who}</>}</>;
+    case "gpu_lost":
+      return <>Lost GPU {what}</>;
+    case "gpu_back":
+      return <>GPU {what} is back</>;
+    case "container_started":
+      return <>Container started: {what}</>;
+    case "container_stopped":
+      return <>Container stopped: {what}</>;
+  }
 }

@@ -1,16 +1,127 @@
 /** `/fleet/tokens`: runner tokens. */
 import { invalid } from "../../domain/schemas/validation.ts";
-import { createRunnerToken as createRunnerTokenBody } from "../../protocol/operator.ts";
+import type { Hardware } from "../../protocol/hardware.ts";
+import {
+  createRunnerToken as createRunnerTokenBody,
+  type RunnerToken,
+} from "../../protocol/operator.ts";
 import { parse } from "../../routes/router.ts";
 import { createRunnerToken, listRunnerTokens } from "../../services/accounts/tokens.ts";
+import type { Page } from "../../services/pagination.ts";
 import { groupByPool, listHardware } from "../../services/runners/hardware.ts";
 import { revokeRunnerToken } from "../../services/runners/revocation.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, fieldTexts, handleForm } from "../form.ts";
-import type { NewRunner } from "./install.tsx";
-import { RunnerTokensPage } from "./tokens.tsx";
+import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Empty, Pager, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+import { Install, type NewRunner } from "./install.tsx";
+import { FleetTabs } from "./tabs.tsx";
+
+/** `/fleet/tokens`: runner tokens, and the command that starts a runner. */
+const RunnerTokensPage = ({
+  draft,
+  created,
+  page,
+  hardware,
+}: {
+  draft: Draft;
+  created: NewRunner | undefined;
+  page: Page<RunnerToken>;
+  hardware: Hardware[];
+}) => (
+  <>
+    <FleetTabs current="/fleet/tokens" />
+    <p>
+      Runners authenticate with a token. Several machines can share one; with a token each, you can
+      revoke them separately.
+    </p>
+    {created && <Install created={created} />}
+    <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
+      <summary class="button primary">New runner token</summary>
+      {hardware.length === 0 ? <NoHardware /> : <NewToken draft={draft} hardware={hardware} />}
+    </details>
+    {page.items.length === 0 ? (
+      <Empty title="No runner tokens yet">
+        <p>Create one above, then run the command shown with it on your GPU machine.</p>
+      </Empty>
+    ) : (
+      <List tokens={page.items} />
+    )}
+    <Pager previous={page.previous_url} next={page.next_url} />
+  </>
+);
+
+const NoHardware = () => (
+  <p>
+    A runner serves a hardware class. <a href="/fleet/hardware">Create the first one</a>.
+  </p>
+);
+
+const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) => (
+  <Form action="/fleet/tokens" class="narrow" id="new-token">
+    <Problem draft={draft} />
+    <TextField
+      name="name"
+      label="Name"
+      hint="The machine or rack it is for."
+      maxlength={100}
+      autocomplete="off"
+      required
+      draft={draft}
+    />
+    {/* Makes the field exist when nothing is selected, so that its error appears beside it. */}
+    <Choices
+      name="hardware"
+      label="Hardware"
+      values={hardware.length === 1 ? hardware.map(({ identifier }) => identifier) : []}
+      options={hardware.map(({ identifier, name }) => ({
+        value: identifier,
+        label: identifier,
+        ...(name !== identifier && { hint: name }),
+      }))}
+      draft={draft}
+    />
+    <Submit>Create token</Submit>
+  </Form>
+);
+
+const List = ({ tokens }: { tokens: RunnerToken[] }) => (
+  <div class="scroll">
+    <Table
+      class="tokens stacked"
+      columns={["Name", "Hardware", "Last used", "Created", { name: "Actions", is: "hidden" }]}
+    >
+      {tokens.map(({ id, name, prefix, hardware, last_used_at, created_at }) => (
+        <tr>
+          <th scope="row">
+            <bdi>{name}</bdi> <small>{prefix}…</small>
+          </th>
+          <td data-label="Hardware">{hardware.join(", ")}</td>
+          <td data-label="Last used">
+            {last_used_at === null ? "never" : <Time at={last_used_at} />}
+          </td>
+          <td data-label="Created">
+            <Time at={created_at} />
+          </td>
+          <td class="end">
+            <Form
+              action={`/fleet/tokens/${id}/revoke`}
+              data-confirm={`Revoke ${name}? Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail. To let predictions finish first, drain the runners.`}
+            >
+              <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
+                Revoke
+              </button>
+            </Form>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  </div>
+);
 
 const PAGE_SIZE = 25;
 /** The most that a token can serve. */

@@ -1,18 +1,81 @@
 /** `/`: the landing page of visitors, the first steps of new users, and what is new for others. */
 import { ownerName } from "../../domain/accounts/owner-name.ts";
+import { exampleInput } from "../../domain/schemas/example-input.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { ProblemError } from "../../errors.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import { readGallery } from "../../services/models/gallery.ts";
-import { listModels, listOwnModels } from "../../services/models/models.ts";
+import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";
-import { viewPredictions } from "../../services/predictions/prediction-view.ts";
+import {
+  type ListedPrediction,
+  viewPredictions,
+} from "../../services/predictions/prediction-view.ts";
 import { listRunners } from "../../services/runners/fleet.ts";
 import { isServed } from "../../services/runners/serving.ts";
 import { isSetUp } from "../../services/sign-in/operators.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
+import { type Gallery, ModelCards } from "../models/list.tsx";
+import { BODIES } from "../playground/code/bodies.ts";
+import { shellSample } from "../playground/code/shell.ts";
+import { PredictionTable } from "../predictions/list.tsx";
 import { publishState } from "../publish/state.ts";
-import { callCommand } from "./call-command.ts";
 import { FirstSteps, isDone } from "./first-steps.tsx";
-import { Overview } from "./overview.tsx";
+
+/** What has happened lately, for whoever is past the first steps. */
+interface Props {
+  username: string;
+  models: ModelItem[];
+  gallery: Gallery;
+  predictions: ListedPrediction[];
+}
+
+const Overview = ({ username, models, gallery, predictions }: Props) => (
+  <div class="overview">
+    {predictions.length > 0 && (
+      <section aria-labelledby="latest-title">
+        <div class="title-row">
+          <h2 id="latest-title">Latest predictions</h2>
+          <a href="/predictions">All predictions</a>
+        </div>
+        <div data-list data-first="true">
+          <PredictionTable predictions={predictions} />
+        </div>
+      </section>
+    )}
+    {models.length > 0 && (
+      <section aria-labelledby="models-title">
+        <div class="title-row">
+          <h2 id="models-title">Your models</h2>
+          <a href={`/models/${username}`}>All of them</a>
+        </div>
+        <ModelCards models={models} gallery={gallery} />
+      </section>
+    )}
+  </div>
+);
+
+/**
+ * @param path `owner/name`; undefined: of none
+ * @returns undefined for a model that has no version to call, or is not seen any more
+ */
+async function callCommand(
+  c: PageContext,
+  { caller }: Viewer,
+  path: string | undefined,
+): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const { services, origin } = c.var;
+  const [owner = "", name = ""] = path.split("/");
+  const model = await readModel(services, caller, owner, name).catch((error) => {
+    if (error instanceof ProblemError && error.code === "not_found") return undefined;
+    throw error;
+  });
+  const version = model?.latest_version;
+  if (!version) return undefined;
+  const input = exampleInput(versionSchema(version.schemas, "input"));
+  return shellSample("predictions", origin, BODIES.predictions({ origin, reference: path, input }));
+}
 
 /** How many of the newest are shown. */
 const SHOWN = 6;

@@ -1,12 +1,215 @@
 /** `/account/images`: what an account has pushed to the deployment's registry, and what removes it. */
 import { RegistryError } from "../../errors-registry.ts";
+import { byteText } from "../../lib/text.ts";
+import type { UserUsage } from "../../protocol/user.ts";
 import { getOwnStorage } from "../../services/accounts/usage.ts";
-import { listOwnImages, removeOwnImage } from "../../services/registry/account-images.ts";
+import type { Page } from "../../services/pagination.ts";
+import {
+  type AccountImage,
+  listOwnImages,
+  removeOwnImage,
+} from "../../services/registry/account-images.ts";
 import { requireUser, viewerOf } from "../access.ts";
+import { AccountTabs } from "../account/tabs.tsx";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, readForm } from "../form.ts";
-import { ImagesPage } from "./page.tsx";
+import { imageText } from "../publish/commands.ts";
+import { Problem } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Copy, Empty, Pager, Time } from "../ui/parts.tsx";
+
+/** One image of an account: what it is, what runs it, and what deleting it would do. */
+interface Props {
+  image: AccountImage;
+  /** The owner's. */
+  username: string;
+}
+
+function ImageItem({ image, username }: Props) {
+  const { name, digest, isIndex, pushed_at, bytes, tags } = image;
+  return (
+    <li>
+      <div class="image-names">
+        <a href={`/models/${username}/${name}`}>{name}</a>
+        {tags.items.map((tag) => (
+          <span class="badge">{tag}</span>
+        ))}
+        {tags.more && <small>and more tags</small>}
+        {tags.items.length === 0 && <small>no tag</small>}
+      </div>
+      <div class="image-digest">
+        <code>{digest}</code>
+        <button type="button" class="quiet" data-copy hidden>
+          Copy<span class="visually-hidden"> digest</span>
+        </button>
+      </div>
+      <small>
+        {bytes === undefined ? "size unknown: too many parts" : byteText(bytes)}
+        {isIndex && ", for several platforms"}
+        {pushed_at !== undefined && (
+          <>
+            {" · pushed "}
+            <Time at={pushed_at} />
+          </>
+        )}
+        {" · "}
+        <KeptBy image={image} username={username} />
+      </small>
+      <Removal image={image} username={username} />
+    </li>
+  );
+}
+
+/** Why it is there, or that it goes. */
+function KeptBy({ image: { name, tags, versions, held_until }, username }: Props) {
+  if (versions.items.length > 0) {
+    return (
+      <>
+        run by {versions.items.length === 1 ? "version" : "versions"}{" "}
+        {versions.items.map((number, n) => (
+          <>
+            {n > 0 && ", "}
+            <a href={`/models/${username}/${name}/versions/${number}`}>{number}</a>
+          </>
+        ))}
+        {versions.more && " and more"}
+      </>
+    );
+  }
+  if (held_until !== undefined) {
+    return (
+      <>
+        kept until <Time at={held_until} /> for predictions of a deleted version
+      </>
+    );
+  }
+  return tags.items.length > 0
+    ? "no version runs it"
+    : "no version runs it: it is deleted within a week";
+}
+
+/** Open to read first: without client code nothing else asks. */
+function Removal({ image, username }: Props) {
+  const { name, digest, tags, versions, held_until } = image;
+  const action = `/models/${username}/${name}/images/remove`;
+  const isNeeded = versions.items.length > 0 || held_until !== undefined;
+  if (isNeeded && tags.items.length === 0) return null;
+  return (
+    <details class="image-removal">
+      <summary>
+        Delete<span class="visually-hidden">{` ${name}, ${digest.slice(0, 15)}`}</span>
+      </summary>
+      {tags.items.length > 0 && (
+        <>
+          <p>
+            A tag is a name for the image. Without it, nobody can pull the image by that name, nor
+            make a version of it by that name.{" "}
+            {isNeeded
+              ? "Versions go on running: they name the digest."
+              : "An image without any tag or version is deleted within a week."}
+          </p>
+          <div class="actions">
+            {tags.items.map((tag) => (
+              <Form action={action}>
+                <input type="hidden" name="reference" value={tag} />
+                <button type="submit" class="quiet">{`Remove tag ${tag}`}</button>
+              </Form>
+            ))}
+          </div>
+        </>
+      )}
+      {isNeeded ? (
+        <p>
+          {versions.items.length > 0 || held_until === undefined ? (
+            "The image itself cannot be deleted while a version runs it. Delete the version first: four days later, when predictions do not need it any more, you can delete the image."
+          ) : (
+            <>
+              The image itself can be deleted after <Time at={held_until} />: until then,
+              predictions of a deleted version may need it.
+            </>
+          )}
+        </p>
+      ) : (
+        <>
+          <p>
+            Deleting the image removes it with all its tags at once: nobody can pull it or make a
+            version of it any more. Layers that no other image of yours has stop counting within a
+            week. This cannot be undone, but you can push the image again.
+          </p>
+          <Form action={action}>
+            <input type="hidden" name="reference" value={digest} />
+            <button type="submit" class="danger">
+              Delete image
+            </button>
+          </Form>
+        </>
+      )}
+    </details>
+  );
+}
+
+/** The images of an account: how much they take, each of them, and how to push one. */
+interface Place {
+  origin: string;
+  username: string;
+}
+
+const ImagesPage = ({
+  page,
+  storage: { bytes, max_bytes },
+  place,
+  draft,
+}: {
+  page: Page<AccountImage>;
+  storage: UserUsage["images"];
+  place: Place;
+  draft: Draft;
+}) => (
+  <>
+    <h1>Images</h1>
+    <AccountTabs current="/account/images" />
+    <p>
+      The container images that you pushed to <code>{new URL(place.origin).host}</code>, newest
+      first. They take {byteText(bytes)} of {byteText(max_bytes)}; a layer that several have counts
+      once.
+    </p>
+    <Problem draft={draft} />
+    {page.items.length === 0 && page.previous_url === null && page.next_url === null ? (
+      <Empty title="No images yet">
+        <p>
+          <a href="/models/publish">Publishing a model</a> pushes its image. You can also push one
+          that Docker has already, and make a version of it later:
+        </p>
+        <Commands place={place} />
+      </Empty>
+    ) : (
+      <>
+        {page.items.length === 0 && <p>Only parts of other images are on this page.</p>}
+        <ul class="rows images">
+          {page.items.map((image) => (
+            <ImageItem image={image} username={place.username} />
+          ))}
+        </ul>
+        <Pager previous={page.previous_url} next={page.next_url} />
+        <h2>Push another</h2>
+        <Commands place={place} />
+      </>
+    )}
+  </>
+);
+
+/** With a name that the reader replaces. */
+const Commands = ({ place }: { place: Place }) => (
+  <div class="push-commands">
+    <Copy lines text={imageText({ ...place, name: "my-model", token: undefined, isFirst: true })} />
+    <p class="hint">
+      With an <a href="/tokens">access token</a> that has the scope <code>write</code>. The first
+      push to a name creates a private model.{" "}
+      <a href="/docs/publishing#push-by-hand">More on pushing</a>
+    </p>
+  </div>
+);
 
 const PAGE_SIZE = 25;
 const LIST = "/account/images";

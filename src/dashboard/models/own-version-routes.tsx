@@ -1,20 +1,121 @@
 /** Pages for owners of versions: …/versions/new and …/versions/{n}/delete. */
 
+import type { Hardware } from "../../protocol/hardware.ts";
 import { imagePath } from "../../services/accounts/users.ts";
 import { readOwnModel } from "../../services/models/models.ts";
+import { ownConfiguration } from "../../services/models/version-image.ts";
 import { createVersion, deleteVersion } from "../../services/models/versions.ts";
 import { recentTags } from "../../services/registry/lists.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
+import type { Expected } from "../../services/runners/serving.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
+import { type PageContext, pages, type Viewer } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
-import { repositoryAt } from "../publish/commands.ts";
+import { pushText, repositoryAt } from "../publish/commands.ts";
+import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Copy } from "../ui/parts.tsx";
 import { expectedOf } from "./expected.ts";
+import { ModelHeader, modelAddress } from "./header.tsx";
 import { loadVersion } from "./load-version.ts";
 import { readVersionForm, withFieldIssues } from "./read-form.ts";
 import { VersionPage } from "./version.tsx";
-import { NewVersionPage } from "./version-form.tsx";
+import { type ImageChoices, ImageFields } from "./version-form-image.tsx";
+import { Runtime } from "./version-form-runtime.tsx";
+import { Schemas } from "./version-form-schemas.tsx";
+
+/** Publishing a version from the command line, the short way. */
+const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: string }) => (
+  <details class="publish-command">
+    <summary>Publish from the command line</summary>
+    <p>Builds, pushes and publishes, in the folder of the model:</p>
+    <Copy text={`auspex publish --model ${model.owner.username}/${model.name}`} />
+    <p>Or push an image, and make a version of it:</p>
+    <Copy
+      lines
+      text={pushText({
+        origin,
+        username: model.owner.username,
+        name: model.name,
+        token: undefined,
+        isFirst: !model.latest_version,
+      })}
+    />
+    <p class="hint">
+      <a href={modelAddress(model, "/publish")}>How to install and log in, with a token</a>. See the{" "}
+      <a href="/docs#createVersion">API reference</a> for all fields. Without{" "}
+      <code>configuration</code>, a version inherits the previous one’s.
+    </p>
+  </details>
+);
+
+interface Props {
+  model: DetailedModelRow;
+  viewer: Viewer;
+  expected: Expected | undefined;
+  hardware: Hardware[];
+  draft: Draft;
+  /** Scheme and host of the deployment. */
+  origin: string;
+  images: ImageChoices;
+}
+
+function NewVersionPage(props: Props) {
+  const { model, viewer, expected, hardware, draft, origin, images } = props;
+  return (
+    <>
+      <ModelHeader model={model} viewer={viewer} page="/versions" expected={expected} />
+      <h2>New version</h2>
+      <p>
+        A version is a container image with its input and output schemas. Versions never change: to
+        fix one, publish the next.
+        {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
+      </p>
+      <PublishCommand model={model} origin={origin} />
+      <Form action={modelAddress(model, "/versions/new")} class="model-form">
+        <Problem draft={draft} />
+        <fieldset class="group">
+          <legend>Image</legend>
+          <ImageFields model={model} draft={draft} images={images} />
+          <TextField
+            name="release_notes"
+            label="Release notes"
+            hint="What is new, in one sentence."
+            draft={draft}
+            maxlength={255}
+          />
+          <Choices
+            name="interface"
+            label="Container interface"
+            draft={draft}
+            values={[ownConfiguration(model.latest_version).interface ?? ""]}
+            options={INTERFACES}
+            one
+          />
+        </fieldset>
+        <Schemas draft={draft} model={model} />
+        <Runtime draft={draft} model={model} hardware={hardware} />
+        <Submit>Publish version</Submit>
+      </Form>
+    </>
+  );
+}
+
+const INTERFACES = [
+  {
+    value: "",
+    label: "Read from the image",
+    hint: "Cog, unless its labels or its command say otherwise.",
+  },
+  { value: "cog", label: "Cog", hint: "Images built with Cog run unmodified." },
+  {
+    value: "vendora",
+    label: "OpenAI-compatible server",
+    hint: "vLLM, llama.cpp server, TGI, TEI and others.",
+  },
+];
 
 /** All of them: saving the form would drop a value that is not among its choices. */
 const MAX_HARDWARE = 1_000;

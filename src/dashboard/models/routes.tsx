@@ -1,5 +1,7 @@
 /** /models and the public pages of a model. */
 import { z } from "zod";
+import { exampleInput } from "../../domain/schemas/example-input.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { type ModelItem, modelSort } from "../../protocol/model.ts";
 import { getUser } from "../../services/accounts/users.ts";
 import { listCategories } from "../../services/models/categories.ts";
@@ -10,16 +12,20 @@ import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readCompared } from "../../services/models/versions.ts";
 import type { Page, PageRequest } from "../../services/pagination.ts";
-import { type PageContext, pages } from "../context.ts";
+import type { Expected } from "../../services/runners/serving.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type PageContext, pages, type Viewer } from "../context.ts";
 import { emptyDraft } from "../form.ts";
+import { codeSamples } from "../playground/code/samples.ts";
+import { Code } from "../playground/code/view.tsx";
 import { chosenExample } from "../playground/examples/note.ts";
 import { publishState } from "../publish/state.ts";
-import { ApiPage } from "./api.tsx";
 import { examplePages } from "./example-routes.tsx";
 import { expectedOf } from "./expected.ts";
+import { ModelHeader, modelAddress } from "./header.tsx";
 import { type Gallery, type ModelQuery, ModelsPage } from "./list.tsx";
 import { loadVersion } from "./load-version.ts";
-import { renderNoVersion } from "./no-version.tsx";
+import { NoVersion, renderNoVersion } from "./no-version.tsx";
 import { OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
@@ -27,6 +33,53 @@ import { OwnerPage } from "./owner.tsx";
 import { VersionPage } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
 import { VisitorPage } from "./visitor.tsx";
+
+/** Code samples for calling a model, with the deployment's own URL. */
+const ApiPage = ({
+  model,
+  viewer,
+  expected,
+  origin,
+}: {
+  model: DetailedModelRow;
+  viewer: Viewer | undefined;
+  expected: Expected | undefined;
+  origin: string;
+}) => (
+  <>
+    <ModelHeader model={model} viewer={viewer} page="/api" expected={expected} />
+    {model.latest_version ? (
+      <Calls model={model} version={model.latest_version} origin={origin} />
+    ) : (
+      <NoVersion model={model} viewer={viewer} />
+    )}
+  </>
+);
+
+function Calls({
+  model,
+  version,
+  origin,
+}: {
+  model: DetailedModelRow;
+  version: NonNullable<DetailedModelRow["latest_version"]>;
+  origin: string;
+}) {
+  const name = `${model.owner.username}/${model.name}`;
+  const { schemas, compatibilities, number } = version;
+  const input = exampleInput(versionSchema(schemas, "input"));
+  return (
+    <>
+      <p>
+        These examples run the latest version; use <code>{`${name}:${number}`}</code> to pin this
+        one. For the input, see{" "}
+        <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>; for everything
+        else, the <a href="/docs#createPrediction">API reference</a>.
+      </p>
+      <Code samples={codeSamples({ origin, model: name, input, compatibilities })} />
+    </>
+  );
+}
 
 /** Invalid parameters are ignored: people edit URLs by hand. */
 const modelQuery = z.object({

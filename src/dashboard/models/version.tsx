@@ -1,10 +1,12 @@
 /** The page of a version: configuration and schemas. */
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import type { Json } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { ComparedVersion, VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
+import { About, Fields, Type } from "../docs/reference/schema.tsx";
 import type { Draft } from "../form.ts";
 import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -12,11 +14,11 @@ import { Copy, Time } from "../ui/parts.tsx";
 import { Changes, isComparable } from "./changes.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
 import { Detail } from "./detail.tsx";
+import { displaySchema } from "./display-schema.ts";
 import { egressText } from "./egress.ts";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
 import { isolationText } from "./isolation.ts";
-import { SchemaView } from "./schema-view.tsx";
 
 export interface VersionPageProps {
   model: DetailedModelRow;
@@ -142,4 +144,31 @@ const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }
       <Submit kind="danger">Delete version {number}</Submit>
     </Form>
   </details>
+);
+
+/** The schema of a model's input or output, readable and as JSON. */
+export function SchemaView({ title, schema }: { title: string; schema: Json }) {
+  const { schema: display, complete } = displaySchema(schema);
+  return (
+    <section class="schema">
+      <h3>{title}</h3>
+      <p class="type">
+        <Type schema={display} />
+      </p>
+      <About schema={display} Text={InlineCode} />
+      <Fields schema={display} Text={InlineCode} />
+      {!complete && (
+        <p class="hint">This schema is too large to show in full. See its JSON below.</p>
+      )}
+      <details>
+        <summary>{title} as JSON</summary>
+        <Copy lines text={JSON.stringify(schema, null, 2)} />
+      </details>
+    </section>
+  );
+}
+
+/** Descriptions written by users: inline code, but no links. */
+const InlineCode = ({ text }: { text: string }) => (
+  <>{text.split(/`([^`]+)`/).map((part, n) => (n % 2 === 1 ? <code>{part}</code> : part))}</>
 );

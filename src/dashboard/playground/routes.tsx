@@ -1,11 +1,13 @@
 /** `/models/{owner}/{name}`, for whoever is signed in: runs a model, and shows a prediction of it again. */
 
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
+import { fieldMessages } from "../../domain/schemas/input-form-check.ts";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
 import { secretFieldsOf, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
-import { checkFinite, malformedJson } from "../../domain/schemas/validation.ts";
+import { checkFinite, malformedJson, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { notFound } from "../../errors.ts";
+import { notFound, ProblemError, problemStatus } from "../../errors.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
@@ -22,22 +24,47 @@ import { modelAddress } from "../models/header.tsx";
 import { renderNoVersion } from "../models/no-version.tsx";
 import { fragment } from "../prediction-view/fragment.tsx";
 import { openRun } from "./chat/open-run.ts";
-import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import { JSON_FIELD, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import { chosenExample } from "./examples/note.ts";
 import {
+  byControl,
   convertInput,
   inputFields,
   inputFor,
   type PlaygroundInput,
   readInputForm,
 } from "./input.ts";
-import { rejectionOf } from "./rejection.ts";
 import { findVersion, type RenderedState, renderPlayground } from "./render.tsx";
 import { runAddress } from "./run-address.ts";
 import { RecentRuns } from "./runs/recent.tsx";
 import { renderComparison } from "./runs/render-comparison.tsx";
 import { uploadPages } from "./upload-routes.ts";
 import { isMediaView, ownView } from "./views.ts";
+
+/** @throws errors that the input did not cause */
+function rejectionOf(
+  error: unknown,
+  form: PlaygroundInput,
+): { form: PlaygroundInput; problem?: string; status: ContentfulStatusCode } {
+  if (error instanceof ProblemError && error.code !== "internal") {
+    return { form, problem: error.message, status: problemStatus(error) };
+  }
+  if (!(error instanceof ValidationFailure)) throw error;
+  const messages = fieldMessages(error.issues);
+  const issues = form.asJson
+    ? { [JSON_FIELD]: joinMessages(messages) }
+    : byControl(form.fields, messages);
+  const known = new Set(form.fields.map(({ name }) => name));
+  const others = new Map([...messages].filter(([name]) => !known.has(name)));
+  return {
+    form: { ...form, issues },
+    ...(!form.asJson && others.size > 0 && { problem: joinMessages(others) }),
+    status: 422,
+  };
+}
+
+const joinMessages = (messages: Map<string, string>) =>
+  [...messages].map(([name, message]) => (name ? `${name}: ${message}` : message)).join(". ");
 
 const ADDRESS = "/models/:owner/:name";
 

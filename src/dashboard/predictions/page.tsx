@@ -1,15 +1,18 @@
 /** The page of one prediction: its view, input, webhooks and actions. */
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
+import { unmarked } from "../../lib/exact-json.ts";
+import type { Json } from "../../protocol/common.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
 import { PinExample } from "../models/examples.tsx";
+import { InputValue } from "../prediction-view/input-value.tsx";
+import { isUrlKind, outputOf } from "../prediction-view/output-kind.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { ShareForm } from "../shares/form.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, ALL_PREDICTIONS, Copy, Time } from "../ui/parts.tsx";
-import { Input } from "./input.tsx";
-import { Webhooks } from "./webhooks.tsx";
+import { Delivery } from "../webhooks/delivery.tsx";
 
 export function PredictionPage({
   view,
@@ -104,3 +107,64 @@ const RemoveData = ({ id }: { id: string }) => (
     </Form>
   </>
 );
+
+/** The webhook deliveries of a prediction: its events, each with its receivers. */
+const Webhooks = ({ predictionId, events }: { predictionId: string; events: WebhookEvent[] }) =>
+  events.length === 0 ? null : (
+    <>
+      <h2>Webhooks</h2>
+      <ol class="deliveries">
+        {events.map((event) => (
+          <li>
+            <p>
+              <a href={`/predictions/${predictionId}/webhooks/${event.id}`}>{event.event}</a>{" "}
+              <Time at={event.created_at} exact />
+            </p>
+            {event.deliveries.map((delivery) => (
+              <Delivery
+                delivery={delivery}
+                action={`/predictions/${predictionId}/webhooks/${event.id}/redeliver`}
+              />
+            ))}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+
+/** The input of a prediction, field by field. */
+function Input({ view, host }: { view: PredictionView; host: string }) {
+  const { displayInput: input, dataRemoved, prediction } = view;
+  const all = `/predictions/${prediction.id}/json`;
+  if (dataRemoved) return <p class="hint">The input was removed.</p>;
+  if (input === undefined)
+    return (
+      <p class="hint">
+        {"The input is too large to show here. "}
+        <a href={all}>View full JSON</a>
+      </p>
+    );
+  const fields = typeof input === "object" && input !== null ? Object.entries(input) : [];
+  if (fields.length === 0) return <p class="hint">Empty: all fields used their defaults.</p>;
+  return (
+    <dl class="input">
+      {fields.map(([name, value]) => {
+        const scrolls = !isUrlKind(outputOf(value, host)) && isLong(value);
+        return (
+          <>
+            <dt>{unmarked(name)}</dt>
+            <dd {...(scrolls && { class: "long", tabindex: 0 })}>
+              <InputValue value={value} host={host} all={all} />
+            </dd>
+          </>
+        );
+      })}
+    </dl>
+  );
+}
+
+/** Some 13 lines are seen at once, and the rest scrolls: it must be reachable with the keyboard. */
+function isLong(value: Json): boolean {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 800 || text.split("\n").length > 12;
+}

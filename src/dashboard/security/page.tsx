@@ -7,7 +7,6 @@ import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
-import { deviceOf } from "./device.ts";
 
 const ADDRESS = "/account/security";
 
@@ -150,3 +149,27 @@ const Recoveries = ({ recoveries, unread }: { recoveries: Recovery[]; unread: nu
     )}
   </section>
 );
+
+// Order matters: Edge and Opera also contain "Chrome", and Chrome contains "Safari".
+const BROWSERS = [
+  [/Edg\//, "Edge"],
+  [/OPR\//, "Opera"],
+  [/Firefox\//, "Firefox"],
+  [/Chrom(e|ium)\//, "Chrome"],
+  [/Safari\//, "Safari"],
+] as const;
+
+const SYSTEMS = [
+  [/iPhone|iPad/, "iOS"],
+  [/Android/, "Android"],
+  [/Windows/, "Windows"],
+  [/Mac OS X/, "macOS"],
+  [/Linux|X11/, "Linux"],
+] as const;
+
+function deviceOf(userAgent: string): string {
+  const browser = BROWSERS.find(([mark]) => mark.test(userAgent))?.[1];
+  const system = SYSTEMS.find(([mark]) => mark.test(userAgent))?.[1];
+  if (browser && system) return `${browser} on ${system}`;
+  return browser ?? system ?? "Unknown browser";
+}

@@ -1,18 +1,209 @@
 /** `/users/{username}`, for operators: a user, and what can be done about them. */
 import { conflict, notFound } from "../../errors.ts";
 import { releaseFormerUsername } from "../../services/accounts/people.ts";
-import { viewPerson } from "../../services/accounts/person-view.ts";
+import { type PersonView, viewPerson } from "../../services/accounts/person-view.ts";
 import { restoreAccount, suspendAccount } from "../../services/accounts/suspension.ts";
 import { revokeOwnToken } from "../../services/accounts/tokens.ts";
 import { getUser } from "../../services/accounts/users.ts";
 import { invite } from "../../services/sign-in/invitations.ts";
 import { demote } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
+import { Storage } from "../account/storage.tsx";
+import { Totals } from "../account/totals.tsx";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldText, readForm } from "../form.ts";
-import { PersonPage } from "./person.tsx";
+import { Submit } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Above, Time } from "../ui/parts.tsx";
+import { Fact } from "./fact.tsx";
+import { NewLink } from "./invitations.tsx";
+import { Standing } from "./page.tsx";
+import { Models, Predictions, Tokens } from "./person-tables.tsx";
 import { linkOf } from "./routes.tsx";
+
+/** What operators can do about a user, and what each of it does. */
+const PersonActions = ({
+  view: { person, canSignIn, formerUsernames },
+  isOneself,
+}: {
+  view: PersonView;
+  isOneself: boolean;
+}) => {
+  const { username, operator, suspended_at } = person;
+  const at = `/users/${username}`;
+  return (
+    <section aria-labelledby="actions-title">
+      <h2 id="actions-title">Actions</h2>
+      <ul class="rows deeds">
+        <li>
+          <div>
+            <strong>{canSignIn ? "Recovery link" : "Sign-in link"}</strong>
+            <small>
+              {canSignIn
+                ? "For a user who lost their password. Whoever opens it sets a new one, which ends all sessions and removes all passkeys. The user is told that an operator created it."
+                : "For a user who was created through the API. Whoever opens it chooses an email address and a password for this account."}
+            </small>
+          </div>
+          <Form action={`${at}/recovery`}>
+            <Submit kind="quiet">Create link</Submit>
+          </Form>
+        </li>
+        {operator && (
+          <li>
+            <div>
+              <strong>Demote</strong>
+              <small>
+                No longer an operator at once. Whoever knows OPERATOR_TOKEN can become one again.
+              </small>
+            </div>
+            <Form
+              action={`${at}/demote`}
+              data-confirm={`Demote ${username}? They can become an operator again with OPERATOR_TOKEN.`}
+            >
+              <Submit kind="quiet">Demote</Submit>
+            </Form>
+          </li>
+        )}
+        {formerUsernames.map((former) => (
+          <li>
+            <div>
+              <strong>Release {former}</strong>
+              <small>
+                A former username, which nobody else can take until it is released. Then anybody
+                can, and links to {former} lead to them.
+              </small>
+            </div>
+            <Form
+              action={`${at}/usernames/${former}/release`}
+              data-confirm={`Release ${former}? Anybody can take it then.`}
+            >
+              <Submit kind="quiet">Release</Submit>
+            </Form>
+          </li>
+        ))}
+        <li>
+          {suspended_at === null ? (
+            <Suspend username={username} isOneself={isOneself} />
+          ) : (
+            <>
+              <div>
+                <strong>Restore account</strong>
+                <small>
+                  Its access tokens work again and its user can sign in. Canceled predictions stay
+                  canceled, and an operator stays demoted.
+                </small>
+              </div>
+              <Form action={`${at}/restore`}>
+                <Submit kind="quiet">Restore account</Submit>
+              </Form>
+            </>
+          )}
+        </li>
+      </ul>
+    </section>
+  );
+};
+
+const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean }) => (
+  <>
+    <div>
+      <strong>Suspend account</strong>
+      <small>
+        Within 10 seconds its tokens stop working, its sessions and streams end, and its predictions
+        are canceled. It is no longer an operator. Models and files are kept, and others can run its
+        public models unless you make them private. It can be restored.
+      </small>
+    </div>
+    {isOneself ? (
+      <small>You cannot suspend your own account.</small>
+    ) : (
+      <Form
+        action={`/users/${username}/suspend`}
+        data-confirm={`Suspend ${username}? Their tokens stop working and their predictions are canceled.`}
+      >
+        <label class="choice">
+          <input type="checkbox" name="models" value="hide" />
+          <span>Make its models private</span>
+        </label>
+        <Submit kind="danger">Suspend account</Submit>
+      </Form>
+    )}
+  </>
+);
+
+/** A user, as operators see them: what they have, and what operators can do. */
+const PersonPage = ({
+  view,
+  isOneself,
+  link,
+  now,
+}: {
+  view: PersonView;
+  isOneself: boolean;
+  /** A recovery link, shown only once. */
+  link: string | undefined;
+  now: number;
+}) => {
+  const { person, tokens, models, predictions } = view;
+  return (
+    <>
+      <Above places={[["/users", "Users"]]} />
+      <div class="title-row">
+        <h1>{person.username}</h1>
+        <p>
+          <Standing person={person} />
+        </p>
+      </div>
+      {link !== undefined && <NewLink link={link} title="Share this link with its user only" />}
+      <Facts view={view} />
+      <p class="hint">
+        Operators see that this user runs models, when, and whether that failed. They see neither
+        inputs nor outputs, logs, files, variables, nor any token: only its first characters.
+      </p>
+      <Usage usage={view.usage} />
+      <Storage storage={view.storage} />
+      <Predictions username={person.username} predictions={predictions} />
+      <Tokens username={person.username} tokens={tokens} now={now} />
+      <Models username={person.username} models={models} total={person.models} />
+      <PersonActions view={view} isOneself={isOneself} />
+    </>
+  );
+};
+
+const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
+  <dl class="facts">
+    {person.name !== "" && (
+      <Fact name="Name">
+        <bdi>{person.name}</bdi>
+      </Fact>
+    )}
+    <Fact name="Joined">
+      <Time at={person.created_at} />
+    </Fact>
+    <Fact name="Last seen">
+      <Time at={person.seen_at} />
+    </Fact>
+    <Fact name="Sign-in">
+      {person.suspended_at !== null
+        ? "Refused while suspended"
+        : canSignIn
+          ? "Possible"
+          : "API only: no way to sign in yet"}
+    </Fact>
+  </dl>
+);
+
+const Usage = ({ usage }: Pick<PersonView, "usage">) => (
+  <section aria-labelledby="usage-title">
+    <h2 id="usage-title">Last 30 days</h2>
+    {usage === undefined ? (
+      <p class="hint">The account did not answer in time. Reload the page to ask again.</p>
+    ) : (
+      <Totals {...usage} />
+    )}
+  </section>
+);
 
 const PAGE_SIZE = 25;
 

@@ -1,8 +1,11 @@
 /** Routes of `/account/webhooks/deliveries`, and of one event. */
 import { z } from "zod";
 import { notFound } from "../../errors.ts";
+import { parseExact } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
+import { readableJson } from "../../lib/text.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
-import { uuid } from "../../protocol/common.ts";
+import { type Json, uuid } from "../../protocol/common.ts";
 import { type WebhookEndpoint, webhookEventId } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { viewPrediction } from "../../services/predictions/prediction-view.ts";
@@ -14,16 +17,70 @@ import {
   type Redelivery,
   redeliverMany,
 } from "../../services/webhooks/account-deliveries.ts";
-import { showWebhook } from "../../services/webhooks/deliveries.ts";
+import { type ShownEvent, showWebhook } from "../../services/webhooks/deliveries.ts";
 import { listEndpoints, MAX_ENDPOINTS } from "../../services/webhooks/endpoints.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldText, fieldTexts, readForm } from "../form.ts";
-import { shortId } from "../ui/parts.tsx";
+import { Above, ALL_PREDICTIONS, Copy, linkToPrediction, shortId, Time } from "../ui/parts.tsx";
 import { DeliveriesPage } from "./deliveries-page.tsx";
+import { Delivery } from "./delivery.tsx";
 import { DELIVERIES, deliveriesAddress, filterOf, readDeliveryQuery } from "./delivery-filters.ts";
-import { EventPage } from "./event-page.tsx";
+
+/** Input and output have pages of their own. */
+const MAX_CHARS = 100_000;
+
+function EventPage({
+  id,
+  shown: { event, body },
+  input,
+}: {
+  id: string;
+  shown: ShownEvent;
+  /** For display, with masks; undefined if it is too large or removed. */
+  input: Json | undefined;
+}) {
+  const parsed = parseExact(body);
+  const posted = isObject(parsed) ? parsed : {};
+  if (posted.input !== null) posted.input = input ?? "Too large to be shown here";
+  const text = readableJson(posted);
+  return (
+    <>
+      <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
+      <h1>{`Webhook: ${event.event}`}</h1>
+      <p class="hint">
+        <Time at={event.created_at} exact />
+        {" · "}
+        <a href={DELIVERIES}>All deliveries</a>
+      </p>
+      <div class="deliveries" data-after-end>
+        {event.deliveries.map((delivery) => (
+          <Delivery
+            delivery={delivery}
+            action={`/predictions/${id}/webhooks/${event.id}/redeliver`}
+            isOnOwnPage
+          />
+        ))}
+      </div>
+      <h2>Body</h2>
+      <p class="hint">
+        {"What is posted, with the header "}
+        <code>{`webhook-id: ${event.id}`}</code>. Secret inputs are masked on this page only.
+      </p>
+      {text.length <= MAX_CHARS ? (
+        <Copy text={text} lines />
+      ) : (
+        <>
+          <pre tabindex={0}>
+            <code>{text.slice(0, MAX_CHARS)}</code>
+          </pre>
+          <p class="hint">{`The first ${MAX_CHARS} of ${text.length} characters.`}</p>
+        </>
+      )}
+    </>
+  );
+}
 
 /** As many as can be chosen, and are sent again at once. */
 const PAGE_SIZE = 50;

@@ -1,7 +1,12 @@
 /** `/account/webhooks`: the webhook endpoints of an account. */
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { uuid } from "../../protocol/common.ts";
-import { createWebhookEndpoint, updateWebhookEndpoint } from "../../protocol/webhook.ts";
+import {
+  createWebhookEndpoint,
+  updateWebhookEndpoint,
+  type WebhookEndpoint,
+  type WebhookTest,
+} from "../../protocol/webhook.ts";
 import { parse } from "../../routes/router.ts";
 import {
   createEndpoint,
@@ -11,6 +16,7 @@ import {
   endpointNotFound,
   listEndpoints,
   MAX_ENDPOINTS,
+  MAX_SECRETS,
   readEndpoint,
   updateEndpoint,
 } from "../../services/webhooks/endpoints.ts";
@@ -18,10 +24,158 @@ import { testEndpoint } from "../../services/webhooks/test-delivery.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
-import { emptyDraft, handleForm } from "../form.ts";
+import { type Draft, emptyDraft, handleForm } from "../form.ts";
+import { Submit } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Above, Time } from "../ui/parts.tsx";
+import { deliveriesAddress } from "./delivery-filters.ts";
+import { EndpointFields } from "./fields.tsx";
 import { readEndpointForm } from "./form.ts";
 import { EndpointsPage, type EndpointsPageProps, LIST } from "./list.tsx";
-import { EndpointPage, type EndpointPageProps } from "./page.tsx";
+import { type NewSecret, SecretCreated } from "./secret.tsx";
+import { EndpointStatus, EndpointTrouble } from "./state.tsx";
+
+/** `/account/webhooks/:id`: one endpoint, with its test, settings and secrets. */
+interface EndpointPageProps {
+  endpoint: WebhookEndpoint;
+  test?: WebhookTest | undefined;
+  created?: NewSecret | undefined;
+  draft: Draft;
+}
+
+function EndpointPage({ endpoint, test, created, draft }: EndpointPageProps) {
+  const { url, description, enabled, created_at } = endpoint;
+  const address = `${LIST}/${endpoint.id}`;
+  return (
+    <>
+      <Above places={[[LIST, "Webhooks"]]} />
+      <h1 class="endpoint-url">
+        <bdi>{url}</bdi>
+      </h1>
+      <p class="hint">
+        <EndpointStatus endpoint={endpoint} />
+        {description !== "" && (
+          <>
+            {" · "}
+            <bdi>{description}</bdi>
+          </>
+        )}
+        {" · created "}
+        <Time at={created_at} />
+        {" · "}
+        <a href={deliveriesAddress({ which: "", to: endpoint.id })}>Deliveries</a>
+      </p>
+      <EndpointTrouble endpoint={endpoint} />
+      {created && <SecretCreated created={created} />}
+      <div class="actions">
+        <Form action={`${address}/test`}>
+          <button type="submit" class="quiet">
+            Send a test
+          </button>
+        </Form>
+        <Form action={`${address}/${enabled ? "disable" : "enable"}`}>
+          <button type="submit" class={enabled ? "quiet" : "primary"}>
+            {enabled ? "Disable" : "Enable"}
+          </button>
+        </Form>
+      </div>
+      {test && <TestResult test={test} />}
+      <Settings endpoint={endpoint} draft={draft} />
+      <Secrets endpoint={endpoint} />
+      <h2>Delete</h2>
+      <p class="hint">
+        Nothing is sent to it any more, and its waiting deliveries are abandoned. To pause it,
+        disable it instead.
+      </p>
+      <Form
+        action={`${address}/delete`}
+        data-confirm="Delete this endpoint? Its waiting deliveries are abandoned."
+      >
+        <Submit kind="danger">Delete endpoint</Submit>
+      </Form>
+    </>
+  );
+}
+
+const Settings = ({ endpoint, draft }: Pick<EndpointPageProps, "endpoint" | "draft">) => (
+  <>
+    <h2>Settings</h2>
+    <Form action={`${LIST}/${endpoint.id}`} class="narrow">
+      <EndpointFields values={endpoint} draft={draft} />
+      <p class="hint">Changes apply within 10 seconds.</p>
+      <Submit kind="quiet">Save</Submit>
+    </Form>
+  </>
+);
+
+/** How the receiver has answered a test. */
+const TestResult = ({ test }: { test: WebhookTest }) => (
+  <section class="test-result" aria-labelledby="test-title">
+    <h2 id="test-title">Test</h2>
+    <p role="status">
+      {test.delivered ? (
+        <span class="status succeeded">{`delivered: ${test.status}`}</span>
+      ) : (
+        <span class="status failed">{`failed: ${test.status ?? "no response"}`}</span>
+      )}
+      {` after ${test.duration_ms ?? 0} ms`}
+      {test.error !== null && (
+        <>
+          : <bdi>{test.error}</bdi>
+        </>
+      )}
+      .
+    </p>
+    {test.response !== null && (
+      <pre class="response" tabindex={0}>
+        <bdi>{test.response}</bdi>
+      </pre>
+    )}
+  </section>
+);
+
+/** The secrets of an endpoint, and the steps in which one is replaced. */
+function Secrets({ endpoint: { id, secrets } }: { endpoint: WebhookEndpoint }) {
+  const address = `${LIST}/${id}/secrets`;
+  return (
+    <>
+      <h2>Secrets</h2>
+      <p>To replace the secret without losing a delivery:</p>
+      <ol>
+        <li>Create a new secret. From then on, each delivery is signed with both.</li>
+        <li>Give it to the receiver.</li>
+        <li>Delete the old one.</li>
+      </ol>
+      <ul class="rows">
+        {secrets.map((secret, n) => (
+          <li>
+            <div>
+              {secrets.length > 1 && `Secret ${n + 1}, `}
+              {secrets.length > 1 ? "created" : "Created"} <Time at={secret.created_at} />
+            </div>
+            {secrets.length > 1 && (
+              <Form
+                action={`${address}/${secret.id}/delete`}
+                data-confirm="Delete this secret? A receiver that knows no other one refuses deliveries from then on."
+              >
+                <button type="submit" class="danger">
+                  {`Delete secret ${n + 1}`}
+                </button>
+              </Form>
+            )}
+          </li>
+        ))}
+      </ul>
+      {secrets.length < MAX_SECRETS ? (
+        <Form action={address}>
+          <Submit kind="quiet">Create a new secret</Submit>
+        </Form>
+      ) : (
+        <p class="hint">{`An endpoint can have ${MAX_SECRETS}. Delete one that its receiver no longer uses.`}</p>
+      )}
+    </>
+  );
+}
 
 const ONE = `${LIST}/:id`;
 

@@ -1,7 +1,7 @@
 /** Schemas of models on pages: every publishable one, and hostile ones. */
 import { expect, test } from "vitest";
 import { displaySchema } from "../../../src/dashboard/models/display-schema.ts";
-import { SchemaView } from "../../../src/dashboard/models/schema-view.tsx";
+import { SchemaView } from "../../../src/dashboard/models/version.tsx";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const htmlOf = (schema: Json) => String(SchemaView({ title: "Input", schema }));

@@ -4,7 +4,6 @@ import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
 import { pictureIn } from "../../prediction-view/pictures.ts";
-import { Sound } from "./sound.ts";
 
 export type MediaItem =
   | { kind: "image" | "audio" | "video" | "file"; address: string; name: string }
@@ -111,4 +110,28 @@ export function timeText(seconds: number): string {
   const tenths = Math.round(seconds * 10);
   const rest = tenths % 600;
   return `${Math.floor(tenths / 600)}:${rest < 100 ? "0" : ""}${(rest / 10).toFixed(1)}`;
+}
+
+/** What servers make unless they are asked for something else. */
+const DEFAULT_TYPE = "audio/mpeg";
+
+class Sound {
+  readonly #pieces: string[] = [];
+  #type = DEFAULT_TYPE;
+
+  take(base64: string, contentType: string): void {
+    // Without its parameters, which a data URL has elsewhere.
+    this.#type = /^audio\/[\w.+-]+/.exec(contentType)?.[0] ?? this.#type;
+    try {
+      this.#pieces.push(atob(base64));
+    } catch {
+      // The server's own events may be anything: what cannot be read is left out.
+    }
+  }
+
+  /** A data URL; undefined without any. */
+  get address(): string | undefined {
+    const bytes = this.#pieces.join("");
+    return bytes === "" ? undefined : `data:${this.#type};base64,${btoa(bytes)}`;
+  }
 }

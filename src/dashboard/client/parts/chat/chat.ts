@@ -19,7 +19,6 @@ import { runInAddress } from "../run-steps.ts";
 import { Answer } from "./answer.ts";
 import { Composer } from "./composer.ts";
 import { Conversations } from "./conversations.ts";
-import { leaveRun } from "./leave-run.ts";
 import { Settings } from "./settings.ts";
 import { attachSides } from "./sides.ts";
 import { Turns } from "./turns.ts";
@@ -275,4 +274,15 @@ function saidOf({ state, text, problem, calls }: AssistantTurn): string {
   const called = calls.map(({ name }) => `The model calls ${name} and waits for its result.`);
   const start = state === "stopped" ? "Stopped." : "";
   return [start, text.slice(0, SAID_CHARS), ...called].filter(Boolean).join(" ");
+}
+
+/** Once another conversation begins, nothing on the page leads back into the run that was opened. */
+function leaveRun(): void {
+  document.querySelector("[data-run-note]")?.remove();
+  document.querySelector('.playground-version [name="prediction"]')?.remove();
+  for (const link of document.querySelectorAll<HTMLAnchorElement>(".segments a")) {
+    const address = new URL(link.href);
+    address.searchParams.delete("prediction");
+    link.href = address.pathname + address.search;
+  }
 }
