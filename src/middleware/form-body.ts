@@ -80,7 +80,7 @@ function giveBody(c: Context<AppEnv>, body: Record<string, Json>): void {
 
 const MIB = 1024 * 1024;
 
-/** An input may have 90 files; a form has a few fields beside them. */
+/** The parts of a form at most: an input may have 90 files, and a form a few fields besides them. */
 const MAX_PARTS = 256;
 /** The limit of all fields together: a prompt has 32,000 characters at most. */
 const MAX_FIELD_BYTES = MIB;
@@ -88,7 +88,10 @@ const MAX_FIELD_BYTES = MIB;
 /** The most that a form has in memory. */
 const FORM_BYTES = PART_BYTES + KEPT_BYTES + MAX_FIELD_BYTES;
 
-/** Beside that of other bodies: two long forms of one account at a time, and three of all. */
+/**
+ * The memory of forms, besides that of other bodies: two long forms of one account at a time, and three of
+ * all.
+ */
 const budget = new ByteBudget({
   shared: 3 * FORM_BYTES,
   share: 2 * FORM_BYTES,
@@ -96,7 +99,10 @@ const budget = new ByteBudget({
   patience_ms: 10_000,
 });
 
-/** The longest form is here after 12 minutes: as slowly as other bodies may come, it would keep others out for 100. */
+/**
+ * The average pace of a form, with which the longest one arrives within 12 minutes. At the pace of other
+ * bodies it would keep others out for 100 minutes.
+ */
 const AVERAGE: Average = { bytesPerSecond: 150_000, graceMs: 60_000 };
 
 export interface FormOptions {
@@ -106,7 +112,7 @@ export interface FormOptions {
   /** The limit of the whole form. */
   maxBytes: number;
   files: FormFiles;
-  /** Called with each field as it has arrived, before anything that follows is read. */
+  /** Called with each field as it has arrived, before the rest is read. */
   onField: (field: FormField) => Promise<void>;
 }
 
@@ -117,7 +123,7 @@ export class FormReader {
   readonly #fields: FormField[] = [];
   #parts = 0;
   #fieldBytes = 0;
-  /** The part that arrives. */
+  /** The name of the part that is arriving. */
   #name = "";
   #file: FormFile | undefined;
   /** The text of a field: bytes would keep the whole chunk that they came in. */
@@ -133,7 +139,7 @@ export class FormReader {
   /** Frees the memory that the form holds. */
   release = (): void => budget.release(this.#held);
 
-  /** @throws ProblemError, ValidationFailure, and whatever `onField` throws */
+  /** @throws ProblemError, ValidationFailure, and the errors of `onField` */
   async read(): Promise<FormField[]> {
     const { boundary } = this.#options;
     const parser = new MultipartParser(boundary);

@@ -101,5 +101,7 @@ export const meterWrites = (
     await next();
   });
 
-/** How many bytes the request's body has, if it says so: what is longer is charged as it arrives. */
+/**
+ * Returns the length of the request's body, if the header has it: further bytes are charged as they arrive.
+ */
 export const lengthOf = (header: string | undefined): number => Number(header ?? 0) || 0;

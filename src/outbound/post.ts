@@ -112,7 +112,8 @@ function remarkOn(status: number): string {
 function textOf(error: unknown, limit: TimeLimit, { timeoutMs }: WebhookSettings): string {
   if (error instanceof ResolutionFailed) return error.message;
   if (limit.isOver) return `no response within ${timeoutMs / 1_000} s`;
-  // workerd has the same message for a connection that is refused, reset or closed, and for one that is not HTTP.
+  // workerd has the same message for a connection that is refused, reset or closed, and for one that does not
+  // speak HTTP.
   return error instanceof Error && error.message === "Network connection lost."
     ? "the connection was refused, or closed before a response"
     : "could not connect: check its host name and certificate";

@@ -32,8 +32,8 @@ export const SWEEPS = {
 } satisfies Record<string, (services: Services, now: number) => Promise<unknown>>;
 
 /**
- * Waits for all tasks, even if one fails: Cloudflare cuts off what goes on after a scheduled invocation has
- * ended.
+ * Waits for all tasks, even if one fails: Cloudflare cuts off tasks that are still running when a scheduled
+ * invocation has ended.
  * @throws Error if any has failed, so that the invocation is shown as failed. The next sweep repeats what
  * failed
  */

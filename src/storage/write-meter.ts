@@ -1,4 +1,4 @@
-/** D1 and R2 for a request that counts what it writes. */
+/** D1 and R2 for a request, with a meter that counts the writes. */
 
 /** D1 counts the rows of these statements; the others only read. */
 const WRITES = /^\s*(?:insert|update|delete|replace)\b/i;

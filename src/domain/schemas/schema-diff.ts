@@ -35,7 +35,7 @@ type Facts = { [fact in Fact]?: Json };
 
 export interface Difference {
   fact: Fact;
-  /** Undefined: the fact did not exist before, or does not exist any more. */
+  /** The value before the change, and after it. Undefined: the fact did not or does not exist. */
   before: Json | undefined;
   after: Json | undefined;
 }

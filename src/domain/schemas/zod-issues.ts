@@ -32,8 +32,9 @@ z.config({
 const memoizer = z.memoizer();
 const { alloc } = memoizer;
 /**
- * Keeps only the first issues. zod goes on after a wrong item and keeps an issue for each: 500,000 items took
- * 358 MB. Arrays, records and objects all call `alloc` of the one memoizer before they look at their content.
+ * Keeps only the first issues. zod continues after a wrong item and keeps an issue for each: 500,000 items
+ * took 358 MB. Arrays, records and objects all call `alloc` of the one memoizer before they look at their
+ * content.
  */
 memoizer.alloc = (schema, payload, empty, ctx) => {
   payload.issues.push = pushFirst;

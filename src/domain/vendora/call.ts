@@ -1,4 +1,6 @@
-/** Calls of the conventions: in the wire format of OpenAI's API (vendora), messages in that of Anthropic's (vendorb). */
+/**
+ * Calls of the conventions, in the wire formats of OpenAI's API (vendora) and of Anthropic's API (vendorb).
+ */
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";
 import type { ResponsesVia, VendoraCall } from "../../protocol/runner.ts";
 

@@ -25,7 +25,7 @@ export interface Transcript {
   language: string | undefined;
   /** The duration of the audio, in seconds. */
   duration: number | undefined;
-  /** Undefined: the model gives no times. */
+  /** The segments. Undefined: the model gives no times. */
   segments: Segment[] | undefined;
   words: Timed[] | undefined;
 }

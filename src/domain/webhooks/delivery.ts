@@ -29,7 +29,7 @@ export interface Attempt {
 }
 
 export interface Delivery {
-  /** null: the webhook of the prediction itself. */
+  /** The receiver. Null: the webhook of the prediction itself. */
   endpoint_id: string | null;
   state: DeliveryState;
   /** When the delivery is due; while a try is under way, when that counts as lost. */

@@ -33,7 +33,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /** A receiver and the events that it subscribes to. */
 export interface Destination {
-  /** null: the webhook of the prediction itself. */
+  /** The receiver. Null: the webhook of the prediction itself. */
   endpoint_id: string | null;
   events: WebhookEventName[];
 }
@@ -260,7 +260,7 @@ export class Outbox {
   #subscribersOf = (name: WebhookEventName) =>
     this.#destinations.filter(({ events }) => events.includes(name));
 
-  /** Returns the subscribers of `output`, except those to which a delivery has failed for good. */
+  /** Returns the subscribers of `output`, except those to which a delivery has failed permanently. */
   get #outputReceivers(): Destination[] {
     const failed = this.#planned.filter(({ delivery }) => delivery.state === "failed");
     return this.#subscribersOf("output").filter(

@@ -23,7 +23,7 @@ export async function requireAccess(
     : await notFor(services, caller, it);
 }
 
-/** For resources of the whole account. @throws ProblemError forbidden */
+/** Requires access to resources of the whole account. @throws ProblemError forbidden */
 export const requireAccountAccess = (
   services: Services,
   caller: Caller,

@@ -33,7 +33,7 @@ interface LookUp {
 /** Tokens that were valid when last looked up, however long ago: they are not guesses. */
 const seenValid = new LRUCache<string, true>({ max: 10_000 });
 
-/** How far the recorded last use of a token may lag behind. */
+/** The most by which the recorded last use of a token may lag behind. */
 const LAST_USE_MS = 5 * 60_000;
 
 /** Keyed by the token itself: checksum and hash are computed only for a look-up. */

@@ -43,10 +43,7 @@ const databaseFull = () =>
     { "retry-after": "3600" },
   );
 
-/**
- * The part of the database from which operators are warned: there is time left to look for what takes so
- * much.
- */
+/** The part of the database from which operators are warned: there is time left to find out what fills it. */
 const WARNED_PART = 0.8;
 
 export interface DatabaseSpace {

@@ -22,7 +22,7 @@ const MAX_LATE = 200;
 const LATE_MS = 10 * 60_000;
 
 /**
- * Takes effect within the 10 s that isolates cache tokens and models.
+ * Suspends an account, which takes effect within the 10 s that isolates cache tokens and models.
  * @param of `hide` makes the account's models private, also after it is restored
  * @throws ProblemError not_found
  */

@@ -90,7 +90,9 @@ class Meter implements WriteMeter {
   #charged: WriteCost;
   #rows = 0;
   #bytes = 0;
-  /** Whether the request's body was counted. A request has one body, even if it sends more than that to R2. */
+  /**
+   * Whether the request's body was counted. A request has one body, even if it sends more than that to R2.
+   */
   #hasSentBody = false;
 
   constructor(cost: WriteCost, charge: Charge) {

@@ -33,7 +33,7 @@ export interface BackupRun extends RunRow {
 export const isBackup = (run: RunRow): run is BackupRun => run.progress.kind === "backup";
 
 /**
- * Begins a backup if one is due, and goes on with one that is under way.
+ * Begins a backup if one is due, and continues one that is under way.
  * @param tickMs until when another part is begun
  */
 export async function sweepBackups(

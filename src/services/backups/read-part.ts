@@ -23,7 +23,7 @@ const PART_CHARS = 1_000_000;
 /** The accounts of one part, and how many are asked at a time. */
 const ACCOUNTS = 100;
 const AT_ONCE = 5;
-/** Attempts with one account, a minute apart, before the backup goes on without it. */
+/** Attempts with one account, a minute apart, before the backup continues without it. */
 const MAX_FAILURES = 5;
 
 export const FIRST: BackupPosition = { table: BACKUP_TABLES[0]?.name ?? "", after: null };
@@ -104,7 +104,7 @@ const readAccount = (
   from: AccountsPosition["account"],
 ): Promise<AccountCopy> => accountAt(env, account_object).copy(from, ACCOUNT_CHARS);
 
-/** Whether the backup goes on without this account: a backup of all others is better than none. */
+/** Whether the backup continues without this account: a backup of all others is better than none. */
 function isGivenUp({ id: user_id }: AccountOfUser, error: unknown, progress: Moving): boolean {
   progress.failures += 1;
   if (progress.failures < MAX_FAILURES) return false;

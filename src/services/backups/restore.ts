@@ -69,14 +69,18 @@ export async function restoreBackup(
   };
 }
 
-/** Whether rows may come that name what is stored: a restore is under way, or nobody has used the deployment yet. */
+/**
+ * Returns whether rows may come that name stored files: a restore is under way, or nobody has used the
+ * deployment yet.
+ */
 export async function awaitsRestore({ db }: Services): Promise<boolean> {
   const last = await findLastRun(db);
   return (last?.ended_at === null && isRestore(last)) || isEmpty(db);
 }
 
 /**
- * Finds the restore that is under way. Called before a part is read, so that no caller uploads a part in vain.
+ * Finds the restore that is under way. It is called before a part is read, so that no caller uploads a part
+ * in vain.
  * @throws ProblemError conflict
  */
 async function restoreSoFar({ db }: Services, id: string): Promise<RestoreRun | undefined> {

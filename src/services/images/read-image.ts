@@ -1,4 +1,4 @@
-/** Reads what an image in the deployment's registry says of itself. */
+/** Reads the facts that an image in the deployment's registry states. */
 import type { z } from "zod";
 import { checkIsImage, type ImageFacts, imageFacts } from "../../domain/images/image-facts.ts";
 import { selectImage } from "../../domain/images/select-image.ts";
@@ -40,7 +40,7 @@ export interface OpenImage {
 }
 
 /**
- * Undefined if the model's repository has no such image.
+ * Returns undefined if the model's repository has no such image.
  * @param reference a tag or a digest
  * @throws UnfitImage if it cannot be a version
  */

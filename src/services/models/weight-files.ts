@@ -1,4 +1,7 @@
-/** The files that a version names as weights (`configuration.weights`): uploads of its owner, which it keeps. */
+/**
+ * The files that a version names as weights (`configuration.weights`): uploads of its owner, which the
+ * version keeps.
+ */
 import { accessToUpload } from "../../domain/accounts/access.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
 import { uuid } from "../../protocol/common.ts";

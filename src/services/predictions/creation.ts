@@ -35,7 +35,7 @@ export type Follow = Omit<StreamOptions, "after">;
 
 export interface CreatedPrediction extends Pick<Snapshot, "id" | "created_at"> {
   stub: PredictionStub;
-  /** Undefined when the prediction is followed: its events contain everything. */
+  /** The prediction. Undefined when it is followed: its events contain everything. */
   snapshot?: Snapshot;
   /** All events of a prediction that is followed; undefined if they must be requested separately. */
   events?: ReadableStream<Uint8Array> | null | undefined;

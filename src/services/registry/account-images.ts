@@ -22,14 +22,14 @@ export interface AccountImage {
   digest: string;
   /** Whether it is made of images for several platforms. */
   isIndex: boolean;
-  /** Undefined: not known any more. */
+  /** When the image was pushed. Undefined: not known any more. */
   pushed_at: number | undefined;
   /** The size in bytes. Undefined: the image has more parts than are counted. */
   bytes: number | undefined;
   tags: Some<string>;
   /** Numbers of versions that run it. */
   versions: Some<number>;
-  /** Until when predictions of a deleted version may need it. */
+  /** The time until which predictions of a deleted version may need the image. */
   held_until: number | undefined;
 }
 

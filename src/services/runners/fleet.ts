@@ -39,7 +39,7 @@ export const readRunners = async (services: Services, ids: string[]): Promise<Ru
 /** A hardware class and its part of the queue. */
 export interface FleetClass {
   identifier: string;
-  /** Null: the class was deleted, but still has runners. */
+  /** The name. Null: the class was deleted, but still has runners. */
   name: string | null;
   queue: QueueState;
 }

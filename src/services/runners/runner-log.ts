@@ -26,7 +26,7 @@ export async function askForRunnerLog(services: Services, id: string): Promise<v
 
 export interface KnownLog {
   runner: RunnerState;
-  /** Null: the pool did not answer. */
+  /** The log. Null: the pool did not answer. */
   log: RunnerLog | null;
 }
 

@@ -129,7 +129,7 @@ export async function beginSession(
 }
 
 /**
- * Returns why a runner is refused for good. If it was removed and its row is still there, the removal is
+ * Returns why a runner is refused permanently. If it was removed and its row is still there, the removal is
  * completed.
  */
 async function shutOut(db: Services["db"], id: string, { token_id }: RunnerCaller) {

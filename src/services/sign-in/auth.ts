@@ -88,7 +88,8 @@ export function makeAuth(services: Services, origin: string) {
       },
     },
     advanced: {
-      // A subdomain or a plain http origin cannot set cookies with this prefix, unlike those of `useSecureCookies`.
+      // A subdomain or a plain http origin cannot set cookies with this prefix, unlike those of
+      // `useSecureCookies`.
       cookiePrefix: secure ? "__Host-auspex" : "auspex",
       useSecureCookies: false,
       defaultCookieAttributes: { httpOnly: true, secure, sameSite: "lax", path: "/" },

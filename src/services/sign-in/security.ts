@@ -20,7 +20,7 @@ export const listSignInMethods = ({ db }: Services, userId: string): Promise<Sig
 
 /**
  * Changes the password, ends all other sessions, and invalidates invitations for a new password.
- * @returns the cookies of the session that goes on.
+ * @returns the cookies of the session that stays.
  * @throws ValidationFailure
  */
 export async function changePassword(

@@ -9,7 +9,7 @@ export interface Session {
   /** When the user signed in, Unix ms. */
   created_at: number;
   login: { id: string; email: string; name: string };
-  /** Undefined after a first sign-in with GitHub, until the sign-up is complete. */
+  /** The user; undefined after a first sign-in with GitHub, until the sign-up is complete. */
   user: UserRow | undefined;
   /** Cookies to set: using a session extends it. */
   cookies: string[];

@@ -34,7 +34,7 @@ export async function createConversation(
   const added = await jsonsOf(services, caller, items ?? []);
   const account_object = await openAccount(services, caller.user_id);
   const objectId = newConversationObjectId(env);
-  // The account is told first: a conversation that it does not know would not be deleted with it.
+  // The account gets the conversation first: one that it does not know would not be deleted with it.
   if (!(await accountAt(env, account_object).addConversation(objectId)))
     throw conflict(
       "Your account has as many conversations as it may. Delete some: those that are not used are deleted after a while.",

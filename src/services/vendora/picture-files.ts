@@ -92,7 +92,7 @@ const GROUP = 3;
 async function* base64Stream(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void, void> {
-  /** Fewer than three bytes, which have no text without those that follow. */
+  /** The last bytes, fewer than three, which have no base64 without those that follow. */
   let rest = new Uint8Array();
   const reader = stream.getReader();
   try {

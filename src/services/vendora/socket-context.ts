@@ -8,7 +8,7 @@ import { holdText } from "./held-texts.ts";
 
 const contexts = new WeakMap<Request, SocketContext>();
 
-/** The context of the socket that a call comes from; undefined for a call of its own. */
+/** Returns the context of the socket that a call comes from; undefined for a call that came without one. */
 export const socketContextOf = (call: Request): SocketContext | undefined => contexts.get(call);
 
 const items = z.array(responseItem);

@@ -20,7 +20,7 @@ export interface AccountDelivery {
   at: number;
   /** `owner/name` when it was run; null: the prediction is not listed any more. */
   model: string | null;
-  /** Null: the prediction's own webhook, whose URL is `url`. */
+  /** The id of the endpoint. Null: the prediction's own webhook, whose URL is `url`. */
   endpoint_id: string | null;
   url: string | null;
   state: DeliveryState;

@@ -15,8 +15,8 @@ export interface StorageQuota {
 const EVERYBODY = "";
 
 /**
- * Writes for an account, in one transaction. Fails (`isOverQuota`, `isDatabaseFull`) if the account would exceed
- * a limit and grow: a write that frees space always succeeds.
+ * Writes for an account, in one transaction. Fails (`isOverQuota`, `isDatabaseFull`) if the account would
+ * exceed a limit and grow: a write that frees space always succeeds.
  * @returns the result of the first statement
  */
 export async function writeWithinQuota<First extends BatchItem<"sqlite">>(

@@ -29,15 +29,17 @@ export async function isLive(db: Database, { kind, id }: Credential): Promise<bo
 }
 
 /**
- * Checks of runner tokens by ID. A refusal is cached as well, or a revoked token could make its runners' pulls
- * ask D1 about each layer.
+ * Checks of runner tokens by id. A refusal is cached as well, or a revoked token could make its runners'
+ * pulls ask D1 about each layer.
  */
 const runnerTokenChecks = cached({ max: 10_000 }, async (db: Database, id: string) => {
   const at = Date.now();
   return { at: (await isRunnerToken(db, id)) ? at : undefined };
 });
 
-/** @returns when the token was last known to be valid, Unix ms, at most 10 s ago; undefined if it is revoked */
+/**
+ * @returns when the token was last known to be valid, Unix ms, at most 10 s ago; undefined if it is revoked
+ */
 export const runnerTokenKnownAt = async (db: Database, id: string): Promise<number | undefined> =>
   (await runnerTokenChecks.get(db, id))?.at;
 

@@ -209,9 +209,9 @@ export function listDetailedModels(db: Database, ownerId: string, keyset: Keyset
 }
 
 export interface Listing {
-  /** Undefined: any owner. */
+  /** The owner. Undefined: any owner. */
   ownerId: string | undefined;
-  /** Undefined: any category. */
+  /** The category. Undefined: any category. */
   categorySlug: string | undefined;
   sort: ModelSort;
   direction: Direction;

@@ -10,7 +10,7 @@ import { sealedVariables } from "./variables.ts";
 export interface TargetName {
   owner: string;
   name: string;
-  /** Undefined: the latest version. */
+  /** The number of the version. Undefined: the latest version. */
   number: number | undefined;
 }
 

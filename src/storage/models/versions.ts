@@ -11,7 +11,7 @@ export type VersionRow = typeof versions.$inferSelect;
 
 /** The sources of a new version's configuration. */
 export interface ConfigurationSources {
-  /** Undefined: inherited from the latest version. */
+  /** The configuration of the request. Undefined: inherited from the latest version. */
   given: VersionRow["configuration"] | undefined;
   /** The files of the weights that are given. Undefined: inherited from the latest version. */
   files: WeightFile[] | undefined;

@@ -1,4 +1,4 @@
-/** The images of an account: what was pushed to any of its models, newest first. */
+/** The images of an account, which were pushed to any of its models, newest first. */
 import { and, eq, max, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -25,7 +25,7 @@ export interface AccountImageRow {
   /** The first tags, as JSON. */
   tags: string;
   versions: string;
-  /** Until when predictions of a deleted version may need it. */
+  /** The time until which predictions of a deleted version may need the image. */
   held_until: number | null;
   /** The size of the image with all its parts; null: it names more than `Shown.named`. */
   bytes: number | null;

@@ -1,6 +1,6 @@
 /**
- * The image registry. Repositories are models, by their id: a rename moves nothing. Rows have no foreign key to
- * the model, since an image outlives it while predictions that were accepted need it (`registry_holds`).
+ * The image registry. Repositories are models, by their id: a rename moves nothing. Rows have no foreign key
+ * to the model, since an image outlives it while predictions that were accepted need it (`registry_holds`).
  */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";

@@ -152,7 +152,7 @@ export interface Basis {
    * does not count.
    */
   updated_at: number;
-  /** Undefined if it does not matter. */
+  /** When the failures began, as the attempt saw it. Undefined if it does not matter. */
   failing_since?: number | null;
 }
 

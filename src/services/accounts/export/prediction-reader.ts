@@ -33,7 +33,7 @@ const NO_FILES = "Its files could not be listed. Its output names them.";
 
 interface ReadPrediction {
   row: PredictionRow;
-  /** Undefined: its data has been removed. */
+  /** The prediction's content; undefined: its data has been removed. */
   found: Snapshot | "larger" | "unanswered" | undefined;
 }
 

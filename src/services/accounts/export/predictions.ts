@@ -18,7 +18,10 @@ const MAX_CALLS = 2_000;
 const ALL = { statuses: [], model: undefined, models: null };
 const NONE = { rows: [] };
 
-/** @param url of the export, without a query @param before only what was made before this id */
+/**
+ * @param url of the export, without a query
+ * @param before only predictions made before this id
+ */
 export async function* predictionLines(
   services: Services,
   userId: string,
