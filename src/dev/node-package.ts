@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { z } from "zod";
 import { type Files, tarball } from "../../runner/src/lib/tarball.ts";
@@ -65,6 +65,7 @@ async function bundleFiles(
   entry: string,
   plugins: Plugin[],
 ): Promise<Files> {
+  const [script = ""] = Object.values(source.bin);
   const { outputFiles, metafile } = await build({
     entryPoints: [entry],
     absWorkingDir: ROOT,
@@ -76,13 +77,12 @@ async function bundleFiles(
     target: "node22",
     legalComments: "none",
     logLevel: "warning",
-    plugins: [ownManifest, ...plugins],
+    plugins: [ownManifest(script), ...plugins],
     // Some dependencies are CommonJS and require Node's modules.
     banner: {
       js: 'import { createRequire as requireFrom } from "node:module";\nconst require = requireFrom(import.meta.url);',
     },
   });
-  const [script = ""] = Object.values(source.bin);
   return [
     [script, outputFiles.map(({ text }) => text).join("")],
     ["THIRD-PARTY.txt", await licences(metafile)],
@@ -90,13 +90,15 @@ async function bundleFiles(
   ];
 }
 
-/** Each package reads its own manifest, for its version. */
-const ownManifest: Plugin = {
+/** Lets each package read its own manifest, for its version, wherever the module that imports it lies. */
+const ownManifest = (script: string): Plugin => ({
   name: "own-manifest",
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\.?\/package\.json$/ }, ({ path }) => ({ path, external: true }));
+    const toManifest = relative(dirname(script), "package.json");
+    const path = toManifest.startsWith(".") ? toManifest : `./${toManifest}`;
+    onResolve({ filter: /^(\.\.?\/)+package\.json$/ }, () => ({ path, external: true }));
   },
-};
+});
 
 /** The licence texts of everything bundled, as those licences require. */
 async function licences(metafile: Metafile): Promise<string> {

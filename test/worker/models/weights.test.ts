@@ -126,7 +126,7 @@ describe("a job", () => {
     expect(without).not.toHaveProperty("weights");
     expect(without.keys).not.toHaveProperty("weights");
     // A job whose runner stays silent would be handed to the next runner.
-    await world.client.post(`/v1/predictions/${without.prediction_id}/cancel`);
+    await world.client.post(`/v1/predictions/${without.prediction_id}/cancel`, {});
     const { upload } = await weighed(world);
     await world.client.create({ model: world.model, input: {} });
     advance(2_400);
