@@ -15,7 +15,9 @@ test.each([
   [3_599, "59 min 59 s"],
   [3_600, "1 h 0 min"],
   [90_000, "25 h 0 min"],
-])("%d s took %s", (seconds, text) => expect(duration(seconds)).toBe(text));
+])("the duration of %d s is written as %s", (seconds, text) =>
+  expect(duration(seconds)).toBe(text),
+);
 
 test("a duration that goes on has no fractions", () => {
   expect([0, 9, 61].map(longDuration)).toEqual(["0 s", "9 s", "1 min 1 s"]);

@@ -88,7 +88,7 @@ describe("nothing is lost without a word", () => {
     ],
     ["a tool that must be called", { messages: [user], tool_choice: "required" }],
     ["tools of another kind", { messages: [user], tools: [{ type: "web_search" }] }],
-  ])("%s", (_, input) => {
+  ])("an input with more than the chat can show is not read: %s", (_, input) => {
     expect(readChat("chat", input)).toBeUndefined();
   });
 });

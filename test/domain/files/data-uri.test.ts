@@ -11,7 +11,7 @@ describe("a data URI", () => {
     ["data:text/plain;charset=utf-8;base64,YQ==", "text/plain;charset=utf-8"],
     ["data:audio/ogg; codecs=opus;base64,YQ==", "audio/ogg; codecs=opus"],
     ["DATA:image/PNG;Base64,YQ==", "image/PNG"],
-  ])("%s is recognised with its type", (text, mime_type) => {
+  ])("the data URI %s is recognised with its type", (text, mime_type) => {
     expect(dataUriHead(text)?.mime_type).toBe(mime_type);
     expect(encodedSource(text)).toEqual({ type: "base64", media_type: mime_type, data: "YQ==" });
   });
@@ -24,7 +24,7 @@ describe("a data URI", () => {
     `data:text/${"a".repeat(300)};base64,YQ==`,
     " data:image/png;base64,YQ==",
     "metadata:image/png;base64,YQ==",
-  ])("%s is text", (text) => {
+  ])("the text %s is no data URI", (text) => {
     expect(dataUriHead(text)).toBeUndefined();
     expect(encodedSource(text)).toBeUndefined();
   });

@@ -9,7 +9,7 @@ describe("what is hostile", () => {
   test.each<[string, Json, Json]>([
     ["a reference to itself", { $ref: "#" }, { a: URL }],
     [
-      "two that refer to each other",
+      "two references to each other",
       { $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } }, $ref: "#/$defs/a" },
       { a: URL },
     ],
@@ -18,7 +18,7 @@ describe("what is hostile", () => {
       nested(20, (inner) => branches("anyOf", inner === URL ? URI : inner)),
       URL,
     ],
-    ["itself, twice over", { anyOf: [{ $ref: "#" }, { $ref: "#" }] }, URL],
+    ["two references to itself", { anyOf: [{ $ref: "#" }, { $ref: "#" }] }, URL],
     [
       "a hundred thousand deep, and a schema that follows",
       { additionalProperties: { $ref: "#" }, items: { $ref: "#" } },
@@ -38,7 +38,7 @@ describe("what is hostile", () => {
         ),
       },
     ],
-  ])("%s", (_, schema, input) => {
+  ])("a hostile search is given up early: %s", (_, schema, input) => {
     expect(() => findUriStrings(schema, input, { ...ANY, most: 1_000_000 })).toThrow(RangeError);
   });
 

@@ -118,7 +118,7 @@ describe("what the schema calls a uri", () => {
       JSON.parse(`{"__proto__":"${URL}"}`),
       [["__proto__"]],
     ],
-  ])("%s", (_, schema, input, places) => {
+  ])("files are found by the schema: %s", (_, schema, input, places) => {
     expect(placesOf(findUriStrings(schema, input, ANY))).toEqual(places);
   });
 

@@ -42,7 +42,7 @@ describe("a model speaks", () => {
       ["prompt"],
       { type: "object", properties: { audio_out: uri, prompt_npz: uri } },
     ],
-  ])("%s", (_, properties, required, output) => {
+  ])("a model that speaks is recognized %s", (_, properties, required, output) => {
     expect(flagsOf(properties, required, output)).toEqual(["speech"]);
   });
 
@@ -53,9 +53,12 @@ describe("a model speaks", () => {
     ["a cloned voice", { text, speaker: uri }, ["text", "speaker"], uri],
     ["text", { prompt: text, voice: text }, ["prompt"], text],
     ["a choice of texts", { text: { enum: ["a"] }, voice: text }, ["text"], uri],
-  ])("not: %s", (_, properties, required, output) => {
-    expect(flagsOf(properties, required, output)).not.toContain("speech");
-  });
+  ])(
+    "a model that makes %s is not taken for one that speaks",
+    (_, properties, required, output) => {
+      expect(flagsOf(properties, required, output)).not.toContain("speech");
+    },
+  );
 });
 
 describe("a model writes down speech", () => {
@@ -78,9 +81,12 @@ describe("a model writes down speech", () => {
       WHISPER,
       ["translations"],
     ],
-  ])("%s", (_, properties, required, output, more) => {
-    expect(flagsOf(properties, required, output)).toEqual(["transcriptions", ...more]);
-  });
+  ])(
+    "a model that writes down speech is recognized: %s",
+    (_, properties, required, output, more) => {
+      expect(flagsOf(properties, required, output)).toEqual(["transcriptions", ...more]);
+    },
+  );
 
   test.each<[string, Properties, string[], Properties]>([
     ["a classifier of sounds", { audio: uri }, ["audio"], text],
@@ -89,7 +95,10 @@ describe("a model writes down speech", () => {
     ["text in a picture", { file: said("A scan", uri), language: text }, ["file"], text],
     ["a picture", { image: uri, language: text }, ["image"], text],
     ["a text", { audio: text, language: text }, ["audio"], text],
-  ])("not: %s", (_, properties, required, output) => {
-    expect(flagsOf(properties, required, output)).not.toContain("transcriptions");
-  });
+  ])(
+    "a model is not taken for one that writes down speech: %s",
+    (_, properties, required, output) => {
+      expect(flagsOf(properties, required, output)).not.toContain("transcriptions");
+    },
+  );
 });

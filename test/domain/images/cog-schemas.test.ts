@@ -183,7 +183,7 @@ describe("what is no description of a model", () => {
     ["no JSON", "<html>"],
     ["no document", "[]"],
     ["too deep", `{"openapi":"3.0.2","a":${"[".repeat(70)}${"]".repeat(70)}}`],
-  ])("%s", (_, text) => {
+  ])("a document describes no model: %s", (_, text) => {
     expect(readOpenapi(text)).toBeUndefined();
     expect(condensedOpenapi(text)).toBeUndefined();
   });
@@ -244,7 +244,7 @@ describe("calls that a Cog model answers", () => {
     ["messages, a file", inputOf({ messages }), { type: "string", format: "uri" }],
     ["messages, a number", inputOf({ messages }), { type: "number" }],
     ["a picture, its caption", inputOf({ input: { type: "string", format: "uri" } }), text],
-  ])("none: %s", (_, Input, Output) => {
+  ])("a model with %s answers no calls", (_, Input, Output) => {
     expect(callsOf({ Input, Output })).toEqual([]);
   });
 
@@ -253,7 +253,7 @@ describe("calls that a Cog model answers", () => {
     ["a text, its vector", inputOf({ input: text }, ["input"]), numbers],
     ["texts, their vectors", inputOf({ input: texts }), { type: "array", items: numbers }],
     ["as OpenAI", inputOf({ input: text }), { type: "object", properties: { data: {} } }],
-  ])("embeddings: %s", (_, Input, Output) => {
+  ])("a model answers embeddings: %s", (_, Input, Output) => {
     expect(callsOf({ Input, Output })).toEqual(["embeddings"]);
   });
 });

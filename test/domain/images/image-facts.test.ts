@@ -127,7 +127,7 @@ describe("servers of OpenAI's API, by what their images start", () => {
     ["llama.cpp", { Entrypoint: ["/app/llama-server"], Env: ["LLAMA_ARG_HOST=0.0.0.0"] }],
     ["llama.cpp", { Entrypoint: ["/start.sh"], Env: ["LLAMA_ARG_HOST=0.0.0.0"] }],
     ["sglang", { Cmd: ["python3", "-m", "sglang.launch_server", "--model", "acme/base"] }],
-  ])("%s: %j", (server, config) => {
+  ])("an image that starts %s is recognized: %j", (server, config) => {
     expect(factsOf(config)).toMatchObject({ server, interface: "vendora" });
   });
 

@@ -29,7 +29,7 @@ describe("the image of an index", () => {
     ["of cog, with weights", { a: weight, c: amd64 }, "c"],
     ["of one image without a platform", { c: {}, d: attestation }, "c"],
     ["beside another index", { a: { ...amd64, mediaType: MEDIA_TYPES.ociIndex }, c: amd64 }, "c"],
-  ])("%s", (_, entries, expected) => {
+  ])("the image of an index is selected: %s", (_, entries, expected) => {
     expect(selectImage(indexOf(entries)).digest).toBe(sha(expected));
   });
 
@@ -44,7 +44,7 @@ describe("the image of an index", () => {
     ["nothing", {}, "no image for linux/amd64"],
     ["weights alone", { a: weight }, "no container image"],
     ["several without a platform", { a: {}, b: {} }, "no image for linux/amd64"],
-  ])("with %s is refused", (_, entries, message) => {
+  ])("an index with %s is refused", (_, entries, message) => {
     expect(() => selectImage(indexOf(entries))).toThrow(message);
   });
 });

@@ -40,7 +40,7 @@ describe("servers of OpenAI's API", () => {
       ["vendora_chat_completions", "vendora_responses", "vendora_completions"],
     ],
     [
-      "nobody known",
+      "an unknown server",
       { models: JSON.stringify({ data: [{ id: "base", owned_by: "them" }] }) },
       ["vendora_chat_completions", "vendora_responses"],
     ],
@@ -58,9 +58,9 @@ describe("servers of OpenAI's API", () => {
       pathsOf("/v1/rerank", "/v1/completions"),
       ["vendora_completions", "vendora_rerank"],
     ],
-    ["one that tells nothing", {}, []],
-    ["one that tells nonsense", { openapi: "<html>", models: "[", info: "null" }, []],
-  ])("%s", (_, description, calls) => {
+    ["a server that describes nothing", {}, []],
+    ["a server that describes nonsense", { openapi: "<html>", models: "[", info: "null" }, []],
+  ])("the compatibilities follow from the description of %s", (_, description, calls) => {
     const { schemas, compatibilities } = described("vendora", {}, description);
     expect(callsOf(compatibilities)).toEqual(calls);
     checkSchema(schemas.prediction.input, ["body"]);

@@ -25,8 +25,8 @@ test("each end of eight or more characters is a part of an ID, with or without t
 });
 
 test.each([
-  ["a time to come is no beginning", "01980c3f", { ending: "01980c3f" }],
-  ["nor is anything after three dots", "…01980c3e", { ending: "01980c3e" }],
-  ["seven are too few for an end", "b2c4d5e", { beginning: "b2c4d5e" }],
-  ["what is neither begins no id", "3f6a-1b2c", { beginning: "3f6a-1b2c" }],
-])("%s", (_, text, part) => expect(read(text)).toEqual(part));
+  ["a future time is an ending", "01980c3f", { ending: "01980c3f" }],
+  ["text after three dots is an ending", "…01980c3e", { ending: "01980c3e" }],
+  ["seven characters are a beginning", "b2c4d5e", { beginning: "b2c4d5e" }],
+  ["any other text is a beginning", "3f6a-1b2c", { beginning: "3f6a-1b2c" }],
+])("the searched part of an ID is read: %s", (_, text, part) => expect(read(text)).toEqual(part));

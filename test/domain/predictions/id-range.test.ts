@@ -20,6 +20,6 @@ test.each([
   ["a time and a beginning", idRange("0198", AT, AT + 1), true],
   ["a time and another beginning", idRange("0199", AT, AT + 1), false],
   ["before 1970", idRange(undefined, -5), true],
-])("%s", (_, range, isIn) => {
+])("an ID lies in the range or not: %s", (_, range, isIn) => {
   expect(within(ID, range)).toBe(isIn);
 });

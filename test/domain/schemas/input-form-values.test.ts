@@ -68,7 +68,7 @@ describe("what a text means", () => {
     ["a list, where none may be", field("text", '["a"]'), { value: '["a"]' }],
     ["JSON", field("json", ' {"a": [1]} '), { value: { a: [1] } }],
     ["no JSON", field("json", " "), undefined],
-  ])("%s", (_, given, expected) => {
+  ])("a form text is read as a value: %s", (_, given, expected) => {
     expect(readField(given)).toEqual(expected);
   });
 

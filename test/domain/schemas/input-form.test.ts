@@ -96,7 +96,7 @@ describe("the fields of a schema", () => {
       { oneOf: [{ const: "a" }, { const: "b" }] },
       { kind: "enum", options: ["a", "b"] },
     ],
-  ])("%s", (_, part, expected) => {
+  ])("a schema part has its form field: %s", (_, part, expected) => {
     expect(only(part)).toEqual(expected);
   });
 

@@ -22,16 +22,16 @@ test.each<[string, Part, Json]>([
   ["the length of a long text", times(2_000, { maxLength: 1e9 }), long],
   ["the format of a long text", times(2_000, { format: "json-pointer" }), long],
   ["the names of a wide object", times(2_000, { propertyNames: true }), wide],
-  ["how many names it has", times(2_000, { minProperties: 1 }), wide],
+  ["the number of names", times(2_000, { minProperties: 1 }), wide],
   ["names that all fit", times(2_000, { additionalProperties: true }), wide],
   [
     "names beside a pattern that is not tried",
     times(2_000, { patternProperties: { "(?=a)": {} } }),
     wide,
   ],
-  ["values that it is compared with", { enum: [...Array<Json>(20_000).fill({}), wide] }, wide],
+  ["a long list of allowed values", { enum: [...Array<Json>(20_000).fill({}), wide] }, wide],
   ["items that all fit", times(2_000, { items: true }), list],
-])("the validation of %s ends", (_, schema, input) => {
+])("a validation that checks %s ends", (_, schema, input) => {
   checkSchema(schema, ["body"]);
   expect(() => validateInput(schema, input)).toThrow(
     expect.objectContaining({

@@ -69,7 +69,7 @@ describe("what a version's JSON Schema finds", () => {
       { a: 0 },
       ["body.input.a greater_than"],
     ],
-  ])("%s", (_, schema, input, expected) => {
+  ])("a validation finds its issues: %s", (_, schema, input, expected) => {
     expect(schemaIssues(schema, input)).toEqual(expected);
   });
 

@@ -62,7 +62,7 @@ describe("the type of what zod finds", () => {
     ["other formats", z.email(), "b", "body value_error"],
     ["a rule", z.string().refine(() => false), "b", "body value_error"],
     ["a key", z.record(z.string().max(1), json), { ab: 1 }, "body.ab.[key] string_too_long"],
-  ])("%s", (_, schema, value, expected) => {
+  ])("an issue of zod has its type: %s", (_, schema, value, expected) => {
     expect(brief(schema, value)).toEqual([expected]);
   });
 
@@ -108,7 +108,7 @@ describe("zod keeps the first 20 issues", () => {
     ["names of a record", z.record(z.string().min(9), json), byName, 40],
     ["further fields", object({ a: z.int() }).catchall(z.string()), byName, 20],
     ["alternatives", z.union([z.string(), z.array(z.string()), z.array(z.null())]), wrong, 42],
-  ])("of %s", (_, schema, value, expected) => {
+  ])("zod keeps the first issues of %s", (_, schema, value, expected) => {
     expect(countOf(schema.safeParse(value).error?.issues)).toBe(expected);
   });
 
@@ -142,7 +142,7 @@ describe("outside the body, where all is text", () => {
     [{ list: "c" }, "query.list.0 enum"],
     [{ list: ["a", "b", "a"] }, "query.list too_long"],
     [{ list: ["a", "c"] }, "query.list.1 enum"],
-  ])("%j", (value, expected) => {
+  ])("a value outside the body has the issue of its text: %j", (value, expected) => {
     expect(brief(query, value, "query")).toEqual([expected]);
   });
 });
@@ -181,7 +181,7 @@ describe("what helps to mend it", () => {
       "b",
       { msg: "String should match pattern '^a$'", ctx: { pattern: "^a$" } },
     ],
-  ])("%o given %j", (schema, value, expected) => {
+  ])("the issue of %o given %j has what helps to fix the value", (schema, value, expected) => {
     expect(issues(schema, value)).toMatchObject([expected]);
   });
 
@@ -210,9 +210,12 @@ describe("what helps to mend it", () => {
 describe("what is repeated of the input", () => {
   const inputOf = (value: unknown) => issues(object({ a: z.boolean() }), { a: value })[0]?.input;
 
-  test.each([["x".repeat(900)], [5], [null], [[1, "a", { b: null }]]])("%j", (value) => {
-    expect(inputOf(value)).toEqual(value);
-  });
+  test.each([["x".repeat(900)], [5], [null], [[1, "a", { b: null }]]])(
+    "an issue repeats the small input %j",
+    (value) => {
+      expect(inputOf(value)).toEqual(value);
+    },
+  );
 
   test("an issue repeats no large value", () => {
     let deep: unknown = [];
@@ -268,7 +271,7 @@ describe("a union that nothing fits", () => {
       { a: { type: "text" } },
       ["body.a.text missing"],
     ],
-  ])("%s", (_, schema, value, expected) => {
+  ])("the issues of a union are those of the closest branch: %s", (_, schema, value, expected) => {
     expect(brief(schema, value)).toEqual(expected);
   });
 

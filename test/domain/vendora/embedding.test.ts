@@ -68,7 +68,7 @@ test.each<[string, Json[]]>([
   ["as its numbers", [0.5, -1.25]],
   ["below embedding", [{ embedding: AB }]],
   ["below data", [{ data: AB }]],
-])("one vector is returned for %s", (_, outputs) => {
+])("one vector is returned that the output has %s", (_, outputs) => {
   expect(floats(outputs).data).toEqual(BOTH.slice(0, 1));
 });
 

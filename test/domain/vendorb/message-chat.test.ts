@@ -196,7 +196,7 @@ describe("why it stops", () => {
     [stopping("eos_token"), "end_turn", null],
     [stopping("abort"), "max_tokens", null],
     [stopping("safety"), "refusal", null],
-  ])("%j: %s", (output, stop_reason, stop_sequence) => {
+  ])("the output %j has the stop reason %s", (output, stop_reason, stop_sequence) => {
     expect(told([output], { request }).message).toMatchObject({ stop_reason, stop_sequence });
   });
 

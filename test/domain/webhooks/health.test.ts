@@ -27,35 +27,55 @@ const gone: Try = {
 };
 
 test.each<[string, Health, Try, Partial<Health> | undefined]>([
-  ["a success of a healthy one is no news", healthy, success, undefined],
+  ["a success of a healthy endpoint changes nothing", healthy, success, undefined],
   [
-    "the first failure begins a time of failing",
+    "the first failure begins a failing period",
     healthy,
     failure,
     { failing_since: NOW, last_error: "responded with status 500" },
   ],
-  ["those after it are no news", failing(1), failure, undefined],
-  ["nor after days", failing(50), failure, undefined],
-  ["nor one that began before the first", failing(0), { ...failure, at: NOW - 1_000 }, undefined],
-  ["nor the end of a delivery with the same error", failing(1), lastFailure, undefined],
+  ["a later failure changes nothing", failing(1), failure, undefined],
+  ["a failure after days changes nothing", failing(50), failure, undefined],
   [
-    "a delivery that is given up tells what it met",
+    "a failure that began before the first changes nothing",
+    failing(0),
+    { ...failure, at: NOW - 1_000 },
+    undefined,
+  ],
+  ["the end of a delivery with the same error changes nothing", failing(1), lastFailure, undefined],
+  [
+    "a delivery that is given up records its error",
     failing(1, "no response within 10 s"),
     lastFailure,
     { last_error: "responded with status 500" },
   ],
   [
-    "also when it was tried only once",
+    "a delivery that was tried only once records its error",
     healthy,
     lastFailure,
     { failing_since: NOW, last_error: "responded with status 500" },
   ],
-  ["a success ends it", failing(3), success, { failing_since: null, last_error: null }],
-  ["but not one that began before it", failing(0), success, undefined],
-  ["five days but for a moment are not five days", failing(5 - 1 / DAY), lastFailure, undefined],
-  ["what is off stays as it was: a failure", { ...failing(9), enabled: false }, gone, undefined],
-  ["and a success", { ...failing(9), enabled: false }, success, undefined],
-])("%s", (_, health, one, changes) => {
+  [
+    "a success ends the failing period",
+    failing(3),
+    success,
+    { failing_since: null, last_error: null },
+  ],
+  ["a success that began before the failure changes nothing", failing(0), success, undefined],
+  ["an endpoint stays on just before five days", failing(5 - 1 / DAY), lastFailure, undefined],
+  [
+    "a failure does not change an endpoint that is off",
+    { ...failing(9), enabled: false },
+    gone,
+    undefined,
+  ],
+  [
+    "a success does not change an endpoint that is off",
+    { ...failing(9), enabled: false },
+    success,
+    undefined,
+  ],
+])("a try changes the health of an endpoint or not: %s", (_, health, one, changes) => {
   expect(healthAfter(health, one)).toEqual(changes && { ...health, ...changes });
 });
 

@@ -236,7 +236,7 @@ describe.concurrent("what is tried again, by itself", () => {
       },
     ],
   ];
-  it.for(troubles)("%s", async ([name, trouble]) => {
+  it.for(troubles)("a part is tried again after trouble: %s", async ([name, trouble]) => {
     const transfer = new Transfer(name, SIZE);
     transfer.trouble = (arrival) => arrival.number === 2 && arrival.tries === 1 && trouble(arrival);
     const etags = await transfer.send({ idleMs: IDLE_MS });
