@@ -45,7 +45,7 @@ function sent({ owner = "ada", maxBytes = MAX_BODY_BYTES, headers = {} } = {}) {
   };
 }
 
-/** Returns the outcome so far: the length, the reason of a refusal, or undefined. */
+/** Returns a function that gives the outcome so far: the length, the reason of a refusal, or undefined. */
 function outcomeOf(reading: Promise<Uint8Array>) {
   let outcome: number | string | undefined;
   reading.then(

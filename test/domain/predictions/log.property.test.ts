@@ -143,7 +143,7 @@ class World {
   machine: Machine;
   runner = new Runner(1);
   finished = false;
-  /** Whether an event that cannot be sent again was lost: then events that were shown may be lost. */
+  /** Whether a runner or its attempt ended and cannot send again: then events that were shown may be lost. */
   lossy = false;
   readonly readers: Reader[];
   readonly errors: string[] = [];

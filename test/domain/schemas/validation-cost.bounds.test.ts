@@ -101,7 +101,7 @@ const schemas = fc
   .record({ root: part, n1: part, n2: part })
   .map(({ root, n1, n2 }) => ({ ...root, $defs: { n1, n2 } }));
 
-/** Returns a copy that counts each property that is read or listed, also in nested values. */
+/** Returns a wrapper of values that counts each property that is read or listed, also in nested values. */
 function counting(onRead: (count: number) => void) {
   const known = new WeakMap<object, object>();
   const counted = <Value>(value: Value): Value => {

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => w.close());
 
-/** Returns the key of an idle container of this model. */
+/** Returns the ID of an idle container of this model. */
 async function idle(name: string): Promise<string> {
   const before = w.runs.length;
   const { found, run } = w.place(name);
