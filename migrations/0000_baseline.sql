@@ -17,6 +17,7 @@ CREATE TABLE `tokens` (
 	`prefix` text NOT NULL,
 	`scopes` text NOT NULL,
 	`models` text,
+	`priority` text,
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
 	`last_used_at` integer,
@@ -72,10 +73,16 @@ CREATE TABLE `backup_runs` (
 	`progress` text NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `file_bytes` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`bytes` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `upload_parts` (
 	`upload_id` text NOT NULL,
 	`part_number` integer NOT NULL,
 	`etag` text NOT NULL,
+	`utf8_edges` text,
 	PRIMARY KEY(`upload_id`, `part_number`),
 	FOREIGN KEY (`upload_id`) REFERENCES `uploads`(`id`) ON UPDATE no action ON DELETE cascade
 ) WITHOUT ROWID;
@@ -95,11 +102,13 @@ CREATE TABLE `uploads` (
 	`completed_at` integer,
 	`expires_at` integer NOT NULL,
 	`removed_at` integer,
+	`is_utf8` integer DEFAULT false NOT NULL,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
 CREATE INDEX `uploads_expires` ON `uploads` (`user_id`,`expires_at`);--> statement-breakpoint
 CREATE INDEX `uploads_pending` ON `uploads` (`user_id`) WHERE completed_at IS NULL AND prediction_id IS NULL;--> statement-breakpoint
+CREATE INDEX `uploads_prediction` ON `uploads` (`prediction_id`) WHERE prediction_id IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `keys` (
 	`name` text PRIMARY KEY NOT NULL,
 	`value` text NOT NULL
@@ -121,6 +130,22 @@ CREATE TABLE `categories` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `examples` (
+	`id` text PRIMARY KEY NOT NULL,
+	`model_id` text NOT NULL,
+	`position` integer NOT NULL,
+	`prediction_id` text NOT NULL,
+	`version_number` integer NOT NULL,
+	`input` text NOT NULL,
+	`output` text NOT NULL,
+	`execution_seconds` real,
+	`created_at` integer NOT NULL,
+	`removes_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `examples_model` ON `examples` (`model_id`,`position`) WHERE removes_at IS NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `examples_prediction` ON `examples` (`model_id`,`prediction_id`) WHERE removes_at IS NULL;--> statement-breakpoint
+CREATE INDEX `examples_removes` ON `examples` (`removes_at`) WHERE removes_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `listings` (
 	`owner_id` text NOT NULL,
 	`category_slug` text NOT NULL,
@@ -175,6 +200,8 @@ CREATE TABLE `models` (
 	`seq` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
+	`makes` text,
+	`cover_key` text,
 	`hidden_at` integer,
 	FOREIGN KEY (`owner_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
 );
@@ -183,6 +210,16 @@ CREATE UNIQUE INDEX `models_seq_unique` ON `models` (`seq`);--> statement-breakp
 CREATE UNIQUE INDEX `models_owner_name` ON `models` (`owner_id`,`name`);--> statement-breakpoint
 CREATE INDEX `models_owner` ON `models` (`owner_id`,`id`);--> statement-breakpoint
 CREATE INDEX `models_hidden` ON `models` (`hidden_at`,`id`) WHERE visibility = 'private';--> statement-breakpoint
+CREATE TABLE `version_files` (
+	`upload_id` text NOT NULL,
+	`model_id` text NOT NULL,
+	`version_number` integer NOT NULL,
+	PRIMARY KEY(`upload_id`, `model_id`, `version_number`),
+	FOREIGN KEY (`upload_id`) REFERENCES `uploads`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`model_id`,`version_number`) REFERENCES `versions`(`model_id`,`number`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `version_files_version` ON `version_files` (`model_id`,`version_number`);--> statement-breakpoint
 CREATE TABLE `versions` (
 	`model_id` text NOT NULL,
 	`number` integer NOT NULL,
@@ -193,22 +230,142 @@ CREATE TABLE `versions` (
 	`configuration` text NOT NULL,
 	`repository` text NOT NULL,
 	`size` integer NOT NULL,
+	`compressed_size` integer,
+	`platform` text,
+	`awaits` text,
+	`own_configuration` text,
+	`weights` text DEFAULT '[]' NOT NULL,
+	`weight_files` text DEFAULT '[]' NOT NULL,
 	`created_at` integer NOT NULL,
 	PRIMARY KEY(`model_id`, `number`),
 	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
+CREATE INDEX `versions_image` ON `versions` (`model_id`,`container_image_digest`,`number`);--> statement-breakpoint
+CREATE TABLE `registry_blobs` (
+	`digest` text PRIMARY KEY NOT NULL,
+	`key` text NOT NULL,
+	`size` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `registry_blobs_key` ON `registry_blobs` (`key`);--> statement-breakpoint
+CREATE TABLE `registry_bytes` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`bytes` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `registry_garbage` (
+	`key` text PRIMARY KEY NOT NULL,
+	`multipart_id` text
+);
+--> statement-breakpoint
+CREATE TABLE `registry_holds` (
+	`model_id` text NOT NULL,
+	`digest` text NOT NULL,
+	`until` integer NOT NULL,
+	PRIMARY KEY(`model_id`, `digest`)
+);
+--> statement-breakpoint
+CREATE INDEX `registry_holds_until` ON `registry_holds` (`until`);--> statement-breakpoint
+CREATE TABLE `registry_links` (
+	`model_id` text NOT NULL,
+	`digest` text NOT NULL,
+	`user_id` text NOT NULL,
+	`size` integer NOT NULL,
+	`used_at` integer NOT NULL,
+	PRIMARY KEY(`model_id`, `digest`),
+	FOREIGN KEY (`digest`) REFERENCES `registry_blobs`(`digest`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `registry_links_owner` ON `registry_links` (`user_id`,`digest`);--> statement-breakpoint
+CREATE INDEX `registry_links_digest` ON `registry_links` (`digest`);--> statement-breakpoint
+CREATE INDEX `registry_links_used` ON `registry_links` (`used_at`);--> statement-breakpoint
+CREATE TABLE `registry_manifests` (
+	`model_id` text NOT NULL,
+	`digest` text NOT NULL,
+	`user_id` text NOT NULL,
+	`media_type` text NOT NULL,
+	`size` integer NOT NULL,
+	`subject` text,
+	`artifact_type` text,
+	`annotations` text,
+	`named` integer NOT NULL,
+	`used_at` integer NOT NULL,
+	`pushed_at` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`model_id`, `digest`),
+	FOREIGN KEY (`digest`) REFERENCES `registry_blobs`(`digest`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `registry_manifests_subject` ON `registry_manifests` (`model_id`,`subject`,`digest`) WHERE subject IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `registry_manifests_digest` ON `registry_manifests` (`digest`);--> statement-breakpoint
+CREATE INDEX `registry_manifests_used` ON `registry_manifests` (`used_at`);--> statement-breakpoint
+CREATE INDEX `registry_manifests_owner` ON `registry_manifests` (`user_id`,`pushed_at`,`model_id`,`digest`);--> statement-breakpoint
+CREATE TABLE `registry_references` (
+	`model_id` text NOT NULL,
+	`manifest` text NOT NULL,
+	`digest` text NOT NULL,
+	PRIMARY KEY(`model_id`, `manifest`, `digest`)
+);
+--> statement-breakpoint
+CREATE INDEX `registry_references_digest` ON `registry_references` (`model_id`,`digest`);--> statement-breakpoint
+CREATE TABLE `registry_released` (
+	`model_id` text PRIMARY KEY NOT NULL,
+	`after` text DEFAULT '' NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `registry_tags` (
+	`model_id` text NOT NULL,
+	`tag` text NOT NULL,
+	`digest` text NOT NULL,
+	`user_id` text NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`model_id`, `tag`)
+);
+--> statement-breakpoint
+CREATE INDEX `registry_tags_digest` ON `registry_tags` (`model_id`,`digest`);--> statement-breakpoint
+CREATE TABLE `registry_upload_parts` (
+	`upload_id` text NOT NULL,
+	`number` integer NOT NULL,
+	`etag` text NOT NULL,
+	PRIMARY KEY(`upload_id`, `number`),
+	FOREIGN KEY (`upload_id`) REFERENCES `registry_uploads`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE TABLE `registry_uploads` (
+	`id` text PRIMARY KEY NOT NULL,
+	`model_id` text NOT NULL,
+	`user_id` text NOT NULL,
+	`key` text NOT NULL,
+	`multipart_id` text,
+	`parts` integer DEFAULT 0 NOT NULL,
+	`rest` integer DEFAULT 0 NOT NULL,
+	`rest_key` text,
+	`hash` text NOT NULL,
+	`holder` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `registry_uploads_owner` ON `registry_uploads` (`user_id`);--> statement-breakpoint
+CREATE INDEX `registry_uploads_updated` ON `registry_uploads` (`updated_at`);--> statement-breakpoint
 CREATE TABLE `hardware` (
 	`identifier` text PRIMARY KEY NOT NULL,
+	`pool` text NOT NULL,
 	`name` text NOT NULL,
 	`gpus` integer NOT NULL,
 	`cpus` integer NOT NULL,
 	`ram_per_gpu_gb` real NOT NULL,
 	`ram_gb` real NOT NULL,
 	`price_per_hour` real,
+	`created_at` integer NOT NULL,
+	FOREIGN KEY (`pool`) REFERENCES `pools`(`name`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE TABLE `pools` (
+	`name` text PRIMARY KEY NOT NULL,
 	`location_hint` text,
-	`pool_made_at` integer,
-	`created_at` integer NOT NULL
+	`made_at` integer
 );
 --> statement-breakpoint
 CREATE TABLE `runner_tokens` (
@@ -219,23 +376,37 @@ CREATE TABLE `runner_tokens` (
 	`hardware` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`last_used_at` integer,
-	`revoked_at` integer,
-	`told_at` integer
+	`revoked_at` integer
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `runner_tokens_hash_unique` ON `runner_tokens` (`hash`);--> statement-breakpoint
-CREATE INDEX `runner_tokens_untold` ON `runner_tokens` (`id`) WHERE revoked_at IS NOT NULL AND told_at IS NULL;--> statement-breakpoint
+CREATE INDEX `runner_tokens_revoked` ON `runner_tokens` (`revoked_at`) WHERE revoked_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `runners` (
 	`id` text PRIMARY KEY NOT NULL,
 	`token_id` text NOT NULL,
 	`name` text NOT NULL,
 	`hardware` text NOT NULL,
+	`pool` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	FOREIGN KEY (`token_id`) REFERENCES `runner_tokens`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `runners_token_name` ON `runners` (`token_id`,`name`);--> statement-breakpoint
+CREATE TABLE `shares` (
+	`id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`prediction_id` text NOT NULL,
+	`model` text DEFAULT '' NOT NULL,
+	`hash` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `shares_hash_unique` ON `shares` (`hash`);--> statement-breakpoint
+CREATE INDEX `shares_user` ON `shares` (`user_id`,`created_at`,`id`);--> statement-breakpoint
+CREATE INDEX `shares_expired` ON `shares` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `credentials` (
 	`id` text PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,
@@ -347,15 +518,16 @@ CREATE TABLE `webhook_endpoints` (
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
-CREATE INDEX `webhook_endpoints_user` ON `webhook_endpoints` (`user_id`,`id`);
---> statement-breakpoint
+CREATE INDEX `webhook_endpoints_user` ON `webhook_endpoints` (`user_id`,`id`);--> statement-breakpoint
 -- Written by hand from here on (and WITHOUT ROWID above).
 
 -- Seeds. The keys sign page cursors and file addresses.
 INSERT INTO keys (name, value) VALUES ('cursor', hex(randomblob(64))), ('addresses', hex(randomblob(32)));
 --> statement-breakpoint
-INSERT INTO hardware (identifier, name, gpus, cpus, ram_per_gpu_gb, ram_gb, created_at)
-	VALUES ('cpu', 'CPU', 0, 1, 0, 0, unixepoch() * 1000);
+INSERT INTO pools (name) VALUES ('cpu');
+--> statement-breakpoint
+INSERT INTO hardware (identifier, pool, name, gpus, cpus, ram_per_gpu_gb, ram_gb, created_at)
+	VALUES ('cpu', 'cpu', 'CPU', 0, 1, 0, 0, unixepoch() * 1000);
 --> statement-breakpoint
 INSERT INTO categories (slug, name, description, created_at)
 	SELECT value ->> 0, value ->> 1, value ->> 2, unixepoch() * 1000 FROM json_each('[
@@ -579,23 +751,6 @@ CREATE VIRTUAL TABLE reading_words USING fts5vocab ('reading_index', 'row');
 --> statement-breakpoint
 CREATE VIEW reading AS SELECT '' AS text, 0 AS owner, 0 AS uses;
 --> statement-breakpoint
-CREATE TRIGGER reading_done INSTEAD OF INSERT ON reading BEGIN
-	INSERT INTO reading_index (text) VALUES (NEW.text);
-	INSERT INTO words (id, owner, word, uses)
-		SELECT coalesce((SELECT max(id) FROM words WHERE id BETWEEN NEW.owner << 40 AND (NEW.owner + 1 << 40) - 1), NEW.owner << 40)
-			+ row_number() OVER (), NEW.owner, term, 0
-		FROM reading_words WHERE length(term) BETWEEN 3 AND 32
-			AND NOT EXISTS (SELECT 1 FROM words WHERE owner = NEW.owner AND word = term);
-	UPDATE words SET uses = uses + NEW.uses WHERE owner = NEW.owner AND word IN (SELECT term FROM reading_words);
-	DELETE FROM words WHERE owner = NEW.owner AND uses <= 0 AND word IN (SELECT term FROM reading_words);
-	INSERT INTO reading_index (reading_index) VALUES ('delete-all');
-END;
---> statement-breakpoint
--- The text of a model or user that goes into the vocabulary, and whose vocabulary that is.
-CREATE VIEW models_texts AS
-SELECT id, owner_id, name || ' ' || description || ' ' || substr(overview, 1, 4000) AS text,
-	CASE visibility WHEN 'private' THEN (SELECT seq FROM users WHERE users.id = owner_id) ELSE 0 END AS owner FROM models;
---> statement-breakpoint
 CREATE VIEW users_texts AS SELECT id, username || ' ' || name || ' ' || company AS text, 0 AS owner FROM users;
 --> statement-breakpoint
 CREATE TRIGGER users_renamed AFTER UPDATE OF username ON users WHEN NEW.username <> OLD.username BEGIN
@@ -605,19 +760,6 @@ END;
 --> statement-breakpoint
 CREATE TRIGGER users_indexed AFTER INSERT ON users WHEN NEW.deleted_at IS NULL BEGIN
 	UPDATE users SET seq = (SELECT coalesce(max(seq), 0) + 1 FROM users) WHERE id = NEW.id AND seq IS NULL;
-	INSERT INTO users_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM users_documents WHERE id = NEW.id;
-	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM users_texts WHERE id = NEW.id;
-END;
---> statement-breakpoint
--- BEFORE: the old text is read once more.
-CREATE TRIGGER users_unread BEFORE UPDATE OF username, name, company ON users
-	WHEN (NEW.username, NEW.name, NEW.company) <> (OLD.username, OLD.name, OLD.company) BEGIN
-	INSERT INTO reading (text, owner, uses) SELECT text, owner, -1 FROM users_texts WHERE id = OLD.id;
-END;
---> statement-breakpoint
-CREATE TRIGGER users_reindexed AFTER UPDATE OF username, name, company ON users
-	WHEN (NEW.username, NEW.name, NEW.company) <> (OLD.username, OLD.name, OLD.company) BEGIN
-	DELETE FROM users_words WHERE rowid IN (SELECT rank FROM users_documents WHERE id = NEW.id);
 	INSERT INTO users_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM users_documents WHERE id = NEW.id;
 	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM users_texts WHERE id = NEW.id;
 END;
@@ -633,9 +775,181 @@ CREATE TRIGGER models_indexed AFTER INSERT ON models BEGIN
 	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM models_texts WHERE id = NEW.id;
 END;
 --> statement-breakpoint
-CREATE TRIGGER models_unread BEFORE UPDATE OF name, description, overview, visibility ON models
-	WHEN (NEW.name, NEW.description, NEW.overview, NEW.visibility) <> (OLD.name, OLD.description, OLD.overview, OLD.visibility) BEGIN
+CREATE TRIGGER models_unindexed BEFORE DELETE ON models BEGIN
+	DELETE FROM models_words WHERE rowid IN (SELECT rank FROM models_documents WHERE id = OLD.id);
 	INSERT INTO reading (text, owner, uses) SELECT text, owner, -1 FROM models_texts WHERE id = OLD.id;
+END;
+--> statement-breakpoint
+-- A blob goes with the last repository that has it; its object in R2 is then garbage.
+-- Bytes of images: a blob counts once per account, however many of its models have it. Rows weigh in the
+-- account's database space as everything else does, with their indexes.
+CREATE TRIGGER registry_links_added AFTER INSERT ON registry_links BEGIN
+	INSERT INTO registry_bytes (user_id, bytes)
+		SELECT NEW.user_id, iif(EXISTS (SELECT 1 FROM registry_links WHERE user_id = NEW.user_id AND digest = NEW.digest AND model_id <> NEW.model_id), 0, NEW.size) WHERE true
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER registry_links_removed AFTER DELETE ON registry_links BEGIN
+	UPDATE registry_bytes SET bytes = bytes - OLD.size WHERE user_id = OLD.user_id
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE user_id = OLD.user_id AND digest = OLD.digest);
+	UPDATE account_bytes SET bytes = bytes - 512 WHERE user_id = OLD.user_id;
+	INSERT OR IGNORE INTO registry_garbage (key) SELECT key FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
+	DELETE FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
+END;
+--> statement-breakpoint
+CREATE TRIGGER registry_manifests_added AFTER INSERT ON registry_manifests BEGIN
+	INSERT INTO registry_bytes (user_id, bytes) VALUES (NEW.user_id, NEW.size)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 1024 + 512 * NEW.named + length(CAST(coalesce(NEW.annotations, '') AS BLOB)))
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER registry_manifests_removed AFTER DELETE ON registry_manifests BEGIN
+	UPDATE registry_bytes SET bytes = bytes - OLD.size WHERE user_id = OLD.user_id;
+	UPDATE account_bytes SET bytes = bytes - (1024 + 512 * OLD.named + length(CAST(coalesce(OLD.annotations, '') AS BLOB))) WHERE user_id = OLD.user_id;
+	DELETE FROM registry_references WHERE model_id = OLD.model_id AND manifest = OLD.digest;
+	DELETE FROM registry_tags WHERE model_id = OLD.model_id AND digest = OLD.digest;
+	INSERT OR IGNORE INTO registry_garbage (key) SELECT key FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
+	DELETE FROM registry_blobs WHERE digest = OLD.digest
+		AND NOT EXISTS (SELECT 1 FROM registry_links WHERE digest = OLD.digest)
+		AND NOT EXISTS (SELECT 1 FROM registry_manifests WHERE digest = OLD.digest);
+END;
+--> statement-breakpoint
+CREATE TRIGGER registry_tags_added AFTER INSERT ON registry_tags BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER registry_tags_removed AFTER DELETE ON registry_tags BEGIN
+	UPDATE account_bytes SET bytes = bytes - 512 WHERE user_id = OLD.user_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER registry_uploads_added AFTER INSERT ON registry_uploads BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 1024)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER registry_uploads_removed AFTER DELETE ON registry_uploads BEGIN
+	UPDATE account_bytes SET bytes = bytes - 1024 WHERE user_id = OLD.user_id;
+END;
+--> statement-breakpoint
+-- Predictions that were accepted run to their end, for four days at most: the image of a deleted version stays
+-- for so long. A model's versions are deleted with it (models_deleted).
+CREATE TRIGGER versions_held AFTER DELETE ON versions
+	WHEN EXISTS (SELECT 1 FROM registry_manifests WHERE model_id = OLD.model_id AND digest = OLD.container_image_digest) BEGIN
+	INSERT INTO registry_holds (model_id, digest, until)
+		VALUES (OLD.model_id, OLD.container_image_digest, CAST(unixepoch('subsec') * 1000 AS INTEGER) + 345600000)
+		ON CONFLICT (model_id, digest) DO UPDATE SET until = excluded.until;
+END;
+--> statement-breakpoint
+-- A version that its first start completes weighs what it then has.
+CREATE TRIGGER versions_weighed_again AFTER UPDATE OF schemas ON versions BEGIN
+	UPDATE account_bytes SET bytes = bytes + length(CAST(NEW.schemas AS BLOB)) - length(CAST(OLD.schemas AS BLOB))
+		WHERE user_id = (SELECT owner_id FROM models WHERE id = NEW.model_id);
+END;
+--> statement-breakpoint
+-- An upload may be missing where a backup is restored: its version stays.
+CREATE TRIGGER versions_named AFTER INSERT ON versions WHEN NEW.weight_files <> '[]' BEGIN
+	INSERT OR IGNORE INTO version_files (upload_id, model_id, version_number)
+		SELECT uploads.id, NEW.model_id, NEW.number FROM json_each(NEW.weight_files) AS named
+		JOIN uploads ON uploads.id = named.value ->> 'id';
+END;
+--> statement-breakpoint
+-- Beside versions_weighed and versions_unweighed.
+CREATE TRIGGER versions_weights_weighed AFTER INSERT ON versions WHEN NEW.weights <> '[]' OR NEW.weight_files <> '[]' BEGIN
+	INSERT INTO account_bytes (user_id, bytes) SELECT owner_id, length(CAST(NEW.weights AS BLOB)) + length(CAST(NEW.weight_files AS BLOB))
+		FROM models WHERE id = NEW.model_id
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER versions_weights_unweighed AFTER DELETE ON versions WHEN OLD.weights <> '[]' OR OLD.weight_files <> '[]' BEGIN
+	UPDATE account_bytes SET bytes = bytes - (length(CAST(OLD.weights AS BLOB)) + length(CAST(OLD.weight_files AS BLOB)))
+		WHERE user_id = (SELECT owner_id FROM models WHERE id = OLD.model_id);
+END;
+--> statement-breakpoint
+-- A model may have millions of tags: they go in steps, and not in the statement that deletes it.
+CREATE TRIGGER models_released AFTER DELETE ON models
+	WHEN EXISTS (SELECT 1 FROM registry_links WHERE model_id = OLD.id)
+		OR EXISTS (SELECT 1 FROM registry_manifests WHERE model_id = OLD.id) BEGIN
+	INSERT OR IGNORE INTO registry_released (model_id) VALUES (OLD.id);
+END;
+--> statement-breakpoint
+-- What a model makes is a list like a category. At an insert, which a restore makes, nothing is counted yet.
+CREATE TRIGGER models_made AFTER INSERT ON models WHEN NEW.makes IS NOT NULL AND NEW.visibility <> 'private' BEGIN
+	INSERT INTO listings (owner_id, category_slug, model_id, predictions_count)
+		SELECT value, 'makes:' || NEW.makes, NEW.id, 0 FROM json_each(json_array('', NEW.owner_id));
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_made_other AFTER UPDATE OF makes ON models WHEN OLD.makes IS NOT NEW.makes AND NEW.visibility <> 'private' BEGIN
+	DELETE FROM listings WHERE model_id = NEW.id AND category_slug = 'makes:' || OLD.makes;
+	INSERT INTO listings (owner_id, category_slug, model_id, predictions_count)
+		SELECT owners.value, 'makes:' || NEW.makes, NEW.id, listed_count FROM model_counts
+		JOIN json_each(json_array('', NEW.owner_id)) AS owners
+		WHERE model_id = NEW.id AND NEW.makes IS NOT NULL;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_made_shown AFTER UPDATE OF visibility ON models WHEN OLD.visibility = 'private' AND NEW.visibility <> 'private' AND NEW.makes IS NOT NULL BEGIN
+	INSERT INTO listings (owner_id, category_slug, model_id, predictions_count)
+		SELECT owners.value, 'makes:' || NEW.makes, NEW.id, listed_count FROM model_counts
+		JOIN json_each(json_array('', NEW.owner_id)) AS owners
+		WHERE model_id = NEW.id;
+END;
+--> statement-breakpoint
+-- Examples are counted while they are shown, by what their input and output take.
+CREATE TRIGGER examples_weighed AFTER INSERT ON examples WHEN NEW.removes_at IS NULL BEGIN
+	INSERT INTO account_bytes (user_id, bytes) SELECT owner_id, 512 + length(CAST(NEW.input AS BLOB)) + length(CAST(NEW.output AS BLOB))
+		FROM models WHERE id = NEW.model_id
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER examples_weighed_again AFTER UPDATE OF removes_at ON examples WHEN OLD.removes_at IS NOT NULL AND NEW.removes_at IS NULL BEGIN
+	INSERT INTO account_bytes (user_id, bytes) SELECT owner_id, 512 + length(CAST(NEW.input AS BLOB)) + length(CAST(NEW.output AS BLOB))
+		FROM models WHERE id = NEW.model_id
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER examples_unweighed AFTER UPDATE OF removes_at ON examples WHEN OLD.removes_at IS NULL AND NEW.removes_at IS NOT NULL BEGIN
+	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(OLD.input AS BLOB)) + length(CAST(OLD.output AS BLOB)))
+		WHERE user_id = (SELECT owner_id FROM models WHERE id = OLD.model_id);
+END;
+--> statement-breakpoint
+-- The sweep removes their files, and then the row.
+CREATE TRIGGER models_examples BEFORE DELETE ON models BEGIN
+	UPDATE examples SET removes_at = 0, input = '{}', output = 'null' WHERE model_id = OLD.id AND removes_at IS NULL;
+END;
+--> statement-breakpoint
+-- A model gives the vocabulary the words of its first 1,000 characters: each word is three rows and more, and an
+-- overview of 4,000 characters wrote 4,933. A change writes only the words that it adds or removes.
+CREATE VIEW models_texts AS
+SELECT id, owner_id, substr(name || ' ' || description || ' ' || overview, 1, 1000) AS text,
+	CASE visibility WHEN 'private' THEN (SELECT seq FROM users WHERE users.id = owner_id) ELSE 0 END AS owner FROM models;
+--> statement-breakpoint
+CREATE TRIGGER reading_done INSTEAD OF INSERT ON reading BEGIN
+	INSERT INTO reading_index (text) VALUES (NEW.text);
+	INSERT INTO words (id, owner, word, uses)
+		SELECT coalesce((SELECT max(id) FROM words WHERE id BETWEEN NEW.owner << 40 AND (NEW.owner + 1 << 40) - 1), NEW.owner << 40)
+			+ row_number() OVER (), NEW.owner, term, NEW.uses
+		FROM reading_words WHERE length(term) BETWEEN 3 AND 32
+		ON CONFLICT (owner, word) DO UPDATE SET uses = uses + excluded.uses;
+	DELETE FROM words WHERE owner = NEW.owner AND uses <= 0 AND word IN (SELECT term FROM reading_words);
+	INSERT INTO reading_index (reading_index) VALUES ('delete-all');
+END;
+--> statement-breakpoint
+-- The new text is read before the old one: a word of both is then neither removed nor added.
+CREATE TRIGGER users_reindexed AFTER UPDATE OF username, name, company ON users
+	WHEN (NEW.username, NEW.name, NEW.company) <> (OLD.username, OLD.name, OLD.company) BEGIN
+	DELETE FROM users_words WHERE rowid IN (SELECT rank FROM users_documents WHERE id = NEW.id);
+	INSERT INTO users_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM users_documents WHERE id = NEW.id;
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM users_texts WHERE id = NEW.id;
+	INSERT INTO reading (text, owner, uses) VALUES (OLD.username || ' ' || OLD.name || ' ' || OLD.company, 0, -1);
 END;
 --> statement-breakpoint
 CREATE TRIGGER models_reindexed AFTER UPDATE OF name, description, overview, visibility ON models
@@ -643,9 +957,31 @@ CREATE TRIGGER models_reindexed AFTER UPDATE OF name, description, overview, vis
 	DELETE FROM models_words WHERE rowid IN (SELECT rank FROM models_documents WHERE id = NEW.id);
 	INSERT INTO models_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM models_documents WHERE id = NEW.id;
 	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM models_texts WHERE id = NEW.id;
+	INSERT INTO reading (text, owner, uses)
+		SELECT substr(OLD.name || ' ' || OLD.description || ' ' || OLD.overview, 1, 1000),
+			CASE OLD.visibility WHEN 'private' THEN (SELECT seq FROM users WHERE id = OLD.owner_id) ELSE 0 END, -1;
 END;
 --> statement-breakpoint
-CREATE TRIGGER models_unindexed BEFORE DELETE ON models BEGIN
-	DELETE FROM models_words WHERE rowid IN (SELECT rank FROM models_documents WHERE id = OLD.id);
-	INSERT INTO reading (text, owner, uses) SELECT text, owner, -1 FROM models_texts WHERE id = OLD.id;
+CREATE TRIGGER uploads_sized AFTER INSERT ON uploads BEGIN
+	INSERT INTO file_bytes (user_id, bytes) VALUES (NEW.user_id, NEW.size)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER uploads_unsized AFTER DELETE ON uploads BEGIN
+	UPDATE file_bytes SET bytes = bytes - OLD.size WHERE user_id = OLD.user_id;
+END;
+--> statement-breakpoint
+-- The row of nobody has the sum of all accounts.
+INSERT INTO account_bytes (user_id, bytes) VALUES ('', 0);
+--> statement-breakpoint
+CREATE TRIGGER account_bytes_added AFTER INSERT ON account_bytes WHEN NEW.user_id <> '' BEGIN
+	UPDATE account_bytes SET bytes = bytes + NEW.bytes WHERE user_id = '';
+END;
+--> statement-breakpoint
+CREATE TRIGGER account_bytes_changed AFTER UPDATE OF bytes ON account_bytes WHEN NEW.user_id <> '' BEGIN
+	UPDATE account_bytes SET bytes = bytes + NEW.bytes - OLD.bytes WHERE user_id = '';
+END;
+--> statement-breakpoint
+CREATE TRIGGER account_bytes_removed AFTER DELETE ON account_bytes WHEN OLD.user_id <> '' BEGIN
+	UPDATE account_bytes SET bytes = bytes - OLD.bytes WHERE user_id = '';
 END;

@@ -1,1 +1,0 @@
-CREATE INDEX `registry_blobs_key` ON `registry_blobs` (`key`);

@@ -1,1 +1,0 @@
-CREATE INDEX `versions_image` ON `versions` (`model_id`,`container_image_digest`,`number`);

@@ -1,1 +1,0 @@
-ALTER TABLE `shares` ADD `model` text DEFAULT '' NOT NULL;
