@@ -17,7 +17,10 @@ export const ANSWER_MS = 10_000;
 interface Bounds<Stub> {
   /** How long a call may take. */
   ms?: number | undefined;
-  /** What may be called twice: it only reads, or the second time changes nothing and answers the same. */
+  /**
+   * Methods that may be called twice: they only read, or the second call changes nothing and answers the
+   * same.
+   */
   repeatable?: readonly (keyof Stub & string)[];
 }
 
@@ -53,7 +56,7 @@ export function bounded<Stub extends object>(
 
 /** Repeats a call to an object that the platform has ended, as when it moved or its code was updated. */
 
-/** With the pauses, half a second at most: an object is back within a fraction of that. */
+/** Pauses of the retries take half a second at most: an object is back within a fraction of that. */
 const RETRIES = { attempts: 4, baseMs: 50, maxMs: 1_000 };
 
 /** @param call may be made twice, and makes a stub of its own: one whose call has failed stays broken */

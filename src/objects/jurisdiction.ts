@@ -1,7 +1,7 @@
 /**
- * Where the objects of this deployment run and store what they have. An id tells its jurisdiction and
- * works in the namespace as it is bound, whatever the setting is by now. A name is another object in
- * each jurisdiction.
+ * Jurisdiction in which the objects of this deployment run and store their data. An id tells its jurisdiction
+ * and works in the namespace as it is bound, whatever the setting is by now. A name is another object in each
+ * jurisdiction.
  */
 import { type Bindings, settings } from "../env.ts";
 

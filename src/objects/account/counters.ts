@@ -18,7 +18,7 @@ import { type Keyset, range } from "../../storage/keyset.ts";
 import type { AccountDatabase } from "./prediction-lists.ts";
 import { usage } from "./tables.ts";
 
-/** At most as often, and no later after a prediction. */
+/** Figures are published at most once in this time, and at the latest this long after a prediction. */
 const PACE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Messages of one batch. */
@@ -26,11 +26,11 @@ const MAX_MESSAGES = 100;
 
 type Count = { model_id: string; predictions: number };
 
-/** Usage of so many days is open: what ends is told within minutes, unless its object was down. */
+/** Days whose usage is open: an end is reported within minutes, unless its object was down. */
 const OPEN_DAYS = 2;
-/** The first day of which usage is not summed up yet. */
+/** The first day whose usage is not summed up yet. */
 const OPEN_FROM = "open_from";
-/** Kept: an account that is called four times a minute is another instance each time. */
+/** Kept in storage: an account that is called four times a minute is another instance each time. */
 const PUBLISHED_AT = "published_at";
 
 const CLOSE = `INSERT INTO counts (model_id, closed, published)
@@ -57,7 +57,7 @@ export class Counters {
   readonly #keptMs: number;
   readonly #send: (messages: CountMessage[]) => Promise<void>;
   #publishedAt: number;
-  /** Whether a figure may have risen since; of what another instance has counted nothing is known. */
+  /** Whether a figure may have risen since. Nothing is known of what another instance has counted. */
   #isOwed = true;
   #openFrom: string;
 
@@ -75,24 +75,29 @@ export class Counters {
     this.#publishedAt = kv.get<number>(PUBLISHED_AT) ?? 0;
   }
 
-  /** The day that an end counts on: one that is told much too late counts on the first that is open. */
+  /** The day that an end counts on: an end that is reported much too late counts on the first open day. */
   usageDay(endedAt: number): string {
     const day = dayOf(endedAt);
     return day < this.#openFrom ? this.#openFrom : day;
   }
 
-  /** Days before are summed up already. */
+  /** Opens usage from this day on: earlier days are summed up already. */
   openFrom(day: string): void {
     this.#kv.put(OPEN_FROM, day);
     this.#openFrom = day;
   }
 
-  /** One that was counted was never made: its figure fell, and is told when it is as high again. */
+  /**
+   * Lowers a figure: a counted prediction was never made. The figure is published when it is as high again.
+   */
   fallen(modelId: string): void {
     this.#sql.exec("UPDATE counts SET published = published - 1 WHERE model_id = ?", modelId);
   }
 
-  /** A figure has risen. @returns when it is to be published at the latest, unless it is now */
+  /**
+   * Notes that a figure has risen.
+   * @returns when it is to be published at the latest, unless it is now
+   */
   risen(userId: string, now: number): { publishing: Promise<void> } | { by: number } {
     this.#isOwed = true;
     const by = this.#publishedAt + PACE_MS;
@@ -171,7 +176,7 @@ export const selectMostUsedTokens = (db: AccountDatabase, day: string, limit: nu
     .orderBy(desc(sums.predictions), usage.token_id)
     .limit(limit);
 
-/** All of it, in the order of its key. */
+/** All usage, in the order of its key. */
 export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
   const { where, order, limit } = range([usage.day, usage.model_id, usage.token_id], "asc", keyset);
   return db
@@ -195,13 +200,16 @@ export function selectUsage(db: AccountDatabase, day: string, named: string[]) {
 /** The account's bucket of what it may write to D1 and R2 (domain/accounts/write-bucket.ts). */
 
 const NAME = "writes";
-/** So much of the bucket may change before it is stored: a row for each charge would cost more than it saves. */
+/**
+ * The share of the bucket that may change before it is stored: a row for each charge would cost more than it
+ * saves.
+ */
 const STORED_CHANGE = 0.1;
 
 export class Writes {
   readonly #kv: SyncKvStorage;
   readonly #bucket: WriteBucket;
-  /** As it was stored last, or begun: an object that restarts forgets a tenth of a bucket. */
+  /** The bucket as it was stored last, or begun: an object that restarts forgets a tenth of a bucket. */
   #stored: BucketState;
 
   constructor(kv: SyncKvStorage, rates: WriteRates) {
@@ -210,7 +218,7 @@ export class Writes {
     this.#stored = this.#bucket.state;
   }
 
-  /** As WriteBucket.take. */
+  /** Charges a cost like `WriteBucket.take`. */
   take(cost: WriteCost, now: number): number {
     const wait = this.#bucket.take(cost, now);
     this.#store();

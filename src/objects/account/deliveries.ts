@@ -6,9 +6,9 @@ import type { AccountDatabase } from "./prediction-lists.ts";
 import type { ListedDelivery } from "./rpc-types.ts";
 import { deliveries, predictions } from "./tables.ts";
 
-/** So many that arrived are listed, and so many that did not. */
+/** The most deliveries that are listed of those that arrived, and of those that did not. */
 const MOST = 500;
-/** They are deleted late, many at once: finding them reads all. */
+/** Old rows are deleted late, many at once: finding them reads all rows. */
 const TRIM_INTERVAL = 50;
 
 const COLUMNS = [
@@ -49,7 +49,7 @@ export class Deliveries {
     this.#db = db;
   }
 
-  /** A second time, or late, it changes nothing. */
+  /** Writes rows. A row that comes a second time, or late, changes nothing. */
   record(rows: DeliveryRow[]): void {
     for (const row of rows) this.#sql.exec(PUT, ...COLUMNS.map((name) => row[name]));
     this.#untilTrim -= rows.length;
@@ -58,7 +58,7 @@ export class Deliveries {
     for (const which of [ARRIVED, `NOT ${ARRIVED}`]) this.#sql.exec(trim(which));
   }
 
-  /** Those of the newest prediction first, and its latest event first. */
+  /** Lists deliveries of the newest prediction first, and its latest event first. */
   list(filter: DeliveryFilter, keyset: Keyset): ListedDelivery[] {
     const { where, order, limit } = range(
       [deliveries.prediction_id, deliveries.sequence, deliveries.endpoint_id],
@@ -84,7 +84,7 @@ function conditionsOf({ which, endpoint_id }: DeliveryFilter): (SQL | undefined)
   ];
 }
 
-/** One that waits for its next try has failed, too. */
+/** A delivery that waits for its next try has failed, too. */
 const CONDITIONS: Record<NonNullable<DeliveryFilter["which"]>, SQL | undefined> = {
   delivered: eq(deliveries.state, "delivered"),
   failed: or(

@@ -12,14 +12,14 @@ import { NEVER_BEGUN } from "./prediction-rows.ts";
 import type { KeyHolder } from "./rpc-types.ts";
 
 export const KEY_MS = 86_400_000;
-/** Deleted in one step. */
+/** Keys that are deleted in one step. */
 const MAX_ROWS = 1_000;
 
 interface KeyRow {
   prediction_id: string;
   object_id: string;
   hash: string;
-  /** Of its prediction; null when that has no row. */
+  /** Revision of the prediction's row; null when it has no row. */
   revision: number | null;
   status: TaskStatus | null;
   error: string | null;
@@ -46,8 +46,8 @@ export class Keys {
   }
 
   /**
-   * Who has the key, if anybody else does. Asks an object that is not known to have begun, and frees the
-   * key if it has not.
+   * Returns the holder of the key, if it is another object. Asks an object that is not known to have begun,
+   * and frees the key if it has not.
    */
   async holder({ key, hash }: Claim, objectId: string): Promise<KeyHolder | undefined> {
     for (;;) {
@@ -56,20 +56,23 @@ export class Keys {
       const { prediction_id: id, object_id } = held;
       const hasBegun = isKnownToHaveBegun(held) || (await this.#hasBegun(held));
       if (hasBegun) return held.hash === hash ? { id, object_id } : "conflict";
-      // What the object has promised holds whatever has happened meanwhile.
+      // The object's promise holds whatever has happened meanwhile.
       this.#sql.exec("DELETE FROM keys WHERE key = ? AND object_id = ?", key, object_id);
       this.#discard(id, object_id);
     }
   }
 
-  /** @returns whether it is the object's now; not if another has claimed it since `holder` was asked */
+  /** @returns whether the key is the object's now; not if another has claimed it since `holder` was asked */
   claim({ key, hash }: Claim, { id, object_id }: PredictionUpdate, now: number): boolean {
     if (this.#heldByOther(key, object_id)) return false;
     this.#sql.exec(CLAIM, key, id, object_id, hash, now);
     return true;
   }
 
-  /** Deletes some of those whose time is over. @returns when the next one's is, unix ms */
+  /**
+   * Deletes some keys whose time is over.
+   * @returns when the next key's is, unix ms
+   */
   expire(now: number): number | undefined {
     this.#sql.exec(
       `DELETE FROM keys WHERE key IN
@@ -98,7 +101,7 @@ export class Keys {
   }
 }
 
-/** It writes its first row before it begins, and every other one afterwards. */
+/** Whether the object has begun: it writes its first row before it begins, and every other one afterwards. */
 const isKnownToHaveBegun = ({ revision, status, error }: KeyRow) =>
   error !== NEVER_BEGUN &&
   ((revision !== null && isOfBegun(revision)) || (status !== null && isTerminal(status)));

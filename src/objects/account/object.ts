@@ -78,7 +78,7 @@ export class AccountObject extends DurableObject<Bindings> {
   readonly #conversations = new Conversations(this.ctx.storage.sql, this.env);
   readonly #writes = new Writes(this.ctx.storage.kv, settings(this.env).writeRates);
   readonly #upkeep: Upkeep;
-  /** When its alarm goes off, as far as this instance knows. */
+  /** When the alarm goes off, as far as this instance knows. */
   #alarmAt = NEVER;
 
   constructor(ctx: DurableObjectState, env: Bindings) {
@@ -120,7 +120,7 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /**
    * Claims an Idempotency-Key and writes the first row, in one step.
-   * @returns who has the key, if anybody else does; as `put` otherwise
+   * @returns the key's holder, if it is another prediction; otherwise what `put` does
    */
   async claim(claim: Claim, update: PredictionUpdate): Promise<KeyHolder | boolean> {
     const now = Date.now();
@@ -132,7 +132,7 @@ export class AccountObject extends DurableObject<Bindings> {
     return this.#put(update);
   }
 
-  /** Who has a key, unless nobody does. */
+  /** Returns the holder of a key; undefined when nobody has it. */
   keyHolder(claim: Claim): Promise<KeyHolder | undefined> {
     return this.#keys.holder(claim, "");
   }
@@ -143,7 +143,7 @@ export class AccountObject extends DurableObject<Bindings> {
     if (modelId !== undefined) this.#counters.fallen(modelId);
   }
 
-  /** How their webhooks fare. Of a closed account, or of one whose row was deleted, nothing is listed. */
+  /** Records how webhooks fare. Nothing is listed for a closed account, or for a row that was deleted. */
   recordDeliveries(rows: DeliveryRow[]): void {
     if (this.#closed) return;
     this.#deliveries.record(rows.filter(({ prediction_id }) => prediction_id > this.#historyEnd));
@@ -192,35 +192,38 @@ export class AccountObject extends DurableObject<Bindings> {
 
   // ---- what it writes
 
-  /** Charges the most that a request may write. @returns the ms to wait, if that is too much; 0: it was taken */
+  /**
+   * Charges the most that a request may write.
+   * @returns the ms to wait, if that is too much; 0: it was taken
+   */
   chargeWrites(userId: string, cost: WriteCost): number {
     if (this.#userId === "") this.#remember("user_id", userId);
     return this.#writes.take(cost, Date.now());
   }
 
-  /** Corrects a charge by what was written beyond it; negative: what was not. */
+  /** Corrects a charge by the excess that was written; negative: the part that was not written. */
   settleWrites(difference: WriteCost): void {
     this.#writes.settle(difference, Date.now());
   }
 
   // ---- the bytes of its files
 
-  /** As StoredFiles.add. */
+  /** Counts a file like `StoredFiles.add`. */
   addFile(userId: string, file: NewFile): Promise<number> {
     return this.#files.add(userId, file);
   }
 
-  /** Storing it has failed. */
+  /** Takes back a file whose storing has failed. */
   removeFile(key: string): void {
     this.#files.remove(key);
   }
 
-  /** As StoredFiles.declare, for an upload that D1 is about to have. */
+  /** Declares an upload that D1 is about to have, like `StoredFiles.declare`. */
   declareUpload(size: number): number {
     return this.#files.declare(size);
   }
 
-  /** The bytes of its files, without uploads. */
+  /** The bytes of stored files, without uploads. */
   fileBytes(): number {
     return this.#files.bytes;
   }
@@ -238,13 +241,13 @@ export class AccountObject extends DurableObject<Bindings> {
 
   // ---- for backups
 
-  /** Its next rows, and what it remembers. */
+  /** Returns the next rows for a backup, and what the object remembers. */
   copy(from: AccountPosition | null, maxChars: number): AccountCopy {
     return copyAccount(this.ctx.storage, this.#userId, from, maxChars);
   }
 
   /**
-   * Takes over what another object of the account had. A second time it changes nothing.
+   * Takes over the rows of another object of the account. A second time it changes nothing.
    * @param at when the backup was made, unix ms
    */
   restore({ user_id, facts, ...rows }: AccountPage, at: number): void {
@@ -260,7 +263,7 @@ export class AccountObject extends DurableObject<Bindings> {
 
   // ---- its end
 
-  /** Takes no more predictions, and removes those it has, whatever interrupts it. */
+  /** Takes no more predictions, and removes the present ones, whatever interrupts it. */
   async close(userId: string): Promise<void> {
     this.#remember("user_id", userId);
     this.#remember("closed", true);
@@ -338,12 +341,12 @@ export class AccountObject extends DurableObject<Bindings> {
     else this.ctx.waitUntil(next.publishing.then(() => this.#publishRest()));
   }
 
-  /** What could not be told, or was too much for one time. */
+  /** Sets the alarm for figures that could not be published, or were too many for one time. */
   #publishRest(): void {
     if (!this.#counters.allPublished) this.#arm(Date.now() + RETRY_MS);
   }
 
-  /** Moves the alarm only to an earlier time: one that is early sets itself again. */
+  /** Moves the alarm only to an earlier time: an early alarm sets itself again. */
   #arm(at: number): void {
     const soon = Math.max(at, Date.now() + STEP_MS);
     if (soon >= this.#alarmAt) return;
@@ -364,12 +367,12 @@ export class AccountObject extends DurableObject<Bindings> {
     return String(this.#known.get("user_id") ?? "");
   }
 
-  /** A tombstone, so that what comes late is refused. */
+  /** A tombstone, so that late messages are refused. */
   get #closed(): boolean {
     return this.#known.get("closed") === true;
   }
 
-  /** The last id that was deleted with its history: none up to it is written again. */
+  /** The last id that was deleted with its history: no id up to it is written again. */
   get #historyEnd(): string {
     return String(this.#known.get("history_end") ?? "");
   }

@@ -17,9 +17,9 @@ export const findPrediction = (db: AccountDatabase, id: string): PredictionRow |
   db.select().from(predictions).where(eq(predictions.id, id)).get();
 
 /**
- * Predictions, newest first. Each status but `succeeded` is a range of the index by status, each model
- * a range of the index by model; several ranges are merged. What else is wanted is checked row by row,
- * for so many rows: an account may have millions of which none matches.
+ * Predictions, newest first. Each status but `succeeded` is a range of the index by status, each model a
+ * range of the index by model; several ranges are merged. Other conditions are checked row by row, up to
+ * MAX_CHECKED rows: an account may have millions of rows of which none matches.
  */
 export function listPredictions(
   db: AccountDatabase,
@@ -54,8 +54,8 @@ export interface Range {
 }
 
 /**
- * Of so many rows those that match. They are checked one by one until the page is full: a second order would have
- * SQLite read all of them first.
+ * Returns the matches among a limited number of rows. Rows are checked one by one until the page is full: a
+ * second order would have SQLite read all of them first.
  */
 export function selectPage(
   db: AccountDatabase,
@@ -70,7 +70,7 @@ export function selectPage(
     .where(and(within, where))
     .orderBy(...order)
     .limit(check ? budget : limit)
-    // As the columns of the check name their table.
+    // The columns of the check name their table.
     .as("predictions");
   return db.select().from(rows).where(check).limit(limit);
 }
@@ -98,7 +98,7 @@ export function rangesOf(filter: PredictionFilter): Range[] {
     from ? gte(predictions.id, from) : undefined,
     before ? lt(predictions.id, before) : undefined,
   );
-  // No index has how ids end. It costs what the others here do for a page that is not full: MAX_CHECKED rows.
+  // No index has how ids end. The check costs what others cost for a page that is not full: MAX_CHECKED rows.
   const checks = and(
     ending === undefined
       ? undefined
@@ -120,7 +120,7 @@ function placesOf({ statuses, model, models }: PredictionFilter): Range[] {
     return isAllowed ? [{ within: ofModel(model.id), check: ofStatus }] : [];
   }
   const check = and(model && ofName(model), ofStatus);
-  // Nothing of other models is looked through: how long that takes would tell how many there are.
+  // Rows of other models are never read: how long that takes would tell how many there are.
   if (models) return models.map((id) => ({ within: ofModel(id), check }));
   if (model) return [{ within: undefined, check }];
   return statuses.length > 0 ? statuses.map(ofStatusAlone) : [ALL];
@@ -128,7 +128,7 @@ function placesOf({ statuses, model, models }: PredictionFilter): Range[] {
 
 const ALL: Range = { within: undefined, check: undefined };
 
-/** The index by status has all but `succeeded`, and SQLite is to see that. */
+/** A range of the index by status, which has all but `succeeded`; SQLite is to see that. */
 const ofStatusAlone = (status: TaskStatus): Range =>
   status === "succeeded"
     ? { within: undefined, check: sql`+${predictions.status} = ${status}` }
@@ -161,7 +161,7 @@ export const selectUnfinished = (db: AccountDatabase, limit: number) =>
     )
     .limit(limit);
 
-/** What is to be looked at, longest due first. */
+/** Selects rows whose time to be looked at has come, longest due first. */
 export const selectDue = (db: AccountDatabase, now: number, limit: number) =>
   db
     .select()
@@ -170,7 +170,7 @@ export const selectDue = (db: AccountDatabase, now: number, limit: number) =>
     .orderBy(predictions.due_at)
     .limit(limit);
 
-/** When the next one is due, unix ms. */
+/** When the next row is due, unix ms. */
 export const selectNextDue = (db: AccountDatabase) =>
   db
     .select({ due_at: predictions.due_at })
@@ -184,7 +184,7 @@ export type OldRow = Pick<
   "id" | "object_id" | "status" | "updated_at" | "data_removed" | "kept_seconds" | "due_at"
 >;
 
-/** The oldest ones: not whole, because an error may have 90 KB. */
+/** The oldest rows, with few columns because an error may have 90 KB. */
 export const selectOldest = (db: AccountDatabase, limit: number) =>
   db
     .select({

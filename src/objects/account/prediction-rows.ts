@@ -49,7 +49,10 @@ const COLUMNS = [
 
 const INSERT = `INSERT INTO predictions (${COLUMNS.join(", ")}) VALUES (${COLUMNS.map(() => "?").join(", ")})`;
 
-/** What changes in the life of a prediction. Its object does, if the first one died before it began. */
+/**
+ * The columns that change in the life of a prediction. `object_id` changes if the first object died before
+ * the prediction began.
+ */
 const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?, setup_time = ?,
   execution_time = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ?, waits_again = ?
   WHERE id = ?`;
@@ -109,8 +112,8 @@ export class PredictionRows {
       if (isTerminal(row.status)) this.addUsage(row);
       return "added";
     }
-    // Of two objects with the same prediction the first has died before it began: whatever comes of it
-    // late is of an earlier revision than all that the second one tells.
+    // The first of two objects with the same prediction has died before it began: its late rows have an
+    // earlier revision than any row of the second one.
     if (row.revision > before.revision) {
       this.#sql.exec(
         UPDATE,
@@ -127,7 +130,7 @@ export class PredictionRows {
         storedOf(row.waits_again),
         row.id,
       );
-      // What the first object said of its end was never stored.
+      // The end that the first object reported was never stored.
       const isAnother = before.object_id !== row.object_id && isTerminal(before.status);
       if (isAnother) this.addUsage({ ...row, ...before }, -1);
       if (isTerminal(row.status) && (isAnother || !isTerminal(before.status))) this.addUsage(row);
@@ -141,7 +144,7 @@ export class PredictionRows {
     this.#files.removeOf(id);
   }
 
-  /** Marks it as failed: nothing of it ever ran, and its caller got an error. */
+  /** Marks a row as failed: its prediction never ran, and the caller got an error. */
   fail(row: PredictionRow, userId: string, now: number): void {
     this.put(
       {
@@ -167,14 +170,14 @@ export class PredictionRows {
     this.#files.removeOf("", last);
   }
 
-  /** Looks at it again at this time. */
+  /** Sets when the row is looked at again. */
   postpone(id: string, dueAt: number): void {
     this.#sql.exec("UPDATE predictions SET due_at = ? WHERE id = ?", dueAt, id);
   }
 
   /**
-   * Of a prediction that was not created, unless another object has created it meanwhile.
-   * @returns its model
+   * Deletes the row of a prediction that was not created, unless another object has created it meanwhile.
+   * @returns the model of the prediction
    */
   discard(id: string, objectId: string): string | undefined {
     this.#files.removeOf(id);
@@ -188,7 +191,7 @@ export class PredictionRows {
       .toArray()[0]?.model_id;
   }
 
-  /** Counts one that has ended. */
+  /** Counts a prediction that has ended. */
   addUsage(row: Ended, sign = 1): void {
     const seconds = sign * (row.execution_time ?? 0);
     this.#sql.exec(
@@ -224,7 +227,7 @@ const rowsSchema = accountPage.pick({ usage: true, counts: true, predictions: tr
 type Rows = Pick<AccountPage, AccountTable>;
 type Scalars = Record<string, string | number | null>;
 
-/** The next rows, of so many characters in all, and what the object remembers. */
+/** Returns the next rows, of so many characters in all, and what the object remembers. */
 export function copyAccount(
   { sql, kv }: DurableObjectStorage,
   user_id: string,
@@ -237,10 +240,10 @@ export function copyAccount(
   return { page: { user_id, facts, ...rows }, next };
 }
 
-/** What numbers and marks of JSON take, about. */
+/** The characters that numbers and marks of JSON take in a row, about. */
 const ROW_CHARS = 300;
 
-/** Of a small account all, as of one moment. */
+/** Returns the next rows. A small account's rows fit into one page, as of one moment. */
 function readRows(
   sql: SqlStorage,
   from: AccountPosition | null,
@@ -274,7 +277,7 @@ const charsOf = (row: StoredRow) =>
   );
 
 /**
- * Writes the rows that are not there yet. What is left of a prediction's object is one that has nothing.
+ * Writes the rows that are not there yet. The object of a restored prediction has nothing.
  * @param at when the backup was made, unix ms
  * @returns the predictions that have failed by that
  */
@@ -297,7 +300,7 @@ export function writeRows(
   });
 }
 
-/** @returns whether it was not there */
+/** @returns whether the row was not there */
 function insert(sql: SqlStorage, table: AccountTable, row: StoredRow): boolean {
   const { columns } = ACCOUNT_TABLES[table];
   const statement = `INSERT OR IGNORE INTO ${table} (${columns})

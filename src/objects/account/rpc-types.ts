@@ -1,4 +1,4 @@
-/** What the methods of an account object take and return. */
+/** Parameters and results of the methods of an account object. */
 import type { UsageCount } from "../../domain/accounts/usage.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { Key } from "../../domain/cursor.ts";
@@ -21,10 +21,13 @@ export interface PredictionFilter {
   model: MeantModel | undefined;
   /** Limits the list to these models. Null: any model. */
   models: string[] | null;
-  /** From this id on, and before the other: the beginning of an id, or of those of a time. */
+  /**
+   * `from` is the first id of the list, and `before` the first id after it: the beginning of an id, or of the
+   * ids of a time.
+   */
   from?: string;
   before?: string;
-  /** What the id ends with. */
+  /** The end of the id. */
   ending?: string;
   /** The name of the access token. */
   token?: string;
@@ -48,19 +51,19 @@ export interface UsageRow extends UsageCount {
   token_id: string;
 }
 
-/** With the model of its prediction, if that is still listed. */
+/** A delivery with the model of its prediction, if that is still listed. */
 export interface ListedDelivery {
   delivery: DeliveryRow;
   owner: string | null;
   name: string | null;
-  /** Of its prediction; null: that is not listed any more. */
+  /** Null when the prediction is not listed any more. */
   data_removed: boolean | null;
 }
 
 export interface Usage {
   /** Most used first, each with its latest name. */
   models: { model_id: string; model: string }[];
-  /** By day and model; all models that are not named have the id ''. */
+  /** Usage by day and model; all models that are not named have the id ''. */
   rows: (UsageCount & { day: string; model_id: string })[];
   /** Most used first. The id of the dashboard is ''. */
   tokens: (UsageCount & { token_id: string })[];
@@ -68,9 +71,9 @@ export interface Usage {
   trimmed_to: number | null;
 }
 
-/** A part of what an account has, for a backup. */
+/** A part of an account's rows, for a backup. */
 export interface AccountCopy {
   page: AccountPage;
-  /** Where it goes on; null: nothing is left. */
+  /** The position of the next part; null: nothing is left. */
   next: AccountPosition | null;
 }

@@ -1,6 +1,6 @@
 /**
- * The bytes of what predictions have in R2, by key: files stored in one request, large values and inputs. Uploads are
- * counted in D1 (storage/files/uploads.ts), and both together may have FILES_GB.
+ * The bytes of predictions' objects in R2, by key: files stored in one request, large values and inputs.
+ * Uploads are counted in D1 (storage/files/uploads.ts), and both together may have FILES_GB.
  */
 import { database } from "../../storage/database.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
@@ -9,7 +9,7 @@ import { findFileBytes } from "../../storage/files/uploads.ts";
 export interface NewFile {
   key: string;
   bytes: number;
-  /** Of all files of the account, this one included. */
+  /** The most bytes that all files of the account may have, this one included. */
   maxBytes: number;
 }
 
@@ -57,9 +57,9 @@ export class StoredFiles {
     this.#remove("key = ?", key);
   }
 
-  /** Everything that predictions had, whose ids are between these two. */
+  /** Removes everything of predictions whose ids are between these two. */
   removeOf(first: string, last = first): void {
-    // The character after the slash.
+    // `0` is the character after the slash.
     this.#remove("key > ? AND key < ?", `${first}/`, `${last}0`);
   }
 

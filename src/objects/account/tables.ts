@@ -55,7 +55,7 @@ export const usage = sqliteTable(
     predictions: integer().notNull(),
     failed: integer().notNull(),
     execution_seconds: real().notNull(),
-    /** Of that time, in the deployment's currency; 0 for hardware without a price. */
+    /** Price of that time, in the deployment's currency; 0 for hardware without a price. */
     price: real().notNull(),
   },
   (t) => [primaryKey({ columns: [t.day, t.model_id, t.token_id] })],
@@ -81,7 +81,7 @@ export const deliveries = sqliteTable(
   (t) => [primaryKey({ columns: [t.prediction_id, t.sequence, t.endpoint_id] })],
 );
 
-/** WITHOUT ROWID: the key is the table, and needs no index of its own. drizzle cannot say that. */
+/** The table is WITHOUT ROWID, so that the key needs no index of its own. drizzle cannot say that. */
 const CREATE = `
 CREATE TABLE IF NOT EXISTS conversations (object_id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS predictions (

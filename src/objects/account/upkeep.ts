@@ -1,7 +1,7 @@
 /**
- * What the alarm of an account does, in bounded steps: it removes the data that is due, asks the objects
- * of predictions that may have been lost, and deletes the rows of old ones. Of a closed account it
- * removes all.
+ * The work of an account's alarm, in bounded steps: it removes the data that is due, asks the objects of
+ * predictions that may have been lost, and deletes the rows of old ones. It removes all rows of a closed
+ * account.
  */
 import { LOOK_MS, type PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
@@ -75,7 +75,7 @@ export class Upkeep {
     for (const [n, result] of results.entries()) {
       const isDone = result.status === "fulfilled" && result.value !== "under way";
       const id = rows[n]?.id;
-      // It is looked at by itself from now on: the others need not be asked again with it.
+      // The row is looked at by itself from now on: the others need not be asked again with it.
       if (!isDone && id !== undefined) this.#rows.postpone(id, now + LOOK_MS);
     }
     this.#reached = { removal: key, id: rows.at(-1)?.id ?? "" };
@@ -140,19 +140,20 @@ export class Upkeep {
     return { asked: kept.length, left };
   }
 
-  /** Tells of rows whether nothing of their data is left. */
+  /** Returns a function that says whether a row's data is removed. */
   #removedRows(): (row: OldRow) => boolean {
     const { removedBefore } = this.#removals;
     return ({ updated_at, kept_seconds, data_removed, due_at }) =>
       data_removed || (kept_seconds !== null && due_at === null && updated_at < removedBefore);
   }
 
-  /** When it is needed next, unix ms; undefined for never. */
+  /** When the upkeep is needed next, unix ms; undefined for never. */
   get nextAt(): number | undefined {
     const due = selectNextDue(this.#db).get()?.due_at ?? NEVER;
     const removal = this.#removals.next?.due_at ?? NEVER;
     const oldest = selectOldest(this.#db, 1).get();
-    // One whose data is there is not deleted: what removes that comes first, and has a time of its own.
+    // A row whose data is there is not deleted: the removal of the data comes first, and has a time of its
+    // own.
     const isOver = oldest && this.#removedRows()(oldest);
     const history = isOver ? oldest.updated_at + this.#historyMs + DAY_MS : NEVER;
     const next = Math.min(due, removal, history);
@@ -163,12 +164,16 @@ export class Upkeep {
     const object = predictionWithId(this.#env, object_id);
     const result = (await object?.remove(true)) ?? "unknown";
     if (result === "under way") return this.#rows.postpone(id, Date.now() + LOOK_MS);
-    // Its object never was or is gone, but its input may still be stored, unless it was a short run.
+    // The prediction's object never was or is gone, but its input may still be stored, unless it was a short
+    // run.
     if (result === "unknown" && kept_seconds === null) await deleteAll(this.#env.FILES, id);
     this.#rows.markRemoved(id);
   }
 
-  /** Whether it still is under way: the message with its end may have been lost, or it never began. */
+  /**
+   * Checks whether the prediction still is under way: the message with its end may have been lost, or it
+   * never began.
+   */
   async #check(row: PredictionRow, userId: string, now: number): Promise<void> {
     const object = predictionWithId(this.#env, row.object_id);
     const current = await object?.getRow();
@@ -177,7 +182,7 @@ export class Upkeep {
       if (!isTerminal(current.status)) this.#rows.postpone(row.id, now + LOOK_MS);
       return;
     }
-    // What is being created just now is asked again, and what is not never will be.
+    // A prediction that is being created is asked again; one that has not begun by now never will.
     if (await object?.hasBegun()) return this.#rows.postpone(row.id, now + LOOK_MS);
     await deleteAll(this.#env.FILES, row.id);
     this.#rows.fail(row, userId, now);
@@ -224,14 +229,14 @@ const INSERT =
 
 export class Removals {
   readonly #sql: SqlStorage;
-  /** The last that was planned: usually it is the next one's, too. */
+  /** The removal that was planned last: usually it is the next one's, too. */
   #planned: Removal | undefined;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** @returns when it is due, unix ms */
+  /** @returns when the removal is due, unix ms */
   plan(id: string, endedAt: number, keptSeconds: number): number {
     const length = lengthOf(keptSeconds);
     const from = (time: number) => time - (time % length);
@@ -253,7 +258,7 @@ export class Removals {
       .toArray()[0];
   }
 
-  /** The next of its predictions after an id whose data may be there. */
+  /** The next predictions of a removal after an id whose data may be there. */
   predictions({ kept_seconds, ended_from, made_from }: Removal, after: string, limit: number) {
     const length = lengthOf(kept_seconds);
     const first = firstIdAt(made_from);
@@ -284,7 +289,7 @@ export class Removals {
     this.#planned = undefined;
   }
 
-  /** What ended before this, unix ms, has no data any more. */
+  /** Predictions that ended before this time, unix ms, have no data any more. */
   get removedBefore(): number {
     const [row] = this.#sql
       .exec<{ ended_from: number | null }>("SELECT min(ended_from) AS ended_from FROM removals")

@@ -1,8 +1,8 @@
 /**
- * A conversation: items that responses are given before their input, and that they add to. It is an object
- * of its own, so that what is said in one is in order, and no other call waits for it. Nobody tells it that
- * a response has ended: whoever uses it next looks, and adds what was said (services/vendora/turns.ts).
- * Until then it takes no other response, so that each sees all that was said before it.
+ * A conversation: items that responses are given before their input, and that they add to. Each conversation
+ * is an object of its own, so that its items are in order, and no other call waits for it. No message says
+ * that a response has ended: the next call looks, and adds the response's items (services/vendora/turns.ts).
+ * Until then the conversation takes no other response, so that each sees all earlier items.
  */
 import { DurableObject } from "cloudflare:workers";
 import { accessToConversation } from "../../domain/accounts/access.ts";
@@ -29,7 +29,7 @@ import type {
 interface Record extends Head {
   user_id: string;
   account_object: string;
-  /** As of all tokens that have made it or said something in it. */
+  /** The models that are covered by every token that has made the conversation or added items. */
   models: string[] | null;
   used_at: number;
   turn: Turn | null;
@@ -40,7 +40,7 @@ const RETRY_MS = 60_000;
 
 export class ConversationObject extends DurableObject<Bindings> {
   readonly #items = new Items(this.ctx.storage.sql);
-  /** Undefined before it is created, and after it is deleted. */
+  /** Undefined before the conversation is created, and after it is deleted. */
   #record = this.ctx.storage.kv.get<Record>(RECORD);
 
   async create(
@@ -97,8 +97,8 @@ export class ConversationObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Adds what was said by a response, and ends it with the last of it. Once it has ended this changes
-   * nothing. Whoever breaks off between is followed by another, who says the same by the same ids.
+   * Adds items of a response, and ends it with the last of them. Once it has ended this changes nothing. A
+   * caller that breaks off is followed by another, which adds the same items by the same ids.
    */
   settle(predictionId: string, items: ItemJson[], isLast: boolean): void {
     const record = this.#record;
@@ -109,7 +109,7 @@ export class ConversationObject extends DurableObject<Bindings> {
 
   // ---- items
 
-  /** All or none of them. */
+  /** Adds all or none of the items. */
   add(member: Member, items: ItemJson[]): Added | Refused {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;
@@ -159,7 +159,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     return true;
   }
 
-  /** For its account, which is closed, and forgets it then. */
+  /** Deletes everything. Only the account calls it, which is closed, and forgets the conversation then. */
   async discard(): Promise<void> {
     this.#record = undefined;
     await this.ctx.storage.deleteAlarm();
@@ -178,7 +178,9 @@ export class ConversationObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Its account first: what it does not know of is not deleted with it. */
+  /**
+   * Removes the conversation from its account first: an account deletes only the conversations that it knows.
+   */
   async #end({ account_object }: Record): Promise<void> {
     const { id } = this.ctx;
     await accountAt(this.env, account_object).removeConversation(id.toString());
@@ -187,7 +189,7 @@ export class ConversationObject extends DurableObject<Bindings> {
 
   #said(maxBytes: number): Exclude<Said, Refused> {
     const { count, bytes } = this.#items.size;
-    // What is said last may make it longer than what a request may have.
+    // The last item may make a conversation longer than a request may be.
     if (count > MAX_ITEMS || bytes > MAX_BYTES) return "too long";
     if (bytes > maxBytes) return "large";
     const decoder = new TextDecoder();
@@ -211,6 +213,6 @@ export class ConversationObject extends DurableObject<Bindings> {
   }
 }
 
-/** What a member says may be of any model that its token covers: it may refer to items of all of them. */
+/** Returns the models of the items: a member's items may be of any model that its token covers. */
 const modelsWith = ({ models }: Record, member: Member): string[] | null =>
   models && member.models && [...new Set([...models, ...member.models])];

@@ -1,7 +1,7 @@
-/** What the RPC methods of a conversation object take and return. Times are unix ms. */
+/** Parameters and results of the RPC methods of a conversation object. Times are unix ms. */
 import type { Access, Principal } from "../../domain/accounts/access.ts";
 
-/** Who calls. */
+/** The caller. */
 export type Member = Pick<Principal, "user_id" | "models">;
 
 export type Metadata = Record<string, string>;
@@ -23,26 +23,28 @@ export interface ItemJson {
 /** A response that is under way: the conversation takes no other meanwhile. */
 export interface Turn {
   prediction_id: string;
-  /** How many items of its input were the conversation's. */
+  /** How many items of the response's input were the conversation's. */
   given: number;
   began_at: number;
 }
 
-/** Not there, or not for this token. */
+/** The conversation does not exist, or not for this token. */
 export interface Refused {
   refused: Exclude<Access, "granted">;
 }
 
-/** It has more than was asked for at most: nothing has been done, and it can be asked for again. */
+/**
+ * The conversation has more bytes than were asked for: nothing has been done, and the call can be repeated.
+ */
 export type Large = "large";
 
 /** All items as a JSON array. `too long`: a request may not have as much. */
 export type Said = { items: string } | "too long" | Large | Refused;
 
-/** The same, or the response that is under way. */
+/** The items, or the response that is under way. */
 export type Begun = Said | { busy: Turn };
 
-/** `full`: there would be too many, or they would be too large. */
+/** `full`: the items would be too many or too large. */
 export type Added = "added" | "full" | { duplicate: string };
 
 export interface ItemsPage {

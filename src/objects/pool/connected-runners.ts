@@ -1,7 +1,7 @@
 /**
- * The runners of a pool: their polls, what is on its way to them, and what is known of them. What they
- * tell goes to the state by which jobs are placed. A runner that was answered is expected back within a
- * second: until then it is handed jobs as if it polled.
+ * The runners of a pool: their polls, the jobs on their way to them, and their last reports. Reports go to
+ * the state by which jobs are placed. A runner that was answered is expected back within a second: until then
+ * it is handed jobs as if it polled.
  */
 import { LRUCache } from "lru-cache";
 import { receiptOf } from "../../domain/predictions/lease.ts";
@@ -19,7 +19,7 @@ import { StoredRunners } from "./stored-runners.ts";
 
 /** How soon a runner with room is expected to poll again after a response. */
 const RETURN_MS = 1_000;
-/** Runners tell every 30 s that they are there, those that are full, too. */
+/** Runners report every 30 s, full ones too. */
 const SILENCE_MS = 90_000;
 
 interface ConnectedRunnersOptions {
@@ -28,9 +28,9 @@ interface ConnectedRunnersOptions {
   /** How long a prediction waits for its runner to connect. */
   connectSeconds: number;
   events: RunnerEvents;
-  /** What was held for a runner that has not come back. */
+  /** Called with the jobs that were held for a runner that has not come back. */
   onUnclaimed: (handed: Handed[]) => void;
-  /** Something has changed that nobody has asked for. */
+  /** Called when something has changed that nobody has asked for. */
   onChange: () => void;
 }
 
@@ -42,7 +42,7 @@ export class ConnectedRunners {
   readonly #runners = new Map<string, PoolRunner>();
   /** The sessions of runners that have said that they take no more work. */
   readonly #left = new LRUCache<string, string>({ max: 10_000 });
-  /** Until when runners are suspended, each with a timer. */
+  /** When the suspension of each runner ends, each with a timer. */
   readonly #comingBack = new Map<string, number>();
   /** Runners that get no job because of others with their token. */
   readonly #short = new Set<string>();
@@ -69,7 +69,7 @@ export class ConnectedRunners {
     return this.#runners.values();
   }
 
-  /** Whether it can be handed jobs. */
+  /** Whether the runner can be handed jobs. */
   isUsable(runner: PoolRunner): boolean {
     const isKnown = this.#runners.get(runner.id) === runner;
     return isKnown && runner.isExpected && this.#takes(runner, Date.now());
@@ -85,12 +85,12 @@ export class ConnectedRunners {
 
   // ---- what they tell
 
-  /** What it told before it left may come afterwards. It is back when it polls again. */
+  /** Whether the runner has left: its earlier reports may come afterwards. A poll brings it back. */
   hasLeft({ runner_id, session }: PoolReport): boolean {
     return this.#left.get(runner_id) === session;
   }
 
-  /** @returns also the jobs that it has no place for */
+  /** @returns also the jobs that the runner has no place for */
   receive(
     report: PoolReport,
     known: KnownRunner,
@@ -122,7 +122,7 @@ export class ConnectedRunners {
       this.#add(runner);
     }
     runner.know(known);
-    // It is about to poll.
+    // The runner is about to poll.
     if (wasFull && !runner.isFull && !runner.isExpected) this.#expectBack(runner);
     for (const { receipt } of declined) this.#standing.recordDeclined(receipt, now);
     this.#update(
@@ -142,7 +142,7 @@ export class ConnectedRunners {
     return hasPlace(own, this.#runners.size - own);
   }
 
-  /** It gets what was held for it, as far as it has room. */
+  /** Answers the poll with the jobs that were held for the runner, as far as it has room. */
   pollBegan(runner: PoolRunner, poll: HeldPoll<Handed>): void {
     const now = Date.now();
     runner.poll?.answer([]);
@@ -175,7 +175,7 @@ export class ConnectedRunners {
     runner.returnTimer = setTimeout(() => this.#expire(runner), RETURN_MS);
   }
 
-  /** Hands it a job, now or when it is back. */
+  /** Hands the runner a job, now or when it is back. */
   hand(runner: PoolRunner, handed: Handed): void {
     const now = Date.now();
     runner.expect(handed, now);
@@ -184,15 +184,15 @@ export class ConnectedRunners {
     else runner.held.push(handed);
   }
 
-  /** Unless it polls again it is not handed anything more. */
+  /** Stops handing jobs to a runner that has not come back, until it polls again. */
   #expire(runner: PoolRunner): void {
     runner.isReturning = false;
     this.#takeBack(runner, runner.held.splice(0));
-    // What was kept for its containers may go elsewhere.
+    // Jobs that were kept for its containers may go elsewhere.
     this.#options.onChange();
   }
 
-  /** First from the state, or it would be handed to the same runner again. */
+  /** Takes back jobs, first from the state, or they would be handed to the same runner again. */
   #takeBack(runner: PoolRunner, unclaimed: Handed[]): void {
     const now = Date.now();
     for (const { number, offered } of unclaimed) {
@@ -221,7 +221,7 @@ export class ConnectedRunners {
     this.#comeBack(holder.runnerId, now);
   }
 
-  /** Once its suspension is over, if it is suspended. */
+  /** Lets a suspended runner come back once its suspension is over. */
   #comeBack(runnerId: string, now: number): void {
     const until = this.#standing.suspendedUntil(runnerId, now);
     if (until === null || this.#comingBack.get(runnerId) === until) return;
@@ -244,7 +244,7 @@ export class ConnectedRunners {
     this.#settled(holder, receipt);
   }
 
-  /** Its machine failed to start a container. */
+  /** Records that the machine failed to start a container. */
   startFailed(runnerId: string, failed: FailedStart): void {
     const now = Date.now();
     this.#standing.failedStarts.record(runnerId, failed, now);
@@ -253,12 +253,12 @@ export class ConnectedRunners {
     this.#comeBack(runnerId, now);
   }
 
-  /** A container has started on it. */
+  /** Records that a container has started on the runner. */
   started(runnerId: string, publisher: string | undefined, container: string): void {
     this.#standing.failedStarts.succeeded(runnerId, publisher, container);
   }
 
-  /** A job that waits again was on it: with that it is silent, though it may be full and have no poll. */
+  /** A job of the runner waits again: the runner counts as silent, though it may be full and have no poll. */
   lost({ box, number }: Pick<Handout, "box" | "number">): void {
     const now = Date.now();
     this.#state.lost(box, number, now);
@@ -268,7 +268,10 @@ export class ConnectedRunners {
     this.#update(runner, now);
   }
 
-  /** It may still be held for a runner that is expected back. @returns whether it was */
+  /**
+   * Removes the job from those held for a runner that is expected back.
+   * @returns whether it was held
+   */
   #unheld(runnerId: string, receipt: string): boolean {
     const { held = [] } = this.#runners.get(runnerId) ?? {};
     const at = held.findIndex(({ offered }) => receiptOf(offered.lease.secret) === receipt);
@@ -276,7 +279,7 @@ export class ConnectedRunners {
     return at >= 0;
   }
 
-  /** One of its jobs takes no slot any more. */
+  /** Frees the slot of a job that has ended or is not expected any more. */
   #settled({ runnerId, token }: PoolRunner["holder"], receipt: string): void {
     const now = Date.now();
     const runner = this.#runners.get(runnerId);
@@ -286,7 +289,7 @@ export class ConnectedRunners {
     this.#updateShort(token, now);
   }
 
-  /** More may be allowed with a token than before. */
+  /** Updates runners that were short of the token's allowance, which may have grown. */
   #updateShort(token: string, now: number): void {
     for (const id of this.#short) {
       const runner = this.#runners.get(id);
@@ -298,7 +301,8 @@ export class ConnectedRunners {
   // ---- who is there
 
   /**
-   * @param known undefined: it has been removed
+   * Takes over what the runner's object knows now.
+   * @param known undefined: the runner has been removed
    * @returns whether it was set aside until now
    */
   refresh(runnerId: string, known: KnownRunner | undefined, forgive: boolean): boolean {
@@ -313,7 +317,7 @@ export class ConnectedRunners {
     return isForgiven;
   }
 
-  /** It takes no more work. */
+  /** Removes a runner that takes no more work. */
   remove(runnerId: string, session: string): void {
     this.#left.set(runnerId, session);
     if (this.#runners.get(runnerId)?.session === session) this.#drop(runnerId);
@@ -327,7 +331,7 @@ export class ConnectedRunners {
     this.#end(runner);
   }
 
-  /** Its session is over. */
+  /** Ends the session of a runner. */
   #end(runner: PoolRunner): void {
     this.#state.leave(runner.id, Date.now());
     runner.poll?.answer([]);
@@ -337,7 +341,7 @@ export class ConnectedRunners {
     this.#options.onUnclaimed(unclaimed);
   }
 
-  /** Those that are silent are taken for gone; a timer runs only while there is anybody. */
+  /** Drops silent runners as gone; a timer runs only while there are any runners. */
   #watch(): void {
     if (this.#sweep !== null || this.#runners.size === 0) return;
     this.#sweep = setTimeout(() => {
@@ -354,7 +358,7 @@ export class ConnectedRunners {
 
   // ---- for pages
 
-  /** What operators call it. */
+  /** The name that operators gave the runner. */
   nameOf(runnerId: string): string | undefined {
     return this.#runners.get(runnerId)?.name;
   }
@@ -363,12 +367,15 @@ export class ConnectedRunners {
     return this.#standing.suspended(Date.now());
   }
 
-  /** The starts that its machine has failed since the last that succeeded. */
+  /** The starts that the machine has failed since the last that succeeded. */
   failedStarts(runnerId: string): FailedInARow | null {
     return this.#standing.failedStarts.of(runnerId) ?? null;
   }
 
-  /** For how many jobs those have room that poll. @param hardware for a class; by default for any */
+  /**
+   * For how many jobs the polling runners have room.
+   * @param hardware of this class; by default of any
+   */
   free(hardware?: string): number {
     const now = Date.now();
     let free = 0;
@@ -378,14 +385,16 @@ export class ConnectedRunners {
     return free;
   }
 
-  /** One that is full does not poll, and is well all the same, as far as is known. */
+  /**
+   * Whether the runner takes jobs. A full runner does not poll, and is well all the same, as far as is known.
+   */
   #takes(runner: PoolRunner, now: number): boolean {
     if (runner.draining) return false;
     if (!runner.isExpected && (!runner.isFull || runner.isMissing)) return false;
     return this.#standing.suspendedUntil(runner.id, now) === null;
   }
 
-  /** Tells the state of it. One that is gone is not known any more. */
+  /** Updates the runner in the state. A runner that is gone is not known any more. */
   #update(runner: PoolRunner, now: number, declined?: readonly number[]): void {
     if (this.#runners.get(runner.id) !== runner) return;
     const lost = runner.settleAllBut(this.#standing.unconfirmed(runner.id, now));

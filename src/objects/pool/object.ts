@@ -183,7 +183,7 @@ export class PoolObject extends DurableObject<Bindings> {
     return runner ? reportedRunner(runner, this.#names) : null;
   }
 
-  /** Asks a runner for its log, and waits for it a little: whether it has come, `log` says. */
+  /** Asks a runner for its log, and waits for it a little. `log` says whether it has come. */
   async askForLog(runnerId: string): Promise<void> {
     if (this.#logs.ask(runnerId, Date.now())) this.#connected.get(runnerId)?.poll?.answer([]);
     await this.#logs.answered(runnerId);
@@ -193,7 +193,9 @@ export class PoolObject extends DurableObject<Bindings> {
     return this.#logs.read(runnerId, Date.now());
   }
 
-  /** The runners that need not download an image, as they told last, the warm ones first. At most so many. */
+  /**
+   * The runners that need not download an image, as they reported last, the warm ones first. At most so many.
+   */
   holders(
     job: Pick<WaitingJob, "hardware" | "image" | "container_key">,
     most: number,
@@ -211,7 +213,7 @@ export class PoolObject extends DurableObject<Bindings> {
     return { runners: holders.slice(0, most), more: Math.max(0, holders.length - most) };
   }
 
-  /** What to expect of a run with such a container. */
+  /** Returns the pool's forecast of a run with such a container. */
   outlook(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolOutlook {
     const { setup_ms, run_ms } = this.#state.estimates.measuredOf(job.container_key);
     const takers = [...this.#connected.all].filter(
@@ -263,7 +265,7 @@ export class PoolObject extends DurableObject<Bindings> {
     });
   }
 
-  /** What a runner has changed. */
+  /** Takes a runner's report of what has changed. */
   async report(report: PoolReport): Promise<SnapshotResponse | ReportProblem> {
     const known = await this.#knownRunners.find(report);
     if (typeof known === "string") return known;
@@ -276,7 +278,7 @@ export class PoolObject extends DurableObject<Bindings> {
     return { wanted: this.#line.size > 0, ...(wantsLog && { log: true }) };
   }
 
-  /** What it keeps of its log. */
+  /** Takes the log that a runner keeps. */
   async takeLog({
     lines,
     ...identity
@@ -292,7 +294,7 @@ export class PoolObject extends DurableObject<Bindings> {
     known: KnownRunner,
     signal: AbortSignal,
   ): Promise<Handed[] | ReportProblem> {
-    // It may have disconnected while its session was looked up.
+    // The runner may have disconnected while its session was looked up.
     if (signal.aborted) return [];
     const runner = this.#receive(claim, known);
     if (typeof runner === "string") return runner;
@@ -329,12 +331,12 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 }
 
-/** What operators see of a runner that its pool knows. */
+/** Runners as operators see them. */
 
-/** A runner that is full does not poll. It tells how it is every 30 s. */
+/** A full runner does not poll. It reports every 30 s. */
 const TELL_MS = 45_000;
 
-/** At most 256 devices, 512 containers and 2,000 jobs (protocol/runner-state.ts). */
+/** Returns at most 256 devices, 512 containers and 2,000 jobs (protocol/runner-state.ts). */
 function reportedRunner(runner: PoolRunner, names: ContainerNames): ReportedRunner {
   const { snapshot, reportedAt, work } = runner;
   return {
@@ -383,7 +385,7 @@ async function claimResponseText(
   return objectText(log ? { log } : {}, { jobs: arrayText(await Promise.all(texts)) });
 }
 
-/** Made here, as the lease is: for the token that the job is claimed with. */
+/** Adds the grant, which is made here like the lease: for the token that the job is claimed with. */
 async function withGrant(
   image: Image,
   token_id: string,

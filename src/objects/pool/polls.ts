@@ -11,12 +11,12 @@ import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 interface PollOptions {
   /** Aborts when the runner disconnects. */
   signal: AbortSignal;
-  /** Called once, when it is held no more. @param isGone its runner has disconnected */
+  /** Called once, when the poll is held no more. @param isGone its runner has disconnected */
   onEnd: (isGone: boolean) => void;
 }
 
 export class HeldPoll<Item> {
-  /** What it is answered with. */
+  /** The answer to the poll. */
   readonly items: Promise<Item[]>;
   #end: (isGone: boolean, items: Item[]) => void;
 

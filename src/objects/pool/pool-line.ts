@@ -22,7 +22,10 @@ const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
 /** The runners of a token share an allowance, so a decision may give several of them the same place. */
 const MAX_ROUNDS = 10;
-/** What comes sooner after a hand-out was sent before it. Runners are given up after 10 s at the earliest. */
+/**
+ * A dispatch that arrives sooner after a hand-out was sent before it. Runners are given up after 10 s at the
+ * earliest.
+ */
 const LATE_MS = 10_000;
 
 /** A job in the line. Its attempt is open if it was offered. */
@@ -33,10 +36,10 @@ interface Waiting {
   offered?: OfferedJob | undefined;
 }
 
-/** Where it is decided to go. */
+/** The place that is decided for a job. */
 interface Place {
   runner: PoolRunner;
-  /** Of the hand-out. */
+  /** The number of the hand-out. */
   number: number;
   stop: string[];
 }
@@ -83,12 +86,15 @@ export class PoolLine {
     return this.#state.waitingOf(account) + this.#announced.count(account, now);
   }
 
-  /** It will come over the dispatch queue. */
+  /** Announces a job that will come over the dispatch queue. */
   announce({ object_id, user_id }: WaitingJob, now: number): void {
     this.#announced.announce(object_id, user_id, now);
   }
 
-  /** When the job that waits longest came, unix ms. @param hardware of this class; by default of any */
+  /**
+   * When the job that waits longest came, unix ms.
+   * @param hardware of this class; by default of any
+   */
   oldest(hardware?: string): number | undefined {
     return this.#storedJobs.oldest(hardware)?.since;
   }
@@ -104,7 +110,7 @@ export class PoolLine {
     return this.#waitTimes.medianMs(hardware);
   }
 
-  /** Its prediction has ended without a runner. */
+  /** Removes a job whose prediction has ended without a runner. */
   withdraw(id: string): void {
     this.#ended.set(id, true);
     this.#announced.remove(id);
@@ -112,7 +118,7 @@ export class PoolLine {
     this.#storedJobs.remove(id);
   }
 
-  /** A job that was there keeps its place. */
+  /** Adds a job to the line. A job that was there keeps its place. */
   #ask(waiting: Waiting): void {
     const { object_id } = waiting.job;
     this.#announced.remove(object_id);
@@ -166,7 +172,7 @@ export class PoolLine {
     this.#state.failedOn(id, failedOn, now);
   }
 
-  /** Jobs whose attempts are open, and that their runner has not come for. */
+  /** Places jobs whose attempts are open, and that their runner has not come for. */
   placeAgain(unclaimed: Pick<Handed, "job" | "since" | "offered">[]): void {
     for (const { job, since, offered } of unclaimed) {
       if (this.#ended.has(job.object_id)) this.#state.withdraw(job.object_id);
@@ -179,18 +185,21 @@ export class PoolLine {
         this.#storedJobs.remove(id);
         continue;
       }
-      // It waits on, and its attempt is closed when another one is opened.
+      // The job waits on, and its attempt is closed when another one is opened.
       this.#storedJobs.add(job, since, offered.job.attempt);
       this.#jobs.set(id, { job, since });
     }
   }
 
-  /** A runner has no place for a job after all. Its attempt is closed, uncounted, and it waits again. */
+  /**
+   * Takes back a job that a runner has no place for. Its attempt is closed, uncounted, and the job waits
+   * again.
+   */
   async takeBack(runner: PoolRunner, { job, since, attempt, reason }: Declination): Promise<void> {
     const id = job.object_id;
     logger.warn("Job declined", { object_id: id, runner_id: runner.id, reason });
     const prediction = predictionWithId(this.#env, id);
-    // If it is not reached, it notices by itself that no runner connects.
+    // A prediction that is not reached notices by itself that no runner connects.
     const waits = await prediction?.takeBack(attempt).catch(() => false);
     if (this.#jobs.has(id)) return;
     if (!waits || this.#ended.has(id)) return this.#state.withdraw(id);
@@ -241,7 +250,7 @@ export class PoolLine {
     const { runner, number } = place;
     try {
       const { unplaced } = this.#storedJobs.find(id) ?? {};
-      // If it is not answered, an attempt may be open for nobody: the prediction expires it.
+      // A call that is not answered may leave an attempt open for nobody: the prediction expires it.
       const offered = await predictionWithId(this.#env, id)?.openAttempt(unplaced ?? undefined);
       this.#tries.delete(id);
       if (offered && this.#connected.isUsable(runner) && this.#connected.isAllowed(runner)) {
@@ -251,7 +260,7 @@ export class PoolLine {
       }
       this.#state.dropped(runner.id, number, Date.now());
       if (offered) return this.placeAgain([{ job, since, offered }]);
-      // It was canceled meanwhile, or runs already: its place goes to the next.
+      // The prediction was canceled meanwhile, or runs already: its place goes to the next.
       this.#state.withdraw(id);
       this.#storedJobs.remove(id);
       this.assign();

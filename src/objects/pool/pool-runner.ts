@@ -1,4 +1,4 @@
-/** A runner as its pool knows it: what it has told of itself, its poll, and the jobs on their way to it. */
+/** A runner as its pool knows it: its last report, its poll, and the jobs on their way to it. */
 import { z } from "zod";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { Ask, BoxView } from "../../domain/scheduling/decide/types.ts";
@@ -14,21 +14,21 @@ import { type RunnerJob, RunnerWork, runnerJob } from "./runner-work.ts";
 
 /** A job that a runner is handed. */
 export interface Handed {
-  /** Of this hand-out, among those of its runner's session. */
+  /** The number of this hand-out among those of its runner's session. */
   number: number;
   /** Names of the idle containers that make room for it. */
   stop: string[];
   job: WaitingJob;
-  /** Since when it waits, unix ms. */
+  /** Since when the job waits, unix ms. */
   since: number;
   offered: OfferedJob;
 }
 
-/** What is kept of it until the runner has connected for it. */
+/** The part of a handed job that is kept until the runner has connected for it. */
 interface OnItsWay extends Pick<Handed, "number" | "job" | "since"> {
   attempt: number;
   receipt: string;
-  /** Whether it waits again, so that it takes no place on this runner. */
+  /** Whether the job waits again, so that it takes no place on this runner. */
   isGivenUp?: boolean;
 }
 
@@ -50,7 +50,7 @@ export type StoredRunner = z.infer<typeof storedRunner>;
 const AHEAD_MS = 3_600_000;
 
 /**
- * What is kept of a snapshot, as far as it can be true: with a number like 2^53 there would be no room for
+ * The kept part of a snapshot, as far as it can be true: with a number like 2^53 there would be no room for
  * those of the next hand-outs.
  */
 const kept = (snapshot: RunnerSnapshot, now: number): RunnerSnapshot => ({
@@ -80,19 +80,21 @@ export class PoolRunner {
   readonly session: string;
   readonly #pool: string;
   #token: string;
-  /** As its own object knows it. */
+  /** The runner as its own object knows it. */
   #known: KnownRunner | undefined;
   poll: HeldPoll<Handed> | undefined;
-  /** Whether it was answered, and is expected to poll again; until this timer says that it does not. */
+  /**
+   * Whether the poll was answered, and the runner is expected to poll again, until `returnTimer` ends that.
+   */
   isReturning = false;
   returnTimer: number | null = null;
-  /** What it is handed when it does. */
+  /** The jobs that the runner is handed when it polls again. */
   readonly held: Handed[] = [];
   readonly #onTheirWay = new Map<string, OnItsWay>();
   heardAt: number;
   #isMissing = false;
   #snapshot: RunnerSnapshot;
-  /** When it told that, unix ms: its durations count from then. */
+  /** When the snapshot was reported, unix ms: its durations count from then. */
   #reportedAt: number;
   #images: ReadonlySet<string>;
   readonly #work: RunnerWork;
@@ -134,17 +136,16 @@ export class PoolRunner {
     return this.#images;
   }
 
-  /** An operator drains it: it may poll, and is handed nothing. */
+  /** Whether an operator drains the runner: it may poll, and is handed nothing. */
   get draining(): boolean {
     return this.#known?.draining ?? false;
   }
 
-  /** What its object says of it. */
   know(known: KnownRunner): void {
     this.#known = known;
   }
 
-  /** What is stored of it: enough to make it again. */
+  /** The stored form of the runner: enough to make it again. */
   get stored(): StoredRunner | undefined {
     if (!this.#known) return undefined;
     const told = {
@@ -156,19 +157,22 @@ export class PoolRunner {
     return { told, known: this.#known, heard_at: this.heardAt, work: this.#work.stored };
   }
 
-  /** Without a poll, and without hand-outs on their way: these are in memory. */
+  /** Restores a runner without its poll and the hand-outs on their way: these are in memory. */
   static restore({ told, known, heard_at, work }: StoredRunner): PoolRunner {
     const runner = new PoolRunner(told, heard_at, work);
     runner.know(known);
     return runner;
   }
 
-  /** Whether a later snapshot of its session has come before. */
+  /** Whether a later snapshot of the session has come before. */
   isLate({ session, snapshot }: Pick<PoolReport, "session" | "snapshot">): boolean {
     return session === this.session && snapshot.number <= this.#snapshot.number;
   }
 
-  /** @returns the jobs that it has no place for. A snapshot that came late tells nothing. */
+  /**
+   * Takes a report. A snapshot that came late changes nothing.
+   * @returns the jobs that the runner has no place for
+   */
   takeReport(report: PoolReport, now: number): Declination[] {
     const { snapshot, images } = report;
     this.heardAt = now;
@@ -187,7 +191,7 @@ export class PoolRunner {
     });
   }
 
-  /** A job is on its way to it. */
+  /** Notes that a job is on its way to the runner. */
   expect(handed: Handed, now: number): void {
     const { number, job, since, offered } = handed;
     this.#work.add(handed, now);
@@ -195,7 +199,10 @@ export class PoolRunner {
     this.#onTheirWay.set(receipt, { number, job, since, attempt: offered.job.attempt, receipt });
   }
 
-  /** It has connected for a job, or is not expected to any more. @returns the job, if it was on its way */
+  /**
+   * Settles a job: the runner has connected for it, or is not expected to any more.
+   * @returns the job, if it was on its way
+   */
   settle(receipt: string): OnItsWay | undefined {
     const settled = this.#onTheirWay.get(receipt);
     this.#onTheirWay.delete(receipt);
@@ -203,8 +210,9 @@ export class PoolRunner {
   }
 
   /**
-   * Keeps those that are held for it, and of the others those that it is still expected to connect for.
-   * @returns those that it has never told of
+   * Keeps the jobs that are held for the runner, and of the others those that it is still expected to connect
+   * for.
+   * @returns those that the runner has never reported
    */
   settleAllBut(unconfirmed: ReadonlyMap<string, unknown>): OnItsWay[] {
     const held = new Set(this.held.map(({ number }) => number));
@@ -215,14 +223,14 @@ export class PoolRunner {
     return settled.filter(({ number }) => number > this.#snapshot.handed);
   }
 
-  /** A job that it had waits again, because it was silent. */
+  /** Gives up a job, which waits again because the runner was silent. */
   giveUp(number: number): void {
     this.#isMissing = true;
     this.#work.forget(number);
     for (const one of this.#onTheirWay.values()) if (one.number === number) one.isGivenUp = true;
   }
 
-  /** Whether a job that it had was given up, since it told anything. */
+  /** Whether a job was given up since the runner's last report. */
   get isMissing(): boolean {
     return this.#isMissing;
   }
@@ -232,8 +240,8 @@ export class PoolRunner {
   }
 
   /**
-   * The hand-outs of the jobs that it has. Whatever it tells, those that it has not connected for are
-   * among them.
+   * The hand-outs of the runner's jobs. Whatever it reports, those that it has not connected for are among
+   * them.
    */
   get #jobs(): number[] {
     const { jobs, handed } = this.#snapshot;
@@ -241,22 +249,21 @@ export class PoolRunner {
     return [...new Set([...jobs, ...unconfirmed.filter((number) => number <= handed)])];
   }
 
-  /** What it has told of itself. */
   get snapshot(): Readonly<RunnerSnapshot> {
     return this.#snapshot;
   }
 
-  /** When it told that, unix ms. */
+  /** When the snapshot was reported, unix ms. */
   get reportedAt(): number {
     return this.#reportedAt;
   }
 
-  /** What is known of the jobs that it has. */
+  /** The known predictions among the runner's jobs. */
   get work(): RunnerJob[] {
     return this.#work.of(this.#jobs);
   }
 
-  /** Hand-outs that its last snapshot does not know of. */
+  /** Number of hand-outs that the last snapshot does not know of. */
   get #unseen(): number {
     let unseen = 0;
     for (const { number, isGivenUp } of this.#onTheirWay.values())
@@ -264,17 +271,17 @@ export class PoolRunner {
     return unseen;
   }
 
-  /** How many of those that are held for it fit. */
+  /** How many of the held jobs fit. */
   get roomForHeld(): number {
     return Math.max(0, this.slots - this.#jobs.length - (this.#unseen - this.held.length));
   }
 
-  /** Whether it has as many jobs as it may, as it told. */
+  /** Whether the runner has as many jobs as it may, by its own report. */
   get isFull(): boolean {
     return this.#jobs.length >= this.slots;
   }
 
-  /** Whether it polls, or is about to. */
+  /** Whether the runner polls, or is about to. */
   get isExpected(): boolean {
     return this.poll !== undefined || this.isReturning;
   }
@@ -286,7 +293,7 @@ export class PoolRunner {
     );
   }
 
-  /** Whether one is ready, whose room is taken. */
+  /** Whether a container for such jobs is ready, but has no room. */
   isBusy(containerKey: string): boolean {
     return this.#snapshot.containers.some(
       ({ key, phase, users, room }) => key === containerKey && phase === "ready" && users >= room,
@@ -294,8 +301,9 @@ export class PoolRunner {
   }
 
   /**
+   * The runner as the rules of placement see it.
    * @param allowance how many more jobs it may be handed
-   * @param declined numbers of hand-outs that it has no place for, as it has just told
+   * @param declined numbers of hand-outs that it has just declined
    */
   view(allowance: number, declined: readonly number[] = []): BoxView {
     const { handed, devices, containers, max_containers } = this.#snapshot;
@@ -307,7 +315,7 @@ export class PoolRunner {
       slots: this.slots,
       jobs_max: handouts.length + this.#unseen + allowance,
       containers_max: max_containers,
-      // One that is lost stays counted with the container that has it.
+      // A lost GPU stays counted with the container that holds it.
       gpus: devices.filter(({ lost, holder }) => !lost || holder !== null).length,
       handed,
       handouts,

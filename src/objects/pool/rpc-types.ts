@@ -1,4 +1,4 @@
-/** What the methods of a pool object take and return. */
+/** Parameters and results of the methods of a pool object. */
 import { z } from "zod";
 import type { FailedInARow } from "../../domain/scheduling/failed-starts.ts";
 import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
@@ -12,13 +12,13 @@ export const POLL_SECONDS = 30;
 
 /** A runner's claim, with what the service knows of the runner. */
 export const poolClaim = claimRequest.extend({
-  /** The token that it came with, and when that was last known to be valid, unix ms. */
+  /** The token of the claim, and when it was last known to be valid, unix ms. */
   token_id: z.string(),
   token_known_at: z.number(),
 });
 export type PoolClaim = z.infer<typeof poolClaim>;
 
-/** What a runner tells of itself, with a claim or without. */
+/** A runner's report on itself, with a claim or without. */
 export type PoolReport = StateRequest &
   Pick<PoolClaim, "token_id"> &
   Partial<Pick<PoolClaim, "images">>;
@@ -27,25 +27,25 @@ export type PoolReport = StateRequest &
 export const reportProblem = z.enum(["superseded", "unknown", "too_large", "too_many"]);
 export type ReportProblem = z.infer<typeof reportProblem>;
 
-/** What operators see of a pool. */
+/** The state of a pool as operators see it. */
 export interface PoolStatus {
   waiting: number;
   /** For how many jobs the waiting runners have room. */
   free: number;
   oldest_wait_ms: number | null;
   median_wait_ms: number | null;
-  /** Of one class; null if nobody waits. */
+  /** Explanation of one class; null if nobody waits. */
   explanation: NamedClassExplanation | null;
 }
 
-/** What a runner told its pool last, with what the pool knows of it. */
+/** The last report of a runner to its pool, with what the pool knows of it. */
 export interface ReportedRunner {
   /** Unix ms, as all times. */
   at: number;
   max_containers: number;
   devices: RunnerSnapshot["devices"];
   containers: ReportedContainer[];
-  /** Those that it has, as far as it is known whose they are. */
+  /** The runner's jobs, as far as their predictions are known. */
   jobs: Omit<RunnerJob, "number">[];
 }
 
@@ -62,9 +62,9 @@ export const LOG_ASKED_MS = 60_000;
 
 /** The log of a runner, as far as an operator has asked for it in the last ten minutes. */
 export interface ReportedRunnerLog {
-  /** Since when it is asked for and has not come; it is not expected any more after a minute. Unix ms. */
+  /** When the missing log was asked for, unix ms. It is not expected any more after a minute. */
   asked_at: number | null;
-  /** When the last one came. */
+  /** When the last log came. */
   at: number | null;
   lines: RunnerLogLine[];
 }
@@ -73,25 +73,25 @@ export interface ReportedRunnerLog {
 export interface RunnerCondition {
   /** Unix ms. */
   heard_at: number;
-  /** Whether it polls, or is about to, or is full and has told how it is. */
+  /** Whether the runner polls, or is about to, or is full and has reported. */
   connected: boolean;
   lost_gpus: number;
   failed_starts: FailedInARow | null;
 }
 
-/** A start that a machine has failed, as its prediction tells. */
+/** A start that a machine has failed, as its prediction reports it. */
 export interface FailedJob {
-  /** The runners on which that has happened to the prediction: the last one is the one that this is about. */
+  /** The runners on which the prediction's start has failed, the present one last. */
   failed_on: string[];
   reason: string;
-  /** Whether it waits for another runner. */
+  /** Whether the prediction waits for another runner. */
   waits: boolean;
 }
 
 /** A runner that need not download the image of a job. */
 export interface Holder {
   runner_id: string;
-  /** Whether a container of it is running, with room. */
+  /** Whether a container of the image is running, with room. */
   isWarm: boolean;
 }
 
@@ -101,11 +101,11 @@ export interface PoolHolders {
   more: number;
 }
 
-/** What to expect of a run, as far as its pool knows: of containers with the same key only. */
+/** The forecast of a run, as far as its pool knows: from containers with the same key only. */
 export interface PoolOutlook {
   /** Whether a container is ready and has room, on a runner that takes work. */
   isWarm: boolean;
-  /** Whether one is ready whose room is taken. */
+  /** Whether a container is ready whose room is taken. */
   isBusy: boolean;
   /** Whether a runner takes work of the class. */
   isServed: boolean;

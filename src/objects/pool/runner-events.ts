@@ -1,6 +1,6 @@
 /**
- * What becomes of the runners of a pool, for operators: told to the runners' own objects every 30 s, all
- * that is new of one in one call. However often a runner changes its mind between, only the difference counts.
+ * Events of the runners of a pool, for operators: they go to the runners' own objects every 30 s, all new
+ * events of a runner in one call. However often a runner changes in between, only the difference counts.
  */
 import type { RunnerEvent } from "../../domain/runners/events.ts";
 import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
@@ -10,10 +10,10 @@ import { runnerAt } from "../runner/stub.ts";
 import type { ContainerNames } from "./container-names.ts";
 import type { PoolRunner } from "./pool-runner.ts";
 
-/** Of one runner at a time: one may have 512 containers. */
+/** The most events that are sent for one runner at a time: it may have 512 containers. */
 const MAX_TOLD = 20;
 
-/** GPUs that are lost, and containers, by what they are called. */
+/** Lost GPUs, and containers, by their names for operators. */
 interface Seen {
   lost: Map<string, string>;
   containers: Map<string, string>;
@@ -30,7 +30,7 @@ export class RunnerEvents {
     this.#names = names;
   }
 
-  /** What it has when it is first heard of is nothing new. */
+  /** Begins with the runner's present state, which is no event. */
   begin(runner: PoolRunner): void {
     this.#seen.set(runner, this.#look(runner));
   }
@@ -90,7 +90,7 @@ export class RunnerEvents {
   }
 }
 
-/** What is in the first only; what is called the same, once with how many these are. */
+/** Returns the names that are in the first map only; equal names once, with their number. */
 function without(these: Map<string, string>, those: Map<string, string>): string[] {
   const names = [...these].flatMap(([key, called]) => (those.has(key) ? [] : [called]));
   return [...Map.groupBy(names, (name) => name)].map(([name, { length }]) =>

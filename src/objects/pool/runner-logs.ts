@@ -1,6 +1,7 @@
 /**
- * The logs of runners that operators have asked for. In memory only: a pool that starts again has forgotten
- * them, and who asked asks again. A runner is asked once at a time, and what it sends unasked is dropped.
+ * The logs of runners that operators have asked for. Logs are in memory only: a pool that starts again has
+ * forgotten them, and operators ask again. A runner is asked once at a time, and a log that it sends unasked
+ * is dropped.
  */
 import { LRUCache } from "lru-cache";
 import { settlesWithin } from "../../lib/timeout.ts";
@@ -8,9 +9,9 @@ import type { RunnerLogLine } from "../../protocol/runner-log.ts";
 import { LOG_ASKED_MS, type ReportedRunnerLog } from "./rpc-types.ts";
 
 const KEPT_MS = 600_000;
-/** How long somebody who asks waits: a runner that polls has answered by then. */
+/** How long a request waits: a runner that polls has answered by then. */
 const WAIT_MS = 3_000;
-/** It is not asked again so soon. */
+/** A runner is not asked again for this long. */
 const FRESH_MS = 2_000;
 /** A log has 64 K characters. */
 const MAX_KEPT = 16;
@@ -39,7 +40,7 @@ export class RunnerLogs {
     return true;
   }
 
-  /** Until it has sent it, or it is late. */
+  /** Resolves when the runner has sent its log, or is late. */
   async answered(runnerId: string): Promise<void> {
     const asked = this.#asked.get(runnerId);
     if (asked) await settlesWithin(asked.answered.promise, WAIT_MS);
@@ -51,7 +52,7 @@ export class RunnerLogs {
     return asked !== undefined && now - asked.at < LOG_ASKED_MS;
   }
 
-  /** What was not asked for is dropped. */
+  /** Keeps a log that was asked for, and drops any other. */
   take(runnerId: string, lines: RunnerLogLine[], now: number): void {
     if (!this.isWanted(runnerId, now)) return;
     this.#kept.set(runnerId, { at: now, lines });
@@ -65,7 +66,7 @@ export class RunnerLogs {
     return { asked_at: this.#asked.get(runnerId)?.at ?? null, at, lines };
   }
 
-  /** Also those of requests that nobody answers, as soon as that has been shown for as long. */
+  /** Forgets old logs, and requests that nobody answers once that has been shown for as long. */
   #forget(now: number): void {
     for (const logs of [this.#asked, this.#kept])
       for (const [id, { at }] of logs.entries()) if (now - at >= KEPT_MS) logs.delete(id);

@@ -1,12 +1,12 @@
 /**
- * What a runner was handed and has not ended yet, for operators: which prediction it is, and whose. Of
- * snapshots only the numbers of hand-outs are known.
+ * Predictions that a runner was handed and has not ended yet, and whose they are, for operators. Snapshots
+ * have only the numbers of hand-outs.
  */
 import { z } from "zod";
 import { MAX_JOBS, type RunnerSnapshot } from "../../protocol/runner-state.ts";
 
 export const runnerJob = z.object({
-  /** Of its hand-out. */
+  /** The number of the hand-out. */
   number: z.number(),
   prediction_id: z.string(),
   user_id: z.string(),
@@ -17,14 +17,14 @@ export const runnerJob = z.object({
 });
 export type RunnerJob = z.infer<typeof runnerJob>;
 
-/** What is kept of a hand-out. */
+/** The part of a hand-out that is kept. */
 interface Given {
   number: number;
   job: Pick<RunnerJob, "user_id" | "model">;
   offered: { job: Pick<RunnerJob, "prediction_id"> };
 }
 
-/** Of those that are stored: a row of a thousand would take 200 KB. */
+/** The most jobs that are stored: a row of a thousand would take 200 KB. */
 const MAX_STORED = 200;
 
 export class RunnerWork {
@@ -38,17 +38,17 @@ export class RunnerWork {
     const { user_id, model } = job;
     const { prediction_id } = offered.job;
     this.#jobs.set(number, { number, prediction_id, user_id, model, at });
-    // Those that were never told of: it cannot have more than these.
+    // The oldest job was never reported: a runner cannot have more than these.
     const [oldest] = this.#jobs.keys();
     if (this.#jobs.size > 2 * MAX_JOBS && oldest !== undefined) this.#jobs.delete(oldest);
   }
 
-  /** It is not the runner's any more. */
+  /** Forgets a job that the runner does not have any more. */
   forget(number: number): void {
     this.#jobs.delete(number);
   }
 
-  /** Forgets those that have ended. */
+  /** Forgets the jobs that have ended. */
   reported({ handed, jobs }: Pick<RunnerSnapshot, "handed" | "jobs">): void {
     if (this.#jobs.size === 0) return;
     const still = new Set(jobs);
@@ -56,7 +56,7 @@ export class RunnerWork {
       if (number <= handed && !still.has(number)) this.#jobs.delete(number);
   }
 
-  /** Those with these numbers, in the order in which they were handed out. */
+  /** Returns the jobs with these numbers, in the order in which they were handed out. */
   of(numbers: readonly number[]): RunnerJob[] {
     const wanted = new Set(numbers);
     return [...this.#jobs.values()].filter(({ number }) => wanted.has(number));

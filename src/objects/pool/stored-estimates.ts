@@ -34,7 +34,9 @@ export class StoredEstimates {
     if (row) this.#load(row.estimates);
   }
 
-  /** What a runner tells of keys that nobody has asked for would displace what is known of the others. */
+  /**
+   * Learns measurements of keys that jobs have asked for: those of other keys would displace what is known.
+   */
   learn(measured: readonly Measured[]): void {
     const asked = measured.filter(({ key }) => this.state.demand.has(key));
     for (const { key, setup_ms, run_ms } of asked)
@@ -49,7 +51,7 @@ export class StoredEstimates {
     try {
       this.state.load(saved.parse(JSON.parse(text)));
     } catch (error) {
-      // They are learned again.
+      // The estimates are learned again.
       logger.warn("Estimates not read", { error });
     }
   }

@@ -1,6 +1,6 @@
 /**
- * What runners told last, as rows: a pool that starts again knows of those that are full, which do not
- * poll. Written every 30 s at most, since each row is billed: what is older a runner soon corrects.
+ * The last reports of runners, as rows: a pool that starts again knows of full runners, which do not poll.
+ * Rows are written every 30 s at most, since each is billed: runners soon correct older ones.
  */
 import { logger } from "../../log.ts";
 import { PoolRunner, storedRunner } from "./pool-runner.ts";
@@ -9,9 +9,12 @@ interface Row extends Record<string, SqlStorageValue> {
   stored: string;
 }
 
-/** A row may have 2 MB: what is larger is not worth it. */
+/** A row may have 2 MB: a larger runner is not worth it. */
 const MAX_CHARS = 500_000;
-/** One with very many runners that tell much must be able to start: the latest are taken. */
+/**
+ * The most characters that a pool loads: with very many large runners it must be able to start. The latest
+ * are taken.
+ */
 const MAX_LOADED_CHARS = 16_000_000;
 
 export class StoredRunners {
@@ -29,7 +32,7 @@ export class StoredRunners {
     );
   }
 
-  /** Those that were heard since then; the others are forgotten. */
+  /** Returns the runners that were heard since then; the others are forgotten. */
   load(since: number): PoolRunner[] {
     this.#sql.exec("DELETE FROM runners WHERE heard_at < ?", since);
     const runners: PoolRunner[] = [];
@@ -54,7 +57,7 @@ export class StoredRunners {
     this.#sql.exec("DELETE FROM runners WHERE runner_id = ?", runnerId);
   }
 
-  /** Writes those that have told anything since the last time. */
+  /** Writes the runners that have reported since the last time. */
   save(): void {
     for (const { id, heardAt, stored } of this.#changed.values()) {
       const text = JSON.stringify(stored);
@@ -70,7 +73,10 @@ export class StoredRunners {
   }
 }
 
-/** One that cannot be read would keep the pool from starting. The runner soon tells it again. */
+/**
+ * Returns undefined for a row that cannot be read, which would keep the pool from starting. The runner soon
+ * reports again.
+ */
 function restored(text: string): PoolRunner | undefined {
   try {
     return PoolRunner.restore(storedRunner.parse(JSON.parse(text)));

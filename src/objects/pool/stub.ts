@@ -9,18 +9,21 @@ import { inJurisdiction } from "../jurisdiction.ts";
 import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 
 interface PoolOptions {
-  /** How long it may take to answer. */
+  /** How long the pool may take to answer. */
   ms?: number;
-  /** Where to make it, if it is made by this. */
+  /** The place of the pool, if this call makes it. */
   locationHint?: LocationHint;
 }
 
-/** Whoever calls it first makes it, and it stays there: operators' pages ask `poolIfMade`. */
+/**
+ * Returns the stub of a pool. The first call makes the pool, and it stays there: operators' pages ask
+ * `poolIfMade`.
+ */
 export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOptions = {}) {
   const place = locationHint && { locationHint };
   return bounded(() => inJurisdiction(env, env.POOL).getByName(pool, place), {
     ms,
-    // Not an offer: whoever was handed the job has it.
+    // An offer is not repeatable: the runner that was handed the job has it.
     repeatable: [
       "enqueue",
       "withdraw",
@@ -39,18 +42,18 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "report",
       "askForLog",
       "log",
-      // Sent twice, the second is not asked for.
+      // A log that is sent twice is dropped the second time.
       "takeLog",
     ],
   });
 }
 
 /**
- * A long poll. One that its pool's end has broken off is repeated: what it may have been handed by then
- * goes to another runner, since it does not connect.
+ * A long poll. A poll that its pool's end has broken off is repeated: a job that it may have been handed by
+ * then goes to another runner, since this one does not connect.
  * @param signal aborts when the runner disconnects, so that no job is handed to nobody
- * @returns a ClaimResponse; 409 when a later session of the same runner has taken over, 404 when
- * the runner has no such session in this pool, 429 when it tells more than the pool has room for
+ * @returns a ClaimResponse; 409 when a later session of the same runner has taken over, 404 when the runner
+ * has no such session in this pool, 429 when it reports more than the pool has room for
  */
 export async function claimJobs(
   env: Bindings,
@@ -66,7 +69,9 @@ export async function claimJobs(
 
 /** A pool tells D1 that it has been made: until then operators' pages do not ask it (services/runners/pools.ts). */
 
-/** At each start, which costs D1 one row read: if it fails, the next start makes up for it. */
+/**
+ * Registers the pool at each start, which costs D1 one row read: the next start makes up for one that fails.
+ */
 export async function registerPool(env: Bindings, pool: string | undefined): Promise<void> {
   if (pool === undefined) return;
   await repeated(() => markPoolMade(database(env.DB), pool, Date.now())).catch((error) =>

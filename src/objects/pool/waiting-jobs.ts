@@ -3,7 +3,7 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 
 type Row = WaitingJob & Record<string, SqlStorageValue>;
 
-/** In the order of the table. */
+/** The columns in the order of the table. */
 const COLUMNS =
   "object_id, user_id, pool, hardware, gpus, priority, model, model_id, model_owner_id, image, container_key, room, run_limit_ms" as const;
 
@@ -39,7 +39,7 @@ export class WaitingJobs {
     );
   }
 
-  /** In the order in which they arrived. */
+  /** The jobs in the order in which they arrived. */
   all(): { job: WaitingJob; since: number }[] {
     return this.#sql
       .exec<Row & { since: number }>(`SELECT ${COLUMNS}, since FROM waiting ORDER BY since, seq`)
@@ -79,7 +79,10 @@ export class WaitingJobs {
     return this.#entry("SELECT unplaced, since FROM waiting WHERE object_id = ?", objectId);
   }
 
-  /** The same of the job that arrived first. @param hardware of this class; by default of any */
+  /**
+   * The entry of the job that arrived first.
+   * @param hardware of this class; by default of any
+   */
   oldest(hardware?: string): QueueEntry | undefined {
     const ofClass = hardware === undefined ? "" : "WHERE hardware = ?";
     const values = hardware === undefined ? [] : [hardware];
@@ -100,7 +103,7 @@ export class WaitingJobs {
 }
 
 /**
- * How long the last 100 jobs of each class waited in the queue, in memory. Those of the express lane never
+ * How long the last 100 jobs of each class waited in the queue, in memory. Jobs of the express lane never
  * wait: their zeros would hide the others.
  */
 const MAX_TIMES = 100;
@@ -116,7 +119,7 @@ export class WaitTimes {
   }
 
   /**
-   * Null when there were none since the pool woke up.
+   * The median wait; null when there were none since the pool woke up.
    * @param hardware by default of all classes
    */
   medianMs(hardware?: string): number | null {

@@ -12,7 +12,7 @@ export class Alarm {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #channels: Channels;
-  /** The time it is set to, as far as this instance knows. */
+  /** The time that the alarm is set to, as far as this instance knows. */
   #setTo = NEVER;
   /** When an effect that failed is tried again. */
   #retryAt = NEVER;
@@ -28,7 +28,9 @@ export class Alarm {
     return this.#deadlines(record).find(({ at }) => at <= now);
   }
 
-  /** Moves it only to an earlier time until the prediction has ended: one that is early sets itself again. */
+  /**
+   * Moves the alarm only to an earlier time until the prediction has ended: an early alarm sets itself again.
+   */
   arm(record: PredictionRecord): void {
     // setAlarm does not accept 0, which is a deadline's "at once".
     const at = Math.max(1, Math.min(earliest(this.#pending(record)), this.#retryAt));
@@ -37,14 +39,14 @@ export class Alarm {
     this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
   }
 
-  /** Sets it to go off again soon, whatever else is due. Who asks for it again does not put it off. */
+  /** Sets the alarm to go off again soon, whatever else is due. Further calls do not put it off. */
   retry(record: PredictionRecord): void {
     const now = Date.now();
     if (this.#retryAt === NEVER || this.#retryAt <= now) this.#retryAt = now + RETRY_MS;
     this.arm(record);
   }
 
-  /** It has gone off or was deleted. */
+  /** Forgets the time that was set: the alarm has gone off or was deleted. */
   disarmed(): void {
     this.#setTo = NEVER;
     this.#retryAt = NEVER;

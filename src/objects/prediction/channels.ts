@@ -13,7 +13,7 @@ interface Attachment {
   token_known_at: number;
 }
 
-/** What the `welcome` frame is made from. */
+/** The members of the `welcome` frame. */
 interface Welcome {
   attempt: number;
   seq: number;
@@ -54,7 +54,7 @@ export class Channels {
     return this.#open.map((socket) => this.attemptOf(socket));
   }
 
-  /** Whether its attempt has a newer channel. */
+  /** Whether the attempt of the socket has a newer channel. */
   isReplaced(socket: WebSocket): boolean {
     return this.#openOf(this.attemptOf(socket)).some((other) => other !== socket);
   }

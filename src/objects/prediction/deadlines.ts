@@ -1,4 +1,4 @@
-/** What happens when a deadline passes. When each is due is in domain/predictions/deadlines.ts. */
+/** The work of each deadline that has passed. Times of deadlines are in domain/predictions/deadlines.ts. */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { cancel } from "./alarm.ts";
 import type { Effects } from "./effects.ts";

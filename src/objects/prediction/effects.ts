@@ -1,6 +1,6 @@
 /**
- * What follows a change of a prediction: it is written, readers and waiting callers are told, its
- * row is updated, its next dispatch sent, its alarm set.
+ * The effects of a change of a prediction: the change is written, readers and waiting callers hear of it, the
+ * row is updated, the next dispatch is sent, and the alarm is set.
  */
 import { LRUCache } from "lru-cache";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
@@ -45,7 +45,7 @@ export interface Commit {
   started?: WebhookEvent | undefined;
 }
 
-/** What a commit has stored, and is to be told. */
+/** A commit that is stored, and that readers and callers have not heard of yet. */
 interface Stored {
   ended: boolean;
   finished: boolean;
@@ -87,12 +87,12 @@ export class Effects {
     this.#deliveries = new DeliveryReport(ctx, env);
   }
 
-  /** What ends at once is stored at its end; if it lasts it is kept then. */
+  /** Keeps the prediction unless it ends at once: a short run is stored at its end. */
   keepSoon(record: PredictionRecord): void {
     this.#keepTimer = setTimeout(() => this.keep(record), SHORT_RUN_MS);
   }
 
-  /** It lasts: it is stored, its alarm set, and its row written unless that was done. */
+  /** Keeps a prediction that lasts: stores it, sets its alarm, and writes its row unless that was done. */
   keep(record: PredictionRecord): void {
     record.keep();
     if (!this.row.isHeld(record)) return;
@@ -100,7 +100,7 @@ export class Effects {
     this.#ctx.waitUntil(this.lasting);
   }
 
-  /** Without a row nobody could find it, so it must not run. */
+  /** Writes the row: without one nobody could find the prediction, so it must not run. */
   async #list(record: PredictionRecord): Promise<boolean> {
     const written = await this.row.write(record).catch(() => false);
     if (record.life.terminal) {
@@ -142,7 +142,7 @@ export class Effects {
     this.#ctx.waitUntil(this.ending);
   }
 
-  /** A runner asks after an end that it has not been told: its row may not be written. */
+  /** Writes the row again if it may not be written: a runner asks about an end that was not acknowledged. */
   owed(record: PredictionRecord): void {
     if (record.life.terminal && this.row.isHeld(record)) this.alarm.retry(record);
   }
@@ -181,7 +181,7 @@ export class Effects {
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
   }
 
-  /** What a runner has uploaded only in part is of no use any more. */
+  /** Ends the uploads that a runner has left unfinished: they are of no use after the end. */
   async #endUploads(id: string): Promise<void> {
     await endUploads(this.#env, id, listPendingUploadsOf).catch((error) =>
       logger.warn("Uploads of a prediction not ended", { prediction_id: id, error }),
@@ -249,13 +249,15 @@ export class Effects {
     this.#webhooks.begin(record, outbox, now);
   }
 
-  /** The deliveries have changed. */
+  /** Saves deliveries that have changed. */
   saveDeliveries(record: PredictionRecord): void {
     this.#deliveries.changed(record, record.saveOutbox());
     this.alarm.arm(record);
   }
 
-  /** Tells the runner's object that the run is no longer its: the fleet page shows what it knows. */
+  /**
+   * Tells the runner's object that the run is no longer its own: the fleet page shows what that object knows.
+   */
   #reportLost({ life }: PredictionRecord, { runner_id }: Attempt): void {
     if (runner_id === null) return;
     this.#ctx.waitUntil(
@@ -265,7 +267,10 @@ export class Effects {
     );
   }
 
-  /** The size of its image, if it was to be measured. What is lost the next prediction measures again. */
+  /**
+   * Reports the size of the image, if it was to be measured. The next prediction reports it again if this is
+   * lost.
+   */
   #reportSize({ life: { spec, state } }: PredictionRecord): void {
     const { model_id, model } = spec;
     const version = `${model_id}:${model.version_number}`;
@@ -276,7 +281,10 @@ export class Effects {
     this.#ctx.waitUntil(filling.run().catch(() => reportedSizes.delete(version)));
   }
 
-  /** Its version waits for what its container tells. What is lost the next prediction tells again. */
+  /**
+   * Completes the version with what its container describes. The next prediction does it again if this is
+   * lost.
+   */
   described({ life: { spec } }: PredictionRecord, description: ServerDescription): void {
     if (!spec.describe) return;
     const { model_id, model } = spec;
@@ -288,7 +296,7 @@ export class Effects {
     );
   }
 
-  /** Removes it from the pool's queue, where it may still be or arrive: no runner has started it. */
+  /** Removes the job from the pool's queue, where it may still be or arrive: no runner has started it. */
   #withdraw({ life }: PredictionRecord): void {
     const pool = poolOf(this.#env, life.spec.hardware.pool);
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));

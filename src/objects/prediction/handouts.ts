@@ -26,7 +26,10 @@ import { jobOf, type OfferedJob, type OpenedParts, waitingJobOf } from "./job-me
 import type { PredictionRecord } from "./record.ts";
 import type { Refusal } from "./rpc-types.ts";
 
-/** Whoever creates a prediction waits for the pool, which answers within milliseconds. */
+/**
+ * The longest that an offer to a pool takes. The caller of a create waits for it; pools answer within
+ * milliseconds.
+ */
 const OFFER_MS = 3_000;
 
 /**
@@ -86,7 +89,7 @@ export class Handouts {
       writing,
     ]);
     if (result === "full") {
-      // Who has stored its input removes that first.
+      // Callers that have stored the input remove it before they discard the row.
       if (!spec.row_held && !hasStoredInput(spec)) await row.discard(spec);
       return { refused: "full" };
     }
@@ -136,7 +139,7 @@ export class Handouts {
     const { spec } = life;
     const parts = await this.#openParts(spec);
     const { attempt: first } = life.state;
-    // It may have connected meanwhile.
+    // The first runner may have connected meanwhile.
     if (!first || this.#effects.channels.open(first.number)) return;
     const second = life.openSecond(newSecret(), Date.now());
     if (!second) return;
@@ -193,7 +196,7 @@ const VARIABLES_NOT_DECRYPTED =
   "The model's variables could not be decrypted: they were encrypted with a SECRET_KEY that this deployment does not have. Its operator can append that key to SECRET_KEY, or the owner can set the variables again.";
 
 /**
- * Most predictions have none, and wait for nothing.
+ * Decrypts the variables. Most predictions have none, and wait for nothing.
  * @returns undefined when a key is missing, which is logged
  */
 async function openVariables(
@@ -212,10 +215,13 @@ async function openVariables(
 
 /** The weights of a prediction, with URLs that its runner can fetch them from. */
 
-/** Signed for each hand-out, since hours may lie between the create and that. 40 GB at 1 MB/s take 11 h. */
+/**
+ * How long URLs of weights are valid. They are signed for each hand-out, since it may be hours after the
+ * create. 40 GB at 1 MB/s take 11 h.
+ */
 const URL_MS = 24 * 3_600_000;
 
-/** Most predictions have none, and wait for nothing. */
+/** Signs the URLs of weights. Most predictions have none, and wait for nothing. */
 async function openWeights(
   env: Bindings,
   { weights, url }: PredictionSpec,

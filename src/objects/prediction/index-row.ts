@@ -17,11 +17,11 @@ import type { PredictionRecord } from "./record.ts";
 const UNDER_WAY_ROW_MS = 2_000;
 /** Callers that wait for the end come first: nobody notices a row that is this late. */
 const FINAL_ROW_DELAY_MS = 20;
-/** How long the end of a short run may wait for its row. Usually that takes some milliseconds. */
+/** How long the end of a short run may wait for its row. A write usually takes some milliseconds. */
 const ACKNOWLEDGED_MS = 250;
 
 /**
- * What has become of the only row of a short run. carried: the account has it, and removes the data.
+ * The outcome of writing the only row of a short run. carried: the account has it, and removes the data.
  * written: the account has it. owed: the account may not have it.
  */
 export type OnlyRow = "carried" | "written" | "owed";
@@ -30,9 +30,9 @@ export class IndexRow {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #alarm: Alarm;
-  /** Whether one was written, or is being written, since the object woke up. */
+  /** Whether a row was written, or is being written, since the object woke up. */
   #begun = false;
-  /** Whether the final one is still to be written. */
+  /** Whether the final row is still to be written. */
   #pending = false;
 
   constructor(ctx: DurableObjectState, env: Bindings, alarm: Alarm) {
@@ -41,7 +41,7 @@ export class IndexRow {
     this.#alarm = alarm;
   }
 
-  /** Whether it has none yet, now that it ends. */
+  /** Whether the prediction has no row yet, now that it ends. */
   isHeld({ life: { spec } }: PredictionRecord): boolean {
     return spec.row_held && !this.#begun;
   }
@@ -115,9 +115,9 @@ export class IndexRow {
   }
 
   /**
-   * Whether an alarm, for this deadline or none, must write it. At the end: with none due it may have
-   * been written before the object was evicted, and a second time does no harm. Before the end, if it
-   * was held back.
+   * Whether an alarm, for this deadline or none, must write the row. At the end, with no deadline due, the
+   * row may have been written before the object was evicted, and a second time does no harm. Before the end,
+   * the row is owed if it was held back.
    */
   isOwed({ life }: PredictionRecord, due: Deadline | undefined): boolean {
     if (!life.terminal) return life.spec.row_held && !this.#begun;

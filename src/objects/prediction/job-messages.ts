@@ -1,4 +1,4 @@
-/** What a prediction sends to its pool, to the queue and to its account. */
+/** The messages of a prediction to its pool, to the queue and to its account. */
 import type { Variables } from "../../domain/models/variables.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { predictionRow } from "../../domain/predictions/prediction-row.ts";
@@ -12,12 +12,12 @@ import type { Piece } from "./rpc-types.ts";
 /** A job on its way to a runner. The input is not parsed: it is only passed on. */
 export interface OfferedJob {
   job: Omit<Job, "input" | "lease" | "handout" | "stop">;
-  /** What the pool makes the lease from, for the runner that it hands the job to. */
+  /** The parts of the lease, which the pool makes for the runner that it hands the job to. */
   lease: { objectId: string; secret: string };
   input: string | undefined;
 }
 
-/** What only the job has: variables decrypted, and URLs that are valid for a while. It is never stored. */
+/** The parts of a job that are never stored: decrypted variables, and URLs that are valid for a while. */
 export interface OpenedParts {
   variables: Variables;
   weights: JobWeight[] | undefined;
@@ -79,7 +79,7 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
   };
 }
 
-/** As of all that is logged: a row is written before or after what it tells is stored. */
+/** The row of a prediction as of all that is logged: it is written before or after the log is stored. */
 export const predictionRowOf = (
   { life, log }: PredictionRecord,
   objectId: string,

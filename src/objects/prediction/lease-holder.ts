@@ -1,4 +1,4 @@
-/** What the holder of a lease may do at its prediction besides sending frames. */
+/** Rights of the holder of a lease at its prediction besides sending frames. */
 import { timingSafeEqual } from "../../domain/accounts/token.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { type LeaseHolder, leaseProof, parseLease } from "../../domain/predictions/lease.ts";
@@ -19,14 +19,14 @@ export async function attemptOf(
   const attempt = life.expectedAttempts.find(({ number }) => number === lease?.attempt);
   if (!lease || !attempt) return undefined;
   const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
-  // It may have been closed while the proof was computed.
+  // The attempt may have been closed while the proof was computed.
   const isValid = timingSafeEqual(lease.proof, proof) && life.expectedAttempts.includes(attempt);
   if (!isValid) return undefined;
   life.setRunner(attempt.number, lease.runnerId);
   return attempt;
 }
 
-/** The same, if its frames are accepted. */
+/** Returns the attempt that a lease names if the lease is valid and the attempt's frames are accepted. */
 async function openAttemptOf(record: PredictionRecord | undefined, holder: LeaseHolder) {
   const attempt = record && (await attemptOf(record, holder));
   return attempt && record.life.acceptsFrom(attempt.number) ? { record, attempt } : undefined;
@@ -40,7 +40,7 @@ export async function leasedInput(
   return record && { id: record.life.spec.id, input: record.input() };
 }
 
-/** Whether its input names this file. */
+/** Whether the prediction's input names this file. */
 export async function mayReadFile(
   prediction: PredictionRecord | undefined,
   holder: LeaseHolder,
@@ -50,7 +50,10 @@ export async function mayReadFile(
   return record?.life.spec.files.some(({ stored }) => stored?.key === key) ?? false;
 }
 
-/** Counts one more object that it writes to R2. @returns undefined when the attempt has ended */
+/**
+ * Counts one more object that the attempt writes to R2.
+ * @returns undefined when the attempt has ended
+ */
 export async function beginWrite(
   prediction: PredictionRecord | undefined,
   holder: LeaseHolder,
@@ -60,7 +63,7 @@ export async function beginWrite(
   if (attempt.stored >= MAX_STORED_OBJECTS) return "full";
   if (record.life.countStored(attempt.number)) {
     record.save();
-    // Without it nobody would know what to delete in R2.
+    // An object that is not kept would not know what to delete in R2.
     record.keep();
   }
   return writeGrantOf(record);

@@ -12,9 +12,9 @@ const NOTE_CHARS = 100;
 export interface EncodedEvent {
   event: LogEvent["event"];
   json: string;
-  /** What counts towards the limits: of a string its length, without JSON's escapes. */
+  /** Size that counts towards the limits: of a string its length, without JSON's escapes. */
   size: number;
-  /** How many notes it counts as. */
+  /** How many notes the event counts as. */
   notes: number;
 }
 
@@ -26,14 +26,14 @@ export interface NumberedEvent {
 
 /** Events as readers are sent them. */
 export interface EncodedEvents {
-  /** The id of the last one. */
+  /** The id of the last event. */
   last: number;
   bytes: Uint8Array;
 }
 
-/** Those that were shown together. */
+/** Events that were shown together. */
 export interface ShownEvents extends EncodedEvents {
-  /** The id of the first one. */
+  /** The id of the first event. */
   first: number;
 }
 
@@ -91,14 +91,14 @@ const NAMES = new Map<string, LogEvent["event"]>(
   ),
 );
 
-/** What a row has around the value of an event, at most. */
+/** The most UTF-16 units that a row has around the value of an event. */
 const ENVELOPE_UNITS = '{"event":"metrics","data":},'.length;
 
-/** What events take in a row of the log, in UTF-16 units. */
+/** Returns the UTF-16 units that events take in a row of the log. */
 export const unitsOf = (events: { json: string }[]): number =>
   events.reduce((units, { json }) => units + ENVELOPE_UNITS + json.length, 0);
 
-/** @returns undefined when there is none, or the value of one is stored in R2 */
+/** @returns undefined when there is no event, or the value of one is stored in R2 */
 export function forReaders(events: NumberedEvent[]): ShownEvents | undefined {
   const [first] = events;
   const last = events.at(-1);
@@ -150,21 +150,21 @@ function sizeOf({ event, data }: LogEvent, json: string): number {
 }
 
 /**
- * What is stored of a prediction:
+ * The stored values of a prediction:
  *
  *   `request`           its spec and input, which never change, and the first row of its log
  *   `state`             its state, if that is large: each row would have it again
  *   `log:` and an id    a row of its log, under the id of its first event (log-rows.ts)
  *
- * At first all is in memory alone. If the prediction lasts, `keep` stores it. If it ends before, its whole
- * log is stored with the request: a value is billed as one row. A table of our own would be two more.
- * Reading makes none: an object without a prediction stores nothing.
+ * A new prediction is in memory alone. If it lasts, `keep` stores it. If it ends before, its whole log is
+ * stored with the request: a value is billed as one row. A table of our own would be two more. Reading
+ * makes no table: an object without a prediction stores nothing.
  */
 
 const REQUEST = "request";
 const STATE = "state";
 const LOG = "log:";
-/** As many as the largest safe integer has: names are in the order of ids. */
+/** The digits of the largest safe integer: with leading zeros, the order of names is the order of ids. */
 const ID_DIGITS = 16;
 
 /** UTF-16 units of a row's events, at most 2 bytes each where they are stored: a value may have 2 MB. */
@@ -195,11 +195,11 @@ const rowOf = ([name, body]: [string, string]): Row => ({
 export class Entries {
   readonly #kv: SyncKvStorage;
   readonly #onKept: () => void;
-  /** Undefined once it is stored. */
+  /** Undefined once the request is stored. */
   #unstored: Request | undefined;
-  /** Those that are stored with the request, or will be. */
+  /** Rows that are stored with the request, or will be. */
   #rows: Map<number, string>;
-  /** They are being written for the last time. */
+  /** Whether the rows are being written for the last time. */
   #ending = false;
 
   private constructor(kv: SyncKvStorage, onKept: () => void, rows: Map<number, string>) {
@@ -232,7 +232,7 @@ export class Entries {
     return request && { spec: request.spec, entries: new Entries(kv, onKept, request.rows) };
   }
 
-  /** Stores what is in memory alone: it lasts. */
+  /** Stores what is in memory alone: the prediction lasts. */
   keep(): void {
     if (!this.#unstored) return;
     const [first, ...others] = this.#rows;
@@ -273,7 +273,7 @@ export class Entries {
     this.#kv.put(STATE, text);
   }
 
-  /** That state, which is there. */
+  /** Returns the state that `putState` wrote. @throws Error when there is none */
   state(): string {
     const text = this.#kv.get<string>(STATE);
     if (text === undefined) throw new Error("the state is missing");
@@ -324,7 +324,7 @@ export class Entries {
     return held && { id: held[0], body: held[1] };
   }
 
-  /** Not all at once: they need not fit into memory. */
+  /** Returns a few entries: all of them together need not fit into memory. */
   #some(): [string, string][] {
     return [...this.#list({ limit: 16 })];
   }
@@ -357,11 +357,11 @@ export interface LogTotals {
   /** The last attempt that reported, and the sequence number of its last frame. */
   attempt: number;
   seq: number;
-  /** Its `output` events, their bytes with those of metrics, and the bytes of its logs. */
+  /** The number of `output` events, their bytes with those of metrics, and the bytes of logs. */
   outputs: number;
   output_bytes: number;
   logs_bytes: number;
-  /** Its other events. They are limited because each may be a row of the log. */
+  /** The number of other events. It is limited because each may be a row of the log. */
   notes: number;
 }
 
@@ -369,7 +369,7 @@ const NOTHING_REPORTED = { outputs: 0, output_bytes: 0, logs_bytes: 0, notes: 0 
 
 export const NO_TOTALS: LogTotals = { attempt: 0, seq: 0, ...NOTHING_REPORTED };
 
-/** The bytes of an empty output event: its runner counts them, too. */
+/** The bytes of an empty output event, which the runner counts, too. */
 const OUTPUT_ENVELOPE_BYTES = '{"event":"output","data":}'.length;
 
 /** The totals with a further frame of this attempt. */

@@ -15,12 +15,12 @@ import type { Piece } from "./rpc-types.ts";
 
 /** Each row says what was true at its end, so that the last one has all that an object needs. */
 interface Row extends LogTotals {
-  /** When its last event came, unix ms. */
+  /** When the last event of the row came, unix ms. */
   at: number;
   /** The state of the prediction as of this row, or the id of the row that has it, or APART. */
   state?: PredictionState;
   state_in?: number;
-  /** None if only the state has changed: the next row has the same id, and replaces it. */
+  /** Empty if only the state has changed: the next row has the same id, and replaces this one. */
   events: LogEvent[];
 }
 
@@ -31,7 +31,7 @@ interface Row extends LogTotals {
 const MAX_STATE_UNITS = 4_096;
 const APART = 0;
 
-/** Where the rows are. */
+/** The part of `Entries` that stores rows. */
 export type RowStore = Pick<
   Entries,
   "put" | "row" | "last" | "frames" | "next" | "putState" | "state"
@@ -39,7 +39,7 @@ export type RowStore = Pick<
 
 /** The end of a log as it is stored. */
 export interface LogEnd {
-  /** The id of its last event. */
+  /** The id of the last event. */
   last: number;
   at: number;
   totals: LogTotals;
@@ -105,7 +105,7 @@ export class LogRows {
         ? rowText({ ...totals, at, state_in: this.#state.id }, { events: eventsText(events) })
         : rowText({ ...totals, at }, { state: text, events: eventsText(events) });
     this.#entries.put(id, body);
-    // It may replace that row; and a row without events may be all that is left.
+    // The new row may replace `lastRead`; and a row without events may be all that is left.
     if (lastRead?.rows === this && (events.length === 0 || lastRead.events[0]?.id === id))
       lastRead = undefined;
   }
@@ -137,7 +137,7 @@ export class LogRows {
     return [...outputsOf(attempt, this.events(after, last))];
   }
 
-  /** Those up to the event `last`, row by row: what comes between two may wait. */
+  /** Yields the outputs up to the event `last`, row by row: whatever comes between two rows may wait. */
   *outputsByRow(attempt: number, last: number): Generator<Piece> {
     for (let next = 1; next <= last; ) {
       const row = this.#entries.next(next);
@@ -149,7 +149,7 @@ export class LogRows {
     }
   }
 
-  /** What was logged up to the event `last`, in the same way. */
+  /** Yields the texts that were logged up to the event `last`, row by row. */
   *textsByRow(last: number): Generator<string> {
     for (let next = 1; next <= last; ) {
       const row = this.#entries.next(next);
@@ -201,7 +201,7 @@ function stateOf(entries: RowStore, id: number): PredictionState {
 const eventsText = (events: Pick<NumberedEvent, "event" | "json">[]) =>
   arrayText(events.map(eventText));
 
-/** By the name of the event, of which there are few. */
+/** Writers by the name of the event: there are few names. */
 const eventWriters = new Map<string, (json: string) => string>();
 
 function eventText({ event, json }: Pick<NumberedEvent, "event" | "json">): string {

@@ -12,7 +12,10 @@ import { forReaders, type LogTotals, type NumberedEvent, unitsOf } from "./log-e
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";
 
-/** What runner and object lose at most if they die together. A row every 30 ms cost six times as much. */
+/**
+ * The longest stretch of events that is lost if runner and object die together. A row every 30 ms cost six
+ * times as much.
+ */
 export const LOG_FLUSH_MS = 250;
 
 /**
@@ -23,7 +26,7 @@ const MAX_HIDDEN_UNITS = 1024 * 1024;
 
 type Storage = Pick<DurableObjectStorage, "sync">;
 type Runners = Pick<Channels, "tell">;
-/** What of a record it works on. */
+/** The part of a record that the writer works on. */
 type Logged = Pick<PredictionRecord, "log" | "shown" | "life" | "outbox">;
 
 export class LogWriter {
@@ -31,13 +34,13 @@ export class LogWriter {
   readonly #channels: Runners;
   readonly #subscribers: Subscribers;
   #timer: number | null = null;
-  /** What the runner knows to be stored: the totals of that moment. */
+  /** Totals of what the runner knows to be stored. */
   #acknowledged: Readonly<LogTotals> | undefined;
   readonly #mostHidden: number;
-  /** Numbered, and not shown yet, unless that is too much. */
+  /** Events that are numbered and not shown yet, up to `#mostHidden` units. */
   #hidden: NumberedEvent[] = [];
   #hiddenUnits = 0;
-  /** It was too much: readers take from the log what is not shown yet. */
+  /** Whether `#hidden` overflowed: readers take pending events from the log instead. */
   #isFromLog = false;
   #awaitsDurable = false;
   /** The id of the last event that was awaited. */
@@ -71,19 +74,22 @@ export class LogWriter {
     } else this.#timer ??= setTimeout(() => this.#flush(record), LOG_FLUSH_MS);
   }
 
-  /** Stores all, so that the runner of an attempt can be told what is. @returns its last frame */
+  /**
+   * Stores all events, so that the runner of an attempt can be told of it.
+   * @returns the last frame of the attempt
+   */
   settle(record: Logged, attempt: number): number {
     record.log.store();
     this.#acknowledged = record.log.storedTotals;
     return record.log.seqOf(attempt);
   }
 
-  /** The shortest time between two frames of its runner, ms. */
+  /** The shortest time between two frames of the prediction's runner, ms. */
   paceOf(record: Logged): number {
     return paceOf(this.#subscribers.size > 0, record.outbox?.wantsOutput ?? false);
   }
 
-  /** Its first reader has come: the runner sends what it has gathered. */
+  /** Tells the runner to send what it has gathered: the prediction has its first reader. */
   quicken(record: Logged): void {
     const { attempt } = record.life.state;
     if (!attempt) return;
@@ -133,7 +139,7 @@ export class LogWriter {
   /** Shows what may be shown, and makes the rest durable. */
   #publish(record: Logged): void {
     const { log, shown } = record;
-    // Nobody sees it now, and who comes is answered once all that was written is durable.
+    // Without readers nothing has to be shown. New readers are answered once all that was written is durable.
     if (this.#subscribers.size === 0) {
       this.#forgetHidden();
       this.#isFromLog = false;
@@ -147,7 +153,7 @@ export class LogWriter {
     }
     const count = this.#hidden.findLastIndex(({ id }) => id <= limit) + 1;
     if (count > 0) this.#subscribers.publish(forReaders(this.#take(count)));
-    // What comes while that is awaited is stored together.
+    // Events that arrive while durability is awaited are stored together.
     if (limit < log.last && !this.#awaitsDurable) log.store();
     this.#awaitDurable(record);
   }

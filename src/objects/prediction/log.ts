@@ -34,11 +34,11 @@ const FULL_UNITS = 128 * 1024;
 /** A page of a replay ends with the event that exceeds this: the cost of a reader that lags. */
 const PAGE_CHARS = 32 * 1024;
 
-/** What an object that was loaded must assume of the one before it. */
+/** Assumptions of a loaded object about the instance before it. */
 export interface Before {
-  /** A runner was at work: events may have been shown that are not stored. */
+  /** Whether a runner was at work: events may have been shown that are not stored. */
   atWork: boolean;
-  /** The first attempt is open, and what its first frame made may have been shown. */
+  /** Whether the first attempt is open: what its first frame made may have been shown. */
   unstarted: boolean;
 }
 
@@ -53,12 +53,15 @@ export class EventLog {
   #storedTotals: LogTotals;
   /** When the last frame came. */
   #at: number;
-  /** Numbered and not stored; their ids have no gap. */
+  /** Events that are numbered and not stored; their ids have no gap. */
   #buffer: NumberedEvent[] = [];
   #units = 0;
-  /** An attempt that had output is not repeated: its first is stored at once. */
+  /**
+   * Whether the buffer has the first output. It is stored at once: an attempt that had output is not
+   * repeated.
+   */
   #hasFirstOutput = false;
-  /** Numbered since the last `takeNew`. */
+  /** Events that were numbered since the last `takeNew`. */
   #new: NumberedEvent[] = [];
   /** The least id that the next event of the prediction itself may have. */
   #leastOwn: number;
@@ -73,7 +76,8 @@ export class EventLog {
     this.#totals = totals;
     this.#storedTotals = totals;
     this.#at = at;
-    // Who was shown all of them sees a gap, too: the numbers of a response (response-stream.ts) need it.
+    // The `+ 2` leaves a gap of ids even for readers that saw every event: the numbers of a response
+    // (response-stream.ts) need it.
     this.#leastOwn = atWork ? last + MAX_AHEAD + 2 : 0;
     this.#unstarted = unstarted;
   }
@@ -111,7 +115,7 @@ export class EventLog {
     return this.#totals.attempt === attempt ? this.#totals.seq : 0;
   }
 
-  /** The same of the last one that is stored. */
+  /** The sequence number of an attempt's last stored frame; 0 if there is none. */
   storedSeqOf(attempt: number): number {
     return this.#storedTotals.attempt === attempt ? this.#storedTotals.seq : 0;
   }
@@ -204,12 +208,15 @@ export class EventLog {
     return this.#rows.outputs(attempt, last, after);
   }
 
-  /** The same from the beginning, row by row: each is read when its first output is asked for. */
+  /**
+   * Yields the outputs of an attempt from the beginning, row by row: each row is read when its first output
+   * is asked for.
+   */
   outputsByRow(attempt: number, last = this.#stored): Generator<Piece> {
     return this.#rows.outputsByRow(attempt, last);
   }
 
-  /** What was logged, as far as it is stored, row by row. */
+  /** Yields the texts of the log, as far as it is stored, row by row. */
   textsByRow(): Generator<string> {
     return this.#rows.textsByRow(this.#stored);
   }
@@ -219,7 +226,7 @@ export class EventLog {
     for (const one of this.#buffer) if (one.id > after && one.id <= last) yield one;
   }
 
-  /** Stores what has gathered if one row could not have these, too. */
+  /** Stores what has gathered if one row could not hold these units, too. */
   #makeRoom(units: number): void {
     if (this.#units + units > MAX_FRAME_UNITS) this.store();
   }
@@ -236,10 +243,10 @@ export class EventLog {
 }
 
 /**
- * Which events readers may see. What a runner reports is shown when it comes, at most MAX_AHEAD events
- * that are not durable. What the prediction says itself (a retry, an end) is shown once it is durable, and
- * nothing after it before: the bodies of streams leave an object at once, while its other replies
- * wait until what it wrote is durable.
+ * The limit of events that readers may see. A runner's events are shown when they arrive, at most MAX_AHEAD
+ * of them before they are durable. The prediction's own events (a retry, an end) are shown once they are
+ * durable, and no later event before them: the bodies of streams leave an object at once, while its other
+ * replies wait until what it wrote is durable.
  */
 
 export class PublishWatermark {

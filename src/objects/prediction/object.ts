@@ -62,7 +62,7 @@ const isAllShown = (record: PredictionRecord) =>
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
-  /** Whether it could be created: calls that arrive meanwhile wait for it. */
+  /** Whether the prediction could be created: calls that arrive meanwhile wait for it. */
   #creation: Promise<NotBegun | undefined> | undefined;
   readonly #subscribers = new Subscribers({
     page: (after) => this.#record?.log.page(after, shownOf(this.#record)),
@@ -107,7 +107,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     const reason = await this.#create(spec, input);
     if (reason) return reason;
     const snapshot = await this.waitForEnd(wait_seconds, snapshot_chars);
-    // One that lasts has a row by now, or nobody would find it.
+    // A prediction that lasts has a row by now, or nobody would find it.
     if (snapshot && (await this.#effects.lasting) !== false) return snapshot;
     return { refused: "unavailable" };
   }
@@ -118,7 +118,9 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.#creation;
   }
 
-  /** Whether its prediction has begun. One that has not makes sure that it never will. */
+  /**
+   * Whether the prediction has begun. An object whose prediction has not begun makes sure that it never will.
+   */
   async hasBegun(): Promise<boolean> {
     if (await this.#created()) return true;
     this.ctx.storage.kv.put(NEVER, true);
@@ -127,7 +129,8 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * What a create that was not answered has come to. Its row is written before anybody has its id.
+   * Returns the result of a create whose answer was lost. The row is written before anybody has the
+   * prediction's id.
    * @returns undefined when nothing was created; unavailable when it was, and is canceled
    */
   async confirm(chars: number): Promise<CreateResult | undefined> {
@@ -151,39 +154,41 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * @param chars with more of them it has no body
-   * @param bareChars with more it has one without its output, unless that has more than these
+   * Returns the prediction in full, once its end is stored.
+   * @param chars a snapshot with more characters has no body
+   * @param bareChars a snapshot with more than `chars` has a body without its output, unless that has more
+   * than these
    */
   async get(chars: number, bareChars = 0): Promise<Snapshot | undefined> {
     await this.#effects.ending;
     return this.#load()?.snapshot(chars, bareChars);
   }
 
-  /** As `get`, unless there are more. */
+  /** Returns what `get` does, or `larger` for a prediction with more characters. */
   async getUpTo(chars: number): Promise<Snapshot | "larger" | undefined> {
     const snapshot = await this.get(chars);
     return snapshot?.body === null ? "larger" : snapshot;
   }
 
-  /** @returns undefined when its record has been deleted */
+  /** @returns undefined when the record has been deleted */
   history(hasLogs = true): History | undefined {
     const record = this.#load();
     return record && historyOf(record, hasLogs);
   }
 
-  /** @returns undefined when its record has been deleted */
+  /** @returns undefined when the record has been deleted */
   standing(): Standing | undefined {
     const record = this.#load();
     return record && standingOf(record);
   }
 
-  /** @returns undefined when its record has been deleted */
+  /** @returns undefined when the record has been deleted */
   lastRun(): LastRun | undefined {
     const state = this.#load()?.life.state;
     return state && { runner_id: state.attempt?.runner_id ?? null, attempts: state.attempt_count };
   }
 
-  /** @returns undefined when its data has been deleted */
+  /** @returns undefined when the data has been deleted */
   originalRequest(): OriginalRequest | undefined {
     const record = this.#load();
     if (!record || record.life.dataRemoved) return undefined;
@@ -197,7 +202,7 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   /**
    * Deletes the data of a prediction that has ended.
-   * @param isKnown whether the account knows: its row need not say so
+   * @param isKnown whether the account knows: the row need not say so
    */
   async remove(isKnown = false): Promise<"removed" | "under way" | "unknown"> {
     const record = await this.#created();
@@ -207,19 +212,21 @@ export class PredictionObject extends DurableObject<Bindings> {
     return "removed";
   }
 
-  /** Its current row. */
   async getRow(): Promise<PredictionUpdate | undefined> {
     const record = this.#load();
     return record && predictionRowOf(record, this.ctx.id.toString());
   }
 
-  /** All webhook deliveries, oldest event first; undefined when its record has been deleted. */
+  /** All webhook deliveries, oldest event first; undefined when the record has been deleted. */
   listDeliveries(): EventDeliveries[] | undefined {
     const record = this.#load();
     return record && deliveriesOf(record);
   }
 
-  /** What is posted of an event, with what is left of its data; undefined when there is no such event. */
+  /**
+   * Returns the body of a webhook event, with what is left of its data; undefined when there is no such
+   * event.
+   */
   async webhookBody(sequence: number): Promise<string | undefined> {
     const record = this.#load();
     return record && bodyOf(record, sequence, this.#find);
@@ -239,8 +246,8 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * For readers `/stream`, `/create`, `/content`, `/output` and `/log` (stub.ts: openStream, createAndFollow,
-   * openContent, openLogFile), `/channel` for runners.
+   * Serves `/stream`, `/create`, `/content`, `/output` and `/log` for readers (stub.ts: openStream,
+   * createAndFollow, openContent, openLogFile), and `/channel` for runners.
    */
   override async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
@@ -255,12 +262,15 @@ export class PredictionObject extends DurableObject<Bindings> {
       if (pathname !== "/create") return undefined;
       const { spec, input } = await createRequestIn(request);
       const reason = await this.#create(spec, input);
-      // It is not followed if it has a key.
+      // A create with a key is not followed.
       return reason && ("refused" in reason ? reason.refused : "conflict");
     });
   }
 
-  /** What a stream says leaves at once: all of it must be durable. */
+  /**
+   * Streams a part of the prediction once all of it is durable: the body of a stream leaves the object at
+   * once.
+   */
   async #content(of: (record: PredictionRecord) => Generator<Piece>): Promise<Response> {
     await this.#effects.ending;
     await this.ctx.storage.sync();
@@ -272,7 +282,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     return new Response(contentStream(of(record), leave), { headers: { etag } });
   }
 
-  /** Of one that still runs as far as it is stored. */
+  /** Streams the log, as far as it is stored while the prediction still runs. */
   async #log(): Promise<Response> {
     const record = await this.#created();
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
@@ -350,7 +360,7 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   override async alarm(): Promise<void> {
     const record = await this.#created();
-    // Of one that has promised never to begin: nobody remembers its key by now.
+    // An object without a record has promised never to begin: nobody remembers its key by now.
     if (!record) return this.ctx.storage.deleteAll();
     const now = Date.now();
     this.#effects.alarm.disarmed();
@@ -399,7 +409,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.ctx.storage.kv.get(NEVER) === true;
   }
 
-  /** The record, for calls that may arrive while it is created, or while its end is stored. */
+  /** Returns the record, for calls that may arrive while it is created, or while its end is stored. */
   async #created(): Promise<PredictionRecord | undefined> {
     await this.#creation?.catch(() => {});
     await this.#effects.ending;
@@ -409,7 +419,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   #load(): PredictionRecord | undefined {
     if (this.#record) return this.#record;
     this.#record = PredictionRecord.load(this.ctx.storage, () => {});
-    // That a runner has connected is not saved until it reports: its channel tells it.
+    // Channels tell which runners have connected: the record does not save that until they report.
     for (const attempt of this.#effects.channels.attempts)
       this.#record?.life.confirmAttempt(attempt);
     if (this.#record?.life.loseCaller(Date.now())) {

@@ -21,15 +21,17 @@ import type { ContentPiece, History, Piece } from "./rpc-types.ts";
 
 /** Characters, or some more, that are sent at a time. */
 const CHUNK_CHARS = 64 * 1024;
-/** Read at a time. Otherwise the platform gives 4 KiB, and reading takes twice as long. */
+/** Bytes that are read at a time. Otherwise the platform gives 4 KiB, and reading takes twice as long. */
 const CHUNK_BYTES = 64 * 1024;
 const LINE_FEED = 10;
-/** A reader that takes nothing for this long is disconnected: it would keep its place, and the object awake. */
+/**
+ * A reader that takes nothing for this long is disconnected: it would keep its place, and the object awake.
+ */
 const STALLED_MS = 60_000;
 
 /**
- * Nothing is read ahead of its reader.
- * @param onEnd called once, however it ends
+ * Streams the pieces. Nothing is read ahead of the reader.
+ * @param onEnd called once, however the stream ends
  */
 export function contentStream(pieces: Iterable<Piece>, onEnd: () => void) {
   const encoder = new TextEncoder();
@@ -90,7 +92,7 @@ const wholeUpTo = (text: string, end: number) =>
 const textOf = (piece: Piece) =>
   typeof piece === "string" ? piece : `\n${JSON.stringify(piece)}\n`;
 
-/** What such a stream says. */
+/** Yields the pieces of such a stream. */
 export async function* contentPieces(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<ContentPiece> {
@@ -121,14 +123,17 @@ async function* piecesIn(reader: ReadableStreamBYOBReader): AsyncGenerator<Conte
 }
 
 /**
- * How many read large predictions at a time: each has a row of the log in memory, keeps the object awake,
- * and may be slow.
+ * Limits how many readers take large predictions at a time: each has a row of the log in memory, keeps the
+ * object awake, and may be slow.
  */
 
-/** Of one account, in one isolate, whose objects share 128 MB: a row takes up to 1.2 MB. */
+/** The most reads of one account in one isolate, whose objects share 128 MB: a row takes up to 1.2 MB. */
 const MAX_READS = 50;
 
-/** @returns ends it; undefined when the account has as many as it may */
+/**
+ * Counts a read of a large prediction.
+ * @returns a function that ends it; undefined when the account has as many as it may
+ */
 export function enterContent(userId: string): (() => void) | undefined {
   const entered = OpenRequest.enter(`contents of ${userId}`, MAX_READS);
   return entered && holdForRequest(entered);
@@ -142,8 +147,8 @@ const encoder = new TextEncoder();
 const AT_ONCE = 50;
 
 /**
- * Whether R2 has all of these. In the place of those that it has not, null is stored: readers of the others would
- * break off there.
+ * Whether R2 has all of these values. Null is stored in place of a missing value, at which readers would
+ * break off.
  */
 export async function areStored(
   files: R2Bucket,
@@ -161,7 +166,7 @@ export async function areStored(
   return keys.length === 0;
 }
 
-/** @returns undefined when it does not exist */
+/** @returns undefined when the value does not exist */
 export async function findValue(
   files: R2Bucket,
   record: PredictionRecord | undefined,
@@ -170,7 +175,7 @@ export async function findValue(
   return record && (await getFile(files, valueKey(record.life.spec.id, name)))?.body;
 }
 
-/** @throws Error when it does not exist, although the log names it */
+/** @throws Error when the value does not exist, although the log names it */
 export async function openValue(
   files: R2Bucket,
   record: PredictionRecord | undefined,
@@ -181,7 +186,7 @@ export async function openValue(
   return found;
 }
 
-/** What the dashboard shows of a prediction, read from its whole log. */
+/** The history of a prediction for the dashboard, read from its whole log. */
 
 /** @param hasLogs whether anybody wants to see the lines of its log, which take longest to read */
 export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
@@ -229,7 +234,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
 
 /** How far a prediction has come (domain/predictions/standing.ts), read from its whole log. */
 
-/** What its log tells of it, event by event. */
+/** Gathers from the log, event by event, how far the prediction has come. */
 class Progress {
   #moments = NO_MOMENTS;
   #setup: SetupStanding | null = null;

@@ -18,12 +18,12 @@ import type { Piece, Snapshot } from "./rpc-types.ts";
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class PredictionRecord {
-  /** All of it is deleted, for whoever holds it still. */
+  /** Whether all of the record is deleted: others may still hold it. */
   isForgotten = false;
   readonly life: PredictionLife;
   readonly log: EventLog;
   readonly shown: PublishWatermark;
-  /** Undefined when it has no webhook destinations. */
+  /** Undefined when the prediction has no webhook destinations. */
   readonly outbox: Outbox | undefined;
   readonly #entries: Entries;
   readonly #outboxStore: OutboxStore | undefined;
@@ -42,7 +42,7 @@ export class PredictionRecord {
   }
 
   /**
-   * It is stored when it is kept, or at its end.
+   * Creates a record that is stored when it is kept, or at the end of the prediction.
    * @param input JSON text; empty when it lies in R2
    * @param onKept called with what `keep` writes
    */
@@ -61,7 +61,7 @@ export class PredictionRecord {
     return new PredictionRecord(life, log, entries, storage.sql);
   }
 
-  /** @returns undefined when nothing was created here, or it has been deleted */
+  /** @returns undefined when nothing was created here, or the record has been deleted */
   static load(storage: DurableObjectStorage, onKept: () => void): PredictionRecord | undefined {
     const loaded = Entries.load(storage.kv, onKept);
     if (!loaded) return undefined;
@@ -72,12 +72,12 @@ export class PredictionRecord {
     return new PredictionRecord(life, log, entries, storage.sql);
   }
 
-  /** It lasts: what was in memory alone is stored. */
+  /** Stores what was in memory alone: the prediction lasts. */
   keep(): void {
     this.#entries.keep();
   }
 
-  /** Its state and the log are stored together: it never knows of an event that is not stored. */
+  /** Stores the state and the log together, so that the state never knows of an event that is not stored. */
   save(): void {
     const write = () => this.log.store(JSON.stringify(this.life.state));
     if (this.life.terminal) this.#entries.end(write);
@@ -123,8 +123,9 @@ export class PredictionRecord {
   }
 
   /**
-   * @param most characters of text that it may have; with more it has no body
-   * @param mostBare of text without its output, which it has then, as null, in place of none
+   * Returns the prediction in full.
+   * @param most characters of text; a snapshot with more has no body
+   * @param mostBare characters of text without the output; with at most these the body has null as its output
    */
   snapshot(most: number, mostBare = 0): Snapshot {
     const { spec, state, terminal } = this.life;
@@ -135,9 +136,9 @@ export class PredictionRecord {
   }
 
   /**
-   * Its JSON, as of the first piece. Of a large one each row is read when its piece is asked for, and
-   * others may have their turn in between.
-   * @param output in place of its own
+   * Yields the JSON of the prediction, as of the first piece. Each row of a large log is read when its piece
+   * is asked for, and other work may run in between.
+   * @param output in place of the prediction's own
    * @throws Error when its data is deleted meanwhile
    */
   *content(output?: Piece[]): Generator<Piece> {
@@ -154,7 +155,7 @@ export class PredictionRecord {
       throw new Error("The data of the prediction was deleted while it was read.");
   }
 
-  /** The JSON of its output, in the same way. */
+  /** Yields the JSON of the output, in the same way. */
   *wholeOutput(): Generator<Piece> {
     const { state, outputAttempt, dataRemoved } = this.life;
     if (dataRemoved) return yield "null";
@@ -167,13 +168,13 @@ export class PredictionRecord {
       throw new Error("The data of the prediction was deleted while it was read.");
   }
 
-  /** Its whole log as a text file. Each row is read when its text is asked for. */
+  /** Yields the whole log as a text file. Each row is read when its text is asked for. */
   *logFile(): Generator<Piece> {
     yield* logFile(this.log.textsByRow());
     this.#assertKept();
   }
 
-  /** What its content is made from: it is another one when this is. */
+  /** Identifies the content: it changes whenever the content does. */
   get contentVersion(): string {
     const { state, outputAttempt, dataRemoved } = this.life;
     return JSON.stringify([
@@ -185,7 +186,7 @@ export class PredictionRecord {
     ]);
   }
 
-  /** A webhook event about the present state, as of the last event of the log: to be saved with it. */
+  /** A webhook event about the present state, as of the last event of the log: the event is saved with it. */
   webhookEvent(event: WebhookEventName, at: number): WebhookEvent {
     const { outputs } = this;
     return {
@@ -200,7 +201,9 @@ export class PredictionRecord {
     };
   }
 
-  /** When the next `output` webhook is due. None is once it has ended: `completed` has all of it. */
+  /**
+   * When the next `output` webhook is due. Nothing is due after the end: `completed` has all of the output.
+   */
   get outputWebhookAt(): number {
     const { terminal, state } = this.life;
     if (!this.outbox || terminal || state.webhooks_suppressed) return NEVER;
@@ -214,12 +217,12 @@ export class PredictionRecord {
     );
   }
 
-  /** Whether a webhook is still to be delivered or a runner may still connect: it must be kept. */
+  /** Whether a webhook is still to be delivered or a runner may still connect: the record must be kept. */
   get awaited(): boolean {
     return this.outbox?.pending === true || this.life.state.dismissed.length > 0;
   }
 
-  /** The output as of an earlier event. It is kept in memory, so not for large ones. */
+  /** The output as of an earlier event. It is kept in memory, so not for large outputs. */
   outputAsOf({ attempt, output, sequence }: WebhookEvent): JsonPieces<StoredValue> {
     if (output === "value")
       return joined(outputOf(output, this.log.outputsByRow(attempt, sequence)));
@@ -229,7 +232,7 @@ export class PredictionRecord {
   }
 }
 
-/** What an object that loads this must assume of the one before it. */
+/** Returns the assumptions of an object that loads this about the instance before it. */
 export function beforeOf({ state, terminal }: PredictionLife): Before {
   const { attempt, taken_back } = state;
   const atWork = !terminal && (attempt !== null || taken_back);
@@ -312,7 +315,7 @@ class OutputSoFar {
     this.#log = log;
   }
 
-  /** The values of an attempt up to an event. They stay in memory, so not for large ones. */
+  /** The values of an attempt up to an event. They stay in memory, so not for large values. */
   upTo(attempt: number, last: number): Piece[] {
     // A retry of an earlier event.
     if (attempt < this.#attempt || last < this.#last) return this.#log.outputs(attempt, last);

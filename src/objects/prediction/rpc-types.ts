@@ -1,4 +1,4 @@
-/** What the RPC methods of a prediction object take and return. Times are unix ms. */
+/** Parameters and results of the RPC methods of a prediction object. Times are unix ms. */
 import { z } from "zod";
 import type { LogLine, TailState } from "../../domain/predictions/log-tail.ts";
 import type { Standing } from "../../domain/predictions/standing.ts";
@@ -12,14 +12,14 @@ import type { VendoraCall } from "../../protocol/runner.ts";
 /** A JSON value: its text, or the name under which it lies in R2. */
 export type Piece = string | StoredValue;
 
-/** The same, with the text in UTF-8, and not always a whole value. */
+/** A piece with its text in UTF-8, which is not always a whole value. */
 export type ContentPiece = Uint8Array | StoredValue;
 
 export interface CreateRequest {
   spec: PredictionSpec;
   /** JSON text; empty when it lies in R2 (`spec.stored_input`). */
   input: string;
-  /** How long to wait for it to end. */
+  /** How long to wait for the prediction to end. */
   wait_seconds: number;
   /** How many characters the snapshot may have. */
   snapshot_chars: number;
@@ -39,27 +39,28 @@ export interface Snapshot {
   created_at: number;
   terminal: boolean;
   status: TaskStatus;
-  /** Whether anything of it lies in R2. */
+  /** Whether anything of the prediction lies in R2. */
   stored: boolean;
-  /** Null when its texts have more characters than were asked for (`SNAPSHOT_CHARS`): openContent has them. */
+  /**
+   * Null when the texts have more characters than were asked for (`SNAPSHOT_CHARS`): openContent has them.
+   */
   body: JsonPieces<StoredValue> | null;
 }
 
 /**
- * What a call returns at once. A message can have 32 MiB, and both sides hold it as a whole: what is larger
- * is read piece by piece.
+ * The most characters of a prediction that a call returns at once. A message can have 32 MiB, and both sides
+ * hold it as a whole: larger predictions are read piece by piece.
  */
 export const SNAPSHOT_CHARS = 128 * 1024;
 
-/** Who has had a prediction. */
+/** The last runner of a prediction, and the number of its attempts. */
 export interface LastRun {
   /** The last runner that is known. */
   runner_id: string | null;
-  /** How often it was handed out. */
   attempts: number;
 }
 
-/** What a prediction was created with, so that it can be run again. */
+/** The request that a prediction was created with, so that it can be run again. */
 export interface OriginalRequest {
   call: VendoraCall | null;
   stream: boolean;
@@ -67,19 +68,19 @@ export interface OriginalRequest {
   input: Piece;
 }
 
-/** What the dashboard's page of a prediction shows: all that its log holds, within limits. */
+/** The content of the dashboard's page of a prediction: all that its log holds, within limits. */
 export interface History {
   /** JSON text of the prediction without input and output, with `data_removed`. */
   head: string;
   model_id: string;
-  /** A cancel is recorded, and it has not ended. */
+  /** Whether a cancel is recorded, and the prediction has not ended. */
   canceling: boolean;
   /** The id of the last event included: a stream continues after it. */
   last: number;
   standing: Standing;
   /** The last lines of the container and of the model. */
   logs: { lines: LogLine[]; state: TailState };
-  /** JSON texts from the first on; if there is none, what is stored in place of the first. */
+  /** JSON texts from the first on; if there are no values, what is stored in place of the first. */
   output: {
     values: string[];
     omitted: number;
@@ -96,7 +97,7 @@ export interface EventDeliveries
   own_url: string | null;
 }
 
-/** What a runner that writes to R2 needs to know of its prediction. */
+/** Facts about a prediction that its runner needs in order to write to R2. */
 export interface WriteGrant {
   id: string;
   user_id: string;
@@ -104,14 +105,14 @@ export interface WriteGrant {
   url: string;
   /** The size limit of all its outputs together. */
   output_bytes: number;
-  /** The longest that what is written now is kept. */
+  /** The longest that anything written now is kept. */
   keep_seconds: number;
 }
 
-/** What happens to a prediction whose reader leaves before its end. */
+/** The action on a prediction whose reader leaves before its end. */
 export type LeaveAction = "cancel";
 
-/** Why it is canceled, as its runner is told. */
+/** Why the prediction is canceled, in the words that its runner gets. */
 export type CancelReason =
   | "canceled by its owner"
   | "its account is suspended"

@@ -124,7 +124,7 @@ export class RunnerConnection {
     const checked = this.#isChecked(frame) ? await this.#checked(record, frame) : frame;
     const refused = this.#take(record, number, checked);
     await this.#effects.ending;
-    // Whoever waits for the end is answered first: 5 % of the time of a no-op where both share a thread.
+    // Callers that wait for the end are answered first: 5 % of the time of a no-op where both share a thread.
     await scheduler.wait(0);
     const reply = refused ?? {
       type: "ack" as const,

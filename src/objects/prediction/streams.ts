@@ -72,7 +72,7 @@ export class Streams {
       return tooMany("of the prediction");
     if (leave && record.life.callerFollows()) record.save();
     const onLeave = leave && (() => void this.#cancel());
-    // It may have left during the creation: the stream of a response nobody reads is never canceled.
+    // The reader may have left during the creation: a response's stream that nobody reads is never canceled.
     if (signal.aborted) onLeave?.();
     const release = this.#replacement.hold();
     const place = {
@@ -114,7 +114,7 @@ class ReaderChecks {
     this.#timer ??= setTimeout(() => void this.#check(), CHECK_MS);
   }
 
-  /** Once per token or session, however many streams it has. */
+  /** Checks the access of each token or session once, however many streams it has. */
   async #check(): Promise<void> {
     this.#timer = null;
     const readers = this.#subscribers.renewed();

@@ -39,7 +39,7 @@ export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0
 export const renewed = (env: Bindings, { id }: PredictionStub, waitSeconds?: number) =>
   predictionAt(env, id, waitSeconds);
 
-/** @returns undefined for what is no id of a prediction object of this deployment */
+/** @returns undefined if `objectId` is no id of a prediction object of this deployment */
 export function predictionWithId(env: Bindings, objectId: string): PredictionStub | undefined {
   try {
     return predictionAt(env, env.PREDICTION.idFromString(objectId));
@@ -48,7 +48,7 @@ export function predictionWithId(env: Bindings, objectId: string): PredictionStu
   }
 }
 
-/** Who reads a stream that is passed on as it is: the object counts it, and ends it with its access. */
+/** The reader of a stream that is passed on as it is: the object counts it, and ends it with its access. */
 export interface StreamReader extends Credential {
   user_id: string;
   /** How many streams and waiting requests the account may have. */
@@ -100,7 +100,10 @@ export function createAndFollow(
   });
 }
 
-/** What `createAndFollow` has sent: JSON has no line breaks of its own, and the input may be large. */
+/**
+ * Returns the create request that `createAndFollow` has sent: JSON in one line has no line breaks, and the
+ * input may be large.
+ */
 export async function createRequestIn(
   request: Request,
 ): Promise<Pick<CreateRequest, "spec" | "input">> {
@@ -110,8 +113,9 @@ export async function createRequestIn(
 }
 
 /**
- * Its JSON or that of its output, piece by piece, and an ETag for it. Not RPC, for the same reason.
- * @returns undefined when its record has been deleted; `full` when its account reads as many as it may
+ * Returns the JSON of the prediction or of its output, piece by piece, with an ETag. Not RPC, for the same
+ * reason.
+ * @returns undefined when the record has been deleted; `full` when the account reads as many as it may
  */
 export async function openContent(
   stub: PredictionStub,
@@ -128,8 +132,8 @@ export async function openContent(
 export const LOG_TYPE = "text/plain; charset=utf-8";
 
 /**
- * Its whole log as text.
- * @returns undefined when its data has been deleted; `full` when its account reads as many as it may
+ * Returns the whole log as text.
+ * @returns undefined when the data has been deleted; `full` when the account reads as many as it may
  */
 export async function openLogFile(stub: PredictionStub): Promise<Response | "full" | undefined> {
   const response = await stub.fetch("https://prediction/log");

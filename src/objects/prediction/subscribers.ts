@@ -31,11 +31,11 @@ interface LogSource {
   open(name: string): Promise<ReadableStream<Uint8Array>>;
 }
 
-/** What a stream takes up while it is open. */
+/** The place of an open stream among those that its account may have. */
 interface StreamPlace {
   /** Called every few seconds. */
   renew(): void;
-  /** Called at its end, however it ends. */
+  /** Called at the end of the stream, however it ends. */
   leave(): void;
 }
 
@@ -44,27 +44,27 @@ interface Subscriber {
   place: StreamPlace | undefined;
   controller: ReadableStreamDefaultController<Uint8Array>;
   position: number;
-  /** Sent each frame as it is written; false while it reads from the log. */
+  /** Whether the reader is sent each frame as it is written; false while it reads from the log. */
   live: boolean;
-  /** A stored value is being copied to it: nothing else can be sent until that ends. */
+  /** Whether a stored value is being copied to the reader: nothing else can be sent until that ends. */
   copying: boolean;
-  /** Its access has ended. */
+  /** Whether the reader's access has ended. */
   ending: boolean;
-  /** Called when it has room again or has left. */
+  /** Called when the reader has room again or has left. */
   onRoom: () => void;
-  /** When it was last sent an event, and when it last took anything. */
+  /** When the reader was last sent an event, and when it last took anything. */
   eventAt: number;
   tookAt: number;
   idleSeconds: number;
   endsAt: number;
-  /** Called when it leaves before the end. */
+  /** Called when the reader leaves before the end. */
   onLeave: () => void;
 }
 
 export class Subscribers {
   readonly #source: LogSource;
   readonly #all = new Set<Subscriber>();
-  /** Empty while all keep up. */
+  /** Recent frames; empty while all readers keep up. */
   readonly #recent = new Recent();
   #timer: number | null = null;
   /** When the next heartbeat is due, whoever subscribes until then. */
@@ -197,7 +197,10 @@ export class Subscribers {
     });
   }
 
-  /** Those whose access is to be checked, by their tokens or sessions. Their streams still count. */
+  /**
+   * Returns the readers whose access is to be checked, by their tokens or sessions. Their streams still
+   * count.
+   */
   renewed(): Map<string, StreamReader> {
     const readers = new Map<string, StreamReader>();
     for (const { reader, place } of this.#all) {
@@ -227,7 +230,7 @@ export class Subscribers {
     if (this.#remove(subscriber)) subscriber.controller.error(new Error(why));
   }
 
-  /** The log is deleted: breaks off all streams. */
+  /** Breaks off all streams: the log is deleted. */
   abort(reason: Error): void {
     for (const subscriber of [...this.#all]) {
       if (this.#remove(subscriber)) subscriber.controller.error(reason);
@@ -256,14 +259,14 @@ export class Subscribers {
     return removed;
   }
 
-  /** One timer for all: the next heartbeat, or an earlier limit. */
+  /** Sets one timer for all readers: for the next heartbeat, or an earlier limit. */
   #schedule(): void {
     clearTimeout(this.#timer);
     const now = Date.now();
     let wait = this.#beatAt - now;
     for (const { idleSeconds, endsAt, eventAt, copying } of this.#all) {
       wait = Math.min(wait, eventAt + idleSeconds * 1000 - now);
-      // Never in the middle of a value.
+      // A stream never ends in the middle of a value.
       if (!copying) wait = Math.min(wait, endsAt - now);
     }
     this.#timer = setTimeout(() => this.#beat(), Math.max(wait, 10));
@@ -288,20 +291,19 @@ export class Subscribers {
 }
 
 /**
- * What readers were shown last, encoded once: one that is a few frames behind is sent these, joined,
- * and not a page of the log. To parse rows again for each of a hundred readers took two thirds of
- * the time of a burst.
+ * Recent frames, encoded once: a reader that is a few frames behind is sent these, joined, and not a page of
+ * the log. To parse rows again for each of a hundred readers took two thirds of the time of a burst.
  */
 
-/** Of one prediction, however many readers it has. */
+/** The most bytes of recent frames of one prediction, however many readers it has. */
 const MOST_BYTES = 256 * 1024;
-/** What is joined ends with the frame that exceeds this. */
+/** A joined chunk ends with the frame that exceeds this. */
 const JOINED_BYTES = 32 * 1024;
 
 class Recent {
   #frames: ShownEvents[] = [];
   #bytes = 0;
-  /** What was joined last: most readers are equally far behind. */
+  /** The chunk that was joined last: most readers are equally far behind. */
   #joined: ShownEvents | undefined;
 
   add(frame: ShownEvents): void {
@@ -316,11 +318,11 @@ class Recent {
     this.#joined = undefined;
   }
 
-  /** What follows the event `position`; undefined when the reader must look into the log. */
+  /** Returns the events after `position`; undefined when the reader must look into the log. */
   after(position: number): EncodedEvents | undefined {
     const from = this.#frames.findIndex(({ last }) => last > position);
     const next = this.#frames[from];
-    // One that comes from the log may be within a frame, or before a gap of the ids.
+    // Readers that come from the log may be within a frame, or before a gap of the ids.
     if (!next || position >= next.first || (from === 0 && position !== next.first - 1))
       return undefined;
     const frames = upTo(JOINED_BYTES, this.#frames.slice(from));

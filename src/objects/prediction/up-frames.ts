@@ -18,7 +18,7 @@ const VALUE_DEPTH = FRAME_BOUNDS.depth - 3;
 export type ReadEvents = EventsFrame & { texts: string[] };
 export type ReadFrame = ReadEvents | Exclude<UpFrame, EventsFrame>;
 
-/** @returns the bound that it exceeds; undefined when it is no frame */
+/** @returns the bound that the frame exceeds; undefined when the message is no frame */
 export function parseFrame(
   message: string | ArrayBuffer,
 ): ReadFrame | keyof JsonBounds | undefined {
@@ -44,7 +44,9 @@ function isDeep(frame: UpFrame): boolean {
   );
 }
 
-/** What JSON allows between values, and what readers take for the end of a line inside of one. */
+/**
+ * Line breaks: JSON allows some between values, and readers take others for the end of a line inside of one.
+ */
 const LINE_BREAKS = /[\n\r\u0085\u2028\u2029]/;
 
 /** The data of each event as it was written: an output has all of its digits. */

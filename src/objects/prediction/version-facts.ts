@@ -16,7 +16,7 @@ import { isDatabaseFull, isOverQuota } from "../../storage/accounts/account-byte
 import { database } from "../../storage/database.ts";
 import { completeVersion as complete, findAwaiting } from "../../storage/models/versions.ts";
 
-/** What is written is sent later, and may be sampled: nobody waits for it. */
+/** Writes the data point of an end. The platform sends it later, and may sample it: nobody waits for it. */
 export function measureEnd({ ANALYTICS }: Bindings, { spec, state }: PredictionLife): void {
   const { id: prediction_id, user_id, model, hardware } = spec;
   try {
@@ -43,7 +43,10 @@ export function measureEnd({ ANALYTICS }: Bindings, { spec, state }: PredictionL
   }
 }
 
-/** Of the last wait, if runners were lost. A runner has the job since its attempt was opened. */
+/**
+ * Seconds in the queue; of the last wait, if runners were lost. A runner has the job since its attempt was
+ * opened.
+ */
 function queueSeconds({ attempt, waiting_since, updated_at }: PredictionState): number {
   const until = attempt?.started_at == null ? updated_at : attempt.opened_at;
   return Math.max(0, until - waiting_since) / 1_000;
@@ -54,7 +57,7 @@ function queueSeconds({ attempt, waiting_since, updated_at }: PredictionState): 
 interface Told {
   model_id: string;
   number: number;
-  /** Of an untrusted container: what cannot be used counts as not told. */
+  /** Description by an untrusted container: a part that cannot be used counts as missing. */
   description: ServerDescription;
 }
 
@@ -83,7 +86,7 @@ export async function completeVersion(
     await complete(db, version, { schemas, compatibilities, makes }, allowance);
   } catch (error) {
     if (!isOverQuota(error) && !isDatabaseFull(error)) throw error;
-    // It stays as it is: a start tells again, once its owner has made room.
+    // The version stays incomplete: a start describes it again, once its owner has made room.
     logger.warn("Version not completed: its account is full", { model_id, number });
   }
 }

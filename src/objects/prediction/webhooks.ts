@@ -39,7 +39,7 @@ interface WebhookSenderOptions {
 
 interface Target {
   url: string;
-  /** Those that it is signed with. */
+  /** The secrets that the request is signed with. */
   secrets: string[];
   endpoint?: WebhookEndpointRow;
 }
@@ -88,7 +88,7 @@ export class WebhookSender {
     const { switchOffMs } = this.#settings;
     const isLast = settled === "failed";
     const delivered = { outcome, isLast, at: begun.attempt.at, switchOffMs };
-    // If this fails the next outcome records it.
+    // A health record that fails is made up for by the next outcome.
     await recordOutcome(database(this.#options.env.DB), endpoint, delivered).catch((error) =>
       logger.warn("Webhook endpoint's health not recorded", { endpoint_id: endpoint.id, error }),
     );
@@ -143,7 +143,7 @@ const THROTTLED: TryResult = {
 
 const failure = (error: string): Outcome => ({ status: null, error });
 
-/** An error of the service, not of the receiver: it is tried again. */
+/** An error of the service, not of the receiver: the webhook is tried again. */
 function unprepared({ life }: PredictionRecord, error: unknown): TryResult {
   logger.error("Webhook not prepared", { prediction_id: life.spec.id, error });
   return { outcome: failure("the service could not prepare it") };
@@ -185,7 +185,7 @@ async function webhookBody(
   return objectText({ ...event.prediction, ...about }, values);
 }
 
-/** undefined when it is too large, or a part of it does not exist. */
+/** undefined when the text is too large, or a part of it does not exist. */
 async function textOf(
   pieces: JsonPieces<StoredValue>,
   find: FindValue,
@@ -205,7 +205,7 @@ const encoder = new TextEncoder();
 const sizeOf = (piece: string | StoredValue) =>
   typeof piece === "string" ? encoder.encode(piece).length : piece.size;
 
-/** What is shown of webhook deliveries: never signatures. */
+/** Webhook deliveries as pages show them, without signatures. */
 
 export const deliveriesOf = (record: PredictionRecord): EventDeliveries[] =>
   (record.outbox?.events ?? []).map((event) => eventDeliveriesOf(record, event));
@@ -221,7 +221,9 @@ export const eventDeliveriesOf = (
   own_url: life.spec.webhook?.url ?? null,
 });
 
-/** What is posted of an event, with what is left of its data; undefined when there is no such event. */
+/**
+ * Returns the body of a webhook event, with what is left of its data; undefined when there is no such event.
+ */
 export async function bodyOf(
   record: PredictionRecord,
   sequence: number,
@@ -237,13 +239,13 @@ export async function bodyOf(
  * prediction knows better.
  */
 
-/** Most tries end sooner, and are told with their outcome. */
+/** How long changes are gathered. Most tries end sooner, and are reported with their outcome. */
 const GATHER_MS = 1_000;
 
 export class DeliveryReport {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
-  /** By event and receiver. */
+  /** Rows by event and receiver. */
   #rows = new Map<string, DeliveryRow>();
 
   constructor(ctx: DurableObjectState, env: Bindings) {

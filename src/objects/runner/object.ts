@@ -25,13 +25,16 @@ const keyOf = ({ hour }: HistoryHour) => `${HISTORY}${hour % HOURS}`;
 export class RunnerObject extends createDurable() {
   declare state: DurableObjectState & { env: Bindings };
   presence: Presence | null = null;
-  /** For good: when it comes back, it is a new one. A late registration must not revive this one. */
+  /**
+   * Whether the runner is removed for good: when it comes back, it is a new one. A late registration must not
+   * revive this one.
+   */
   removed = false;
-  /** The last ones that have registered, the last of all first. */
+  /** The last processes that have registered, the last of all first. */
   processes: string[] = [];
-  /** What it has to do in this hour. Those before it are stored by themselves. */
+  /** The load of this hour. Earlier hours are stored by themselves. */
   hour: HistoryHour | null = null;
-  /** What has become of it, oldest first. */
+  /** The events of the runner, oldest first. */
   events: RunnerEvent[] = [];
 
   /**
@@ -68,7 +71,7 @@ export class RunnerObject extends createDurable() {
   /** @returns the presence, which may be of a later session; null when none has begun */
   report({ session, ...telemetry }: Report): Presence | null {
     if (this.presence?.session !== session) return this.presence;
-    // A report that was on its way when the process stopped.
+    // The report was on its way when the process stopped.
     if (this.presence.state === "stopped") return this.presence;
     this.record(telemetry);
     this.notice(this.presence, telemetry);
@@ -90,7 +93,7 @@ export class RunnerObject extends createDurable() {
     return this.keep({ ...this.presence, draining });
   }
 
-  /** By its pool, and by operators. */
+  /** Adds events. The pool and operators send them. */
   tellEvents(events: RunnerEvent[]): Presence | null {
     if (!this.presence) return null;
     this.events = withEvents(this.events, events);
@@ -102,7 +105,7 @@ export class RunnerObject extends createDurable() {
     if (this.isSilentSince(last_seen_at)) this.add("silent", { detail: String(last_seen_at) });
     if (state === before.state) return;
     if (state === "stopped") this.add("stopped");
-    // One that an operator drains says so as well: it was not told to stop.
+    // A runner that an operator drains reports `draining` as well: it was not told to stop.
     else if (state === "draining" && !before.draining) this.add("stopping");
   }
 

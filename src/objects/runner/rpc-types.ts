@@ -1,4 +1,4 @@
-/** What the methods of a runner object take and return. */
+/** Parameters and results of the methods of a runner object. */
 import { z } from "zod";
 import {
   load,
@@ -36,7 +36,7 @@ const step = z.object({
 });
 
 export const history = z.object({
-  /** Of the last day, and maybe older ones, in any order. */
+  /** Hours of the last day, and maybe older ones, in any order. */
   hours: z.array(z.object({ hour: z.number(), steps: z.array(step.nullable()) })),
   /** Oldest first. */
   events: z.array(
@@ -50,7 +50,7 @@ export const history = z.object({
 });
 export type History = z.infer<typeof history>;
 
-/** What a runner registers with, and the pool of its classes. */
+/** The registration of a runner, and the pool of its classes. */
 export type NewSession = SessionRequest & Pick<Presence, "pool">;
 
 export type Report = Omit<TelemetryRequest, "runner_id">;
