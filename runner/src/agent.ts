@@ -20,7 +20,7 @@ export interface AgentOptions extends Omit<SessionOptions, "slots" | "source"> {
   executor: Executor;
   /** How long running jobs may go on after `stop`. */
   drainSeconds: number;
-  /** Finish the running jobs, however long they take, then end and leave idle containers to the next process. */
+  /** Finish the running jobs, however long they take, then end; the next process adopts idle containers. */
   reload: AbortSignal;
   /** End immediately. */
   kill: AbortSignal;
@@ -36,14 +36,14 @@ const RELEASE_MS = 10_000;
 export class Agent {
   readonly #options: AgentOptions;
   readonly #slots: Slots;
-  /** The same each time that it registers. */
+  /** The ID of this process, which stays the same when the runner registers again. */
   readonly #process = randomUUID();
   readonly #source: SnapshotSource;
-  /** Aborted when no more jobs are to be claimed. */
+  /** `#end` is aborted when the runner must claim no more jobs. */
   readonly #end: AbortSignal;
-  /** Aborted when what still runs is given up. */
+  /** `#deadline` is aborted when the runner gives up the jobs that still run. */
   readonly #deadline: AbortSignal;
-  /** What changes for its session. @param jobs whether it may be which jobs it has */
+  /** Tells the session that the runner's state changed. @param jobs whether its jobs may have changed */
   #onChange = (_jobs: boolean) => {};
   #drained: Promise<void> | undefined;
 

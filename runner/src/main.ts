@@ -103,7 +103,7 @@ async function run(settings: Settings): Promise<number> {
     log.info("stopped");
     return reload.aborted && !stop.aborted ? RELOADED : 0;
   } catch (error) {
-    // These say what to do; any other is a defect, and logged in full.
+    // `RegistrationRefused` and `Failure` say what to do; any other error is a defect and logged in full.
     const isKnown = error instanceof RegistrationRefused || error instanceof Failure;
     log.error(messageOf(error), isKnown ? {} : { error });
     return 1;

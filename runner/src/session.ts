@@ -87,7 +87,7 @@ export class Session {
     }
   }
 
-  /** What changes between two polls. */
+  /** Snapshots report changes between two polls. */
   #makeSnapshots(): Snapshots {
     const { controlPlane, source, log } = this.#options;
     const { runner_id, session, pool } = this.#session;
@@ -103,7 +103,7 @@ export class Session {
     });
   }
 
-  /** Once, however many answers ask for it meanwhile: one that gets lost is asked for again. */
+  /** Sends the log once, however many answers ask for it meanwhile; the service asks again for a lost one. */
   async #sendLog(): Promise<void> {
     if (this.#isSendingLog) return;
     this.#isSendingLog = true;
@@ -141,7 +141,7 @@ export class Session {
     });
   }
 
-  /** What has no place is declined before a channel is opened for it. */
+  /** Starts the job. A job that has no place is declined before its channel is opened. */
   #start(order: JobOrder): void {
     const { executor, controlPlane, slots, source, log } = this.#options;
     const { settings } = this.#session;

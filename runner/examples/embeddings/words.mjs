@@ -12,7 +12,7 @@ export const isCommon = (word) => COMMON.has(word);
 /** Longer words are split. */
 const WORD = /[\p{L}\p{N}]{1,64}/gu;
 
-/** In lower case, without accents. A text without words counts as one word. */
+/** Returns the words in lower case, without accents. A text without words counts as one word. */
 export function wordsOf(text) {
   const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   return folded.match(WORD) ?? [folded.slice(0, 64)];

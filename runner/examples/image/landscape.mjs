@@ -1,7 +1,7 @@
 // Draws a landscape: a sky, a sun or moon, and hills one behind the other. Words choose the colors, and the
 // rest of the text and the seed the shapes. It knows nothing else of what a prompt means.
 
-/** By words of a prompt: sky above, sky at the horizon, the nearest hill, the sun. */
+/** Colors by words of a prompt: the sky above, the sky at the horizon, the nearest hill, the sun. */
 const MOODS = [
   [/\b(?:night|midnight|moon|stars?|dark)\b/i, ["#0b1026", "#2b3a67", "#05070f", "#f3efd9"]],
   [/\b(?:dusk|sunset|evening|autumn|orange)\b/i, ["#3d2c5e", "#ff9e6d", "#2a1a2e", "#ffd9a0"]],

@@ -3,7 +3,7 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
-/** By color type. */
+/** The number of channels by color type. */
 const CHANNELS = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 const MAX_PIXELS = 16_000_000;
 

@@ -130,7 +130,7 @@ export function serve(manifest, model) {
   for (const level of ["debug", "error", "info", "log", "warn"]) {
     console[level] = (...args) => (current.getStore() ?? { log }).log(...args);
   }
-  // As process 1 of a container, Node ignores these signals by default.
+  // Node ignores these signals by default when it is process 1 of a container.
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(0));
 
   const refuse = (res, error) =>

@@ -27,7 +27,7 @@ export class Vocabulary {
   /** @type {string[]} */
   tokens;
   #ids;
-  /** For each token the number of its plain word, which contexts consist of. */
+  /** The number of each token's plain word; contexts consist of these numbers. */
   #words;
   #wordIds;
 

@@ -1,6 +1,6 @@
 // Samples a token: temperature, top_p and the seed.
 
-/** With top_p below 1 the likeliest tokens are sorted first, and the rest only if needed. */
+/** Tokens of at least this weight (the best has 1) are sorted first for `top_p`; the rest only if needed. */
 const LIKELY = 1e-3;
 
 /**

@@ -70,7 +70,7 @@ export function serve({ name }, { load, calls }) {
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (req, res) =>
     answer(req, res).catch((error) => refuse(res, error)),
   );
-  // As process 1 of a container, Node ignores these signals by default.
+  // Node ignores these signals by default when it is process 1 of a container.
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(0));
   server.listen(Number(process.env.PORT ?? 5000), process.env.HOST ?? "0.0.0.0", async () => {
     const { address, port } = server.address();

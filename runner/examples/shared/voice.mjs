@@ -12,8 +12,8 @@ export const LETTER = 0.08;
 export const GAPS = { letter: 0.02, word: 0.09, comma: 0.16, sentence: 0.28 };
 
 /**
- * Of each letter: the part of it that is noise, and its three formants in Hz. Vowels and nasals as they
- * are measured in English; the others are near what they hiss or burst with.
+ * The sound of each letter: the fraction that is noise, and its three formants in Hz. Vowels and nasals have
+ * the values that are measured in English; the other letters have those of their hiss or burst.
  */
 export const SOUNDS = {
   a: [0, 730, 1090, 2440],
@@ -57,7 +57,7 @@ export function soundOf(letter, voice, seconds) {
   });
 }
 
-/** Pulses of the vocal cords and hiss. The noise is the same each time: its numbers are those of a fixed seed. */
+/** Pulses of the vocal cords and hiss. The noise is the same each time, since its seed is fixed. */
 function sourceOf(pitch, noise, length) {
   const period = Math.round(RATE / pitch);
   let state = 1;
@@ -69,7 +69,7 @@ function sourceOf(pitch, noise, length) {
   });
 }
 
-/** In parallel with a little of what it was, so that the other formants are heard beside it. */
+/** Adds a little of the original sound, so that the other formants are heard as well. */
 function resonated(sound, hertz) {
   const width = 60 + hertz / 25;
   const decay = Math.exp((-Math.PI * width) / RATE);

@@ -3,7 +3,7 @@
 
 import { GAPS, LETTER, RATE, SOUNDS, soundOf, VOICES } from "./voice.mjs";
 
-/** Of the loudest sample: what is quieter is silence. */
+/** A fraction of the loudest sample: quieter samples are silence. */
 const QUIET = 0.02;
 
 /** Sounds are joined across shorter silences: those between two pulses of a voice. */
@@ -25,7 +25,7 @@ export function hear(samples) {
   return sentencesOf(sounds, samples.length / RATE);
 }
 
-/** What each letter is like, in each voice. */
+/** Returns the loudness of each letter in each band, for each voice. */
 function lettersOf() {
   return Object.keys(VOICES).flatMap((voice) =>
     Object.keys(SOUNDS).map((letter) => ({
@@ -48,7 +48,7 @@ function soundsIn(samples) {
   return sounds.filter(({ from, to }) => to - from > SHORTEST_GAP * RATE);
 }
 
-/** The loudness of each band, in a logarithmic scale around the average: how loud it is as a whole does not matter. */
+/** Returns the loudness of each band on a logarithmic scale around the average, without the volume. */
 function bandsOf(samples) {
   const powers = BANDS.map((hertz) => powerAt(samples, hertz));
   const floor = FLOOR * Math.max(...powers);
@@ -83,7 +83,7 @@ function nearest(letters, bands) {
 /** @param {{ letter: string, start: number, end: number }[]} sounds */
 function sentencesOf(sounds, duration) {
   const sentences = [];
-  // It speaks as fast as its letters are short.
+  // The pace of the voice follows from the length of its letters.
   const lengths = sounds.map(({ start, end }) => end - start).toSorted((a, b) => a - b);
   const pace = (lengths[Math.floor(lengths.length / 2)] ?? LETTER) / LETTER;
   const isAfter = (gap, [shorter, longer]) => gap > ((GAPS[shorter] + GAPS[longer]) / 2) * pace;

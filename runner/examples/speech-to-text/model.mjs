@@ -13,7 +13,7 @@ serve(manifest, {
   async predict({ audio, word_timestamps }, { signal, log, metric }) {
     const answer = await fetch(audio, { signal }).catch(({ message, cause }) => {
       signal.throwIfAborted();
-      // By itself only "fetch failed".
+      // The message alone says only "fetch failed"; the cause says why.
       throw new Error(`The audio cannot be read: ${cause?.message ?? message}`);
     });
     if (!answer.ok) throw new Error(`The audio cannot be read: ${answer.status}`);

@@ -99,7 +99,7 @@ export function generator(seed) {
   };
 }
 
-/** At most `max` tokens, up to `stop`. Text that may begin `stop` is held back. */
+/** Yields at most `max` tokens, up to `stop`. Text that may begin `stop` is held back. */
 export function* until(stop, tokens, max) {
   let held = "";
   let count = 0;

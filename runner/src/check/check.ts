@@ -39,7 +39,7 @@ export function checkNode(version: string): Finding {
   return { ok, name: "node", detail: version, advice };
 }
 
-/** For every command but `check`, which reports it with its other findings. */
+/** Every command but `check` calls this; `check` reports the version of Node.js with its other findings. */
 export function assertNode(version: string): void {
   const { ok, advice } = checkNode(version);
   if (!ok) throw new Error(`Node.js ${version} is too old: ${advice}`);

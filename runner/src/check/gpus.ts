@@ -8,13 +8,12 @@ import { messageOf } from "../lib/error.ts";
 export interface Finding {
   ok: boolean;
   name: string;
-  /** What was found. */
   detail: string;
   /** How to fix it. If `ok` is true, the finding is a warning. */
   advice?: string;
 }
 
-/** A card that is sold with 48 GB tells 45: it counts in 2^30 bytes, and keeps some for ECC. */
+/** A card that is sold with 48 GB reports 45: it counts in units of 2^30 bytes and keeps some for ECC. */
 const MEMORY_TOLERANCE = 0.9;
 
 const FAULT_ADVICE =
@@ -48,7 +47,8 @@ const hardwareClass = z.object({
 });
 
 /**
- * What is missing is only a warning: jobs of the class would wait for another runner, and this one serves its other classes.
+ * Missing GPUs or memory are only a warning: jobs of the class wait for another runner, and this runner
+ * serves its other classes.
  * @param described the deployment's description of the class
  */
 export function checkClass(described: unknown, hardware: string, gpus: readonly Device[]): Finding {

@@ -1,8 +1,8 @@
-/** What a container has been doing: its phase, its runs and how long it has been idle, for the pool. */
+/** The activity of a container, for the pool: its phase, its runs and its idle time. */
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Measures } from "./measures.ts";
 
-/** How many runs are told. */
+/** The runner reports at most this many runs of a container. */
 const MAX_RUNS = 1_000;
 
 export class Activity {
@@ -29,7 +29,7 @@ export class Activity {
     this.#enter("ready");
   }
 
-  /** How long it has had no user, if it has none. */
+  /** Milliseconds since the last user left; meaningful only while the container has no user. */
   get idleMs(): number {
     return msSince(this.#idleSince);
   }
@@ -44,7 +44,7 @@ export class Activity {
     this.#runs.add(run);
     return (succeeded) => {
       this.#runs.delete(run);
-      // One that was stopped or has failed says nothing of how long they take.
+      // The duration of a stopped or failed run does not predict the next run's.
       if (succeeded) this.#measures.add({ key: this.#key, run_ms: msSince(run.since) });
     };
   }

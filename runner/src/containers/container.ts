@@ -45,12 +45,12 @@ export interface ContainerParts extends LaunchParts {
   log: Log;
 }
 
-/** What a container is, before it is made. */
+/** The properties of a container that is about to be made. */
 export interface ContainerPlan {
   id: string;
   specification: Specification;
   lease: Lease;
-  /** Resolves when those whose GPUs and memory it takes over have ended. */
+  /** Resolves when the containers whose GPUs and memory this one takes over have ended. */
   room: Promise<unknown>;
   /** Set for an adopted container. */
   left?: LeftContainer;
@@ -83,7 +83,7 @@ export class Container {
   /** Set if it is to be killed once its last run has left. */
   #killReason: Failure | undefined;
   #stopping: Promise<void> | undefined;
-  /** It was killed in vain. */
+  /** Killing the container had no effect. */
   #isStuck = false;
   #idle: NodeJS.Timeout | undefined;
   #idleMs = 0;
@@ -131,7 +131,7 @@ export class Container {
     return this.#retired && this.users === 0 && !this.#isStuck;
   }
 
-  /** What it printed before it exited during a run, unless that belongs to several. */
+  /** Output that the container printed before it exited during a run; empty if several runs share it. */
   get lastWords(): string {
     return this.#lastWords;
   }
@@ -223,7 +223,7 @@ export class Container {
     return this.#session ? this.#idleMs > 0 : !isAbandoned;
   }
 
-  /** It is kept for so long without a run. */
+  /** Stops the container after `ms` without a run. */
   #rest(ms = this.#idleMs): void {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => void this.stop(), ms).unref();

@@ -44,7 +44,7 @@ export interface ExecutorOptions {
   /** How many containers at a time; as many as slots by default. */
   containers?: number;
   engine: EngineOptions;
-  /** By default there are none. */
+  /** The machine has no GPUs by default. */
   gpus?: DeviceSource;
   /** The source of input files and the destination of output files. */
   controlPlane: FileStore;
@@ -195,9 +195,9 @@ function logShares(ledger: Ledger, log: Log): void {
   log.info("resources of a container without GPUs", { ...ledger.share(0) });
 }
 
-/** A job's place in a container, from when it is handed out: its run takes it, or it is given up. */
+/** A job's place in a container from the hand-out on: the job's run takes the place, or gives it up. */
 interface ContainerPlaceOptions {
-  /** That the job has joined. Undefined: one is about to have room. */
+  /** The container that the job has joined; undefined if a container is about to have room. */
   container: Container | undefined;
   run: (
     ...run: [...Parameters<Place["run"]>, container: Container | undefined]

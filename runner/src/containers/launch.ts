@@ -51,7 +51,7 @@ export class Launch {
   readonly #options: LaunchOptions;
   #token = randomBytes(32).toString("base64url");
   #prepared: Prepared | undefined;
-  /** Its proxy, if its version limits egress to listed hosts. */
+  /** The container's proxy, if the version limits egress to listed hosts. */
   #tunnel: Endpoint | undefined;
   #running: RunningContainer | undefined;
 
@@ -92,7 +92,7 @@ export class Launch {
     };
     const running = await engine.start(options, signal).catch(async (error: unknown) => {
       if (!(error instanceof ImageGone)) throw error;
-      // Its weights may have taken longer than it stayed.
+      // The image was removed while the weights were fetched: pull it again.
       await engine.pull(specification, publish, signal);
       return engine.start(options, signal);
     });
@@ -181,13 +181,13 @@ export class Launch {
 
 const NOTHING = { mounts: [], async release() {} };
 
-/** What a container needs before it starts: its image and its weights, fetched at the same time. */
+/** The image and the weights of a container, fetched at the same time before it starts. */
 interface Prepared extends MountedWeights {
-  /** Of the unpacked image. */
+  /** The size of the unpacked image. */
   imageBytes: number;
 }
 
-/** Nothing is held if it fails. @throws Failure; the signal's reason */
+/** Holds nothing if it fails. @throws Failure; the signal's reason */
 export async function prepare(
   { engine, weights }: { engine: Engine; weights: Pick<Weights, "open"> },
   specification: Specification,

@@ -1,4 +1,4 @@
-/** What setups and runs took, until the pool is told: it expects as much of the next ones. */
+/** Durations of setups and runs, kept until they are reported: the pool expects the same of the next. */
 import { MAX_MEASURED, type Measured } from "../../../src/protocol/runner-state.ts";
 
 export class Measures {
@@ -10,7 +10,7 @@ export class Measures {
     if (this.#measured.length > MAX_MEASURED) this.#measured.shift();
   }
 
-  /** Those since the last call. */
+  /** Returns the measures since the last call. */
   take(): Measured[] {
     return this.#measured.splice(0);
   }

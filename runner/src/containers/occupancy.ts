@@ -1,4 +1,4 @@
-/** Who uses a container, and what became of its runs. */
+/** The users of a container and the outcomes of its runs. */
 import type { Outcome } from "../interfaces/interface.ts";
 
 /** After this many failed runs in a row the container is to blame rather than the inputs. */

@@ -162,8 +162,8 @@ export class ContainerPool {
   }
 
   /**
-   * In room that there is, or that as few as possible of the named ones make, if they are idle. Others
-   * make room only if it is memory or processors that are short: the control plane cannot know.
+   * Starts a container in free room, or stops as few as possible of the containers in `names` that are idle.
+   * Other idle containers are stopped only if memory or processors are short, which the pool cannot know.
    */
   #start(
     specification: Specification,
@@ -194,7 +194,7 @@ export class ContainerPool {
     return this.#make(specification, parts, this.#waiters.ahead(waiter));
   }
 
-  /** @param room resolves when those whose GPUs and memory it takes over have ended */
+  /** @param room resolves when the containers whose GPUs and memory this one takes over have ended */
   #make(
     specification: Specification,
     parts: ContainerParts,
@@ -215,7 +215,7 @@ export class ContainerPool {
     void container.ended.then(async () => {
       this.#containers.delete(container);
       this.#changed();
-      // It may have been given up while those that it replaces still use what it was to have.
+      // The containers that this one replaces may still use its GPUs and memory when it ends early.
       await room;
       lease.release();
       this.#changed();
@@ -235,8 +235,8 @@ export class ContainerPool {
 }
 
 /**
- * MAX_WAIT_MS is about as long as another model takes to load: with a shorter wait, the pool would load models
- * all the time.
+ * MAX_WAIT_MS is about as long as another model takes to load: with a shorter wait, the pool would load
+ * models all the time.
  */
 const MAX_WAIT_MS = 60_000;
 

@@ -52,7 +52,7 @@ export async function runJob(
   const claimedAt = performance.now();
   let first = placed;
   let hasBegun = false;
-  // In parallel with the container's start, which also takes time and is useless without them.
+  // Inputs are fetched while the container starts: the start takes time too and is useless without inputs.
   const inputs = parts.inputs.open(job, stop);
   const broken = new AbortController();
   inputs.catch((error) => broken.abort(error));

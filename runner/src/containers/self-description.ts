@@ -1,4 +1,4 @@
-/** What a container's server tells of itself, for the runs in it whose version waits for that. */
+/** The description that a container's server gives of itself, for runs whose version waits for it. */
 import type { ServerDescription } from "../../../src/protocol/runner.ts";
 import type { Session } from "../interfaces/interface.ts";
 
@@ -7,7 +7,7 @@ export class SelfDescription {
   #first: Promise<void> | undefined;
   #isAsked = false;
 
-  /** Asks beside the run, unless it has told, or is asked already. */
+  /** Asks the server while the run goes on, unless it has answered or is being asked already. */
   ask(session: Session): void {
     if (this.#told || this.#isAsked) return;
     this.#isAsked = true;
@@ -16,8 +16,8 @@ export class SelfDescription {
   }
 
   /**
-   * To be called when a run that has asked has ended. Only the first answer is waited for: a server that
-   * never answers would hold up each run by seconds. One that is slow has told by a later run.
+   * Call this when a run that has asked has ended. It waits for the first answer only: a server that never
+   * answers would delay each run by seconds. The answer of a slow server is there by a later run.
    */
   async told(): Promise<ServerDescription | undefined> {
     await this.#first;

@@ -1,4 +1,4 @@
-/** What a container is started with, and which jobs can share it. */
+/** Specifications of containers: the values that a container starts with, and the jobs that can share it. */
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { ContainerInterface, Job, JobHardware } from "../../../src/protocol/runner.ts";
 import type { JobOrder } from "../jobs/executor.ts";

@@ -12,7 +12,7 @@ import { AddressPolicy } from "../files/public-address.ts";
 import { permittedLookup, type Resolve, resolveAll } from "../files/public-lookup.ts";
 import type { CallbackServer, Endpoint } from "../lib/callback-server.ts";
 
-/** To connect to a host, and without a byte in either direction. */
+/** Timeouts of a tunnel: for connecting to its host, and while no byte passes in either direction. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 600_000;
 /** Concurrent connections of one container. */

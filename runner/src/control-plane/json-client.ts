@@ -20,12 +20,12 @@ export interface Call {
   body?: unknown;
   /** Sent verbatim, instead of `body`. */
   content?: string | Uint8Array;
-  /** As of HttpCall. */
+  /** `isOnce` of `HttpCall`. */
   isOnce?: boolean;
   headers?: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal;
-  /** Of the answer; JSON.parse by default. */
+  /** Parses the answer; `JSON.parse` by default. */
   parse?: (text: string) => unknown;
 }
 

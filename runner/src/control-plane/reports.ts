@@ -4,11 +4,11 @@
  */
 import { MAX_REPORTS, type ReportReply } from "../../../src/protocol/channel.ts";
 
-/** So many requests are under way before reports wait for others. */
+/** Reports wait for each other once this many requests are under way. */
 export const MAX_UNDER_WAY = 4;
-/** They wait this long at most: callers wait for them, and requests take long where the network is slow. */
+/** Reports wait at most this long: callers wait for them, and requests take long on a slow network. */
 export const HOLD_MS = 20;
-/** Of one request, unless a single report is larger. */
+/** The largest request, unless a single report is larger. */
 const MAX_CHARS = 256 * 1024;
 
 interface Report {

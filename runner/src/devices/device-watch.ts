@@ -5,9 +5,9 @@ import { repeat } from "../lib/repeat.ts";
 import type { Device, DeviceSource } from "./device.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** A listing takes some tenths of a second, in which the driver answers nobody else. */
+/** A listing takes some tenths of a second, in which the driver answers no other call. */
 const INTERVAL_MS = 60_000;
-/** Of several failed runs each asks. */
+/** A listing stays valid this long, since each of several failed runs asks for one. */
 const FRESH_MS = 5_000;
 
 const LOST_ADVICE =
@@ -55,7 +55,7 @@ export class DeviceWatch {
     try {
       this.#take(await this.#source.list());
     } catch (error) {
-      // Whoever asks for GPUs now would get nothing that works.
+      // All GPUs count as lost: a container that got one now could not use it.
       const why = messageOf(error);
       this.#take(this.#ledger.devices().map((device) => ({ ...device, index: "?", fault: why })));
     }

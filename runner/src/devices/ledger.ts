@@ -1,6 +1,6 @@
 /**
- * Who holds what of this machine: GPUs, memory, processors, and the number of containers. It only
- * counts, and gives each GPU to one container at a time; what is leased never exceeds the machine.
+ * The ledger of this machine: the GPUs, memory, processors and number of containers that are leased. It only
+ * counts, and gives each GPU to one container at a time; the leases never exceed the machine.
  */
 import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { Device } from "./device.ts";
@@ -14,7 +14,7 @@ import {
 } from "./share.ts";
 
 export interface Lease extends Share {
-  /** Exactly as many as the class has. */
+  /** The GPUs of the container, exactly as many as its class has. */
   readonly gpus: readonly Device[];
   /** May be called again. */
   release(): void;
@@ -22,14 +22,14 @@ export interface Lease extends Share {
 
 export interface DeviceState extends Pick<Device, "id" | "name" | "memory_gb"> {
   holder: string | null;
-  /** It has failed, or is gone: it is not leased. */
+  /** Set if the GPU has failed or is gone, and is therefore not leased. */
   lost?: true;
 }
 
 export interface DeviceChanges {
   added: Device[];
   lost: Device[];
-  /** Those that were lost. */
+  /** Devices that were lost and work again. */
   back: Device[];
 }
 
@@ -38,13 +38,13 @@ interface Room {
   containers: number;
   gpus: number;
   memory_bytes: number;
-  /** Of the processors. */
+  /** The fraction of the processors. */
   fraction: number;
 }
 
 interface Holding {
   holder: string;
-  /** As when it was leased; of its GPUs some may be lost. */
+  /** The room at the time of the lease; some of its GPUs may be lost since. */
   room: Room;
 }
 
@@ -112,7 +112,7 @@ export class Ledger {
     return undefined;
   }
 
-  /** What a container with so many GPUs gets. */
+  /** Returns the share of a container with `gpus` GPUs. */
   share(gpus: number): Share {
     return shareOf(gpus, this.#devices.size, this.machine, this.#settings);
   }
@@ -151,7 +151,7 @@ export class Ledger {
     return this.#lease(holder, hardware, free.slice(0, hardware.gpus));
   }
 
-  /** What a container has already. @param gpus their ids; of those that are not known here none is counted */
+  /** Leases the GPUs that an adopted container has. @param gpus their ids; unknown ids are ignored */
   taken(holder: string, hardware: JobHardware, gpus: readonly string[]): Lease {
     const known = gpus.flatMap((id) => this.#devices.get(id) ?? []);
     return this.#lease(holder, hardware, known);
@@ -169,7 +169,7 @@ export class Ledger {
 
   get #capacity(): Room {
     const { containers, memory_bytes } = this.#settings;
-    // Whoever sets the memory of containers may use all of it.
+    // An operator who sets the memory of containers may use all of the machine's memory.
     const usable = memory_bytes === undefined ? SHARED_FRACTION : 1;
     return {
       containers,
@@ -198,7 +198,7 @@ export class Ledger {
       containers: 1,
       gpus,
       memory_bytes: this.share(gpus).memory_bytes,
-      // Set by the operator, they are a limit for each and no share.
+      // `cpus`, set by the operator, is a limit for each container and not a share.
       fraction: cpus === undefined ? fractionOf(gpus, this.#devices.size, containers) : 0,
     };
   }

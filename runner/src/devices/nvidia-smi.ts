@@ -50,7 +50,7 @@ export class NvidiaSmi implements DeviceSource {
     } catch (error) {
       const { killed, stdout } = execFailure.safeParse(error).data ?? {};
       if (killed !== false || !stdout) throw error;
-      // With one GPU failed it may list the others, and with a warning it exits with an error too.
+      // nvidia-smi exits with an error after a warning or if one GPU failed, and may still list the others.
       if (stdout.includes("GPU-")) return stdout;
       throw new Error(stdout.trim().slice(0, 500));
     }

@@ -69,7 +69,7 @@ function readDetails(document: string): XmlElement[] | undefined {
   }
 }
 
-/** In place of a reading, a GPU that has failed has the driver's error, such as `Unknown Error`. */
+/** A GPU that has failed has the driver's error in place of a reading, such as `Unknown Error`. */
 function readMemory(gpu: XmlElement | undefined): Pick<Device, "memory_gb" | "fault"> {
   const total = gpu && textAt(gpu, "fb_memory_usage", "total");
   const [, mebibytes] = /^(\d+) MiB$/.exec(total ?? "") ?? [];

@@ -1,16 +1,16 @@
 /**
- * What one container may use of its machine. A container with GPUs gets as much of the machine as
- * of its GPUs, any other an equal share, so that no model can slow down its neighbors or take down
- * the machine.
+ * The share of a machine that one container may use. A container with GPUs gets the same fraction of the
+ * machine as of its GPUs, any other container an equal share, so that no model can slow down its neighbors or
+ * take down the machine.
  */
 
-/** Of Docker's machine, which may be a VM. */
+/** The machine that Docker runs on, which may be a VM. */
 export interface Machine {
   memory_bytes: number;
   cpus: number;
 }
 
-/** What the operator has set; the rest is computed. */
+/** Settings of the operator; missing ones are computed. */
 export interface ShareSettings {
   /** How many containers run at a time. */
   containers: number;
@@ -24,7 +24,7 @@ export interface Share {
   memory_bytes: number;
   /** 0 means all. */
   cpus: number;
-  /** Of /dev/shm, which counts as memory. */
+  /** The size of /dev/shm, which counts as memory. */
   shm_bytes: number;
 }
 

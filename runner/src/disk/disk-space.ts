@@ -84,7 +84,7 @@ export class DiskSpace {
         signal.throwIfAborted();
         const { free } = await this.#options.usage();
         if (free >= wanted) return true;
-        // Listed anew each time: jobs come and go while something large is removed.
+        // The lists are read again each time: jobs come and go while something large is removed.
         const lists = await Promise.all(this.#sources.map((source) => source.evictables()));
         const next = evictionOrder(lists.flat()).find(({ name }) => !tried.has(name));
         if (!next) return false;
@@ -116,7 +116,7 @@ export class DiskSpace {
   }
 }
 
-/** Of the fullest of the disks that have these folders, as far as they are here. */
+/** Returns the usage of the fullest disk that has one of these folders; missing folders are ignored. */
 export async function diskUsage(folders: readonly string[]): Promise<DiskUsage> {
   const found = await Promise.allSettled(folders.map((folder) => statfs(folder)));
   const usages = found.flatMap((one) => {
@@ -140,7 +140,7 @@ export async function onDiskOf(
   return sources.filter((_, at) => disks.has(found[at]));
 }
 
-/** Of the folder, or of the nearest one above it. Undefined if it cannot be seen. */
+/** Returns the device ID of a folder, or of its nearest existing parent; undefined if it cannot be read. */
 async function diskOf(folder: string): Promise<number | undefined> {
   try {
     return (await stat(folder)).dev;

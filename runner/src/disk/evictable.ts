@@ -1,9 +1,9 @@
-/** What can be removed from the disk because it can be fetched again, such as images and weights. */
+/** An image or weights that can be removed from the disk because they can be fetched again. */
 export interface Evictable {
   kind: "image" | "weights";
   /** For the log. Unique among its kind. */
   name: string;
-  /** Bytes that it takes; what it shares with others may be counted too. */
+  /** Bytes on the disk, which may include bytes that are shared with others. */
   size: number;
   /** Ms since the epoch. */
   lastUsed: number;
@@ -13,14 +13,14 @@ export interface Evictable {
   remove(): Promise<boolean>;
 }
 
-/** Who has such things. */
+/** A source of evictables: a store of images or weights. */
 export interface EvictionSource {
-  /** Where they lie. Removing them makes room on that disk only. */
+  /** The folder of the evictables. Removing them makes room on its disk only. */
   readonly folder: string;
   evictables(): Promise<Evictable[]>;
 }
 
-/** What may be removed, in the order in which it goes: what was used longest ago first. */
+/** Returns the evictables that are not in use, least recently used first, which is the order of removal. */
 export const evictionOrder = (all: readonly Evictable[]): Evictable[] =>
   all.filter(({ inUse }) => !inUse).sort((a, b) => a.lastUsed - b.lastUsed);
 

@@ -18,7 +18,7 @@ import { Failure } from "../lib/failure.ts";
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
 
-/** It was there, and somebody has made room on the disk: another runner of the same Docker, or a person. */
+/** The image was there and was removed to make room, by another runner of the same Docker or by a person. */
 export class ImageGone extends Failure {
   constructor(image: Image, options?: { cause: unknown }) {
     const what = referenceOf(image);
@@ -42,13 +42,13 @@ export interface Mount {
 export interface LaunchOptions extends ImageRequest {
   interface: ContainerInterface;
   hardware: JobHardware;
-  /** What it may reach. An engine that cannot enforce this does not start it. */
+  /** The hosts that the container may reach. An engine that cannot enforce this does not start it. */
   egress: Egress;
   /** The model's own variables, from its publisher. */
   variables: Record<string, string>;
   /** The interface's variables, which take precedence. The engine adds the listen address. */
   environment: Record<string, string>;
-  /** Where the container uploads output files. Cog gets it as a flag of its server. */
+  /** The URL to which the container uploads output files. Cog gets it as a flag of its server. */
   uploadUrl: string;
   /** Weights that are not in the image. */
   mounts: readonly Mount[];
@@ -62,7 +62,7 @@ export interface Exit {
    * memory".
    */
   description: string;
-  /** Its last output since `clearLogs`. */
+  /** The container's last output since `clearLogs`. */
   logs: string;
   /** Why the engine ended it, if it did. */
   reason?: Failure;
@@ -77,12 +77,12 @@ export interface ContainerHandle {
 export interface RunningContainer {
   /** Undefined if the container ends with the process that started it. */
   readonly handle?: ContainerHandle;
-  /** Where the runner can reach its port. */
+  /** The address at which the runner can reach the container's port. */
   readonly address: URL;
   readonly exited: Promise<Exit>;
-  /** Where its server should listen; undefined of one that listens already. */
+  /** The address on which the server should listen; undefined if it listens already. */
   readonly listening?: Listening | undefined;
-  /** Completes the message if its setup fails. */
+  /** Advice that completes the message if the setup fails. */
   readonly setupAdvice?: string | undefined;
   /** Reports its output from its start, until the returned function is called. */
   follow(listener: (text: string) => void): () => void;
@@ -107,7 +107,7 @@ export interface Left {
 
 export interface OpenEngine {
   url: URL;
-  /** Where its containers run. */
+  /** The machine that runs the containers. */
   machine: Machine;
   /** IDs of the containers that can be adopted. */
   kept?: readonly string[];

@@ -1,7 +1,7 @@
-/** On which addresses a container's processes listen, from what Linux tells in /proc/net/tcp. */
+/** Addresses on which a container's processes listen, read from Linux's /proc/net/tcp. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 
-/** In order to name them in a sentence: a server has two or three. */
+/** A message names at most this many addresses: a server has two or three. */
 const MAX_NAMED = 10;
 
 /** State of a socket that listens. */
@@ -27,11 +27,11 @@ export function listeningSockets(text: string): ListeningSocket[] {
   });
 }
 
-/** Each once. */
+/** Returns each address once. */
 export const addressesOf = (sockets: readonly ListeningSocket[]): string[] =>
   [...new Set(sockets.map(({ address }) => address))].slice(0, MAX_NAMED);
 
-/** Its words have their bytes in the order of the machine, which is little-endian wherever this runs. */
+/** `hex` has words in the byte order of the machine, which is little-endian wherever the runner runs. */
 function hostOf(hex: string): string {
   const words = hex.match(/.{8}/g) ?? [];
   const bytes = words.flatMap((word) => [...Buffer.from(word, "hex")].reverse());
@@ -41,7 +41,7 @@ function hostOf(hex: string): string {
   return `[${Buffer.from(bytes).toString("hex").match(/.{4}/g)?.join(":")}]`;
 }
 
-/** What these processes of this machine listen on. Undefined where there is no /proc. */
+/** Returns the addresses on which processes of this machine listen; undefined if there is no /proc. */
 export async function addressesOfProcesses(pids: readonly number[]): Promise<string[] | undefined> {
   const tables = ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8"));
   const [tcp, tcp6] = await Promise.all(tables.map((table) => table.catch(() => undefined)));

@@ -18,13 +18,13 @@ export interface Sandbox {
   user?: string | undefined;
   /** A Docker runtime, such as `runsc` or `kata`; by default Docker's default. */
   runtime?: string | undefined;
-  /** Those of containers of certain classes of hardware. */
+  /** The Docker runtimes for containers of certain classes of hardware. */
   class_runtimes?: ReadonlyMap<string, string>;
-  /** Processes and threads together. */
+  /** The limit of processes and threads together. */
   pids: number;
   /** Size of /dev/shm, which counts as memory. */
   shm_bytes?: number | undefined;
-  /** Kept from Docker's default set; all others are dropped. */
+  /** The capabilities of Docker's default set that containers keep; all others are dropped. */
   capabilities: readonly string[];
   readonly_rootfs: boolean;
   /** Whether containers may reach the public internet. */

@@ -4,15 +4,12 @@ import { z } from "zod";
 const fileInfo = z.object({
   name: z.string(),
   mime_type: z.string(),
-  /**
-   * What to send to a web server to ask whether the file has changed, and the URL that it came
-   * from.
-   */
+  /** The validators that ask a web server whether the file has changed, and the URL of the file. */
   validators: z
     .object({ from: z.string(), etag: z.string().optional(), modified: z.string().optional() })
     .optional(),
 });
-/** What is known about a source besides its bytes. */
+/** Properties of a source other than its bytes. */
 export type FileInfo = z.infer<typeof fileInfo>;
 export type Validators = NonNullable<FileInfo["validators"]>;
 

@@ -14,9 +14,9 @@ import { type CachedSource, CacheFolder } from "./cache-folder.ts";
 import { type FileInfo, RECORD_BYTES, type Source } from "./cache-record.ts";
 
 export interface CacheLimits {
-  /** Of everything in the directory. */
+  /** The limit of all files in the directory. */
   bytes: number;
-  /** Since the last use of a source. */
+  /** The maximum time since the last use of a source. */
   ageMs: number;
 }
 

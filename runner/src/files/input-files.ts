@@ -42,7 +42,7 @@ export interface FileOptions {
  */
 export interface ReachableInput {
   input: Record<string, Json>;
-  /** By the text that stands for each; without those that are data URIs. */
+  /** Files by the text in the input that stands for each, without those that are data URIs. */
   files: ReadonlyMap<string, ServedFile>;
   close(): void;
 }
@@ -190,7 +190,7 @@ function bytesOf(cached: CachedFile[]): number {
   return [...sizes.values()].reduce((sum, size) => sum + size, present.length * RECORD_BYTES);
 }
 
-/** What was sent as a data URI is one again, whether or not its container takes URLs. */
+/** A file that was sent as a data URI becomes one again, whether or not its container takes URLs. */
 const asDataUri = async (path: string, { mime_type }: StoredFile) =>
   dataUri(mime_type, await readFile(path, "base64"));
 

@@ -121,7 +121,7 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
   }
 
   #push(delivery: Promise<Delivery>): void {
-    // It may fail before the queue reaches it.
+    // The delivery may fail before the queue reaches it.
     delivery.catch(() => {});
     this.#queue.push(delivery);
     this.#draining ??= this.#drain();
@@ -141,10 +141,7 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
     this.#draining = undefined;
   }
 
-  /**
-   * As JSON, with its room reserved: values that wait behind a slow store count toward the limit
-   * too.
-   */
+  /** Returns the JSON and reserves its room: values that wait for a slow store count toward the limit too. */
   async #prepare(draft: Draft, pending: Pending[], source: JsonSource): Promise<Delivery> {
     const { reporter } = this;
     const found = pending.map(async (one) => [one, await one.address] as const);

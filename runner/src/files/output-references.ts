@@ -37,13 +37,9 @@ export interface ReferencesOptions {
 
 export class References {
   readonly #options: ReferencesOptions;
-  /**
-   * By a key that is equal for equal files, so that each is stored once however often it is named.
-   */
+  /** Pending files by a key that is equal for equal files: each is stored once, however often it is named. */
   readonly #pendingByKey = new Map<string, Pending>();
-  /**
-   * Distinguishes what this run has written from older files. In whole seconds, as in tar archives.
-   */
+  /** Distinguishes files that this run has written from older ones. In whole seconds, as in tar archives. */
   readonly #startedAt = Math.floor(Date.now() / 1_000) * 1_000;
   #count = 0;
 

@@ -131,8 +131,8 @@ export function transientError({ host }: URL, error: unknown): TransientError {
 }
 
 /**
- * The same message if the name does not exist: callers must not learn which names a private network
- * has.
+ * Returns the same message as for a name that does not exist: callers must not learn which names a private
+ * network has.
  */
 const notPublic = ({ protocol, host }: URL): Failure =>
   protocol === "http:"

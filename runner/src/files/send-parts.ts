@@ -24,7 +24,7 @@ export interface Parts {
   partSize: number;
   /** The time of the last modification, if known from before. */
   mtimeMs?: number;
-  /** Where to PUT each part, in order. The URLs are signed: no credentials are sent. */
+  /** The signed URLs to which the parts are PUT, in order. No credentials are sent. */
   urls: string[];
   /** Parts that were already uploaded: their numbers, from 1, and ETags. */
   completed?: ReadonlyMap<number, string>;

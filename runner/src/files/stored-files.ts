@@ -15,13 +15,13 @@ type Requester = Pick<Job, "keys" | "lease">;
 
 interface FileRequest {
   file: StoredFile;
-  /** Its name in the cache. */
+  /** The name of the source in the cache. */
   source: string;
   leases: Iterable<string>;
 }
 
 const RETRY = { attempts: 4, baseMs: 250, maxMs: 4_000 };
-/** Without receiving a byte. */
+/** A download ends after this long without a byte. */
 const IDLE_TIMEOUT_MS = 60_000;
 
 export class StoredFiles {

@@ -22,7 +22,7 @@ const TIMEOUTS: Timeouts = { idleMs: 30_000, totalMs: 3_600_000 };
 
 interface Receipt {
   url: URL;
-  /** Its name in the cache. */
+  /** The name of the source in the cache. */
   source: string;
   onBytes: () => void;
   toError: (error: unknown) => TransientError;

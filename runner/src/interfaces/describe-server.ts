@@ -1,6 +1,6 @@
 /**
- * What a container's server tells of itself, for a version that does not know yet what it can do. The
- * control plane makes sense of it (domain/images/server-description.ts).
+ * The description that a container's server gives of itself, for a version whose abilities are not known yet.
+ * The control plane interprets it (domain/images/server-description.ts).
  */
 import { condensedOpenapi } from "../../../src/domain/images/openapi-document.ts";
 import { MAX_DESCRIPTION, type ServerDescription } from "../../../src/protocol/runner.ts";
@@ -8,18 +8,18 @@ import { Failure } from "../lib/failure.ts";
 import type { ContainerClient } from "./container-client.ts";
 
 /**
- * Of each answer. It is asked beside a run, and the end of the first one in a container may be held up for so
- * long (containers/self-description.ts): what is not told is told at a later run.
+ * The timeout of each answer. The server is asked during a run, and the first run in a container may end this
+ * much later (containers/self-description.ts); a later run asks again for a missing answer.
  */
 const ANSWER_MS = 10_000;
-/** That of a server or a proxy before it which is busy, or not ready for this yet. */
+/** Statuses of a server, or a proxy before it, that is busy or not ready for this yet. */
 const BUSY = [408, 425, 429, 502, 503, 504];
-/** The name of a model and some limits: llama.cpp's list has 1 KB, TEI's information as much. */
+/** The largest list of models or information: llama.cpp's list has 1 KB, TEI's information as much. */
 const MAX_SMALL = 32 * 1024;
 
 /**
- * Never rejects: what cannot be read is left out. Undefined if it has not answered what matters, since a version
- * is completed once, and for good: by the document if there is one, or else by the rest.
+ * Never rejects, and leaves out answers that cannot be read. Returns undefined while the answers that matter
+ * are missing, since a version is completed once: from the document if there is one, else from the others.
  */
 export async function describeServer(
   client: ContainerClient,
@@ -38,7 +38,7 @@ export async function describeServer(
   };
 }
 
-/** An answer, with a text if it has what was asked for. Undefined: not yet, or not this time. */
+/** Returns an answer, with its text if the status is 200; undefined if a later run should ask again. */
 async function read(
   client: ContainerClient,
   path: string,

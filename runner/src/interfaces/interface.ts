@@ -42,12 +42,12 @@ export interface Run {
   id: string;
   /** The call whose request body the input is; null for the model's own input. */
   call: VendoraCall | null;
-  /** Of a responses call. */
+  /** The way in which a responses call is made. */
   responses?: ResponsesVia | undefined;
   /** The model as callers know it: `owner/name`. */
   model: string;
   input: Record<string, Json>;
-  /** The files in it. */
+  /** The files in the input. */
   files: FilesByUrl;
   limits: Limits;
   reporter: RunReporter;
@@ -60,8 +60,8 @@ export interface Run {
 export interface Outcome {
   finish: Finish;
   /**
-   * What becomes of the container: `kept` for the next run; `retired` (no new runs, because it
-   * cannot be trusted); or `killed`, because it did not stop, once no other run is in it.
+   * The fate of the container: `kept` for the next run; `retired` (no new runs, because it cannot be
+   * trusted); or `killed`, because it did not stop, once no other run is in it.
    */
   container: "kept" | "retired" | "killed";
   /** The run failed because of its input, and has used nothing. */
@@ -87,7 +87,7 @@ export interface Session {
   readonly stopsOnDisconnect: boolean;
   /** Never rejects: any failure is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
-  /** What its server tells of itself, also while runs are under way. Never rejects; undefined if it did not answer. */
+  /** Returns the server's description of itself, even during runs; undefined without an answer. */
   describe(): Promise<ServerDescription | undefined>;
   shutdown(): Promise<void>;
   /** Closes the connections. */

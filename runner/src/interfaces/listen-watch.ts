@@ -5,13 +5,13 @@
  */
 import { external } from "../lib/failure.ts";
 
-/** Where a server should listen, and where it does. */
+/** The addresses on which a server should listen and does listen. */
 export interface Listening {
   host: string;
   port: number;
   /** The variables that tell it the host and the port. */
   variables: readonly string[];
-  /** Where its processes listen, as `127.0.0.1:8000`. Undefined if that cannot be found out. */
+  /** Returns the addresses of the server's processes, such as `127.0.0.1:8000`; undefined if unknown. */
   addresses: () => Promise<string[] | undefined>;
 }
 

@@ -7,12 +7,12 @@ const QUOTE_OR_NUMBER = /"|-?(?:NaN|Infinity)/g;
 export interface NonFinite {
   /** The text as JSON, with null in place of these numbers. */
   text: string;
-  /** The first of them, and where it is, as in `output[0].score`. */
+  /** The first such number; `place` is its path, such as `output[0].score`. */
   number: string;
   place: string;
 }
 
-/** Undefined if there are none, or the text is no JSON for another reason. */
+/** Returns undefined if there are no such numbers, or the text is no JSON for another reason. */
 export function nonFiniteNumbers(text: string): NonFinite | undefined {
   const first = randomUUID();
   const parts: string[] = [];
@@ -41,7 +41,7 @@ export function nonFiniteNumbers(text: string): NonFinite | undefined {
   }
 }
 
-/** What is wrong with them, for the model's publisher. */
+/** Returns the message about the number for the model's publisher. */
 export const nonFiniteText = ({ number, place }: NonFinite): string =>
   `the model returned ${number} in ${place}, which JSON has no number for: return null or a string instead`;
 

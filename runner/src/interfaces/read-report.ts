@@ -104,7 +104,7 @@ async function* decoded(source: Source): AsyncGenerator<Buffer> {
   }
 }
 
-/** What was read and not consumed yet. */
+/** A reader of the report; `buffer` holds bytes that were read and not consumed yet. */
 class Source {
   buffer: Buffer = Buffer.alloc(0);
   readonly #chunks: AsyncIterator<Buffer>;

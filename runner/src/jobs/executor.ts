@@ -108,7 +108,7 @@ export interface Place {
   leave(): void;
 }
 
-/** What the pool is told of the containers. */
+/** The state of the containers that the runner reports to the pool. */
 export type ExecutorState = Pick<RunnerSnapshot, "containers" | "devices" | "max_containers">;
 
 export interface Executor {
@@ -122,7 +122,7 @@ export interface Executor {
   /** `repository@digest` of the images on this machine, as of the last refresh. */
   images(): string[];
   state(): ExecutorState;
-  /** What setups and runs took since the last call. */
+  /** Returns the durations of setups and runs since the last call. */
   measured(): Measured[];
   /** Called when its state has changed. */
   onChange: () => void;
@@ -131,7 +131,7 @@ export interface Executor {
    * @returns why there is no place for it
    */
   place(job: JobOrder, stop: readonly string[]): Place | string;
-  /** As in a place, for which it waits. */
+  /** Waits for a place and runs the job in it. */
   run: Place["run"];
   /** Stops all containers. @param options.leavesIdle whether idle ones go on for the next process */
   close(options?: { leavesIdle?: boolean }): Promise<void>;

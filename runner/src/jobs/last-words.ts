@@ -1,6 +1,6 @@
 /**
- * What a run has logged last, so that of what its container printed before it died the rest can be
- * added: the runner only sees it once the container has gone, and most lines were logged by then.
+ * The last logs of a run. The runner sees a container's last output only once the container has ended; most
+ * of its lines are in the logs by then, and only the rest is added.
  */
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { PassingReporter } from "./executor.ts";

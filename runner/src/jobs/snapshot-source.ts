@@ -1,4 +1,4 @@
-/** Makes the snapshots of a runner: what each part of it tells, until the pool has received it. */
+/** Makes the snapshots of a runner. Receipts and declined jobs are repeated until the pool has them. */
 import {
   type Declined,
   MAX_TOLD,
@@ -18,7 +18,7 @@ export class SnapshotSource {
   readonly #options: SnapshotSourceOptions;
   #number = 0;
   #handed = 0;
-  /** Of jobs that it has connected for. */
+  /** The receipts of jobs whose channel the runner has opened. */
   readonly #receipts = new Set<string>();
   readonly #declined = new Map<number, Declined>();
 
@@ -50,9 +50,9 @@ export class SnapshotSource {
       slots: slots.size,
       jobs: slots.handouts,
       ...state,
-      // The latest: what is left out is taken for room, and declined if there is none.
+      // The latest containers: the pool takes the others for room, and the runner declines if there is none.
       containers: containers.slice(-MAX_TOLD),
-      // What gets lost with a call is not told again: others will be measured.
+      // Measures that get lost with a call are not reported again: others will be measured.
       measured: executor.measured(),
       declined: [...this.#declined.values()],
       heard: [...this.#receipts].slice(0, MAX_RECEIPTS),

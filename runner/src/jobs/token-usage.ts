@@ -28,7 +28,7 @@ export class TokenUsage extends PassingReporter {
   #usage: Tokens = {};
   #metrics: Tokens = {};
   #characters = 0;
-  /** Those that the reported output tokens count: what a message tells at its beginning counts none. */
+  /** Characters that the reported output tokens cover; the usage at a message's beginning covers none. */
   #counted = 0;
 
   constructor(reporter: RunReporter, call: VendoraCall, input: Record<string, Json>) {
@@ -58,7 +58,7 @@ export class TokenUsage extends PassingReporter {
   settle(): void {
     const input = this.#usage.input ?? this.#metrics.input;
     const reported = this.#usage.output ?? this.#metrics.output;
-    // A picture has none but those that its server counts.
+    // An image has only the output tokens that its server counts.
     if (isImageCall(this.#call) && reported === undefined) return;
     // A stream that was stopped has text after its last usage, or no usage at all.
     const isReported = this.#metrics.output !== undefined && this.#usage.output === undefined;
@@ -86,8 +86,8 @@ export class TokenUsage extends PassingReporter {
 const estimate = (characters: number) => Math.ceil(characters / CHARACTERS_PER_TOKEN);
 
 /**
- * The usage in a chunk, completion, embeddings, response, message or event of the latter two. A ranking may have
- * nothing but a total.
+ * Returns the usage in a chunk, completion, embeddings, response, message or event of the latter two. A
+ * ranking may have nothing but a total.
  */
 function readUsage(value: Json, isWithoutOutput: boolean): Tokens | undefined {
   if (!isObject(value)) return undefined;

@@ -60,7 +60,7 @@ export function machineCode(error: unknown): string | undefined {
   return MACHINE_CODES.includes(error.code) ? error.code : undefined;
 }
 
-/** What callers and operators read of it. */
+/** Returns the text about a machine's system error for callers and operators. */
 export const machineText = (code: string): string =>
   code === "ENOSPC" || code === "EDQUOT"
     ? "the disk of the runner's machine is full"

@@ -24,7 +24,7 @@ export interface HttpCall {
   signal?: AbortSignal;
   /** The largest response; any by default. */
   maxBytes?: number;
-  /** It is not idempotent: never made twice, also where it was most likely not seen. */
+  /** A call that is not idempotent: it is never made twice, even if the server most likely did not see it. */
   isOnce?: boolean;
 }
 

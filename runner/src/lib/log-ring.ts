@@ -20,7 +20,7 @@ export class OfRun {
     this.value = value;
   }
 
-  /** What may leave this machine. */
+  /** The part of the value that may leave this machine. */
   get outline(): string {
     const { value } = this;
     if (!(value instanceof Error)) return "(not shown)";
@@ -44,7 +44,10 @@ const ADDRESS = /\b([a-z][a-z\d+.-]*:\/\/)(?:[^\s/?#@"']*@)?([^\s?#"']*)(?:[?#][
 /** More is cut off before it is looked at: an address is looked for at each letter. */
 const MAX_LOOKED_AT = 4 * MAX_RUNNER_LOG_LINE;
 
-/** After a line break, too, that a quoted text has as two characters. Tokens of this service (src/domain/accounts/token.ts), and those that a header carries. */
+/**
+ * Tokens of this service (src/domain/accounts/token.ts), and tokens that a header carries. A token may follow
+ * a line break, which a quoted text has as two characters.
+ */
 const TOKEN = /(?:\b|(?<=\\[nrt]))(?:aus[a-z]?_\w+|(Bearer|Basic) +[^\s"']+)/gi;
 
 /** @param secrets texts that are secret wherever they are */

@@ -31,7 +31,7 @@ export class ScratchFolders {
     const make = () => mkdtemp(join(this.#root, PREFIX));
     return make().catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
-      // Who tidies a machine up does not know what runs there.
+      // The root may have been deleted while the runner runs, such as by a cleanup of /tmp.
       await this.#create();
       return make();
     });

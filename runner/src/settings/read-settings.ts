@@ -26,7 +26,7 @@ import {
 
 export type Settings = Omit<ParsedSettings, "token_file">;
 
-/** What is wrong with the settings, one line per problem, for the operator. */
+/** The problems of the settings, one line each, for the operator. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
@@ -193,7 +193,7 @@ const describeIssues = (error: z.ZodError, given: Raw): string =>
     })
     .join("\n");
 
-/** Where a setting can be given, for error messages. */
+/** Returns a setting's name, flag and variable, for error messages. */
 function sourcesOf(name: string): string {
   const flag = name === "token" ? "--token-file" : `--${flagOf(name)}`;
   return `${name} (${flag}, ${variableOf(name)})`;

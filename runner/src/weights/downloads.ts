@@ -10,11 +10,11 @@ import { lengthOf, type PartialFile } from "./partial-file.ts";
 import type { ByteRange } from "./range-plan.ts";
 import { type FileSource, requestRange } from "./range-request.ts";
 
-/** Of all files, and of one: several start at once, and none keeps the others waiting. */
+/** The most connections for all files, and for one file: no file that starts blocks the others. */
 const CONNECTIONS = 16;
 const CONNECTIONS_PER_FILE = 8;
 
-/** In a row, without a byte. */
+/** Attempts in a row that receive no byte. */
 const ATTEMPTS = 6;
 const DELAYS = { baseMs: 250, maxMs: 8_000 };
 const IDLE_TIMEOUT_MS = 60_000;
@@ -23,7 +23,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const WRITE_BYTES = 1024 * 1024;
 
 export interface Download {
-  /** Whoever waits for the file: one's URL may have ended while another's is valid. */
+  /** The sources of all waiters for the file: one waiter's URL may have expired while another's is valid. */
   sources: Iterable<FileSource>;
   onBytes: (bytes: number) => void;
   signal: AbortSignal;
@@ -108,7 +108,7 @@ async function fetchRest(file: PartialFile, range: ByteRange, download: Download
       if (size >= WRITE_BYTES) await flush();
     }
   } catch (error) {
-    // What has come is not asked for again.
+    // Bytes that have come are written, so that the next attempt does not request them again.
     await flush();
     throw error;
   } finally {
@@ -130,7 +130,7 @@ async function* incoming(response: IncomingMessage): AsyncGenerator<Buffer> {
 async function openRange(file: PartialFile, range: ByteRange, { sources, signal }: Download) {
   const tried = new Set<FileSource>();
   for (;;) {
-    // Somebody may have joined those who wait.
+    // `sources` is read again each time, since another waiter may have joined.
     const source = [...sources].find((one) => !tried.has(one));
     if (!source) throw external("nobody waits for it any more");
     tried.add(source);

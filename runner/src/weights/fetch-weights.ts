@@ -149,7 +149,7 @@ export class WeightFetcher {
   async #share(file: RemoteFile, context: FetchContext, work: Work): Promise<void> {
     const { account, name, source } = file;
     const { held, progress, signal } = context;
-    // Says what is to come, before the first byte.
+    // The progress reports the size that is to come before the first byte.
     progress.add(0);
     try {
       const waiter = { source, progress };
@@ -158,7 +158,7 @@ export class WeightFetcher {
       );
       shared.release();
     } catch (error) {
-      // What has come is wrong, or a part of something that nobody can bring any more.
+      // The bytes that have come are wrong, or a part of a file that is not available any more.
       if (error instanceof Failure && error.source === "external") held.drop(name);
       throw error;
     }
@@ -197,7 +197,7 @@ export class WeightFetcher {
   }
 }
 
-/** Ends all of them with the first that fails, and waits for them. @throws its error, or the signal's reason */
+/** Ends all steps when one fails, and waits for them. @throws the first error, or the signal's reason */
 async function together(steps: Step[], stop: AbortSignal): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);

@@ -1,17 +1,17 @@
-/** Which ranges a large file is fetched in. */
+/** The ranges in which a large file is fetched. */
 
 const MIB = 1024 * 1024;
 
 /**
- * Bytes of a range. Each costs a request, and what has come of it is lost when the runner restarts. A
- * store gives 40 MiB/s on one connection, so that the largest takes two seconds.
+ * Bytes of a range. Each range costs a request, and an incomplete one is lost when the runner restarts. A
+ * store gives 40 MiB/s on one connection, so that the largest range takes two seconds.
  */
 const [MIN_RANGE, MAX_RANGE] = [8 * MIB, 64 * MIB];
 
 /** A file of medium size is cut into as many, so that all connections have something to do. */
 const RANGES = 32;
 
-/** Both ends are included, as in HTTP. */
+/** A range of bytes that includes both ends, as in HTTP. */
 export interface ByteRange {
   first: number;
   last: number;
@@ -31,7 +31,7 @@ export const rangeAt = (index: number, size: number, bytes: number): ByteRange =
   last: Math.min((index + 1) * bytes, size) - 1,
 });
 
-/** Those that have not come, in order, so that the file can be read from its beginning meanwhile. */
+/** Returns the missing ranges in order, so that the file can be read from its beginning meanwhile. */
 export const missingRanges = (size: number, bytes: number, come: ReadonlySet<number>): number[] =>
   Array.from({ length: rangeCount(size, bytes) }, (_, index) => index).filter(
     (index) => !come.has(index),

@@ -14,7 +14,7 @@ import { readText } from "../lib/read-text.ts";
 import { VERSION } from "../lib/version.ts";
 import type { ByteRange } from "./range-plan.ts";
 
-/** Where a file is, and what opens it. */
+/** The URL of a file, and the headers that authorize the request. */
 export interface FileSource {
   url: string;
   headers: Record<string, string>;

@@ -15,11 +15,11 @@ const ACCOUNT = /^[0-9a-f]{64}$/;
 const FILE = /^([0-9a-f]{64})(\.part)?$/;
 const TRASH = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
-/** What an earlier process has left. */
+/** A file that an earlier process has left. */
 export interface StoredFile {
   account: string;
   name: string;
-  /** Of one on its way: the largest it may become. */
+  /** The size of the file; for an incomplete one, the largest size that it may reach. */
   size: number;
   isComplete: boolean;
   /** Unix ms. */

@@ -17,7 +17,7 @@ import {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Where a file goes once it is verified. */
+/** The paths of a file while it is written, and once it is verified. */
 export interface FilePlace {
   temporary: string;
   path: string;
@@ -37,7 +37,7 @@ export async function unpackLayer({ layer, bytes, place, onFile }: Unpacking): P
   const left = new Map(layer.files.map((file) => [file.path, file]));
   const unpacked = extract();
   const ended = Promise.withResolvers<void>();
-  // When an entry is refused, that is why.
+  // The error of a refused entry is thrown instead of this rejection.
   ended.promise.catch(() => {});
   const steps = [
     Readable.from(bytes, { objectMode: false, highWaterMark: CHUNK_BYTES }),
@@ -57,10 +57,10 @@ export async function unpackLayer({ layer, bytes, place, onFile }: Unpacking): P
       await writeFile(Readable.from(entry), file, to);
       await onFile(file);
     }
-    // Of a compressed one, its checksum comes last.
+    // The pipeline ends later than the last entry: the checksum of a compressed layer comes last.
     await ended.promise;
   } catch (error) {
-    // Not waited for: the bytes may be on their way for long.
+    // The pipeline's end is not awaited: the bytes may be on their way for long.
     unpacked.destroy(error instanceof Error ? error : undefined);
     throw asFailure(error);
   }

@@ -7,7 +7,7 @@ import { digest } from "../../../src/protocol/common.ts";
 import { type Manifest, MEDIA_TYPES, manifest } from "../../../src/protocol/oci.ts";
 import { external } from "../lib/failure.ts";
 
-/** Of a weight. Repositories of models have some hundreds at most. */
+/** The limit of files in a weight. Repositories of models have some hundreds at most. */
 export const MAX_FILES = 10_000;
 /** 10,000 files take some 3 MB. */
 export const MAX_CONFIGURATION_BYTES = 16 * 1024 * 1024;
@@ -16,9 +16,9 @@ export const MAX_CONFIGURATION_BYTES = 16 * 1024 * 1024;
 const MAX_NAME_BYTES = 255;
 const MAX_PATH_BYTES = 1_024;
 
-/** What each file may add to a layer: its headers, and what fills its last block. */
+/** Bytes that each file may add to a layer: its headers and the padding of its last block. */
 const FILE_OVERHEAD = 4_096;
-/** The end of an archive, and what a compressor adds. */
+/** Bytes for the end of an archive and a compressor's overhead. */
 const LAYER_OVERHEAD = 1024 * 1024;
 
 const COMPRESSIONS = {
@@ -53,7 +53,7 @@ export interface WeightLayer {
   size: number;
   compression: Compression;
   files: LayerFile[];
-  /** What the archive may have at most, unpacked. */
+  /** The largest size of the unpacked archive. */
   maxBytes: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Weights on disk, by account and content. Their size is bounded: those last used longest ago go first,
- * never what somebody holds. What a container needs is held as a whole or not at all: two starts
+ * Weights on disk, by account and content. Their size is bounded: the least recently used files are removed
+ * first, and never one that is held. The files of a container are held all together or not at all: two starts
  * that each held half of the room would wait for each other.
  */
 import { untilAborted } from "../../../src/lib/timeout.ts";
@@ -20,10 +20,10 @@ interface Entry extends Pick<StoredFile, "account" | "name" | "size" | "isComple
   holders: number;
 }
 
-/** Of a file: its inode, and the block that it does not fill. */
+/** Bytes that a file takes besides its content: its inode, and the rest of its last block. */
 export const ENTRY_BYTES = 4_096;
 
-/** What is left of the disk for everything else on it. */
+/** The part of the disk that stays free for everything else on it. */
 const SPARE_FRACTION = 0.05;
 const MAX_SPARE_BYTES = 20 * 1024 ** 3;
 
@@ -36,7 +36,7 @@ export interface StoredWeight {
   kind: "weights";
   /** For the log. */
   name: string;
-  /** Bytes that it takes, or may come to take. */
+  /** Bytes that the file takes, or will take at most. */
   size: number;
   /** Unix ms. */
   lastUsed: number;
@@ -45,25 +45,25 @@ export interface StoredWeight {
   remove(): Promise<boolean>;
 }
 
-/** What a container needs. */
+/** The files and the room that a container needs. */
 export interface Demand {
   files: WantedFile[];
-  /** For what is only needed until the files are there. */
+  /** Bytes of files that are only needed until the others are there. */
   spare: number;
 }
 
 /** Files that stay until they are released. */
 export interface HeldFiles {
   isComplete(name: string): boolean;
-  /** Where a complete one is; what belongs to one on its way has names that begin so. */
+  /** The path of a complete file; the names of an incomplete one's files begin with it. */
   path(name: string): string;
-  /** To be called when one has come and is verified. */
+  /** To be called when a file has come and is verified. */
   completed(name: string): Promise<void>;
   /** Also holds a file that is only needed until others are there. */
   begin(file: WantedFile): void;
-  /** Removes what has come of one, because it is not needed any more, or wrong. */
+  /** Removes the bytes of a file that is not needed any more, or that is wrong. */
   drop(name: string): void;
-  /** Takes one out that is not on the disk as it was, whoever else has it: their copies are their own. */
+  /** Takes out a file that changed on the disk, even if others hold it: they have their own copies. */
   lost(name: string): void;
   release(): void;
 }
@@ -95,7 +95,7 @@ export class WeightStore {
     }
   }
 
-  /** All of them, for whoever watches the disk. */
+  /** Returns all files, for the code that makes room on the disk. */
   list(): StoredWeight[] {
     return [...this.#entries.values()].map((entry) => ({
       kind: "weights",
@@ -111,14 +111,14 @@ export class WeightStore {
     }));
   }
 
-  /** Of a complete file. */
+  /** Returns the size of a complete file; undefined if it is not there. */
   sizeOf(account: string, name: string): number | undefined {
     const entry = this.#entries.get(keyOf(account, name));
     return entry?.isComplete ? entry.size : undefined;
   }
 
   /**
-   * Holds files, whether or not they have come: there is room for those that have not. Waits for it.
+   * Holds files, whether or not they have come, and waits until there is room for the missing ones.
    * @param demand asked for again after waiting: files may have come or gone
    * @param onWait called when it begins to wait
    * @throws Failure if there can be none; the signal's reason
@@ -137,18 +137,18 @@ export class WeightStore {
       if (total > this.#maxBytes) throw tooLarge(total, this.#maxBytes);
       const entries = this.#tryHold(account, { files, spare }, max);
       if (entries) return this.#held(account, entries, spare);
-      // A machine whose disk is full of other things would wait for ever.
+      // Waiting is useless if no container holds weights: the disk is full of other things.
       if ([...this.#entries.values()].every(isIdle)) throw diskFull(total);
       onWait();
       await untilAborted(this.#change.promise, signal);
     }
   }
 
-  /** How many bytes it may have at the moment: those it has, and what the disk has beyond a spare part. */
+  /** Returns the bytes that the store may have now: its own and the disk's free bytes, less the spare. */
   async #room(): Promise<number> {
     const { free, total } = await this.folder.freeBytes();
     const spare = Math.min(total * SPARE_FRACTION, MAX_SPARE_BYTES);
-    // What has come of those on their way is taken for free: it was once, when their room was taken.
+    // Bytes of incomplete files count as free: their room was taken when the files were expected.
     const there = [...this.#entries.values()].filter(({ isComplete }) => isComplete);
     const used = there.reduce((sum, entry) => sum + bytesOf(entry), 0);
     return Math.min(this.#maxBytes, used + free - spare);
@@ -161,7 +161,7 @@ export class WeightStore {
     const there = found.filter((entry) => entry !== undefined);
     for (const entry of there) entry.holders++;
     const needed = missing.reduce((sum, file) => sum + bytesOf(file), spare);
-    // What is there needs no room, however full the disk may be.
+    // Files that are there need no room, however full the disk may be.
     if (needed > 0 && !this.#makeRoom(needed, max)) {
       for (const entry of there) entry.holders--;
       return undefined;
@@ -175,7 +175,7 @@ export class WeightStore {
     return this.#add({ account, name, size, isComplete: false, usedAt, holders: 1 });
   }
 
-  /** The size is only declared: somebody may have declared another one before. */
+  /** Returns the file's entry if it has this size, which is only declared: an earlier one may differ. */
   #usable(account: string, { name, size }: WantedFile): Entry | undefined {
     const entry = this.#entries.get(keyOf(account, name));
     if (!entry || entry.size === size) return entry;
@@ -213,7 +213,7 @@ export class WeightStore {
         entry.holders--;
         if (entry.holders > 0) return;
         this.#remove(entry);
-        // The next one takes its room.
+        // The next file takes the room of this one.
         if (left < spare) take(-Math.min(bytesOf(entry), spare - left));
       },
       lost: (name) => {
@@ -244,11 +244,11 @@ export class WeightStore {
     const key = keyOf(account, name);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
-    // How another process orders them is worth no failure.
+    // A failure is ignored: the time only orders the files in the next process.
     if (entry.isComplete) this.folder.touch(this.folder.path(account, name)).catch(() => {});
   }
 
-  /** Not one that was lost, whose place another may have by now. */
+  /** Returns false for an entry that was lost, even if another entry has its place by now. */
   #isThere(entry: Entry): boolean {
     return this.#entries.get(keyOf(entry.account, entry.name)) === entry;
   }
@@ -262,7 +262,7 @@ export class WeightStore {
   /** @returns whether there is room for this many more bytes */
   #makeRoom(bytes: number, max: number): boolean {
     const idle = [...this.#entries.values()].filter(isIdle);
-    // Nothing goes in vain.
+    // No file is removed if all idle files together would not make enough room.
     const least = this.#bytes - idle.reduce((sum, entry) => sum + bytesOf(entry), 0);
     if (least + bytes > max) return false;
     for (const entry of idle) {

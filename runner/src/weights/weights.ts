@@ -37,11 +37,11 @@ export interface WeightOptions {
   directory: string;
   /** The limit of all files in it. */
   bytes: number;
-  /** Of the deployment. */
+  /** The URL of the deployment. */
   url: string;
 }
 
-/** What is known of a job's weights. */
+/** The weights of a job, with the image and the keys that open them. */
 export interface WeightsRequest extends Pick<Job, "image" | "keys"> {
   weights: readonly JobWeight[];
 }
@@ -49,12 +49,12 @@ export interface WeightsRequest extends Pick<Job, "image" | "keys"> {
 /** The weights of one container, until they are released. */
 export interface MountedWeights {
   mounts: Mount[];
-  /** Where they are put together, if there are any. */
+  /** The folder in which the weights are put together, if there are any. */
   folder?: string;
   release(): Promise<void>;
 }
 
-/** A weight, and how to get what is missing of it. */
+/** A weight, with the parts to fetch if they are missing. */
 interface Plan {
   target: string;
   /** Below the target; "" if the target is a file itself. */
@@ -63,7 +63,7 @@ interface Plan {
 }
 
 interface Part {
-  /** What has to be fetched. */
+  /** Bytes to fetch. */
   size: number;
   isNeeded: () => boolean;
   /** Whether it takes room besides the files. */
@@ -72,7 +72,7 @@ interface Part {
 }
 
 export class Weights implements EvictionSource {
-  /** Where they are. */
+  /** The folder of the weights. */
   readonly folder: string;
   readonly #url: string;
   readonly #store: WeightStore;
@@ -93,7 +93,7 @@ export class Weights implements EvictionSource {
     await this.#folders.sweep(adopted);
   }
 
-  /** What is on the disk, for whoever watches that. */
+  /** Returns the weights on the disk, for the code that makes room there. */
   async evictables(): Promise<StoredWeight[]> {
     return this.#store.list();
   }
@@ -227,7 +227,7 @@ export class Weights implements EvictionSource {
   }
 }
 
-/** What cannot be removed now is removed when the runner starts again. */
+/** Ignores errors: a folder that cannot be removed now is removed when the runner starts again. */
 const removeFolder = (folder: string) =>
   rm(folder, { recursive: true, force: true }).catch(() => {});
 
@@ -261,7 +261,7 @@ async function fetchAll(plans: Plan[], context: FetchContext): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** A file of the cache is not there any more, or not whole: somebody else has been at the disk, or it fails. */
+/** A stored file is missing or incomplete: another program has changed the disk, or the disk fails. */
 class LostFile extends Failure {
   constructor() {
     super("internal", "the runner's weights have been removed from its disk: try again");

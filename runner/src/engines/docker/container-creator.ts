@@ -8,7 +8,7 @@ import { type HostConfigOptions, hostConfig } from "./sandbox.ts";
 
 export interface ContainerPlan {
   image: Dockerode.ImageInspectInfo;
-  /** Its name in the log. */
+  /** The name of the image in the log. */
   reference: string;
   /** Replaces the image's CMD. */
   command: readonly string[] | undefined;
@@ -18,7 +18,7 @@ export interface ContainerPlan {
   labels: Record<string, string>;
   user: string | undefined;
   host: Omit<HostConfigOptions, "quota_bytes">;
-  /** What it may write; 0: unlimited. */
+  /** The bytes that the container may write; 0: unlimited. */
   disk_bytes: number;
 }
 
@@ -68,7 +68,7 @@ export class ContainerCreator {
     const { image, environment, labels, user, host, disk_bytes } = plan;
     const make = (quota_bytes: number) =>
       this.#docker.createContainer({
-        // By id, since the name may come to mean another image.
+        // The image is named by its ID, since its name may come to mean another image.
         Image: image.Id,
         ...start,
         ...(user === undefined ? {} : { User: user }),

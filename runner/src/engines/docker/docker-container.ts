@@ -204,7 +204,7 @@ async function waitForExit({ id, modem }: Dockerode.Container): Promise<void> {
 /** The exit code of SCRIPT if the container may not open the device file. */
 const REFUSED = 3;
 
-/** SCRIPT opens the file in a second shell, because a shell ends when a redirection fails. A missing file is not refused. */
+/** SCRIPT opens the file in a second shell: a shell ends if a redirection fails. The file may be missing. */
 const SCRIPT = `[ -e "$0" ] || exit 0; (: <"$0") 2>/dev/null && exit 0; exit ${REFUSED}`;
 
 const ANSWER_MS = 5_000;
@@ -237,7 +237,7 @@ const NOW = { stream: false, "one-shot": true } as const;
 const measured = z.object({
   memory_stats: z.object({
     usage: z.number(),
-    /** Of files that were read, and that the kernel drops when memory is short: with cgroups v1, and v2. */
+    /** Memory of the file cache, which the kernel frees when memory is short: names of cgroups v1 and v2. */
     stats: z.object({
       total_inactive_file: z.number().optional(),
       inactive_file: z.number().default(0),

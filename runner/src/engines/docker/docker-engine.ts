@@ -61,21 +61,21 @@ export class DockerEngine implements Engine {
   readonly #firewallMode: NonNullable<DockerOptions["firewall"]>;
   readonly #log: Log;
   #networks: Networks | undefined;
-  /** What HOST_NAME resolves to in containers. */
+  /** The address that HOST_NAME resolves to in containers. */
   #hostAddress = "";
   #firewall: FirewallGuard | undefined;
   readonly #watchIntervalMs: number;
   readonly #running = new Set<DockerContainer>();
   /** Docker's GET /info. */
   #info: unknown;
-  /** What each container may write. */
+  /** The bytes that each container may write; 0: unlimited. */
   #diskBytes = 0;
   readonly #containers: number;
   #endDiskWatch = () => {};
   readonly #creator: ContainerCreator;
   readonly #images: DockerImages;
 
-  /** @param others what else may go when the disk with the images is full, if it lies there */
+  /** @param others evictables that may be removed too when the images' disk is full, if they are on it */
   constructor(
     runner: string,
     options: DockerOptions,
@@ -270,7 +270,7 @@ export class DockerEngine implements Engine {
 
   async memory(signal: AbortSignal): Promise<ReadonlyMap<RunningContainer, number>> {
     const used = new Map<RunningContainer, number>();
-    // At once, since Docker before 23 gives each answer only when the next second begins.
+    // All containers are measured at once: Docker before 23 answers only when the next second begins.
     await Promise.allSettled(
       Array.from(this.#running, async (one) => used.set(one, await one.memory(signal))),
     );

@@ -117,7 +117,7 @@ const succeeds = (...args: string[]): Promise<boolean> =>
 
 async function restore(table: string): Promise<void> {
   const child = spawn("iptables-restore", ["--noflush", ...LOCK_WAIT], { stdio: "pipe" });
-  // It may exit before it has read everything: its exit code says why.
+  // iptables-restore may exit before it has read everything: its exit code says why.
   child.stdin.on("error", () => {}).end(table);
   const [[code], complaint] = await Promise.all([once(child, "exit"), text(child.stderr)]);
   if (code !== 0) throw new Error(`iptables-restore: ${complaint.trim()}`);

@@ -1,6 +1,6 @@
 /**
- * What an image of the deployment's own registry consists of: read before it is pulled, to know how much
- * room it needs and what its layers are.
+ * The layers of an image of the deployment's own registry, read before the image is pulled: they say how
+ * much room it needs.
  */
 import { z } from "zod";
 import {
@@ -16,11 +16,11 @@ import { HttpClient } from "../../lib/http-client.ts";
 import type { OwnRegistry } from "./own-registry.ts";
 
 export interface Layer {
-  /** Of the compressed layer, as Docker's progress names it by its first 12 digits. */
+  /** The digest of the compressed layer; Docker's progress names a layer by the first 12 digits. */
   digest: string;
-  /** Compressed. */
+  /** The size of the compressed layer. */
   size: number;
-  /** Of what is unpacked. */
+  /** The digest of the unpacked layer. */
   diffId: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Which images this runner has pulled or is pulling, and when each was last used: a file in its state
- * directory, since an image that is pulled can have no label of the runner's. No other image is ever
- * removed.
+ * The record of the images that this runner has pulled or is pulling, with the last use of each. It is a file
+ * in the state directory, since a pulled image cannot have a label of the runner. The runner removes no other
+ * image.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ export class ImageRecord {
     this.#folder = folder;
   }
 
-  /** Reads what an earlier process wrote. A file that is broken is as none. */
+  /** Reads the file of an earlier process. A broken file is ignored. */
   async open(): Promise<void> {
     if (this.#folder === undefined) return;
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
@@ -36,13 +36,13 @@ export class ImageRecord {
     return this.#lastUsed.get(reference);
   }
 
-  /** This runner pulls it, or uses it. */
+  /** Notes that this runner pulls or uses the image. */
   note(reference: string): Promise<void> {
     this.#lastUsed.set(reference, Date.now());
     return this.#write();
   }
 
-  /** Only if this runner has pulled it. */
+  /** Notes a use of the image, if this runner has pulled it. */
   async used(reference: string): Promise<void> {
     if (this.#lastUsed.has(reference)) await this.note(reference);
   }
@@ -51,12 +51,12 @@ export class ImageRecord {
     if (this.#lastUsed.delete(reference)) await this.#write();
   }
 
-  /** What is noted from now on is not kept. */
+  /** Stops writing the file; later notes stay in memory. */
   close(): void {
     this.#folder = undefined;
   }
 
-  /** By rename, so that a crash leaves the old file or the new one. */
+  /** Writes a new file and renames it, so that a crash leaves the old file or the new one. */
   #write(): Promise<void> {
     const folder = this.#folder;
     if (folder === undefined) return Promise.resolve();

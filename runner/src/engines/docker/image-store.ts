@@ -13,7 +13,7 @@ const ANSWER_MS = 5_000;
 
 interface ImageStoreOptions {
   docker: Dockerode;
-  /** Where Docker has them. */
+  /** The folder where Docker keeps images. */
   folder: string;
   record: ImageRecord;
   /** The runner's name, which its kept layers have as a label. */
@@ -39,11 +39,11 @@ export class ImageStore implements EvictionSource {
     this.#log = log;
   }
 
-  /** Keeps an image that may not be there yet. @returns what ends that; may be called again */
+  /** Keeps an image that may not be there yet. @returns a function that ends the hold; may be called again */
   async hold(reference: string): Promise<() => void> {
     this.#holds.set(reference, (this.#holds.get(reference) ?? 0) + 1);
     let held = true;
-    // It may be on its way out: whether it is there is known after that only.
+    // A removal of the image may be under way: only after it does Docker know whether the image is there.
     await this.#removals.get(reference)?.catch(() => {});
     return () => {
       if (!held) return;
@@ -54,12 +54,12 @@ export class ImageStore implements EvictionSource {
     };
   }
 
-  /** The record is another process's from now on. */
+  /** Stops writing the record, which belongs to another process from now on. */
   close(): void {
     this.#record.close();
   }
 
-  /** Before it is pulled: of a runner that dies meanwhile, Docker may have the image all the same. */
+  /** Notes an image before the pull: if the runner dies meanwhile, Docker may still finish it. */
   pulling = (reference: string): Promise<void> => this.#noted(this.#record.note(reference));
   used = (reference: string): Promise<void> => this.#noted(this.#record.used(reference));
 
@@ -78,7 +78,7 @@ export class ImageStore implements EvictionSource {
       this.#docker.listImages(),
       this.#docker.listContainers({ all: true }),
     ]);
-    // Of anybody: a container that is stopped may be started again.
+    // Containers of anyone keep their image: a container that is stopped may be started again.
     const inContainers = new Set(containers.map(({ ImageID }) => ImageID));
     const found = new Set<string>();
     const evictables = images.flatMap(({ Id, Size, RepoDigests, Created, Labels }): Evictable[] => {

@@ -20,11 +20,11 @@ export interface ImageFacts {
   cog: boolean;
   /** Whether its server uploads files; otherwise they are inside its outputs. */
   uploads: boolean;
-  /** What it asks for. What a container gets is up to its hardware class. */
+  /** Whether the image asks for a GPU. The hardware class decides whether a container gets one. */
   gpu: GpuNeed;
 }
 
-/** `welcome`: it may also work without. */
+/** `welcome`: the image may also work without a GPU. */
 export type GpuNeed = "needed" | "welcome" | "none";
 
 /**

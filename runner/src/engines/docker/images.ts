@@ -26,7 +26,7 @@ export interface DockerImagesOptions {
   /** The runner's name. */
   runner: string;
   engine: DockerOptions;
-  /** What else may go when the disk with the images is full, if it lies there. */
+  /** Evictables that may be removed too when the images' disk is full, if they are on it. */
   others: readonly EvictionSource[];
   watchIntervalMs: number;
   log: Log;
@@ -37,7 +37,7 @@ export class DockerImages {
   readonly #registry: OwnRegistry | undefined;
   #store: ImageStore | undefined;
   #puller: ImagePuller | undefined;
-  /** By the signal that a container is pulled and started with. */
+  /** Functions that end a hold, by the signal that a container is pulled and started with. */
   readonly #holds = new WeakMap<AbortSignal, () => void>();
   readonly #closed = new AbortController();
   #endWatch = () => {};

@@ -8,7 +8,7 @@ export const dockerInfo = z.object({
   DriverStatus: z.array(z.array(z.string())).nullish().catch(null),
   DockerRootDir: z.string(),
   CgroupDriver: z.string().nullish(),
-  /** Of Podman. */
+  /** Only Podman reports this. */
   BuildahVersion: z.string().nullish(),
   DiscoveredDevices: z.unknown().optional(),
   OperatingSystem: z.string().default("unknown"),

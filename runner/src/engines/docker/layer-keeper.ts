@@ -14,12 +14,12 @@ import type { ImageLayers } from "./image-layers.ts";
 import { followLines, type ProgressLine } from "./progress-lines.ts";
 import { isThere } from "./pull-progress.ts";
 
-/** Has the runner's name as its value. */
+/** The value of `KEPT_LABEL` is the runner's name. */
 export const KEPT_LABEL = "auspex.runner.kept";
-/** Has the reference of the image that is pulled as its value. */
+/** The value of `KEPT_FOR_LABEL` is the reference of the image that is pulled. */
 export const KEPT_FOR_LABEL = "auspex.runner.kept-for";
 
-/** Has the number of layers as its value. */
+/** The value of `COUNT_LABEL` is the number of layers. */
 const COUNT_LABEL = "auspex.runner.kept-layers";
 
 /** Docker's progress names layers by so many digits. */
@@ -28,7 +28,7 @@ const ID_LENGTH = 12;
 export interface LayerKeeperOptions {
   docker: Dockerode;
   runner: string;
-  /** Of the image that is pulled. */
+  /** The reference of the image that is pulled. */
   reference: string;
   image: ImageLayers;
   log: Log;

@@ -1,6 +1,6 @@
 /**
- * Where the processes of a container listen. `cat` of its image reads that; without one it is read from
- * /proc of this machine, if Docker's processes are there.
+ * The addresses on which the processes of a container listen. `cat` of its image reads them; for an image
+ * without `cat` they are read from /proc of this machine, if Docker's processes are there.
  */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
@@ -12,10 +12,10 @@ export const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 const ANSWER_MS = 5_000;
 
-/** What `cat` of a hostile image prints may have no end. */
+/** The output of a hostile image's `cat` may be endless. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Undefined if it cannot be read. */
+/** Returns the addresses; undefined if they cannot be read. */
 export async function listeningIn(container: Dockerode.Container): Promise<string[] | undefined> {
   const tables = (await readInside(container)) ?? (await readOutside(container));
   return tables === undefined ? undefined : addressesOf(listeningSockets(tables));

@@ -1,7 +1,6 @@
 /**
- * What Docker says while it pulls or loads: JSON values, a line each. Unlike dockerode's own
- * `followProgress`, this notices that Docker says it has failed, as it does of all that happens after its
- * headers.
+ * Docker's progress of a pull or a load: one JSON value per line. Unlike dockerode's own `followProgress`,
+ * this notices a line that reports a failure, which is how Docker reports each failure after its headers.
  */
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";

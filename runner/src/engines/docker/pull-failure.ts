@@ -70,17 +70,17 @@ const FAILED_CALL =
 const FROM_REGISTRY = /:\/\/|unexpected (?:HTTP )?status|HTTP response|errors:/i;
 
 /**
- * Whether Docker says itself that a call of the system has failed. A registry's error begins with one of the codes
- * of the OCI specification, such as "unknown: ", whatever it says then.
+ * Whether Docker itself says that a system call has failed. A registry's error begins with one of the codes
+ * of the OCI specification, such as "unknown: ", whatever follows.
  */
 const isDockersOwn = (message: string): boolean =>
   FAILED_CALL.test(message) && !FROM_REGISTRY.test(message);
 
 export interface PullFailure {
   failure: Failure;
-  /** A retry does not fix it. */
+  /** Whether retries are useless. */
   final: boolean;
-  /** A retry does not fix it before there is room. */
+  /** Whether retries are useless until the disk has room. */
   diskFull: boolean;
 }
 
@@ -104,7 +104,7 @@ export function pullFailure(image: PulledImage, error: unknown): PullFailure {
   return { failure: make(text(image, trouble), options), final: false, diskFull: false };
 }
 
-/** For an image that found the disk full, most of which is free without it. */
+/** Returns the failure of an image that filled the disk, although most of the disk is free without it. */
 export const tooLarge = (image: PulledImage, cause: unknown): Failure =>
   internal(text(image, "it does not fit on the disk of the runner's machine"), { cause });
 

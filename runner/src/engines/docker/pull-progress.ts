@@ -29,7 +29,7 @@ export class PullProgress {
   readonly #now: () => number;
   readonly #layers = new Map<string, Layer>();
   #reported = Number.NEGATIVE_INFINITY;
-  /** A layer that is fetched again begins anew: never report less than before. */
+  /** The highest progress so far: reports must not decrease when a layer is fetched again from 0. */
   #highest = 0;
 
   /** @param layers of the image's manifest, if it could be read */

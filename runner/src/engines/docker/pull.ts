@@ -76,7 +76,7 @@ export class ImagePuller {
     await keeper?.release();
   }
 
-  /** Where it is, and what it is called there. */
+  /** Returns the image's reference, its name for messages, and the registry's host and credentials. */
   async #identify({ image, model }: ImageRequest): Promise<Omit<Pull, "onLine" | "signal">> {
     if (!isOwnImage(image)) {
       const reference = referenceOf(image);

@@ -7,7 +7,7 @@ import type { Sandbox } from "../options.ts";
 export interface HostConfigOptions {
   sandbox: Sandbox;
   share: Share;
-  /** What it may write, enforced by the storage driver; 0: not by that. */
+  /** The bytes that the container may write, enforced by the storage driver; 0: the driver sets no limit. */
   quota_bytes: number;
   network: string;
   /** The DNS servers that Docker queries for the container. */

@@ -1,4 +1,4 @@
-/** What Docker's machine has for containers, and whether the operator's limits fit into it. */
+/** The resources of Docker's machine, and the check that the operator's limits fit into them. */
 import { statfs } from "node:fs/promises";
 import type { Machine, ShareSettings } from "../../devices/share.ts";
 import { SHARED_FRACTION } from "../../devices/share.ts";
@@ -42,7 +42,7 @@ export function findOvercommitment(
 /** Total for all containers if Docker's disk cannot be read from here. */
 const UNKNOWN_DISK_BYTES = 50 * 1024 ** 3;
 
-/** What one container may write: an equal share of what is free; 0 means unlimited. */
+/** Returns the bytes that one container may write: an equal share of the free ones; 0 means unlimited. */
 export async function diskShare(
   { DockerRootDir }: DockerInfo,
   { containers = 1, sandbox = {} }: Pick<DockerOptions, "containers" | "sandbox">,

@@ -15,7 +15,7 @@ import {
 } from "../../lib/failure.ts";
 import { isAway } from "./away.ts";
 
-/** Without the NVIDIA runtime; or with it, but without a driver or GPU. */
+/** Docker has no NVIDIA runtime, or the machine has no driver or GPU. */
 const GPU =
   /could not select device driver|nvidia-container-(?:cli|runtime)|CDI device|runtime name: nvidia/i;
 
@@ -28,13 +28,13 @@ const RUNTIME = /unknown or invalid runtime name: (\S+)/i;
 const COMMAND =
   /exec: "((?:[^"\\]|\\.)*)": (?:stat .*: )?(executable file not found|permission denied|no such file or directory)/i;
 
-/** Also where Docker runs on another machine, or this runner in a container. */
+/** A mount also fails if Docker runs on another machine, or this runner in a container. */
 const MOUNT = /^[^"/]*type "bind": bind source path does not exist/i;
 
 /** An image may ask for a later driver than a machine has. */
 const REQUIREMENT = /nvidia-container-cli: requirement error: ([^\n]*)/i;
 
-/** What a machine says that has run out of something, or whose disk fails. */
+/** Messages of a machine that has run out of something, or whose disk fails, with their codes. */
 const SYSTEM: Record<string, string> = {
   "no space left on device": "ENOSPC",
   "disk quota exceeded": "ENOSPC",
@@ -54,7 +54,7 @@ const SYSTEM_ERROR = new RegExp(
 /** A volume below /proc or /sys makes any machine say EROFS. */
 const NOT_OF_IMAGES = ["ENOSPC", "EMFILE"];
 
-/** What the kernel or the machine's settings refuse to every container. */
+/** Messages about isolation, which the kernel or the machine's settings refuse to every container. */
 const ISOLATION = /cgroup|apparmor|seccomp|selinux|iptables|failed to set up container networking/i;
 
 /** The runtime has begun with the container: most of what fails then is asked for by the image. */
@@ -129,7 +129,7 @@ export const NO_DOCKER = "Docker on the runner's machine does not answer";
 const REFUSED =
   "Docker on the runner's machine refuses to create containers; see the runner's log for its message";
 
-/** For an image that asks for a GPU in a class without, in case that is why it fails. */
+/** The advice for an image that asks for a GPU in a class without one, in case this is why it fails. */
 export const NO_GPU =
   "the image asks for a GPU, and this hardware has none: publish a version for hardware with a " +
   "GPU (configuration.hardware_identifier); if this hardware should have one, its operator can " +

@@ -37,7 +37,7 @@ import { PidFiles } from "./pid-files.ts";
 import { signalGroup, spawnGroup } from "./process-group.ts";
 import { processesOf, residentMemory } from "./resident-memory.ts";
 
-/** What an operator is withoutPaths of it, wherever it is chosen. */
+/** The warning to operators, shown wherever they can choose the process engine. */
 export const NO_ISOLATION =
   "the process engine isolates nothing: every model runs as this user and can read its files and the data of other models. Use it for trusted models, on laptops and in tests; otherwise use --engine docker";
 
@@ -144,7 +144,7 @@ export class ProcessEngine implements Engine {
 
   async close(): Promise<void> {}
 
-  /** By its path and its digest: the digest alone would allow anyone who knows it. */
+  /** Finds the model by path and digest: the digest alone would open it to anyone who knows the digest. */
   async #requireModel({ image: { digest }, model }: ImageRequest): Promise<ModelFolder> {
     const folder = await findModel(this.#models, model);
     if (folder?.digest === digest) return folder;
@@ -158,8 +158,8 @@ export class ProcessEngine implements Engine {
   }
 
   /**
-   * What cannot be removed now is removed when the runner starts again: the exit must be reported
-   * anyway.
+   * Logs errors only: files that cannot be removed now are removed when the runner starts again, and the exit
+   * must be reported anyway.
    */
   async #clean(pid: number, tmpDirectory: string): Promise<void> {
     const work = [this.#pidFiles.remove(pid), rm(tmpDirectory, { recursive: true, force: true })];
@@ -195,7 +195,7 @@ export class ProcessEngine implements Engine {
       // Processes that the model started end with it.
       signalGroup(pid, "SIGKILL");
       child.stdin?.destroy();
-      // Its last output. A process that left the group may keep the pipe open.
+      // The model's last output may still arrive. A process that left the group may keep the pipe open.
       await settlesWithin(closed, LAST_OUTPUT_MS);
       await this.#clean(pid, tmpDirectory);
       const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;

@@ -46,14 +46,14 @@ async function readProcesses(signal: AbortSignal): Promise<Process[]> {
   for (const name of await readdir("/proc").catch(() => [])) {
     signal.throwIfAborted();
     if (!PID.test(name)) continue;
-    // It may have ended meanwhile, or be hidden.
+    // The process may have ended meanwhile, or be hidden.
     const status = await readFile(`/proc/${name}/status`, "utf8").catch(() => undefined);
     if (status === undefined) continue;
     processes.push({
       pid: Number(name),
       parent: field(status, "PPid"),
       group: field(status, "NSpgid"),
-      // In kB. A thread of the kernel has none.
+      // VmRSS is in kB. A thread of the kernel has none.
       bytes: field(status, "VmRSS") * 1_024,
     });
   }

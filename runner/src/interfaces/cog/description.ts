@@ -18,13 +18,13 @@ export interface Description {
   chatOnly: boolean;
 }
 
-/** For one answer, for all attempts, between two attempts, and until the wait is reported. */
+/** The limits of one answer and of all attempts, the pause between attempts, and the time until a report. */
 const TIMES = { answerMs: 30_000, patienceMs: 60_000, pollMs: 500, quietMs: 5_000 };
 
-/** Without a schema the output is one value without files. */
+/** A container without a schema has one output value without files. */
 const NO_SCHEMA: Description = { iterator: false, declaresFiles: false, chatOnly: false };
 
-/** These 4xx are transient; the others mean that there is no schema. */
+/** Statuses that are transient; other 4xx mean that there is no schema. */
 const TRANSIENT_STATUSES = [408, 425, 429];
 
 /**

@@ -19,7 +19,7 @@ const IDLE_CHECKS = 3;
 
 export interface HealthWatchOptions {
   client: ContainerClient;
-  /** Where the run's reports arrive. */
+  /** The endpoint that receives the run's reports. */
   reports: WebhookEndpoint;
   maxConcurrency: number;
   pollMs: number;

@@ -17,7 +17,7 @@ const EAGER_POLL_MS = 20;
 /** The end of a failed setup's logs says why. The setup events have all of it. */
 const MAX_SETUP_LOG_CHARS = 8_000;
 
-/** What the server reads from its environment. */
+/** Returns the environment variables that Cog's server reads. */
 export const cogEnvironment = (maxConcurrency: number): Record<string, string> => ({
   // Seconds between two webhooks with logs; below 0.1 Cog up to 0.16 drops events.
   COG_THROTTLE_RESPONSE_INTERVAL: "0.1",

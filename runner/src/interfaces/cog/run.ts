@@ -44,8 +44,8 @@ const CREATE_DELAYS = { baseMs: 50, maxMs: 1_000 };
 /** JSON may encode a character in up to three times its bytes (`\u00e9`). */
 const JSON_GROWTH = 3;
 /**
- * For files in data URIs, which do not count as output: 48 MiB, for example one of 20 MB twice. A
- * report is in memory as bytes, text and values; larger files are uploaded instead.
+ * Room for files in data URIs, which do not count as output: 48 MiB decoded, for example one of 20 MB twice.
+ * A report is in memory as bytes, text and values; larger files are uploaded instead.
  */
 const DATA_URI_BYTES = 64 * 1024 ** 2;
 const SLACK_BYTES = 1024 ** 2;

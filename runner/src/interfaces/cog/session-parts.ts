@@ -4,7 +4,7 @@ import type { ServerFailure } from "../vendora/error.ts";
 import type { Description } from "./description.ts";
 import type { CogWebhooks } from "./webhooks.ts";
 
-/** What the runs of one Cog container share. */
+/** The parts that the runs of one Cog container share. */
 export interface SessionParts extends Description {
   client: ContainerClient;
   webhooks: CogWebhooks;

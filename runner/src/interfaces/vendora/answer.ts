@@ -133,7 +133,7 @@ export class AnswerReader {
   }
 
   #outputWhole(text: string, asCalled?: (value: Json) => Json): void {
-    // It is passed on as it was written: it may have a million numbers, as embeddings do.
+    // The answer is passed on as it was written: embeddings may have a million numbers.
     const isPassedOn = !asCalled && !/^\s*\[/.test(text);
     const told = joinedAnswers(parseOrUndefined(text, isPassedOn ? undefined : parseExact));
     const value = told !== undefined && asCalled ? asCalled(told) : told;
@@ -189,7 +189,7 @@ export function parseOrUndefined(text: string, parse?: (text: string) => Json): 
   }
 }
 
-/** What an image may have, as base64 and with others in one answer: more than an output may have inline. */
+/** The largest answer with images in base64, which is more than an output may have inline. */
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
 
 /** How the base64 of a format begins. */

@@ -61,8 +61,8 @@ export function brokenServer(message: string): Failure {
 }
 
 /**
- * What vLLM, SGLang, llama.cpp, TGI, Ollama and others say of a request that is longer than the model's
- * context. They have no code for it, and agents compact their conversation only if there is one.
+ * Messages of vLLM, SGLang, llama.cpp, TGI, Ollama and others about a request that is longer than the model's
+ * context. These servers have no code for it, and agents compact their conversation only if there is a code.
  */
 const OVERFLOW =
   /context[ _-]?(?:length|size|window)|max(?:imum)?[ _]model[ _]len|(?:prompt|input)(?: \(\d+ tokens\))? (?:is )?too (?:long|large)|too many tokens|(?:prompt|input) length.* exceeds|\binputs`? (?:tokens|must have less)/i;

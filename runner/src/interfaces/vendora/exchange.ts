@@ -28,10 +28,10 @@ const MAX_ERROR_BYTES = 1024 ** 2;
 /** The calls that servers can stream. */
 const STREAMED: VendoraCall[] = ["chat_completions", "completions", "responses", "messages"];
 
-/** Those that have a file, and may be answered in plain text. */
+/** Calls that have a file in a form, and may be answered in plain text. */
 const FORMS: VendoraCall[] = ["audio_transcriptions", "audio_translations"];
 
-/** Everything but what tells of a failure, or of events. */
+/** Content types of sound: all but those of errors and events. */
 const SOUND = /^(?!application\/json|text\/)/i;
 
 /** The statuses for an endpoint that the server does not have. */
@@ -147,7 +147,7 @@ export class VendoraExchange {
     return this.#send("chat_completions", chatBody(call, input), end);
   }
 
-  /** From the server's own endpoint, or from its chats, which some of these do less than. */
+  /** Asks the server's own endpoint or, where that can do less, its chat completions. */
   async #responses(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
     const { responses: via = "own" } = this.#run;
     const viaChat = () => this.#send("chat_completions", chatBody("responses", input), end);
@@ -207,7 +207,7 @@ export class VendoraExchange {
   /** vLLM also responds with 404 for an unknown model. */
   #isAboutModel({ message, param, code }: { message: string; param: unknown; code: unknown }) {
     const { model = this.#run.input.model } = this.#parts;
-    // In quotes, since a model's name may be a common word, such as "v1".
+    // The name counts only in quotes, since a model's name may be a common word, such as "v1".
     const isNamed =
       typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
     return param === "model" || code === "model_not_found" || isNamed;

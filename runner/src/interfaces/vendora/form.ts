@@ -1,4 +1,4 @@
-/** The body of a call as the form that servers take: fields as text, and files that go from disk to the connection. */
+/** The body of a call as the form that servers take: fields as text, and files that are read from disk. */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { fileFields } from "../../../../src/domain/vendora/body-files.ts";
@@ -24,13 +24,13 @@ interface Part {
 const CRLF = "\r\n";
 
 /**
- * Of its fields, in characters without files: a body has 10 MiB. A form repeats the name of a list for each of
- * its items, so that a body can stand for a form of terabytes.
+ * The limit of a form's fields, in characters without files: a body has 10 MiB. A form repeats the name of a
+ * list for each of its items, so that a small body could become a form of terabytes.
  */
 const MAX_FIELDS_CHARS = 16 * 1024 ** 2;
 const MAX_FIELDS = 10_000;
 
-/** Undefined for a call whose servers take JSON. @throws ServerFailure for a file that is none, and too many fields */
+/** Undefined if servers take JSON for the call. @throws ServerFailure for an invalid file, too many fields */
 export function formOf(
   call: VendoraCall,
   input: Record<string, Json>,
@@ -80,7 +80,7 @@ function* fieldsOf(name: string, value: Json): Generator<{ name: string; text: s
     yield { name, text: typeof value === "string" ? unmarked(value) : String(value) };
 }
 
-/** One that this runner has fetched, or a data URI. */
+/** Returns a file that this runner has fetched, or that is a data URI. @throws ServerFailure */
 function fileOf(field: string, text: string, files: FilesByUrl): FormFile {
   const file = files.get(text);
   if (file) return { ...file, from: file.path };

@@ -8,15 +8,15 @@ import type { SessionParts } from "./session-parts.ts";
 
 const ANSWER_MS = 5_000;
 
-/** What changes an answer, and is ignored by a server that does not have it. */
+/** Fields that change an answer, and that a server without them ignores. */
 const ASKED = [
   ...["max_output_tokens", "reasoning", "temperature", "text", "tool_choice", "tools"],
   ...["top_logprobs", "top_p"],
 ];
 
 /**
- * By the server's description of itself, where each field is listed that it reads. llama.cpp has none: it
- * ignores `text.format`, and says `completed` of answers that were cut off.
+ * Returns whether the server's own endpoint reads all fields that the input has, by the server's description
+ * of itself. llama.cpp has no description: it ignores `text.format`, and reports cut answers as `completed`.
  */
 export async function ownResponsesDo(
   parts: SessionParts,

@@ -25,7 +25,7 @@ export interface ReadyServer {
   model: string | undefined;
 }
 
-/** These 4xx are transient; other 3xx and 4xx are permanent. */
+/** Statuses that are transient; other 3xx and 4xx are permanent. */
 const TRANSIENT_STATUSES = [408, 425, 429];
 
 /**

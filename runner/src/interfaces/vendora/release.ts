@@ -11,10 +11,10 @@ import type { ContainerClient } from "../container-client.ts";
 /** Prometheus metrics of vLLM, SGLang, llama.cpp and TGI: the number of requests in progress. */
 const RUNNING =
   /^(vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing|tgi_batch_current_size)(?:\{.*\})?[ \t]+(\S+)/gm;
-/** These are updated only while the server works: once idle, the last value remains. */
+/** Metrics that are updated only while the server works: an idle server keeps the last value. */
 const STALE = /^(vllm|sglang):/;
 
-/** The timeout of a check; from the close to the first check; until a value is stale. */
+/** The timeout of a check, the time from the close to the first check, and the age of a stale value. */
 const ANSWER_TIMEOUT_MS = 2_000;
 const FIRST_READ_MS = 50;
 const STALE_AFTER_MS = 1_000;
@@ -29,7 +29,7 @@ export interface Server {
   health: string;
   /** How many requests this runner has open there. */
   openCount: () => number;
-  /** Between two checks. */
+  /** The pause between two checks. */
   pollMs: number;
 }
 
@@ -62,7 +62,7 @@ export class ReleaseWatch {
     const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)]);
     if (this.#waiting === 0) this.#idle = new AbortController();
     this.#waiting += 1;
-    // With less than two checks, one that came too early would count as a timeout.
+    // Several checks are made, since a single one that comes too early would count as a timeout.
     this.#pollMs = Math.min(this.#pollMs, timeoutMs / 4);
     try {
       const nudgeAt = performance.now() + Math.min(STALE_AFTER_MS, timeoutMs / 4);

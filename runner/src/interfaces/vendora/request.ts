@@ -58,7 +58,7 @@ export function requestBody(call: VendoraCall, input: Body, model: string | unde
     case "completions":
       return input.stream === true ? withUsage(named) : withoutDependents(named);
     default:
-      // Its address of a file would be one of the container. In a stream there are no addresses.
+      // The address of an image would be one inside the container. Streams have no addresses.
       return isImageCall(call) && input.stream !== true
         ? { ...named, response_format: "b64_json" }
         : named;

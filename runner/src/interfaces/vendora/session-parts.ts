@@ -4,7 +4,7 @@ import type { Run, Timing } from "../interface.ts";
 import type { LargeReads } from "../large-reads.ts";
 import type { ReleaseWatch } from "./release.ts";
 
-/** What the runs of one OpenAI-compatible server share. */
+/** The parts that the runs of one OpenAI-compatible server share. */
 export interface SessionParts {
   client: ContainerClient;
   /** Aborted when the container has ended. */

@@ -26,11 +26,11 @@ const ENDS: { [Call in VendoraCall]?: Record<string, "succeeded" | "failed"> } =
   audio_speech: { "speech.audio.done": "succeeded" },
   audio_transcriptions: { "transcript.text.done": "succeeded" },
 };
-/** Of these calls some servers end the stream with the marker alone, as vLLM does. */
+/** Calls whose stream some servers, such as vLLM, end with the marker alone. */
 const MARKED: VendoraCall[] = ["audio_speech", "audio_transcriptions"];
-/** After these a stream may end with its connection: how many images there are its server decides. */
+/** Events after which the connection may end: the server decides how many images there are. */
 const IMAGES = ["image_generation.completed", "image_edit.completed"];
-/** It only keeps the connection open. */
+/** The type of events that only keep the connection open. */
 const PING = "ping";
 
 export interface StreamOptions {
@@ -94,7 +94,7 @@ export class VendoraStream {
   #take(data: string): void {
     if (this.#end !== undefined || data === "") return;
     if (data.trim() === DONE) {
-      // Where an event says how it ended, the marker alone says nothing.
+      // The marker alone means nothing in a call whose last event says how the stream ended.
       const { call } = this.#options;
       if (!ENDS[call] || MARKED.includes(call)) this.#close("succeeded");
       return;

@@ -11,7 +11,7 @@ import { parseFailure, ServerFailure } from "./error.ts";
 
 type Body = Record<string, Json>;
 
-/** By call. */
+/** The translations by call. */
 const TRANSLATIONS = {
   responses: { ...responseRequest, ...responsePaths },
   messages: { ...messageRequest, ...messagePaths },
