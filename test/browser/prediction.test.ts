@@ -1,7 +1,6 @@
 /** The live page of a prediction: a run as it goes on, a reload in the middle, cancelling, the list. */
 
 import { writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/dev/client.ts";
@@ -330,34 +329,6 @@ describe.runIf(browserIsThere)("in a browser", () => {
     // The tree that the server has rendered unfolds, too.
     await visitor.open(`/predictions/${id}`);
     await unfold();
-    await visitor.look();
-  });
-
-  it("a page shows the first of many embeddings, at their end and when it opens, and has all as a file", async () => {
-    const input = Array.from({ length: 1_500 }, (_, n) => `cat ${n}`);
-    const id = await create("embeddings", { input });
-    const visitor = await site.visitor({ as: WHO });
-    const { page } = visitor;
-    await visitor.open(`/predictions/${id}`);
-    await badge(visitor, "succeeded");
-    const caption = page.getByText(/^The first \d+ embeddings of \d+ numbers$/);
-    await caption.waitFor();
-    const shown = await page.locator("[data-output]").innerText();
-    await page.getByRole("link", { name: "CSV" }).waitFor();
-    await page.reload();
-    await caption.waitFor();
-    expect(await page.locator("[data-output]").innerText()).toBe(shown);
-    await page
-      .locator(".embeddings")
-      .getByRole("rowheader", { name: "1 cat 1", exact: true })
-      .waitFor();
-    const [downloading] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("link", { name: "CSV" }).click(),
-    ]);
-    const path = await downloading.path();
-    const lines = (await readFile(path, "utf8")).trimEnd().split("\r\n");
-    expect(lines).toHaveLength(input.length);
     await visitor.look();
   });
 
