@@ -83,7 +83,7 @@ export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
   await next();
 });
 
-/** It has a page of its own. */
+/** The account is suspended; this problem has a page of its own. */
 export class AccountSuspended extends ProblemError {}
 
 /** The form came from our page, but its session has ended: it can be submitted again. */
@@ -105,7 +105,7 @@ export function viewerOf(c: Context<Dashboard>): Viewer {
   throw new ProblemError("unauthenticated", "You are not signed in.");
 }
 
-/** Whoever reads a stream in a page: it ends with the session. */
+/** Returns the reader of a stream in a page; the stream ends with the session. */
 export function pageReader(c: Context<Dashboard>) {
   const { session_id, caller } = viewerOf(c);
   const credential = { kind: "session", id: session_id } as const;

@@ -62,7 +62,7 @@ const UPPER_ID = /\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/gi;
 const pageHeaders = secureHeaders({
   // The owner of the domain decides whether it is HTTPS only.
   strictTransportSecurity: false,
-  // With no-referrer, browsers submit forms with `Origin: null`.
+  // Browsers submit forms with `Origin: null` if the policy is no-referrer.
   referrerPolicy: "same-origin",
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],

@@ -34,7 +34,7 @@ export interface Dashboard {
 
 export type PageContext = Context<Dashboard>;
 
-/** What services need of a request to read and set session cookies. */
+/** Returns the parts of a request that services need to read and set session cookies. */
 export const requestSource = (c: PageContext) => ({
   origin: c.var.origin,
   headers: c.req.raw.headers,

@@ -8,7 +8,7 @@ import type { PageContext } from "./context.ts";
 /** The submitted values and their errors. */
 export interface Draft {
   values?: FormData;
-  /** By field name. */
+  /** Errors by field name. */
   issues: Record<string, string>;
   /** An error that belongs to no field. */
   problem?: string;

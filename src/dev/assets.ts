@@ -40,7 +40,7 @@ export async function buildAssets(): Promise<void> {
       loader: { ".woff2": "copy" },
       plugins: [lettersInside, iconsInside],
     }),
-    // Its letters are files: the reference weighs 75 KB without them.
+    // Fonts of the documentation stay files: the API reference weighs 75 KB without them.
     bundle({
       entryPoints: [join(DASHBOARD, "docs/style/docs.css")],
       loader: { ".woff2": "copy" },
@@ -53,7 +53,7 @@ export async function buildAssets(): Promise<void> {
       loader: { ".png": "copy", ".svg": "copy", ".webp": "copy" },
     }),
     readIcons(),
-    // Its name is beside it.
+    // The bird has no `<title>`: the name stands beside it.
     drawing(join(DASHBOARD, "style/bird.svg")).then((svg) => svg.replace(/<title>.*<\/title>/, "")),
     packRunner(FOLDER),
     packCli(FOLDER),
@@ -135,7 +135,7 @@ async function readIcons(): Promise<Manifest["icons"]> {
   return Object.fromEntries(await Promise.all(Object.entries(ICONS).map(read)));
 }
 
-/** What is inside an SVG. */
+/** Returns the markup inside the `<svg>` of a file. */
 async function drawing(path: string): Promise<string> {
   const [, inside] = /^<svg[^>]*>(.*)<\/svg>\s*$/s.exec(await readFile(path, "utf8")) ?? [];
   if (inside === undefined) throw new Error(`${path} is no SVG.`);
@@ -161,7 +161,7 @@ async function writeGuides(files: Manifest["files"]): Promise<void> {
   await writeFile(join(FOLDER, "docs-passages.json"), JSON.stringify(passages));
 }
 
-/** What is not of this build: pages that still ask for it get what there is now (src/routes/assets.ts). */
+/** Removes files of older builds: pages that still ask for them get the new ones (src/routes/assets.ts). */
 async function removeOld(files: Manifest["files"]): Promise<void> {
   const current = Object.values(files).map((path) => basename(path));
   for (const name of await readdir(join(FOLDER, "assets")))

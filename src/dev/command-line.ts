@@ -1,4 +1,4 @@
-/** What an npm command was called with. A mistake ends it with what is wrong and how it is used. */
+/** Arguments of npm commands. A mistake ends the command with an error and the usage. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 
 /** Prints the usage if it is asked for. */
@@ -18,7 +18,7 @@ export function readCommandLine<Config extends ParseArgsConfig>(
   }
 }
 
-/** Of an option whose value is a number. */
+/** Returns the value of an option that takes a number. */
 export function readNumber(
   usage: string,
   option: string,
@@ -33,7 +33,7 @@ export function readNumber(
   return misused(usage, `--${option} takes ${kind} ${range}, not “${text}”.`);
 }
 
-/** Of a deployment. @returns it without a path */
+/** Reads the address of a deployment. @returns it without a path */
 export function readAddress(usage: string, text: string): string {
   const url = URL.parse(text);
   if (url?.protocol === "https:" || url?.protocol === "http:") return url.origin;

@@ -9,15 +9,15 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { z } from "zod";
 import { ROOT } from "./bundle.ts";
 
-/** What wrangler.toml says of the Worker, as Miniflare takes it; plain JSON. */
+/** Settings of the Worker in wrangler.toml, as Miniflare takes them; plain JSON. */
 export type Configuration = Awaited<ReturnType<typeof readConfiguration>>;
 
 export interface DeploymentOptions {
   /** The bundle's script. */
   script: string;
-  /** For who starts many deployments; otherwise wrangler.toml is read. */
+  /** Given by callers that start many deployments; otherwise wrangler.toml is read. */
   configuration?: Configuration;
-  /** Where state is stored. Without it, state is lost at the end. */
+  /** Folder in which state is stored. Without it, state is lost at the end. */
   stateFolder?: string;
   /** 0: any free port. */
   port: number;
@@ -77,13 +77,13 @@ const objectClasses = z.record(
   z.object({ className: z.string(), useSQLite: z.boolean() }),
 );
 
-/** Where images that were not pushed here are said to be: the process engine's models are folders. */
+/** Registry of images that were not pushed here: the process engine's models are folders. */
 const FOLDERS = { IMAGE_REGISTRY: "folders.invalid" };
 
 const NAME = "auspex";
 
 function workersOf(options: DeploymentOptions, configuration: Configuration) {
-  // Where their state is stored does not depend on which script has them.
+  // The unique key keeps the place of an object's state independent of the script that has its class.
   const classes = Object.entries(objectClasses.parse(configuration.durableObjects));
   const durableObjects = classes.map(([binding, object]) => {
     const unsafeUniqueKey = `${NAME}-${object.className}`;

@@ -1,6 +1,6 @@
 /**
- * The workerd that serves a state folder. When its Node process is killed, it goes on for half a minute: a second one
- * on the same state would run beside it, and predictions would be lost between the two.
+ * The workerd that serves a state folder. A workerd whose Node process is killed runs on for half a minute: a
+ * second one on the same state would run at the same time, and predictions would be lost between the two.
  */
 import { execFileSync } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
@@ -50,7 +50,7 @@ export async function endLastWorkerd(folder: string): Promise<void> {
   );
 }
 
-/** What no other process ever has: when it was started, and as what. Empty: there is none. */
+/** Returns the program and the start time of a process, which no other process has. Empty: there is none. */
 function identityOf(pid: number): string {
   try {
     if (process.platform === "linux") {

@@ -28,7 +28,7 @@ const manifest = z.object({
 type PackageManifest = z.infer<typeof manifest>;
 
 export interface NodePackage {
-  /** Of the workspace, with package.json. */
+  /** Folder of the workspace, with package.json. */
   folder: string;
   /** The module that is run, in the folder. */
   entry: string;

@@ -1,4 +1,4 @@
-/** What the example models of `npm start` show of themselves: a run of each, pinned once. */
+/** Pinned examples of the example models of `npm start`: a run of each, pinned once. */
 import { pageOf } from "../protocol/common.ts";
 import { example } from "../protocol/example.ts";
 import { predictionWithIO } from "../protocol/prediction.ts";
@@ -6,7 +6,7 @@ import type { Client } from "./client.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** By the name of the model. */
+/** Inputs by the name of the model. */
 const INPUTS: Record<string, object> = {
   image: { prompt: "A red sunset over snowy mountains, with a lake", num_outputs: 4, seed: 3 },
   embeddings: { input: ["A cat sleeps", "A kitten naps", "The king's army marches"] },

@@ -48,7 +48,7 @@ function byOwner({ owner, folder }: { owner: string; folder: string }, state: st
 
 const SOURCES = [process.execPath, join(ROOT, "runner/src/main.ts")] as const;
 
-/** In its own process group, so that Ctrl-C in the terminal does not reach it; use `stop`. */
+/** Starts a runner in its own process group, so that Ctrl-C in the terminal does not reach it; use `stop`. */
 export function startRunner(options: RunnerOptions): RunnerProcess {
   const [command, ...args] = options.command ?? SOURCES;
   const child = spawn(command, [...args, "run"], {

@@ -27,7 +27,7 @@ export async function seed(operator: Client, username: string): Promise<Seed> {
   return { username, token: access.token, runnerToken: runner.token };
 }
 
-/** What an earlier start has made, unless it is gone: somebody may have revoked a token since. */
+/** Returns the seed of an earlier start, or a new one if it is gone: a token may have been revoked since. */
 export async function seeded(
   operator: Client,
   url: string,

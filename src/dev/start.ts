@@ -69,7 +69,8 @@ let relay: Relay | undefined;
 const runners: RunnerProcess[] = [];
 let stopping: Promise<never> | undefined;
 
-/** Both at once: Ctrl-C has reached workerd too, and Miniflare would restart it. */
+/** Stops the deployment and the runners at once: Ctrl-C has reached workerd too, and Miniflare would
+ * restart it. */
 async function stop(code: number): Promise<never> {
   await Promise.all([deployment?.stop(), ...runners.map((runner) => runner.stop(RUNNER_STOP_MS))]);
   relay?.close();
@@ -97,7 +98,7 @@ function endWithNpm(): void {
   }, PARENT_CHECK_MS).unref();
 }
 
-/** Its Node process and its workerd are the only ones that use the folder. @throws StateTaken */
+/** Makes this Node process and its workerd the only ones that use the folder. @throws StateTaken */
 async function takeState(folder: string): Promise<void> {
   claimState(folder);
   await endLastWorkerd(folder);
@@ -155,7 +156,7 @@ function keep(runner: RunnerProcess): void {
 }
 
 /**
- * Where the example models run.
+ * Returns where the example models run.
  * @param last the token that they had beside a runner with Docker
  */
 async function placeOfExamples(

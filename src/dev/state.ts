@@ -14,7 +14,7 @@ const secrets = z.object({
   /** The password for the dashboard. */
   password: z.string().default(() => randomBytes(9).toString("base64url")),
   seed: z.object({ username: z.string(), token: z.string(), runnerToken: z.string() }).optional(),
-  /** Of the example models' runner beside one with Docker, if there was one. */
+  /** Token of the example models' runner next to one with Docker, if there was one. */
   examplesToken: z.string().optional(),
   /** Whether the seeded user can sign in to the dashboard. */
   signedUp: z.boolean().default(false),
@@ -22,7 +22,7 @@ const secrets = z.object({
 export type Secrets = z.infer<typeof secrets>;
 
 export const STATE_FOLDER = join(ROOT, ".auspex");
-/** Of `npm start -- --empty`. */
+/** Folder of `npm start -- --empty`. */
 export const EMPTY_FOLDER = join(STATE_FOLDER, "empty");
 const file = join(STATE_FOLDER, "secrets.json");
 

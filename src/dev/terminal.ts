@@ -39,7 +39,7 @@ Then look at it: ${pagesOf(url)}/set-up
 Press Ctrl-C to stop. The next start with --empty begins with nothing again.`);
 }
 
-/** Where people sign in: passkeys are bound to a name. */
+/** Returns the address to sign in at: passkeys are bound to a name. */
 const pagesOf = (url: string) => url.replace("127.0.0.1", "localhost");
 
 export function showUsage({

@@ -30,7 +30,7 @@ import { type Drafts, ProfilePage } from "./profile.tsx";
 import { AccountTabs } from "./tabs.tsx";
 import { PERIODS, UsagePage } from "./usage.tsx";
 
-/** What deleting an account does, and its form. */
+/** The effects of deleting an account, and the form for it. */
 const DeletePage = ({
   username,
   withPassword,

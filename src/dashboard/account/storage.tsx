@@ -1,4 +1,4 @@
-/** What an account has stored at the moment, whatever the period of its usage. */
+/** Storage of an account at the moment, whatever the period of its usage. */
 import type { Child } from "hono/jsx";
 import { byteText } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";

@@ -1,4 +1,4 @@
-/** What an account has used, as a row of figures. */
+/** Usage of an account as a row of figures. */
 import type { Child } from "hono/jsx";
 import type { UsageCount } from "../../domain/accounts/usage.ts";
 import { duration } from "../prediction-view/duration.ts";
@@ -10,7 +10,7 @@ export function Totals({ predictions, failed, execution_seconds, price }: UsageC
     ["Failed", failed.toLocaleString("en")],
     ["Execution time", duration(execution_seconds)],
   ];
-  // Where no hardware has a price, none is shown.
+  // A price is shown only where hardware has one.
   if (price > 0) totals.push(["Price", <Price value={price} />]);
   return (
     <dl class="totals">

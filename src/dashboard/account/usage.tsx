@@ -91,7 +91,7 @@ export const UsagePage = ({
   period,
 }: {
   report: UsageReport;
-  /** What the account's access tokens are called, by their ids. */
+  /** Names of the account's access tokens, by their ids. */
   tokens: ReadonlyMap<string, string>;
   storage: UserUsage;
   period: (typeof PERIODS)[number];
@@ -147,7 +147,7 @@ export const UsagePage = ({
   </>
 );
 
-/** Where no hardware has a price, none is shown. */
+/** A price is shown only where hardware has one. */
 const isPriced = ({ price }: UsageCount) => price > 0;
 
 const number = (value: number) => value.toLocaleString("en");

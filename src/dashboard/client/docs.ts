@@ -27,6 +27,6 @@ document.addEventListener("change", ({ target }) => {
   try {
     localStorage.setItem(KEY, target.value);
   } catch {
-    // It is chosen for this page alone.
+    // The choice holds for this page alone.
   }
 });

@@ -21,7 +21,7 @@ function begin(root: HTMLElement): void {
     control.dispatchEvent(new Event("input", { bubbles: true }));
     control.focus();
   };
-  // Its card has all of it.
+  // The card of the run has everything that this element shows.
   root.querySelector("[data-without-scripts]")?.remove();
   const runs = new MediaRuns(root, control ? useAsInput : undefined);
   const playground = new Playground(root, runs);

@@ -33,7 +33,7 @@ class PredictionResult implements Result {
   }
 }
 
-/** Its address is that of the page by then. */
+/** The page has the address of the prediction by then, so a reload shows it. */
 const UNSEEN = "The prediction is running, but cannot be shown here. Reload the page to see it.";
 /** Delays between attempts. */
 const TRIES_MS = [0, 500, 1_000, 2_000];

@@ -40,7 +40,7 @@ function schedule(wait: number): void {
 }
 
 document.addEventListener("prediction-ended", () => {
-  // What two runs differ in is told by the server, once both have ended.
+  // The server shows the differences of two runs once both have ended.
   const isLive = document.querySelector("[data-prediction][data-live]") !== null;
   if (document.querySelector("[data-compared]") === null) void refreshDeliveries(FIRST_WAIT_MS);
   else if (!isLive) location.reload();

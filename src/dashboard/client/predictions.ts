@@ -51,7 +51,7 @@ function replace(old: HTMLElement, list: HTMLElement): void {
   });
 }
 
-/** Both lists are in the same order, so new rows only go before or after existing ones. */
+/** The old and the new list are in the same order, so new rows only go before or after existing ones. */
 function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
   const ids = new Set(rows.map(({ dataset }) => dataset.row));
   for (const row of body.querySelectorAll<HTMLElement>("[data-row]"))

@@ -12,9 +12,9 @@ interface Props {
   /** The path of this page. */
   path: string;
   assets: Manifest;
-  /** What was searched for. */
+  /** The query of the search. */
   query?: string;
-  /** Besides that of every page. */
+  /** Scripts besides that of every page. */
   scripts?: string[];
   /** More navigation, below the list of pages. */
   navigation?: Child;

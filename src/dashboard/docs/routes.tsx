@@ -13,7 +13,7 @@ import { DocsLayout } from "./layout.tsx";
 import { ReferencePage } from "./reference/page.tsx";
 import { type Found, findPassages, MAX_QUERY } from "./search/find.ts";
 
-/** What the documentation has on some words. */
+/** Results of a search in the documentation. */
 interface Props {
   query: string;
   found: Found[];

@@ -14,7 +14,7 @@ export const modelsIn = (told: RunnerDetail["told"]): Set<string> =>
 
 const modelOf = (version: string | null) => version?.split(":")[0];
 
-/** Its version; else the end of its image's name, and of its digest the beginning. */
+/** Returns the version, or else the end of the image's name and the beginning of its digest. */
 export function containerTitle({ version, image }: Pick<RunnerContainer, "version" | "image">) {
   if (version !== null) return version;
   const [repository = "", digest = ""] = image.split("@");

@@ -1,15 +1,15 @@
-/** What a runner had to do over the last day. */
+/** The work of a runner over the last day. */
 import type { GpuUse, HistoryStep } from "../../domain/runners/history.ts";
 import { Sparkline } from "../ui/sparkline.tsx";
 import { gigabytes, percent } from "./status-text.ts";
 
-/** Null: its object has not told. Else as domain/runners/history.ts has it. */
+/** Null: the runner object has not answered. Otherwise the steps of domain/runners/history.ts. */
 export type Day = readonly (HistoryStep | null)[] | null;
 
-/** Of five minutes each: a line is some 200 px wide, and a page may have 64 of them. */
+/** Steps of five minutes per point of a line: a line is some 200 px wide, and a page may have 64 lines. */
 const STEPS_TOGETHER = 3;
 
-/** How many predictions it had at a time. */
+/** The number of predictions that the runner had at a time. */
 export function RunHistory({ day, slots }: { day: Day; slots: number }) {
   if (!day?.some((step) => step !== null)) return null;
   const running = day.map((step) => step?.running ?? null);

@@ -69,7 +69,7 @@ export const AskForLog = ({
   children,
 }: {
   id: string;
-  /** What is looked for, also in what comes. */
+  /** The search in the log, also in lines that come later. */
   query?: LogQuery;
   children: string;
 }) => (
@@ -193,7 +193,7 @@ const LEVELS: Record<RunnerLog["lines"][number]["level"], LogLevel> = {
   error: "error",
 };
 
-/** As a file, which says why it is empty. @param lines undefined: the pool did not answer */
+/** Returns the log as a file, which says why it is empty. @param lines undefined: the pool did not answer */
 export function logText(lines: RunnerLog["lines"] | undefined, page: string): string {
   if (!lines) return `The pool of this runner did not answer. Try again: ${page}\n`;
   return lines.length === 0 ? noLines(page) : textOf(lines);

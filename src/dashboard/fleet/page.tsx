@@ -11,7 +11,7 @@ import { waitText } from "./status-text.ts";
 import { FleetTabs } from "./tabs.tsx";
 import { WaitingAccounts } from "./waiting.tsx";
 
-/** What needs an operator, on top of the fleet page. */
+/** The most alerts that the top of the fleet page shows. */
 const MAX_SHOWN = 10;
 
 const Alerts = ({ alerts }: { alerts: FleetAlert[] }) =>
@@ -56,7 +56,7 @@ export const FleetPage = ({
   complete: boolean;
   view: FleetContext;
   hasBackups: boolean;
-  /** What all accounts take of the database. */
+  /** The space that all accounts take in the database. */
   space: DatabaseSpace;
 }) => {
   const used = pools.filter(
@@ -236,7 +236,7 @@ function whyStuck({ queue: { waiting }, runners, now }: QueueProps): string {
 
 const OR = new Intl.ListFormat("en", { type: "disjunction" });
 
-/** What keeps runners from taking work, which is not the same for all of them. */
+/** Names the reasons why runners take no work, which can differ between runners. */
 function hindrances(runners: RunnerState[], now: number): string {
   const all = runners.map((runner) => {
     if (isOffline(runner)) return "offline";

@@ -74,7 +74,7 @@ export const fleetPages = pages()
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);
 
-/** Where the form was sent from. */
+/** Returns the address of the page that the form was sent from. */
 const placeOf = async (c: PageContext): Promise<string> =>
   fieldText(await readForm(c), "from") === OWN_PAGE
     ? `/fleet/runners/${c.req.param("id")}`

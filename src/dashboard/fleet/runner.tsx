@@ -323,7 +323,7 @@ export const Prediction = ({
 }: {
   id: string;
   own: boolean;
-  /** Whose it is, where that is known. */
+  /** The owner of the prediction, where that is known. */
   username?: string | undefined;
 }) => (
   <a href={own ? `/predictions/${id}` : lookUpAddress(id, username)}>

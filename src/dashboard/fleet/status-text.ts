@@ -36,7 +36,7 @@ export const waitText = (ms: number | null): string => (ms === null ? "–" : du
 export const sinceText = (at: string, now: number): string =>
   `for ${longDuration(Math.max(0, Math.floor((now - Date.parse(at)) / 1_000)))}`;
 
-/** In whole minutes, so that the page does not change every second. */
+/** Returns a time in whole minutes, so that the page does not change every second. */
 export function timeAgo(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return "less than a minute ago";

@@ -1,4 +1,4 @@
-/** Whose predictions wait for a class, and why. */
+/** Accounts whose predictions wait for a class, and why. */
 import type { ReasonCode } from "../../protocol/explanation.ts";
 import type { QueueState } from "../../protocol/fleet.ts";
 import { Table } from "../ui/table.tsx";

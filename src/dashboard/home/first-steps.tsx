@@ -1,4 +1,4 @@
-/** What a new account has to do until its first answer: each step ticks by itself once it is done. */
+/** Steps of a new account until its first answer: each step ticks by itself once it is done. */
 import type { Child } from "hono/jsx";
 import type { RunnerPackage } from "../../domain/runners/runner-version.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
@@ -28,7 +28,7 @@ export interface Progress {
 interface Step {
   title: string;
   isDone: boolean;
-  /** What there is of it. */
+  /** The result of the step so far. */
   result?: Child;
   /** How it is done. */
   how?: Child;
@@ -45,7 +45,7 @@ interface Props {
   publish: PublishState | undefined;
 }
 
-/** Whoever calls the models of others need not have one. */
+/** The steps need no model of one's own: a user may call the models of others. */
 export const isDone = ({ hasRunner, prediction, hasCalled }: Progress): boolean =>
   hasRunner !== false && prediction !== undefined && hasCalled;
 
@@ -79,7 +79,7 @@ function stepsOf(props: Props): Step[] {
   ];
 }
 
-/** Whoever sees it has done it. */
+/** An operator who sees this step has done it. */
 const SET_UP: Step = {
   title: "Set up the deployment",
   isDone: true,

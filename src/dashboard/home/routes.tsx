@@ -22,7 +22,7 @@ import { PredictionTable } from "../predictions/list.tsx";
 import { publishState } from "../publish/state.ts";
 import { FirstSteps, isDone } from "./first-steps.tsx";
 
-/** What has happened lately, for whoever is past the first steps. */
+/** The latest models and predictions, for users who are past the first steps. */
 interface Props {
   username: string;
   models: ModelItem[];
@@ -105,7 +105,7 @@ async function home(c: PageContext, viewer: Viewer) {
     hasRunner,
     model,
     prediction,
-    // Whoever has made more than are read here is past the first steps.
+    // A user who has made more predictions than one page is past the first steps.
     hasCalled: predictions.next_url !== null || predictions.items.some(({ token }) => token),
   };
   const hasStarted = isDone(progress);
@@ -154,7 +154,7 @@ async function newestRunner(c: PageContext) {
   return items[0];
 }
 
-/** Of those that everybody may call. */
+/** Returns the name of the most used of the models that everybody may call. */
 async function mostUsed(c: PageContext, { caller }: Viewer, first: PageRequest) {
   const order = { sort_by: "predictions_count", sort_direction: "desc" } as const;
   const filters = { ...order, category_slugs: [] };

@@ -1,4 +1,4 @@
-/** What a version changes for its callers, against the version before. */
+/** Changes of a version for its callers, against the version before. */
 import {
   type Difference,
   type Fact,
@@ -10,7 +10,7 @@ import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
 import type { ComparedVersion } from "../../storage/models/versions.ts";
 
-/** What can be compared: a version that waits for its first start has no schemas yet. */
+/** Whether a version can be compared: one that waits for its first start has no schemas yet. */
 export const isComparable = ({ awaits }: Pick<ComparedVersion, "awaits">) =>
   !awaits?.includes("schemas");
 

@@ -22,7 +22,7 @@ export function egressOf({ egress = DEFAULT_EGRESS }: Configuration) {
 export const egressText = ({ egress = DEFAULT_EGRESS }: Configuration): string =>
   typeof egress === "string" ? labelOf(egress) : egress.join(", ");
 
-/** Of several hosts it names one. */
+/** Returns a short text, which names only the first of several hosts. */
 export function shortEgressText({ egress = DEFAULT_EGRESS }: Configuration): string {
   if (typeof egress === "string") return labelOf(egress);
   const [first = "", ...others] = egress;

@@ -1,4 +1,4 @@
-/** What an example has made, as it is shown. */
+/** Outputs of an example, as pages show them. */
 import type { Json } from "../../protocol/common.ts";
 import { isUrlKind, outputOf, outputsOf } from "../prediction-view/output-kind.ts";
 

@@ -26,7 +26,7 @@ interface Props {
   examples: Example[];
   /** The numbers of versions that made some of them, and were deleted. */
   gone: Set<number>;
-  /** Of the page: files of others are linked, not loaded. */
+  /** Host of the page: files of other hosts are linked, not loaded. */
   host: string;
 }
 
@@ -133,20 +133,20 @@ function OneExample({
   );
 }
 
-/** A dozen examples of the largest size would be a page of 2 MB, which visitors may load as often as they like. */
+/** A dozen examples of the largest size would make a page of 2 MB, which visitors may load at any rate. */
 const MAX_WHOLE = 6_000;
 /** JSON that is cut is not read far. */
 const MAX_JSON = 1_000;
 
 interface Shown {
   of: Json;
-  /** The same as it is displayed. */
+  /** `of` as it is displayed. */
   outputs: Output[];
-  /** What it was made of, if it was made. */
+  /** The input that `of` was made of, if `of` is an output. */
   input?: Json;
   host: string;
   all: string;
-  /** Where all of it is. */
+  /** Address of the page that shows all of it. */
   whole: string;
 }
 
@@ -200,7 +200,7 @@ const Action = ({
   </Form>
 );
 
-/** On the page of a prediction that has succeeded, of a model of one's own. */
+/** Part of the page of a prediction that has succeeded, of a model of one's own. */
 export const PinExample = ({ model, id }: { model: string; id: string }) => (
   <>
     <h2>Example</h2>

@@ -1,4 +1,4 @@
-/** What the header of a model says of a run, on each of its pages. */
+/** Expectations of a run in the header of a model, which each of its pages has. */
 import { type Expected, readExpected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";

@@ -1,4 +1,4 @@
-/** What a model's header tells of it: whether it starts at once, what a run takes and costs, and how many there were. */
+/** Facts in a model's header: whether it starts at once, duration and price of a run, number of runs. */
 import type { Child } from "hono/jsx";
 import type { Outlook } from "../../domain/models/outlook.ts";
 import type { Configuration } from "../../protocol/model.ts";
@@ -11,7 +11,7 @@ import { isolationText } from "./isolation.ts";
 interface Props {
   model: DetailedModelRow;
   outlook: Outlook;
-  /** Of the version that would run. */
+  /** Configuration of the version that would run. */
   configuration: Configuration;
 }
 

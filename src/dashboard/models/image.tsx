@@ -10,7 +10,7 @@ import { Copy } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { Detail } from "./detail.tsx";
 
-/** What is known of a version's image. */
+/** Facts about a version's image. */
 export interface VersionImage {
   described: DescribedImage;
   /** For its owner and for operators; null: unknown, since its queue did not answer. */
@@ -94,7 +94,7 @@ export const ImageNotice = ({ image, isOwner }: { image: VersionImage; isOwner: 
     </p>
   );
 
-/** Its layers and labels, folded away. */
+/** Layers and labels of the image, folded away. */
 export const ImageParts = ({ content }: { content: ImageContent | undefined }) => (
   <section class="image-parts">
     <h3>Image</h3>

@@ -1,4 +1,4 @@
-/** Which predictions share a container, in words. */
+/** Isolation in words: which predictions share a container. */
 import { type Configuration, DEFAULT_ISOLATION, type Isolation } from "../../protocol/model.ts";
 
 interface Choice {

@@ -24,7 +24,7 @@ interface Props {
   gallery: Gallery;
 }
 
-/** By id. */
+/** Facts by the id of their model. */
 export type Gallery = Map<string, GalleryFacts>;
 
 export function ModelsPage({ viewer, query, categories, models, gallery }: Props) {

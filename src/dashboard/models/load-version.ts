@@ -1,4 +1,4 @@
-/** What the page of a version shows. */
+/** Data that the page of a version shows. */
 import { describeImage } from "../../services/images/describe-image.ts";
 import { readModel } from "../../services/models/models.ts";
 import { readVersion, readVersionBefore } from "../../services/models/versions.ts";

@@ -11,7 +11,7 @@ interface Props {
   viewer: Viewer | undefined;
 }
 
-/** Its owner is told how to publish. */
+/** Renders the page of a model without a version, which shows its owner how to publish. */
 export async function renderNoVersion(c: PageContext, model: DetailedModelRow) {
   const { viewer } = c.var;
   const publish = isOwner(model, viewer) ? await publishState(c, model) : undefined;

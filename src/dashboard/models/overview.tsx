@@ -1,4 +1,4 @@
-/** What a model's owner says of it, with details in a sidebar. */
+/** Overview of a model: the description by its owner, with details in a sidebar. */
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Expected } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
@@ -51,7 +51,7 @@ const NoOverview = ({ model, viewer }: Props) => (
   </Empty>
 );
 
-/** What the header does not tell. */
+/** Details that the header does not show. */
 function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const { latest_version: latest, hardware, categories } = model;
   return (

@@ -37,7 +37,7 @@ const Tiles = ({ name }: { name: string }) => {
 
 const TONES = ["light", "middle", "dark"];
 
-/** Of the corner that a quarter has its middle in: where the arc begins, and where it ends. */
+/** Paths of a quarter circle, one for each corner that its middle can lie in. */
 const QUARTERS = [
   (x: number, y: number) => `M${x} ${y}h${SIZE}a${SIZE} ${SIZE} 0 0 1-${SIZE} ${SIZE}z`,
   (x: number, y: number) => `M${x + SIZE} ${y}v${SIZE}a${SIZE} ${SIZE} 0 0 1-${SIZE}-${SIZE}z`,

@@ -45,7 +45,7 @@ export function readVersionForm(form: FormData): CreateVersion {
     release_notes: fieldText(form, "release_notes"),
     ...readImageFields(form),
     schemas: fieldText(form, "schemas_from") === "image" ? undefined : readSchemas(form),
-    // None: those of the image.
+    // Compatibilities are those of the image if the form has none.
     compatibilities:
       flags.length === 0
         ? undefined

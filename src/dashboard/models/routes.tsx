@@ -180,7 +180,7 @@ export const modelPages = pages()
     );
   })
   .get("/models/:owner/:name", async (c, next) => {
-    // Whoever is signed in, or opens a run, which is somebody's: the playground.
+    // The playground is for users who are signed in, and for links to a run, which has an owner.
     if (c.var.viewer || c.req.query("prediction") !== undefined) return next();
     const { owner, name } = c.req.param();
     const model = await loadModel(c, owner, name);

@@ -1,4 +1,4 @@
-/** Which image a version has: a tag of what was pushed here, or a digest, also of another registry. */
+/** The image of a version: a tag that was pushed here, or a digest, also of another registry. */
 import { modelOfRepository } from "../../domain/registry/own-image.ts";
 import type { PushedTag } from "../../services/registry/lists.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
@@ -6,7 +6,7 @@ import { type Draft, fieldText } from "../form.ts";
 import { Choices, controlAttributes, Field, Select, TextField } from "../ui/fields.tsx";
 import { modelAddress } from "./header.tsx";
 
-/** Where the images of a model may be. */
+/** Places where the images of a model may be. */
 export interface ImageChoices {
   /** As clients push to it here. */
   repository: string;
@@ -14,7 +14,7 @@ export interface ImageChoices {
   tags: PushedTag[];
   /** The operator allows images of other registries. */
   isElsewhereAllowed: boolean;
-  /** Which of them a digest means that is not here, where the operator has one. */
+  /** The repository elsewhere for digests that are not here; undefined if the operator has set none. */
   elsewhere: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a version takes and answers, in the version form: read from its image, or given. */
+/** Schemas of a version in the version form: read from its image, or given. */
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { type Draft, fieldText } from "../form.ts";
 import { Choices, controlAttributes, Field, TextArea } from "../ui/fields.tsx";
@@ -16,7 +16,7 @@ const FIRST_INPUT = {
   properties: { prompt: { type: "string", description: "Text to continue" } },
 };
 
-/** What was read from an image is not handed on to the next version: its own is read again. */
+/** Schemas that were read from an image are not handed on: the next version has an image of its own. */
 export function Schemas({ model, draft }: Props) {
   const components = model.latest_version?.schemas.components;
   const { input, output, stream_output } = model.latest_version?.schemas.prediction ?? {

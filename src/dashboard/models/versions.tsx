@@ -21,7 +21,7 @@ export const VersionsPage = ({
   viewer: Viewer | undefined;
   expected: Expected | undefined;
   versions: Page<VersionSummaryRow>;
-  /** Those of the page and the one before them, newest first. */
+  /** Schemas of the page's versions and of the one before them, newest first. */
   compared: ListedSchemas[];
 }) => {
   const { latest_version: latest } = model;

@@ -1,4 +1,4 @@
-/** What the playground shows, and the address that leads back to it. */
+/** State of the playground, and the address that leads back to it. */
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
 import type { Example } from "../../protocol/example.ts";
@@ -29,18 +29,18 @@ export interface PlaygroundState {
   /** A note about the prediction that is shown. */
   note?: string | undefined;
   prediction?: PredictionView | undefined;
-  /** The same as a conversation; undefined also where the chat cannot hold it. */
+  /** The prediction as a conversation; undefined also where the chat cannot hold it. */
   opened?: OpenedRun | undefined;
-  /** What the model's owner shows of it. */
+  /** Examples that the model's owner has pinned. */
   examples: ExampleChoice[];
-  /** The one that was chosen, with its output. */
+  /** The chosen example, with its output. */
   example?: Example | undefined;
-  /** Whether its version is gone. */
+  /** Whether the version of the example is gone. */
   isVersionGone?: boolean;
-  /** The last of the model, of whoever looks. */
+  /** The viewer's latest runs of the model. */
   runs: RecentRun[];
   tab: Tab;
-  /** Of a run of the version. */
+  /** Expectations of a run of the version. */
   expected: Expected | undefined;
 }
 

@@ -169,7 +169,7 @@ function Views({ play }: { play: PlaygroundState }) {
   );
 }
 
-/** Where a view keeps the results of the page, they are listed from the newest. */
+/** Views that keep the results of the page list them from the newest. */
 const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
   play.view === "form" || play.view === "chat" ? (
     (exampleOutput(play, host) ?? <NoPrediction play={play} />)
@@ -254,7 +254,7 @@ const VersionSelect = ({ play }: { play: PlaygroundState }) => (
   </div>
 );
 
-/** Of a chat: another page, to which the conversation comes along. */
+/** Another version of a chat is another page, to which the conversation is carried over. */
 const VersionForm = ({ play }: { play: PlaygroundState }) => (
   <form class="playground-version" action={modelAddress(play.model)}>
     <input type="hidden" name="view" value={play.view} />

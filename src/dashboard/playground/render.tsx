@@ -65,7 +65,7 @@ export type RenderedState = Omit<
   PlaygroundState,
   "versions" | "shape" | "view" | "runs" | "examples" | "expected"
 > & {
-  /** Its own where it is not the form. */
+  /** `own` is the version's own view where it has one besides the form. */
   wanted: "own" | "form";
 };
 

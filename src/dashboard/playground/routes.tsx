@@ -72,7 +72,7 @@ const ADDRESS = "/models/:owner/:name";
 const playgroundQuery = z.object({
   version: integerText(1, 999_999_999).optional().catch(undefined),
   prediction: z.string().optional(),
-  /** Whose input the form shows. */
+  /** The example whose input the form shows. */
   example: z.string().optional(),
   as: z.string().optional(),
   view: z.string().optional(),

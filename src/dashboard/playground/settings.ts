@@ -1,4 +1,4 @@
-/** What can be set for a chat beside its messages. */
+/** Settings of a chat besides its messages. */
 
 import { type Field, formFields } from "../../domain/schemas/input-form.ts";
 import { objectOf, SchemaResolver } from "../../domain/schemas/input-form-schema.ts";
@@ -7,14 +7,14 @@ import type { Json } from "../../protocol/common.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { ChatWire } from "./chat/wire.ts";
 
-/** What the chat itself fills in. */
+/** Fields that the chat itself fills in. */
 const OWN = new Set(
   "messages input instructions system model stream stream_options tools tool_choice".split(" "),
 );
 
 type Version = Pick<VersionRow, "schemas" | "configuration">;
 
-/** Those of the schema. A server's often has none: then those that its API has. */
+/** Returns the fields of the schema. The schema of a server often has none: then those of its API. */
 export function chatSettings({ schemas, configuration }: Version, wire: ChatWire): Field[] {
   const fields = formFields(versionSchema(schemas, "input")).filter(({ name }) => !OWN.has(name));
   if (fields.length > 0 || configuration.interface !== "vendora") return fields;

@@ -1,4 +1,4 @@
-/** The views of the playground that a version has beside the form. */
+/** Views of the playground that a version has in addition to the form. */
 
 import {
   type Keywords,

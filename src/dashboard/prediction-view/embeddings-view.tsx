@@ -12,7 +12,7 @@ const FIRST = 4;
 
 interface Props {
   vectors: Vector[];
-  /** What they were made of; undefined where that is not known. */
+  /** The input that the vectors were made of; undefined where it is not known. */
   input: Json | undefined;
 }
 

@@ -19,7 +19,7 @@ interface Place {
   all: string | undefined;
 }
 
-/** The same markup as in client/parts/json-tree.ts. */
+/** The markup is the same as in client/parts/json-tree.ts. */
 export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
   isBranch(value) ? (
     <details class="json" open>

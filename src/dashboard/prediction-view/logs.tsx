@@ -118,7 +118,7 @@ function readLines(lines: LogLine[], query: LogQuery): ReadLine[] {
   });
 }
 
-/** The same markup as in client/parts/log-line.ts. */
+/** The markup is the same as in client/parts/log-line.ts. */
 export const Line = ({ segments, at, level, wanted, find }: ReadLine & { find: string }) => (
   <span class="line" data-level={level} hidden={!wanted}>
     {at !== null && <LogTime at={at} />}

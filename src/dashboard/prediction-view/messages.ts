@@ -5,7 +5,7 @@ import type { Json } from "../../protocol/common.ts";
 export interface Message {
   role: string;
   text: string;
-  /** What else it has, by its kind: `image`, `tool call: weather`. */
+  /** Kinds of the parts that are no text: `image`, `tool call: weather`. */
   others: string[];
 }
 

@@ -15,12 +15,12 @@ interface Place {
 
 interface Props extends Place {
   output: Output;
-  /** What it was made of, where that is known. */
+  /** The input that the output was made of, where it is known. */
   input?: Json | undefined;
   grows?: boolean;
 }
 
-/** The same markup as in client/parts/output-view.ts. */
+/** The markup is the same as in client/parts/output-view.ts. */
 export function OutputValue({ output, input, host, all, grows = false }: Props) {
   if (isUrlKind(output)) return <UrlOutput output={output} />;
   switch (output.kind) {

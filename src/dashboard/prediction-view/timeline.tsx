@@ -62,7 +62,7 @@ function StepTime({ step: { kind, state, at, seconds } }: { step: Step }) {
   if (kind === "created") return at === null ? <>–</> : <Time at={at} exact />;
   if (state === "ahead") return <>–</>;
   if (state === "current") return <span data-since={at}>…</span>;
-  // What came in one report with the start took no time that is known.
+  // The duration of an output that came in one report with the start is unknown.
   if (seconds === null) return <>{kind === "output" && at !== null ? "received" : "–"}</>;
   if (kind === "output") return <>{`after ${duration(seconds)}`}</>;
   return <>{kind === "done" ? `${duration(seconds)} in total` : duration(seconds)}</>;

@@ -189,7 +189,7 @@ function OutputNote({ view, isEmpty }: { view: PredictionView; isEmpty: boolean 
   );
 }
 
-/** What is a file already needs no other. */
+/** An output that consists of files needs no further download. */
 function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] }) {
   const { prediction, display, omitted } = view;
   if (omitted === 0 && pieces.every(isUrlKind)) return null;

@@ -1,9 +1,9 @@
-/** Which inner parts of a tree are written out: the others are JSON text that client code expands. */
+/** Inner parts of a tree that are written out; the others are JSON text that client code expands. */
 import { type Branch, isBranch } from "./branch.ts";
 
 /** Entries of a tree that are written out, below its first level. */
 const MAX_ENTRIES = 300;
-/** Further in, each level costs more than it tells. */
+/** Levels of a tree that are written out; deeper ones cost too much markup. */
 const MAX_LEVELS = 6;
 
 /** Small parts first come first served: without client code they unfold, too. */

@@ -24,7 +24,7 @@ const PROBLEMS: Record<TextFilter, string> = {
   longer: "Enter seconds, as in 2.5.",
 };
 
-/** By the name that the API has for it. */
+/** Names that the API has for the text filters. */
 const API_NAMES: Record<TextFilter, keyof PredictionQuery> = {
   model: "model",
   id: "id",
@@ -83,9 +83,9 @@ const given = (params: URLSearchParams, name: string) => {
 };
 
 export interface Chip {
-  /** What is on. */
+  /** The filter in words. */
   text: string;
-  /** The list without it. */
+  /** Address of the list without the filter. */
   address: string;
 }
 
@@ -101,7 +101,7 @@ const LABELS: Record<TextFilter, (value: string) => string> = {
   longer: (value) => `At least ${value} s`,
 };
 
-/** What is on, each with the address of the list without it. */
+/** Returns the filters that are set, each with the address of the list without it. */
 export function chipsOf({ query, values, issues }: ListQuery): Chip[] {
   const on = new URLSearchParams([
     ...query.statuses.map((status) => ["statuses", status]),

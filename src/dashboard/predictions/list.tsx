@@ -112,7 +112,7 @@ const excerpt = (text: string) => (text.length > EXCERPT ? `${text.slice(0, EXCE
 
 const secondsText = (text: string | null) => (text === null ? "–" : duration(Number(text)));
 
-/** Of an account that has very many, a page looks through some of them. */
+/** A page of a filtered list looks through only some predictions of an account that has very many. */
 const NoneHere = ({ page }: { page: Page<ListedPrediction> }) => (
   <>
     <Empty title="None of the predictions looked through here match these filters">

@@ -1,9 +1,9 @@
-/** What is looked for in a log, as an address says it. */
+/** The search in a log, as an address has it. */
 import { LOG_LEVELS } from "../../domain/predictions/log-level.ts";
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import type { PageContext } from "../context.ts";
 
-/** As many as a page is searched for. */
+/** The most characters that a log is searched for. */
 const MAX_FIND_CHARS = 200;
 
 /** Without what is not known: people edit addresses by hand. */

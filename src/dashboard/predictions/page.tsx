@@ -22,7 +22,7 @@ export function PredictionPage({
   logQuery,
   ownModel,
 }: {
-  /** Its model as `owner/name`, if it is the viewer's own. */
+  /** The prediction's model as `owner/name`, if it is the viewer's own. */
   ownModel: string | undefined;
   view: PredictionView;
   webhooks: WebhookEvent[];

@@ -183,7 +183,7 @@ function throwConflict(error: unknown): never {
   );
 }
 
-/** Which names the viewer may see in an explanation. */
+/** Returns which names the viewer may see in an explanation. */
 function eyesOf(c: PageContext) {
   const { operator, caller } = viewerOf(c);
   return operator ? AS_OPERATOR : asCaller(caller);

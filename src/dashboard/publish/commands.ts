@@ -1,4 +1,4 @@
-/** What to paste into a terminal to publish a model, with the reader's own names. */
+/** Commands that publish a model, to paste into a terminal, with the reader's own names. */
 
 export interface PublishNames {
   /** Scheme and host of the deployment. */
@@ -17,7 +17,7 @@ const NO_TOKEN = "aus_…";
 
 const referenceOf = ({ username, name }: PublishNames) => `${username}/${name}`;
 
-/** Where clients push to and pull from: a registry has no scheme. */
+/** Returns the repository that clients push to and pull from. It has no scheme. */
 export const repositoryAt = (origin: string, owner: string, name: string): string =>
   `${new URL(origin).host}/${owner}/${name}`;
 
@@ -25,8 +25,8 @@ const repositoryOf = ({ origin, username, name }: PublishNames) =>
   repositoryAt(origin, username, name);
 
 /**
- * With the project's own command. The token is not in its arguments, which other processes see. The lines are one
- * command for the shell: what is pasted behind it would answer a question of its own.
+ * Returns the lines that publish with `auspex`. The token is not in its arguments, which other processes see.
+ * The lines are one command for the shell: lines pasted after it would answer a question that it asks.
  */
 export const commandText = (names: PublishNames): string => {
   const { origin, name, token = NO_TOKEN, isFirst } = names;
@@ -45,7 +45,7 @@ export const commandText = (names: PublishNames): string => {
   return [...install, ...publish].join(" &&\n  ");
 };
 
-/** What docker and Cog find for pushing. */
+/** Returns the commands for a login that docker and Cog use for pushing. */
 const loginText = ({ origin, username, token = NO_TOKEN }: PublishNames) =>
   `export AUSPEX_TOKEN=${token}
 echo "$AUSPEX_TOKEN" | docker login ${new URL(origin).host} --username ${username} --password-stdin`;
@@ -64,7 +64,7 @@ export const pushText = (names: PublishNames): string => `docker push ${reposito
 ${createText(names)}`;
 
 /**
- * By Cog's own uploader, which sends large layers in chunks. Its threshold for that, 128 MiB, lies above
+ * Cog's own uploader sends large layers in chunks. Its threshold for that, 128 MiB, lies above
  * what Cloudflare takes in one request on most plans, 100 MB.
  */
 export const cogText = (names: PublishNames): string =>

@@ -1,4 +1,4 @@
-/** What the pages that show the ways to publish need to know. */
+/** Data of the pages that show the ways to publish. */
 import { hardwareOf, isServed } from "../../services/runners/serving.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { viewerOf } from "../access.ts";

@@ -7,7 +7,7 @@ import { Copy } from "../ui/parts.tsx";
 import { cogText, commandText, dockerText, type PublishNames } from "./commands.ts";
 
 export interface PublishState {
-  /** With the token that was just made, which is shown only once. */
+  /** Names for the commands, with the token that was just made, which is shown only once. */
   names: PublishNames;
   /** Whether the model is there: otherwise its name is an example, and publishing makes it. */
   exists: boolean;
@@ -84,7 +84,7 @@ const Ways = ({ state: { names } }: { state: PublishState }) => (
   </div>
 );
 
-/** Of those that share a name, browsers keep one open. */
+/** Browsers keep only one `<details>` open of those that share a name. */
 const Way = ({
   title,
   text,

@@ -33,7 +33,7 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
   </>
 );
 
-/** Of one prediction, on its page. */
+/** Share links of one prediction, on its page. */
 export const SharesOfPrediction = ({ shares }: { shares: ShareRow[] }) =>
   shares.length === 0 ? null : (
     <ul class="rows">

@@ -25,7 +25,7 @@ import { Status, Time } from "../ui/parts.tsx";
 import { LIFETIMES, NewLinkPage } from "./form.tsx";
 import { SharesPage } from "./list.tsx";
 
-/** What a link shows: a page of its own, that knows nobody. */
+/** The page that a share link shows; it knows no viewer. */
 interface Props {
   view: SharedView;
   host: string;

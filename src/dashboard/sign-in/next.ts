@@ -1,4 +1,4 @@
-/** Where to go after signing in. */
+/** The path to go to after signing in. */
 
 /** Only a path of this origin: anything else would be an open redirect. */
 export function nextPath(text: string | undefined): string {

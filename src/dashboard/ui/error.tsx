@@ -10,7 +10,7 @@ export const ErrorPage = ({
   title: string;
   problem: ProblemError | undefined;
   requestId: string;
-  /** Where its reader came from. */
+  /** Address of the page that the reader came from. */
   back: string | undefined;
 }) => (
   <div class="empty">

@@ -23,7 +23,7 @@ interface TextProps extends FieldProps {
   min?: string;
   max?: string;
   pattern?: string;
-  /** What the pattern demands: browsers show it with their own words. */
+  /** Text that says what the pattern demands: browsers show it with their own words. */
   title?: string;
   autofocus?: boolean;
 }

@@ -1,4 +1,4 @@
-/** What is in the head of every page, and its code. */
+/** The head of every page, and its scripts. */
 import type { Manifest } from "../../protocol/assets.ts";
 
 interface Props {

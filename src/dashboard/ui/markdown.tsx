@@ -4,13 +4,13 @@ import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 
 /**
- * What Markdown would cost to read. micromark takes the square of some things, and one isolate
+ * Bounds of the time that Markdown takes to read. micromark is quadratic in some marks, and one isolate
  * serves everybody: 32,000 characters could take 37 s. Within these bounds the worst that a fuzz
  * has found took 0.7 s of CPU; of 471 texts in packages and in Node's own documentation all are within.
  */
 const ITEM = String.raw`(?:[*+-]|\d{1,9}[.)])[ \t]`;
 
-/** Of what there may be how much; a text has at most 2,000, 1,300 and 25 of the first three. */
+/** The most matches of each pattern; the 471 texts have at most 2,000, 1,300 and 25 of the first three. */
 const BOUNDS: [RegExp, number][] = [
   // Runs and brackets, of which each looks for its partner among all others.
   [/[*_~[\]^]/g, 2_500],

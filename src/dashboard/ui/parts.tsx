@@ -10,7 +10,7 @@ export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>)
   </div>
 );
 
-/** Where a page belongs: the pages above it, outermost first. */
+/** Links to the pages above a page, outermost first. */
 export const Above = ({ places }: { places: (readonly [address: string, name: string])[] }) => (
   <nav class="breadcrumb" aria-label="Above this page">
     {places.map(([address, name], n) => (

@@ -1,4 +1,4 @@
-/** What something costs, in the deployment's currency. */
+/** Prices in the deployment's currency. */
 import { useRequestContext } from "hono/jsx-renderer";
 import { priceText } from "../../domain/predictions/price.ts";
 import type { Dashboard } from "../context.ts";

@@ -1,6 +1,6 @@
-/** A day as a line beside its number. What nothing is known of is a gap, and no zero. */
+/** A day as a line beside its number. An unknown value is a gap, not a zero. */
 
-/** In SVG units, which are stretched to fit. */
+/** Height in SVG units, which are stretched to fit. */
 const HEIGHT = 20;
 
 export interface SparklineProps {
@@ -8,7 +8,7 @@ export interface SparklineProps {
   values: readonly (number | null)[];
   /** The value at the top. */
   max: number;
-  /** What it is, for who does not see it: `GPU 1 in use`. */
+  /** Name of the line for screen readers: `GPU 1 in use`. */
   name: string;
   text: (value: number) => string;
 }
@@ -44,7 +44,7 @@ interface Line {
   heights: number[];
 }
 
-/** What is known without a gap. */
+/** Returns the lines between the gaps. */
 function linesOf(values: SparklineProps["values"], max: number): Line[] {
   const lines: Line[] = [];
   for (const [n, value] of values.entries()) {

@@ -24,7 +24,7 @@ export const LookUpPage = ({
 }: {
   id: string;
   username: string;
-  /** What is wrong with the ID. */
+  /** The error in the ID. */
   problem: string | undefined;
   found: Found | undefined;
   /** A step of a search without a username. */

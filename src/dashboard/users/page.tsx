@@ -1,4 +1,4 @@
-/** Everybody of the deployment, for operators, and invitations. */
+/** The page of all users of the deployment and of invitations, for operators. */
 import type { Settings } from "../../env.ts";
 import type { Circle, Person } from "../../services/accounts/people.ts";
 import type { Page } from "../../services/pagination.ts";

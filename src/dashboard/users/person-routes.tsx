@@ -22,7 +22,7 @@ import { Standing } from "./page.tsx";
 import { Models, Predictions, Tokens } from "./person-tables.tsx";
 import { linkOf } from "./routes.tsx";
 
-/** What operators can do about a user, and what each of it does. */
+/** Actions of operators on a user, each with its effects. */
 const PersonActions = ({
   view: { person, canSignIn, formerUsernames },
   isOneself,
@@ -232,7 +232,7 @@ export const personPages = pages()
   .post(`${ONE}/demote`, requireOperator, async (c) => {
     const { id } = await getUser(c.var.services, usernameIn(c));
     await demote(c.var.services, id);
-    // They can no longer open this page.
+    // Former operators can no longer open this page.
     if (id === viewerOf(c).user.id)
       return redirectWithFlash(c, "You are no longer an operator.", "/set-up");
     return done(c, "Operator demoted.");

@@ -1,7 +1,7 @@
 /** Failed tries of a delivery, in words. */
 import type { DeliveryAttempt } from "../../protocol/webhook.ts";
 
-/** Those that have failed since one last succeeded. */
+/** Returns the attempts that have failed since the last success. */
 export function failuresOf(attempts: DeliveryAttempt[]): DeliveryAttempt[] {
   const lastGood = attempts.findLastIndex(
     ({ duration_ms, error }) => duration_ms !== null && error === null,

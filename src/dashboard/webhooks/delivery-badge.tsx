@@ -8,7 +8,7 @@ const BADGES: Record<DeliveryState, string> = {
   superseded: "canceled",
 };
 
-/** One that has failed and is tried again is not just pending. */
+/** A delivery that has failed and is tried again is shown as failing, not as pending. */
 export const DeliveryBadge = ({
   state,
   isAbandoned,

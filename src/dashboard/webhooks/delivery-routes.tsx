@@ -38,7 +38,7 @@ function EventPage({
 }: {
   id: string;
   shown: ShownEvent;
-  /** For display, with masks; undefined if it is too large or removed. */
+  /** The prediction's input for display, with masks; undefined if it is too large or removed. */
   input: Json | undefined;
 }) {
   const parsed = parseExact(body);
@@ -82,7 +82,7 @@ function EventPage({
   );
 }
 
-/** As many as can be chosen, and are sent again at once. */
+/** Deliveries per page: as many as can be sent again in one request. */
 const PAGE_SIZE = 50;
 
 export const deliveryPages = pages()

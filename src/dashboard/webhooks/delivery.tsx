@@ -72,7 +72,7 @@ export const Delivery = ({
   );
 };
 
-/** What the receiver said, which is not to be trusted. */
+/** The response of the receiver, which is not trusted. */
 const Response = ({ text }: { text: string | null }) =>
   text === null ? null : (
     <pre class="response" tabindex={0}>
@@ -80,7 +80,7 @@ const Response = ({ text }: { text: string | null }) =>
     </pre>
   );
 
-/** What is wrong, in the open: the codes of the tries since it last worked, and when the next one is. */
+/** The codes of the failed tries since the last success, and the time of the next try. */
 function Failing({
   delivery: { state, next_attempt_at, attempts },
 }: {

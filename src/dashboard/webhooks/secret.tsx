@@ -2,7 +2,7 @@
 import { Copy } from "../ui/parts.tsx";
 
 export interface NewSecret {
-  /** What it belongs to. */
+  /** URL of the endpoint that the secret belongs to. */
   url: string;
   secret: string;
   /** Scheme and host of the deployment. */

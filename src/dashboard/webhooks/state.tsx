@@ -15,7 +15,7 @@ export const EndpointStatus = ({
   );
 };
 
-/** What is wrong with it, in the open; nothing if all is well. */
+/** Failures of an endpoint; nothing if it has none. */
 export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
   const { enabled, failing_since, last_error, notice } = endpoint;
   const error = last_error !== null && (

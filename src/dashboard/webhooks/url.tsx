@@ -1,4 +1,4 @@
-/** Where a webhook goes, as lists show it: it may have 2,048 characters, of which the first tell it apart. */
+/** The URL of a webhook in lists: it has up to 2,048 characters, of which the first identify it. */
 export const WebhookUrl = ({ url }: { url: string }) => (
   <bdi class="webhook-url" title={url}>
     {url}

@@ -6,7 +6,7 @@ import { Client, detailOf } from "../client.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** It says what to do, and needs no stack trace. */
+/** The message of `Refused` says what to do, so it is shown without a stack trace. */
 export class Refused extends Error {
   readonly status: number;
 

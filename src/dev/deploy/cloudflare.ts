@@ -9,7 +9,7 @@ import type { Wrangler, WranglerOptions } from "./wrangler.ts";
 const API = "https://api.cloudflare.com/client/v4";
 const LIMIT_MS = 30_000;
 
-/** What `wrangler auth token` knows: an API token or that of a login, or a key of the older kind. */
+/** Output of `wrangler auth token`: an API token or that of a login, or a key of the older kind. */
 const login = z.union([
   z.object({ token: z.string() }).transform(({ token }) => ({ authorization: `Bearer ${token}` })),
   z
@@ -39,10 +39,10 @@ export class CloudflareRefused extends Error {
 }
 
 export interface Call<T> {
-  /** Of the result. */
+  /** Shape of the result. */
   shape: z.ZodType<T>;
   body?: object;
-  /** Of a bucket. */
+  /** Jurisdiction of a bucket. */
   jurisdiction?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ export class Cloudflare {
     return this.#call(method, `/accounts/${(await this.account()).id}${path}`, call);
   }
 
-  /** @param missing the codes that say that there is none: not every 404 does. @returns undefined for these */
+  /** @param missing codes that say that there is none: not every 404 does. @returns undefined for these */
   async find<T>(path: string, missing: number[], call: Call<T>): Promise<T | undefined> {
     try {
       return await this.call("GET", path, call);
@@ -138,7 +138,7 @@ export class Cloudflare {
     try {
       return new Headers(headers);
     } catch {
-      // Its message would show the token.
+      // The message of the error of `Headers` would show the token.
       throw new Error(
         "The token of Cloudflare has a line break or another character in it that no token has.",
       );

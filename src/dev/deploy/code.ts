@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Step } from "./step.ts";
 
-/** Where people reach the deployment: the first address that wrangler reports, unless it was given. */
+/** Address of the deployment: the one that was given, or else the first that wrangler reports. */
 export interface Address {
   url: string | undefined;
 }

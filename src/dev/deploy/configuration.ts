@@ -1,17 +1,17 @@
-/** What wrangler.toml says of the deployment, as far as it has to be made before the Worker. */
+/** Settings of wrangler.toml for everything that has to be made before the Worker. */
 import { join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "../bundle.ts";
 
 export interface Configuration {
   worker: string;
-  /** Its id, if the file names one. */
+  /** Id of the account, if the file names one. */
   account: string | undefined;
   database: string;
   buckets: { name: string; jurisdiction: string | undefined }[];
-  /** With dead-letter queues. */
+  /** Names of queues, with dead-letter queues. */
   queues: string[];
-  /** Of Durable Objects, and of all that is made here. Empty: anywhere. */
+  /** Jurisdiction of Durable Objects, and of everything that a deploy makes. Empty: anywhere. */
   jurisdiction: string;
   filesOrigin: string;
 }

@@ -1,10 +1,10 @@
 /**
  * Applies the pending migrations, and records them as `wrangler d1 migrations` does.
  *
- * Each goes as one file through D1's import, which runs it in one transaction; into an empty database,
- * where they have nothing to change, they go together, since each start of wrangler takes a second. `wrangler d1 migrations
- * apply --remote` posts it to D1's query endpoint instead, which cuts it into statements by rules of
- * its own: files with triggers fail there with "incomplete input" (workers-sdk 10998, 15314, 15690).
+ * Each migration goes as one file through D1's import, which runs it in one transaction. All go together into
+ * an empty database, where they have no rows to change, since each start of wrangler takes a second.
+ * `wrangler d1 migrations apply --remote` posts a file to D1's query endpoint instead, which cuts it into
+ * statements by rules of its own: files with triggers fail there with "incomplete input" (workers-sdk 10998, 15314, 15690).
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -54,7 +54,7 @@ export const findDatabase = (cloudflare: Cloudflare, name: string) =>
     shape: z.object({ uuid: z.string() }),
   });
 
-/** Their names. Undefined: there is no database. */
+/** Returns the names of applied migrations; undefined if there is no database. */
 export async function appliedMigrations(
   cloudflare: Cloudflare,
   database: string,

@@ -1,4 +1,4 @@
-/** What a Worker is bound to has to be there before it: queues, buckets, the database. */
+/** Resources that a Worker is bound to and that have to be made before it: queues, buckets, the database. */
 import { z } from "zod";
 import { appliedMigrations, findDatabase } from "./migrations.ts";
 import type { Step } from "./step.ts";

@@ -17,8 +17,8 @@ const BYTES = 32;
 const list = z.array(z.object({ name: z.string() }));
 
 /**
- * They come before the code: on a fresh account wrangler then makes an empty Worker that has them, at no
- * address.
+ * Secrets are set before the code: on a fresh account wrangler then makes an empty Worker that has them, at
+ * no address.
  * @param given secrets to set instead of generated ones: NAME=… npm run deploy
  */
 export const secrets = (given: Record<string, string | undefined>): Step => ({
@@ -52,10 +52,10 @@ function generated({ CI }: Record<string, string | undefined>): string {
   return randomBytes(BYTES).toString("base64url");
 }
 
-/** Only these: whoever took another answer for them would replace the secrets of a deployment that runs. */
+/** Codes for a missing Worker. Another code among them would replace the secrets of a running deployment. */
 const NO_WORKER = [10007, 10090];
 
-/** Of a Worker that does not exist yet: none. */
+/** Returns the names of the Worker's secrets; none if the Worker does not exist yet. */
 async function secretNames(cloudflare: Cloudflare, worker: string): Promise<Set<string>> {
   const path = `/workers/scripts/${worker}/secrets`;
   const found = await cloudflare.find(path, NO_WORKER, { shape: list });

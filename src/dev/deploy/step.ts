@@ -1,4 +1,4 @@
-/** What the steps of a deploy have in common. Each looks first, and only makes what is missing. */
+/** Shared parts of the steps of a deploy. Each step looks first, and only makes what is missing. */
 import type { Cloudflare } from "./cloudflare.ts";
 import type { Configuration } from "./configuration.ts";
 import { adviceOn } from "./wrangler.ts";

@@ -20,12 +20,12 @@ export interface WranglerOptions {
 
 export type Wrangler = (args: string[], options?: WranglerOptions) => Promise<string>;
 
-/** wrangler itself tries again; this ends what hangs. */
+/** Time limit of a command that hangs; wrangler itself repeats requests that fail. */
 const LIMIT_MS = 15 * 60_000;
 
-/** What its launcher starts, in a further process that only waits for it. */
+/** The program itself: wrangler's launcher would start it in another process, and only wait for it. */
 const PROGRAM = createRequire(import.meta.url).resolve("wrangler");
-/** It is 15 MB: to compile them takes a third of each start. */
+/** Compiled code of wrangler, which is 15 MB: compiling it takes a third of each start. */
 const COMPILED = join(ROOT, "node_modules/.cache/compiled");
 
 /** @returns what it wrote to standard output. @throws WranglerFailed */
@@ -43,7 +43,7 @@ export const wrangler: Wrangler = async (args, { input, shown = false, environme
     signal: AbortSignal.timeout(LIMIT_MS),
   });
   const ended = once(child, "close");
-  // It may end without having read all.
+  // wrangler may end without having read all of `input`.
   child.stdin?.on("error", () => {}).end(input);
   const [[code], stdout, stderr] = await Promise.all([ended, all(child.stdout), all(child.stderr)]);
   if (code === 0) return stdout;
@@ -55,7 +55,7 @@ const QUIET = { true: {}, false: { WRANGLER_HIDE_BANNER: "true" } };
 
 const all = (stream: NodeJS.ReadableStream | null) => (stream ? text(stream) : "");
 
-/** What to do about an error that has nothing to do with the step in which it came; otherwise undefined. */
+/** Returns advice on an error that has nothing to do with the step in which it came; otherwise undefined. */
 export function adviceOn({ message }: Error): string | undefined {
   const [, advice] = ADVICE.find(([pattern]) => pattern.test(message)) ?? [];
   return advice;

@@ -1,13 +1,13 @@
 /**
- * `npm run words`, a part of `npm run lint`: finds comments whose first sentence does not name its subject, and
- * test titles that cannot stand alone in a log. Fails when there are more than `MOST`, which only ever falls.
+ * `npm run words`, a part of `npm run lint`: finds comments whose first sentence does not name its subject,
+ * and test titles that cannot stand alone in a log. Fails when there are more than `MOST`, which only falls.
  */
 import { readSources } from "./sources.ts";
 
-/** How many are left. A change that removes some lowers these numbers. */
+/** The number of places that are left. A change that removes some lowers these numbers. */
 const MOST = { comments: 2_960, titles: 1_470 };
 
-/** By the reason: what the first sentence of a comment begins with. */
+/** Patterns of first sentences of comments that have to be rewritten, with the reason. */
 const COMMENTS: [reason: string, pattern: RegExp][] = [
   [
     "begins with a clause instead of its subject",

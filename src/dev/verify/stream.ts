@@ -8,7 +8,7 @@ import type { Visit } from "./visit.ts";
 
 /** A reader leaves after this many events, and comes back. */
 const LEAVE_AFTER = 8;
-/** What is left of a stream after the deploy, s: old objects are replaced within it. */
+/** Time for which a stream goes on after the deploy, ms: old objects are replaced within it. */
 const AFTERWARDS_MS = 40_000;
 
 export const brokenStream: Check = {
@@ -32,7 +32,7 @@ export const streamAcrossDeploy = (
     const reader = await Reader.of(visit, { max_tokens: 2_000, delay_ms: 250 });
     await reader.read((seen) => seen.length >= LEAVE_AFTER);
     const reading = reader.read();
-    // Whoever fails first is heard.
+    // The first failure ends the check, be it of the deploy or of the reader.
     await Promise.race([deploy(), reading.then(() => Promise.reject(new Error("it ended early")))]);
     await sleep(afterwardsMs);
     await visit.client.fetch("POST", `/predictions/${reader.id}/cancel`);
@@ -52,7 +52,7 @@ class Reader {
   readonly #seen: Seen[] = [];
   /** When it was not the reader who ended. */
   readonly #breaks: number[] = [];
-  /** How often it was taken up again. */
+  /** The number of times that the stream was resumed. */
   #resumed = 0;
 
   static async of(visit: Visit, input: Record<string, number>): Promise<Reader> {
@@ -69,7 +69,7 @@ class Reader {
     this.id = id;
   }
 
-  /** To its end, or until it has seen enough and leaves. */
+  /** Reads to the end of the stream, or until `enough` holds. */
   async read(enough: (seen: Seen[]) => boolean = () => false): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const leaving = new AbortController();
@@ -93,7 +93,7 @@ class Reader {
     throw new Error(`the stream could not be taken up again in ${MAX_TRIES} tries`);
   }
 
-  /** What was seen is what the log has, but for what may be lost: each event once, in order. */
+  /** Checks that the reader saw each event of the log once and in order, except events that may be lost. */
   async check(): Promise<string> {
     const log: Event[] = [];
     for await (const event of this.#client.events("GET", `/predictions/${this.id}/stream`))

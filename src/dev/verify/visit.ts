@@ -1,7 +1,7 @@
 /**
- * What the checks need in a deployment: a user, a class of hardware that nobody else's models or runners
- * use, tokens, a runner on this machine with example models. All but the user's name is removed at the
- * end, and what a visit that was killed has left, at the next one.
+ * A visit has what the checks need in a deployment: a user, a class of hardware that nobody else's models or
+ * runners use, tokens, a runner on this machine with example models. All but the user's name is removed at the
+ * end, and the leftovers of a killed visit at the next one.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ export class Visit {
   readonly token: string;
   readonly client: Client;
   readonly operator: Client;
-  /** Of this machine. */
+  /** Folder on this machine. */
   readonly folder: string;
   /** The models that its runner has; nothing is published yet. */
   readonly models: ModelFolder[];
@@ -114,7 +114,7 @@ export class Visit {
   }
 }
 
-/** It may be there already. */
+/** Makes an item that may be there already, which a `409` says. */
 async function make(client: Client, method: string, path: string, body: unknown): Promise<void> {
   await client.call(anything, method, path, { body }).catch((error: unknown) => {
     if (!(error instanceof CallFailed && error.status === 409)) throw error;
@@ -127,7 +127,7 @@ const withName = z.object({ name: z.string() });
 const all = async <Item>(client: Client, path: string, item: z.ZodType<Item>): Promise<Item[]> =>
   (await client.call(z.object({ items: z.array(item) }), "GET", path)).items;
 
-/** Of the account: what runs is canceled, and the data of all predictions is removed. */
+/** Cancels the account's running predictions, and removes the data of all. */
 async function removeOwn(client: Client): Promise<void> {
   for (const { id } of await all(client, "/predictions?statuses=pending&statuses=started", withId))
     await client.fetch("POST", `/predictions/${id}/cancel`);

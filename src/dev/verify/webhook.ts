@@ -17,9 +17,9 @@ import type { Check } from "./check.ts";
 import type { Visit } from "./visit.ts";
 
 export interface Tunnel {
-  /** What it is called from outside; undefined: there is none. */
+  /** URL of the tunnel from outside; undefined: there is none. */
   url: string | undefined;
-  /** Where it ends on this machine. 0: any free port. */
+  /** Port on this machine at which the tunnel ends. 0: any free port. */
   port: number;
 }
 

@@ -18,7 +18,7 @@ export class CancelForm {
     root.addEventListener("submit", this.#submit);
   }
 
-  /** It was asked for, which an answer of the server from before does not know. */
+  /** Whether a cancel was requested; a response that the server sent before does not show it. */
   get isSent(): boolean {
     return this.#isSent;
   }

@@ -1,4 +1,4 @@
-/** What was chosen last of a few, which the browser remembers. */
+/** The last choice in a fieldset, which the browser remembers. */
 
 const PREFIX = "auspex.choice.";
 

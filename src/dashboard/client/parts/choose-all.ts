@@ -13,7 +13,7 @@ export function chooseAll(): void {
 
 const ALL = "[data-choose-all]";
 
-/** For tables that have just come, too; a browser that reloads the page keeps what was chosen. */
+/** Shows the boxes that choose all rows, also in new tables. Browsers that reload a page keep choices. */
 export function showChosen(): void {
   for (const label of document.querySelectorAll<HTMLElement>(ALL)) {
     label.hidden = false;

@@ -6,24 +6,24 @@ export const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
 const GONE = "This is no longer here.";
 export const RECONNECTING = "Connection lost. Reconnecting…";
 
-/** On a network that swallows everything a request would wait for minutes. */
+/** Time limit of a request: a network that drops everything would let it wait for minutes. */
 const ANSWER_MS = 10_000;
-/** One that fails, as in the middle of a deploy, is not worth a notice. */
+/** A single request that fails, as during a deploy, shows no notice. */
 const NOTICED_FAILURES = 2;
-/** Rests after failures: whoever waits wants to see that it is back. */
+/** Rests after failures are short: the reader waits for the service to come back. */
 const FAILED: Backoff = { baseMs: 2_000, maxMs: 10_000 };
-/** After a sign-out it may be another tab that signs in again. */
+/** Requests go on after a sign-out: the user may sign in again in another tab. */
 const REFUSED: Backoff = { baseMs: 2_000, maxMs: 60_000 };
 
 let failures = 0;
 let restsUntil = 0;
 
-// Whoever comes back to a tab is not made to wait.
+// A reader who comes back to a tab does not wait for the rest to end.
 document.addEventListener("visibilitychange", () => {
   restsUntil = 0;
 });
 
-/** Undefined when it cannot be had, which a later call may have more luck with: not each call asks. */
+/** Returns undefined when the page cannot be loaded, or when it is too early for another request. */
 export async function loadCurrentPage(): Promise<Document | undefined> {
   if (performance.now() < restsUntil) return undefined;
   const answer = await ask();

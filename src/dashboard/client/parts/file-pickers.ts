@@ -18,12 +18,12 @@ export class FilePickers {
     );
   }
 
-  /** Of a field. */
+  /** Returns the picker of a field. */
   of(control: Element): FilePicker | undefined {
     return this.#pickers.find((one) => one.control === control);
   }
 
-  /** Those of all fields. */
+  /** The pickers of all fields. */
   get all(): readonly FilePicker[] {
     return this.#pickers;
   }
@@ -36,7 +36,7 @@ export class FilePickers {
 
 export class FilePicker {
   readonly control: HTMLInputElement | HTMLTextAreaElement;
-  /** Where its buttons are. */
+  /** The element with the picker's buttons. */
   readonly element: HTMLElement;
   readonly #list: HTMLUListElement;
   readonly #several: boolean;

@@ -12,12 +12,12 @@ const SILENCE_MS = 45_000;
 const REFUSED: Backoff = { baseMs: 2_000, maxMs: 30_000 };
 
 export interface LiveStreamOptions {
-  /** After the last event that has come. */
+  /** Returns the address of the stream after the last event that has come. */
   address: () => string;
-  /** By name. */
+  /** Handlers by the name of their event. */
   events: Record<string, (event: MessageEvent<string>) => void>;
   onConnected: () => void;
-  /** It has not connected for some seconds; it still tries. */
+  /** The stream has not connected for some seconds; it still tries. */
   onLost: () => void;
   /** Called when it is refused. @returns whether it is to connect again */
   mayReturn: () => Promise<boolean>;

@@ -33,7 +33,7 @@ export function updateLine(line: HTMLElement, query: LogQuery): boolean {
   return !line.hidden;
 }
 
-/** What the server or `lineElement` has made an element of. */
+/** Reads a line back from an element that the server or `lineElement` has made. */
 export const lineIn = (line: Element): LogLine => {
   const time = line.querySelector("time");
   return { text: contentOf(line)?.textContent ?? "", at: time && Date.parse(time.dateTime) };

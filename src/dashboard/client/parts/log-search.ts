@@ -46,7 +46,7 @@ export class LogSearch {
       lines.length,
       isAnyLine(query),
     );
-    // What is there already would be read out again.
+    // Screen readers would read an unchanged text out again.
     if (place && place.textContent !== text) place.textContent = text;
   }
 

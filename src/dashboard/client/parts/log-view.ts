@@ -14,9 +14,9 @@ export class LogView {
   readonly #tail: LogTail;
   readonly #buffer = new TextBuffer((text) => this.#append(text));
   #hidden: number;
-  /** When what comes next was logged is not known. */
+  /** Whether the time at which the next text was logged is unknown. */
   #isLate = false;
-  /** By how much the service's clock is ahead of this one. */
+  /** Time by which the service's clock is ahead of the browser's. */
   readonly #ahead: number;
 
   constructor(root: HTMLElement) {
@@ -28,7 +28,7 @@ export class LogView {
     this.#hidden = Number(hidden ?? 0);
     const state = { hidden: this.#hidden, torn: torn !== undefined };
     this.#tail = new LogTail(state, linesIn(this.#box));
-    // Whoever comes to a run that is under way looks for what is new.
+    // A reader who opens a run that is under way looks for the newest lines.
     if (this.#box && root.dataset.live !== undefined) this.#box.scrollTop = this.#box.scrollHeight;
   }
 

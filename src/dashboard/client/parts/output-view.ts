@@ -81,7 +81,7 @@ export class OutputView {
   }
 }
 
-/** The same markup as in prediction-view/output.tsx, but for what the server renders at the end. */
+/** The markup is that of prediction-view/output.tsx, except for parts that the server renders at the end. */
 function elementsFor(output: Output): HTMLElement[] {
   if (isUrlKind(output)) return [urlOutput(output)];
   switch (output.kind) {

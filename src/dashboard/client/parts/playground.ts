@@ -142,7 +142,7 @@ export class Playground {
     return state.messages.size > 0 ? undefined : state.input;
   }
 
-  /** In another view, with the run that is shown; or with what was typed since, which takes a form. */
+  /** Opens another view with the shown run, or, through the form, with the input that was typed since. */
   async #openView({ href }: HTMLAnchorElement, versions: HTMLButtonElement): Promise<void> {
     const address = new URL(href);
     const run = new URLSearchParams(location.search).get("prediction");

@@ -20,11 +20,11 @@ export interface Ending {
 }
 
 export interface StreamReader {
-  /** Of the prediction, before what it means for its note or its end. */
+  /** The prediction's status; `note` or `end` follows if the status changes them. */
   status: (status: Status) => void;
   output: (value: Json) => void;
   metrics: (metrics: Json) => void;
-  /** What it waits for, in words; undefined for nothing. */
+  /** The reason why the prediction waits, in words; undefined for none. */
   note: (note: string | undefined) => void;
   end: (ending: Ending) => void;
 }
@@ -100,12 +100,12 @@ export class PredictionStream {
     this.#note(this.#isWaiting ? (ended ?? "Waiting for a machine…") : "Starting…");
   }
 
-  /** What is in the way of one that waits. */
+  /** Notes the reason why a waiting prediction waits. */
   async #explain(): Promise<void> {
     if (!this.#isWaiting || document.hidden) return;
     const page = new DOMParser().parseFromString(await (await this.#why()).text(), "text/html");
     const why = page.querySelector("[data-why]")?.textContent.trim();
-    // It may have begun meanwhile.
+    // The prediction may have begun meanwhile.
     if (why && this.#isWaiting) this.#note(why);
   }
 

@@ -23,8 +23,8 @@ import { keepExplained } from "./why.ts";
 import { attachZoom } from "./zoom.ts";
 
 /**
- * Dispatches `prediction-status` when another status may be displayed, and `prediction-ended` when the end is displayed; not when loading the end has failed, which
- * is shown instead.
+ * Dispatches `prediction-status` when another status may be displayed, and `prediction-ended` when the end is
+ * displayed; not when loading the end has failed, which is shown instead.
  * @param root the rendered view, or an element that contains it
  * @returns detaches; call it before replacing `root`
  */
@@ -157,7 +157,7 @@ class LivePrediction {
   /** The session has ended, the stream is at its end, or the service cannot give it now. */
   async #mayReturn(): Promise<boolean> {
     const state = await this.#loadParts();
-    // Somebody may sign in again, in another tab.
+    // The user may sign in again, in another tab.
     if (state === "signed out") this.#freeze(SIGNED_OUT);
     if (state === "ended") void this.#done();
     if (state === "gone") this.#leave(GONE);
@@ -268,7 +268,7 @@ class LivePrediction {
     const page = new DOMParser().parseFromString(html, "text/html");
     const state = page.querySelector("[data-live]") ? "live" : "ended";
     if (this.#hasFailedToCancel) this.#problem(undefined);
-    // A response from before the end; or from after it, when the stream has not brought all of the output yet.
+    // The response is from before the end, or from after it while the stream has not sent all output yet.
     if ((this.#root.dataset.live !== undefined) !== (state === "live")) return state;
     const last = Number(page.querySelector<HTMLElement>("[data-prediction]")?.dataset.last);
     for (const part of page.querySelectorAll<HTMLElement>("[data-part]")) {

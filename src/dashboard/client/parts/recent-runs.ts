@@ -23,8 +23,8 @@ let told: string | undefined;
 let timer: number | undefined;
 
 /**
- * With a run that starts a container has come, and with one that waits again it is gone: a header that says
- * otherwise asks.
+ * Loads the header again if it contradicts a run: a run that starts has a container, and a run that waits
+ * again has lost it.
  */
 function agreeFacts(status: string): void {
   const isLost = told === "started" && status === "pending";
@@ -66,9 +66,9 @@ export class RecentRuns {
   #timer: number | undefined;
   #loading: Promise<void> | undefined;
   #isAskedAgain = false;
-  /** The last that began here, in views that show no single run. */
+  /** The last run that began here, in views that show no single run. */
   #begun: string | undefined;
-  /** What such views say of theirs. */
+  /** Statuses of runs that such views report. */
   readonly #said = new Map<string, Status>();
 
   constructor(root: HTMLElement) {
@@ -83,13 +83,13 @@ export class RecentRuns {
     this.refreshSoon();
   }
 
-  /** In a view that shows no single run: it is the current one from now on, and no more that of the address. */
+  /** Makes a run the current one instead of that of the address, in a view that shows no single run. */
   begin(id: string): void {
     this.#begun = id;
     this.refreshSoon();
   }
 
-  /** In such a view: a run has this status now. At its end the server knows more of it, as a picture. */
+  /** Sets the status of a run in such a view. The list is loaded again at its end, for its picture. */
   say(id: string, status: Status): void {
     this.#said.set(id, status);
     const isNews = this.#list !== null && this.#agree(this.#list);
@@ -97,7 +97,7 @@ export class RecentRuns {
     if (isNews && !UNDER_WAY.includes(status)) this.refresh();
   }
 
-  /** Once what is shown has had time to come. */
+  /** Refreshes the list once the shown run has had time to come. */
   refreshSoon(): void {
     clearTimeout(this.#timer);
     if (this.#list) this.#agree(this.#list);
@@ -108,7 +108,7 @@ export class RecentRuns {
     clearTimeout(this.#timer);
     if (this.#list) this.#agree(this.#list);
     if (document.hidden || !this.#list) return;
-    // What is on its way may know nothing yet of what this is for.
+    // A list that is already loading may not have the change that this refresh is for.
     this.#isAskedAgain = this.#loading !== undefined;
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
@@ -126,7 +126,7 @@ export class RecentRuns {
     return this.#root.querySelector("[data-prediction]");
   }
 
-  /** Its id; views that show no single run have that of the address, until another begins. */
+  /** Id of the shown run; views that show no single run have that of the address, until another begins. */
   get #shownId(): string {
     const named = new URLSearchParams(location.search).get("prediction");
     return this.#shown?.dataset.prediction ?? this.#begun ?? named ?? "";
@@ -160,7 +160,7 @@ export class RecentRuns {
     return isNews;
   }
 
-  /** What cannot be loaded now stays as it is. */
+  /** Loads the list again; the current one stays if that fails. */
   async #load(): Promise<void> {
     const address = new URL(this.#list?.dataset.recent ?? "", location.href);
     address.searchParams.set("prediction", this.#shownId);
@@ -176,7 +176,7 @@ export class RecentRuns {
     if (hasEnded(old, now)) void refreshFacts();
     enhance(now);
     this.#agree(now);
-    // Whoever walks along the row stays where they are, also when a run has come before it.
+    // The row keeps its scroll position and its focus, also when a run has come before the focused one.
     const { scrollLeft = 0 } = rowOf(old) ?? {};
     const before = focusedIn(old)?.offsetLeft;
     replaceElement(old, now);

@@ -21,7 +21,7 @@ export function keepExplained(root: HTMLElement, address: string): () => void {
     const [old, now] = [root, page].map((one) =>
       one.querySelector<HTMLElement>('[data-part="why"]'),
     );
-    // What came meanwhile is newer.
+    // The part is empty if a step has come meanwhile, and a step is newer than this response.
     if (old?.querySelector("[data-why]") && now) replaceElement(old, now);
   };
   const timer = setInterval(() => void refresh().catch(() => {}), REFRESH_MS);

@@ -52,7 +52,7 @@ class Zoom {
       if (key === "ArrowLeft") this.#turn(-1);
       if (key === "ArrowRight") this.#turn(1);
     });
-    // Beside the picture.
+    // A click next to the picture closes the dialog.
     this.#dialog.addEventListener("click", ({ target }) => {
       if (target === this.#dialog) this.#dialog.close();
     });

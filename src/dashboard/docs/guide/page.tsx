@@ -4,7 +4,7 @@ import type { Guide, Manifest } from "../../../protocol/assets.ts";
 import { NAVIGATION } from "../contents.ts";
 import { DocsLayout } from "../layout.tsx";
 
-/** What guides call the deployment. */
+/** The address that guides have for the deployment. */
 const EXAMPLE_ORIGIN = "https://auspex.example.com";
 
 interface Props {

@@ -3,7 +3,7 @@ import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 import type { Guide, Passage } from "../../../protocol/assets.ts";
 
-/** Where the guides are in the repository: their links are relative to it. */
+/** Folder of the guides in the repository: their links are relative to it. */
 const FOLDER = "src/dashboard/guides/";
 
 const OPTIONS = { extensions: [gfm()], htmlExtensions: [gfmHtml()] };
@@ -24,7 +24,7 @@ export function renderGuide(markdown: string, imageUrl: (name: string) => string
       const url = imageUrl(name);
       return `<a class="picture" href="${url}"><img src="${url}" ${alt} /></a>`;
     })
-    // What scrolls sideways must be reachable with the keyboard.
+    // Tables scroll sideways, so they must be reachable with the keyboard.
     .replaceAll("<table>", '<div class="table" tabindex="0"><table>')
     .replaceAll("</table>", "</table></div>")
     .replaceAll(/<th(?=[ >])/g, '<th scope="col"')
@@ -82,7 +82,7 @@ function slugger(): (title: string) => string {
   };
 }
 
-/** With a button that client code shows, as `Copy` in ui/parts.tsx has it. */
+/** Adds a button that client code shows, like `Copy` in ui/parts.tsx. */
 const copyable = (pre: string) =>
   `<div class="copy">${pre.replace("<pre>", '<pre tabindex="0">')}<button type="button" data-copy hidden>Copy</button></div>`;
 

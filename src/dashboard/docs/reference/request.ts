@@ -61,7 +61,7 @@ function firstOf(content: Content): Media | undefined {
   return { type, isBytes: isBinary(schema), example };
 }
 
-/** Where a signed URL is an alternative, the sample uses the token: a signature cannot be made up. */
+/** A sample uses the token where a signed URL is an alternative: a signature cannot be made up. */
 function tokenOf(operation: Operation): SampleRequest["token"] {
   const { security = [{ accessToken: [] }] } = operation;
   const isPublic = security.some((way) => Object.keys(way).length === 0);

@@ -2,7 +2,7 @@
 import type { Passage } from "../../../protocol/assets.ts";
 
 export interface Found extends Passage {
-  /** Its text around the first word that was found. */
+  /** The passage's text around the first word that was found. */
   excerpt: string;
 }
 
@@ -15,7 +15,7 @@ const [BEFORE, AFTER] = [60, 140];
 const TITLE_WEIGHT = 10;
 const MAX_COUNTED = 5;
 
-/** Those with all of the words, the best first. A word may be the beginning of a longer one. */
+/** Returns the passages with all words, the best first. A word may be the beginning of a longer one. */
 export function findPassages(passages: readonly Passage[], query: string): Found[] {
   const words = wordsOf(query.slice(0, MAX_QUERY));
   if (words.length === 0) return [];

@@ -1,7 +1,7 @@
 /** A conversation in the playground: what was said, and what may be said next. */
 
 export interface Picture {
-  /** Of the upload; the model gets the file. */
+  /** URL of the upload; the model gets the file. */
   url: string;
   name: string;
   /** A small data URL, as pages cannot load uploads; empty for one of another place, which is not loaded. */
@@ -13,7 +13,7 @@ export interface ToolCall {
   name: string;
   /** JSON text, as far as it has come. */
   arguments: string;
-  /** What was given as its result. */
+  /** The result that the user gave. */
   result?: string;
 }
 
@@ -41,7 +41,7 @@ export interface AssistantTurn {
   usage?: Usage;
   /** Unix ms; 0 for what was not sent from here. */
   sentAt: number;
-  /** From sending to the first output, and to the end, ms. */
+  /** Time from sending to the first output, ms; `totalMs` is the time to the end. */
   firstMs?: number;
   totalMs?: number;
 }

@@ -51,7 +51,7 @@ function answerIn(value: Record<string, unknown>, text: string): AssistantTurn |
   const usage = isObject(value.usage) ? usageIn(value.usage) : undefined;
   return {
     role: "assistant",
-    // Whoever left before it was sent cannot come back to it.
+    // A user who left before the prediction was made cannot come back to it.
     state: state === "running" && typeof prediction !== "string" ? "stopped" : state,
     text,
     reasoning,

@@ -71,7 +71,7 @@ function settingsFor(fields: Field[], given: Input): Input {
   );
 }
 
-/** Of pictures that the page can load: its own, which are those of the shown input at the same place. */
+/** Adds previews of pictures that the page can load: its own, at the same places of the displayed input. */
 function withPreviews(turns: Turn[], displayInput: Json | undefined, host: string): Turn[] {
   const shown = isObject(displayInput) ? readAs(WIRES, displayInput) : undefined;
   return turns.map((turn, n) => {

@@ -11,7 +11,7 @@ export interface ReadChat {
   /** As they are typed. */
   tools: string;
   turns: Turn[];
-  /** What is none of the chat's own fields. */
+  /** Input fields that are not the chat's own. */
   settings: { [name: string]: Json };
 }
 
@@ -91,7 +91,7 @@ class Reader {
       return false;
     const call = { id, name, arguments: json };
     const last = this.turns.at(-1);
-    // What is called after a text, or in a row, belongs to one answer, until a call has its result.
+    // Calls after a text or after other calls belong to one answer, until a call has its result.
     if (last?.role === "assistant" && last.calls.every(({ result }) => result === undefined))
       last.calls.push(call);
     else this.turns.push({ ...newAnswer(0), state: "done", calls: [call] });
@@ -136,7 +136,7 @@ function contentOf(content: Json | undefined): Content | undefined {
   return content.every((part) => isObject(part) && take(read, part)) ? read : undefined;
 }
 
-/** What clients repeat of an answer although it says nothing, such as `refusal: null`. */
+/** Whether a part of an answer is empty, such as `refusal: null`; clients send such parts back. */
 const isEmptyPart = (value: Json | undefined): boolean =>
   value === null || value === "" || (Array.isArray(value) && value.length === 0);
 
@@ -171,7 +171,7 @@ function take(read: Content, part: Part): boolean {
   }
 }
 
-/** What the chat sends: another would be lost. */
+/** Whether `detail` is the one that the chat sends: another would be lost. */
 const hasUsualDetail = (detail: Json | undefined) => detail === undefined || detail === "auto";
 
 function takePicture({ pictures }: Content, url: Json | undefined): boolean {

@@ -34,7 +34,7 @@ export class Reply {
     else if (output !== null) this.text += String(output);
   }
 
-  /** What the prediction has counted, which goes for all models. */
+  /** Takes the token counts from the prediction's metrics, whatever the model's interface. */
   count(metrics: Json): void {
     const { input_tokens, output_tokens } = partOf(metrics);
     if (typeof input_tokens === "number") this.usage.input = input_tokens;
@@ -141,7 +141,7 @@ export class Reply {
     this.text += textIn(text);
     this.reasoning += textIn(thinking);
     if (type !== "tool_use") return;
-    // Of a stream the input comes in pieces, after an empty one.
+    // A stream first sends an empty input, and then the input in pieces.
     const whole = Object.keys(partOf(input)).length > 0 ? JSON.stringify(input) : "";
     this.#call(at, textIn(id), textIn(name), whole);
   }
@@ -153,7 +153,7 @@ export class Reply {
     call.arguments += json;
   }
 
-  /** Of those that are too many, one that nobody sees. */
+  /** Returns the call at `at`; beyond `MAX_CALLS` it is one that is not shown. */
   #callAt(at: string): ToolCall {
     const call = this.#calls.get(at) ?? { id: "", name: "", arguments: "" };
     if (this.#calls.size < MAX_CALLS) this.#calls.set(at, call);

@@ -1,4 +1,4 @@
-/** Where each call goes. */
+/** Paths of the calls in code samples. */
 import type { ApiId } from "./bodies.ts";
 
 export const PATHS: Record<ApiId, string> = {

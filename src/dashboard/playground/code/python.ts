@@ -1,4 +1,4 @@
-/** Samples in Python: with its standard library for Auspex's own API, with official clients for the others. */
+/** Samples in Python: with the standard library for Auspex's own API, with official clients for others. */
 import type { ApiId, Input } from "./bodies.ts";
 import { pythonArguments, pythonLiteral } from "./python-literal.ts";
 
@@ -86,7 +86,7 @@ print(result.text)`,
 
 const words = (text: string) => text.split(" ");
 
-/** What the clients take as arguments; they refuse others. */
+/** Arguments that the Python clients take; they refuse others. */
 const CHAT = words(
   "model messages stream stream_options tools tool_choice temperature top_p max_tokens max_completion_tokens seed stop n logprobs top_logprobs presence_penalty frequency_penalty response_format parallel_tool_calls reasoning_effort",
 );

@@ -27,7 +27,7 @@ export const LANGUAGES: Record<Language, string> = {
 };
 
 export interface CodeSample {
-  /** Of the call and the language. */
+  /** Id made of the call and the language. */
   id: string;
   title: string;
   language: Language;
@@ -62,8 +62,8 @@ const APIS: Api[] = [
 ];
 
 /**
- * One in each language for each API that the model can be called by. Of a chat, that of predictions comes last:
- * official clients read an answer, where a prediction has the whole of what the server said.
+ * Returns a sample per language and API that can call the model. The API of predictions is last for a chat:
+ * official clients return an answer, and a prediction the server's whole response.
  */
 export function codeSamples(options: SampleOptions): CodeSample[] {
   const { origin, model, version, input, inputs = {}, compatibilities } = options;

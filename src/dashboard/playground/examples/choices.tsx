@@ -33,7 +33,7 @@ export const ExampleChoices = ({ examples, address, current, host, fields }: Pro
     </nav>
   );
 
-/** Where the page is narrow they are below the form. */
+/** A link to the examples, which are below the form on narrow pages. */
 export const ToExamples = ({ count }: { count: number }) =>
   count === 0 ? null : (
     <p class="to-examples">

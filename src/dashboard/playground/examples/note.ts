@@ -1,4 +1,4 @@
-/** What is said of an example that is not, or not all, as its link promised. */
+/** Notes on an example that is gone, or that is not all as its link says. */
 import type { Example } from "../../../protocol/example.ts";
 import { goneVersions, readExample } from "../../../services/models/examples.ts";
 import type { Services } from "../../../services/services.ts";

@@ -23,7 +23,7 @@ export class MediaOutputs {
   readonly items: MediaItem[] = [];
   /** A picture that is not finished, as a data URL. */
   partial: string | undefined;
-  /** What was written, such as a transcript. */
+  /** Text of the output, such as a transcript. */
   text = "";
   segments: Segment[] = [];
   #sound = new Sound();
@@ -112,7 +112,7 @@ export function timeText(seconds: number): string {
   return `${Math.floor(tenths / 600)}:${rest < 100 ? "0" : ""}${(rest / 10).toFixed(1)}`;
 }
 
-/** What servers make unless they are asked for something else. */
+/** Servers make this type unless a request asks for another. */
 const DEFAULT_TYPE = "audio/mpeg";
 
 class Sound {

@@ -1,4 +1,4 @@
-/** What differs between the inputs of two runs. */
+/** Differences between the inputs of two runs. */
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
 
@@ -10,7 +10,7 @@ export interface Difference {
   isSame: boolean;
 }
 
-/** Those that differ first, in the order of the first input. */
+/** Returns the fields in the order of the first input, those that differ first. */
 export function differences(a: Json | undefined, b: Json | undefined): Difference[] {
   const [one, other] = [a, b].map((input) =>
     isObject(input) ? new Map(Object.entries(input)) : new Map<string, Json>(),
@@ -40,7 +40,7 @@ function isEqual(a: Json | undefined, b: Json | undefined): boolean {
 /** A text in three: only the middle differs from the other. */
 export type MarkedText = [before: string, changed: string, after: string];
 
-/** By whole words: half a marked word is hard to read. */
+/** Marks whole words: half a marked word is hard to read. */
 export function markedTexts(a: string, b: string): [MarkedText, MarkedText] {
   const [x, y] = [a, b].map((text) => text.match(/\s+|[^\s]+/g) ?? []);
   if (!x || !y)

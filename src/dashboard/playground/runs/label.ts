@@ -1,4 +1,4 @@
-/** What a run is known by in a list: the first words that it was given, and a picture that it made. */
+/** Labels of runs in a list: the first words of the input, and a picture that the run made. */
 import type { Field } from "../../../domain/schemas/input-form.ts";
 import { exactText, numberIn, unmarked } from "../../../lib/exact-json.ts";
 import { isObject } from "../../../lib/json.ts";
@@ -24,8 +24,8 @@ export function wordsOf(output: Json): string | undefined {
 }
 
 /**
- * The longest text that it was given; else its fields in a row, those that were changed from what the form has.
- * @param fields of the model: what is chosen from a list says less than what was written
+ * Returns the longest text of the input, or else its fields, without those that are as in the form.
+ * @param fields of the model: a choice from a list says less than a text that was written
  */
 export function labelOf(input: Json, fields: KnownField[] = []): string {
   if (!isObject(input)) return "";
@@ -54,7 +54,7 @@ function textOf(value: Json): string {
   return texts.filter((text) => text !== "" && !NO_WORDS.test(text)).join(", ");
 }
 
-/** Of a conversation the last message, which is what was asked now. */
+/** Returns the text of a conversation's last message, which is what was asked now. */
 function textOfLast(messages: Json[]): string | undefined {
   const last = messages.at(-1);
   if (!isObject(last)) return undefined;

@@ -18,7 +18,7 @@ interface Props {
   asForm: boolean;
   /** The number of the version that is looked at. */
   version: number;
-  /** Of that version. */
+  /** Input fields of that version. */
   fields: KnownField[];
 }
 

@@ -27,7 +27,7 @@ import { findVersion } from "../render.tsx";
 import { type Difference, differences, type MarkedText, markedTexts } from "./differences.ts";
 import { type KnownField, labelOf } from "./label.ts";
 
-/** Of one's own runs, as anywhere. @throws ProblemError not_found */
+/** Renders the comparison of two of the viewer's own runs. @throws ProblemError not_found */
 export async function renderComparison(c: PageContext, a: string | undefined, b: string) {
   const { services, origin } = c.var;
   const viewer = viewerOf(c);
@@ -68,7 +68,7 @@ interface Comparison {
   model: DetailedModelRow;
   expected: Expected | undefined;
   runs: RecentRun[];
-  /** Of the model's latest version. */
+  /** Input fields of the model's latest version. */
   fields: KnownField[];
   /** Undefined while fewer than two are chosen. */
   both: Both | undefined;
@@ -200,7 +200,7 @@ const Facts = ({ both }: { both: Both }) => (
 
 const seconds = (text: string | null) => (text === null ? "–" : duration(Number(text)));
 
-/** As its timeline below has it, which counts from when a runner took it. */
+/** Returns the setup time of the timeline below, which counts from when a runner took the prediction. */
 function setupOf({ steps }: PredictionView) {
   const step = steps.find(({ kind }) => kind === "setup");
   return step?.seconds == null ? "–" : duration(step.seconds);

@@ -13,11 +13,11 @@ const TOO_LONG = "The answer is too long to show in full.";
 
 export interface AnswerOptions {
   turn: AssistantTurn;
-  /** Where predictions are made, and how. */
+  /** Address and body of the request that makes a prediction. */
   start: { address: string; body: object };
   /** The turn has changed. @param note what it waits for, in words */
   onChange: (note?: string) => void;
-  /** Of its prediction. */
+  /** The status of the answer's prediction has changed. */
   onStatus: (id: string, status: Status) => void;
   onEnd: () => void;
 }
@@ -34,7 +34,7 @@ export class Answer {
     void this.#begin();
   }
 
-  /** What was written stays. */
+  /** Cancels the prediction; text that was written stays. */
   stop(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -62,7 +62,7 @@ export class Answer {
     try {
       await post(`/predictions/${id}/cancel`);
     } catch (error) {
-      // It may have ended by itself meanwhile.
+      // The prediction may have ended by itself meanwhile.
       if (this.#turn.state !== "running") return;
       this.#isStopping = false;
       this.#options.onChange(messageOf(error));

@@ -25,7 +25,7 @@ import { Turns } from "./turns.ts";
 
 /** The code follows when typing pauses. */
 const DEBOUNCE_MS = 150;
-/** Of an answer that is said aloud. */
+/** The most characters of an answer that screen readers read out. */
 const SAID_CHARS = 1_000;
 
 const OPEN_CALL = "The model waits for the result of a tool. Give it above, or edit your message.";
@@ -77,7 +77,7 @@ export class Chat {
     this.#resume();
   }
 
-  /** What was said before the page was loaded again, or in the run that is opened; an answer goes on. */
+  /** Shows the conversation of the last load of the page, or of the opened run. An answer goes on. */
   #resume(): void {
     const { opened = null } = this.#root.dataset;
     const kept = readHistory(this.#conversations.kept) ?? readHistory(opened);

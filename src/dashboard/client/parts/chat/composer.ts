@@ -1,4 +1,4 @@
-/** Where messages are written: text and pictures, sent with Enter. */
+/** The form for messages: text and pictures, sent with Enter. */
 import type { Picture, UserTurn } from "../../../playground/chat/conversation.ts";
 import { element } from "../element.ts";
 import { requiredElement } from "../playground-form.ts";
@@ -41,7 +41,7 @@ export class Composer {
     if (this.#takesPictures) this.#listenForPictures(root);
   }
 
-  /** What a message would be now, without its pictures. */
+  /** The text of the message as it is now, without its pictures. */
   get text(): string {
     return this.field.value;
   }
@@ -187,7 +187,7 @@ class Pictures {
     }
   }
 
-  /** Those of a message that is edited. */
+  /** Replaces the pictures by those of a message that is edited. */
   set(pictures: Picture[]): void {
     this.clear();
     for (const picture of pictures) this.#attach({ ...picture, file: undefined });

@@ -34,7 +34,7 @@ export class Conversations {
     return sessionStorage.getItem(this.#key);
   }
 
-  /** What is too long by itself, or not allowed, is not kept. */
+  /** A text that is too long by itself, or that the browser does not store, is not kept. */
   keep(text: string): void {
     while (!store(this.#key, text)) {
       const [oldest] = Object.keys(sessionStorage)

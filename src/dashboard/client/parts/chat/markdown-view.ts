@@ -33,7 +33,7 @@ function elementOf(block: Block): HTMLElement {
     case "code":
       return codeBlock(block.text, block.language);
     case "heading":
-      // Those of the page are above.
+      // Headings of an answer are paragraphs: the headings of the page rank above them.
       return element("p", `heading-${Math.min(block.level, 3)}`, ...nodesOf(block.text));
     case "list":
       return listOf(block);

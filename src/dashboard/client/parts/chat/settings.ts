@@ -38,7 +38,7 @@ export class Settings {
     });
   }
 
-  /** What is kept with the conversation. */
+  /** The texts that are kept with the conversation. */
   get texts(): { system: string; tools: string } {
     return { system: this.#system.value, tools: this.#tools?.value ?? "" };
   }

@@ -5,9 +5,9 @@ import { MarkdownView } from "./markdown-view.ts";
 import { previewView } from "./preview.ts";
 
 export interface TurnActions {
-  /** Of the last message of the user. */
+  /** Edits the last message of the user. */
   edit: () => void;
-  /** Of the last answer. */
+  /** Asks for the last answer again. */
   retry: () => void;
   /** The result of a call is given. */
   giveResult: (n: number, result: string) => void;
@@ -148,7 +148,7 @@ function factsOf({ state, usage, firstMs, totalMs }: AssistantTurn): string {
     .join(" · ");
 }
 
-/** Of arguments: what is longer is drawn again with each piece that comes, which would freeze the tab. */
+/** The most characters of arguments that are shown: each piece draws all of them again, which is slow. */
 const SHOWN_CHARS = 20_000;
 
 let count = 0;

@@ -3,7 +3,7 @@ import { type AssistantTurn, openCalls, type Turn } from "../../../playground/ch
 import { requiredElement } from "../playground-form.ts";
 import { AnswerView, type TurnActions, userView } from "./turn-view.ts";
 
-/** Whoever has scrolled up further reads something else. */
+/** Distance from the end of the page, px; a reader who has scrolled up further reads something else. */
 const NEAR_END = 160;
 
 export class Turns {

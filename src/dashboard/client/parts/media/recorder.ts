@@ -3,7 +3,7 @@ import { wavOf } from "../../../playground/media/wav.ts";
 import { element } from "../element.ts";
 import type { FilePicker } from "../file-pickers.ts";
 
-/** What models of speech are trained on, Hz. */
+/** Sample rate that models of speech are trained on, Hz. */
 const RATE = 16_000;
 const MAX_MS = 10 * 60_000;
 

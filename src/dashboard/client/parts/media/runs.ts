@@ -110,7 +110,7 @@ const isKept = (one: unknown): one is Kept =>
 /** One run of a view of pictures or sounds: what it was asked, how far it is, and what it has made. */
 interface RunOptions {
   id: string;
-  /** What it was asked. */
+  /** The run's input in words. */
   label: string;
   /** Undefined where the model takes no picture. */
   useAsInput: ((address: string) => void) | undefined;
@@ -175,7 +175,7 @@ class RunCard {
     try {
       await post(`/predictions/${this.#options.id}/cancel`);
     } catch (error) {
-      // It may have ended by itself meanwhile.
+      // The prediction may have ended by itself meanwhile.
       if (this.root.ariaBusy !== "true") return;
       this.#cancel.disabled = false;
       this.#cancel.textContent = "Cancel";
