@@ -84,7 +84,7 @@ async function decryptCursor(
   cursor: string,
 ): Promise<string> {
   const bytes = decodeBase64Url(cursor);
-  // The same bytes have several base64 spellings; only the canonical one is accepted.
+  // Several base64 spellings decode to the same bytes; only the canonical one is accepted.
   if (encoded(bytes) !== cursor) throw new Error("not canonical base64");
   const [iv, ciphertext] = [bytes.slice(0, NONCE_BYTES), bytes.slice(NONCE_BYTES)];
   return new TextDecoder().decode(
@@ -100,6 +100,6 @@ const cipher = (iv: Uint8Array<ArrayBuffer>, list: string) => ({
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** Without padding, which URLs would escape. */
+/** Encodes without padding, which URLs would escape. */
 const encoded = (bytes: Uint8Array<ArrayBuffer>) =>
   encodeBase64Url(bytes.buffer).replaceAll("=", "");

@@ -19,7 +19,7 @@ export interface EncryptionKeys {
   context: string;
 }
 
-/** None of the deployment's keys decrypts a ciphertext. The message is for the operator. */
+/** Thrown when no key of the deployment decrypts a ciphertext. The message is for the operator. */
 export class DecryptionFailed extends Error {
   override readonly name = "DecryptionFailed";
 }
@@ -32,7 +32,7 @@ interface DerivedKey {
 const FORM = /^v1\.([0-9a-f]{8})\.([\w-]+)$/;
 const NONCE_BYTES = 12;
 
-/** By purpose and secret: deriving a key costs more than everything a request does with it. */
+/** Keys by purpose and secret: deriving a key costs more than everything a request does with it. */
 const derived = new Map<string, DerivedKey>();
 
 /** @throws Error without a secret: check first */

@@ -52,7 +52,7 @@ export const TIERS = 5;
 export const tierOf = (rank: number) => Math.ceil(rank / 2 ** 40);
 
 interface Expression {
-  /** For each word, its alternatives. */
+  /** The alternatives of each word. */
   alternatives?: string[][];
   /** From `accessExpression`; absent: everything. */
   access?: string | undefined;
@@ -84,7 +84,10 @@ export function matchExpression(
 /** Letters of the longest indexed word, as in the migration. */
 const LONGEST_WORD = 32;
 
-/** For words this long, thirds are selective enough; a clause for each letter would cost 10 times as much. */
+/**
+ * The length from which thirds of a word are selective enough; a clause for each letter would cost 10 times
+ * as much.
+ */
 const LONG_WORD = 12;
 
 /** Whether any indexed word can be similar to this one. */

@@ -12,31 +12,31 @@ export interface Attempt {
   readonly number: number;
   readonly secret: string;
   readonly opened_at: number;
-  /** Whether its runner has connected, and whether it has sent its last frame. */
+  /** Whether the runner has connected, and whether it has sent its last frame. */
   readonly contact: "none" | "connected" | "finished";
-  /** When its runner first reported; null while it has only been handed out. */
+  /** When the runner first reported; null while the attempt has only been handed out. */
   readonly started_at: number | null;
-  /** When its container was ready to run the model. */
+  /** When the container was ready to run the model. */
   readonly ready_at: number | null;
-  /** Null until its runner has connected. */
+  /** Null until the runner has connected. */
   readonly runner_id: string | null;
-  /** When its runner was last heard before its channel closed; null while one is open. */
+  /** When the runner was last heard before its channel closed; null while one is open. */
   readonly heard_at: number | null;
   /** When a second attempt is offered because this one's runner has not connected; null once one is open. */
   readonly second_at: number | null;
-  /** Whether its runner was given time to return because the object itself had restarted. */
+  /** Whether the runner was given time to return because the object itself had restarted. */
   readonly grace_granted: boolean;
-  /** How many files and values it has begun to store. */
+  /** How many files and values the attempt has begun to store. */
   readonly stored: number;
 }
 
 export interface AttemptsState {
   readonly attempt: Attempt | null;
-  /** The same job at another runner, while neither has connected. */
+  /** A second attempt at the same job by another runner, while neither has connected. */
   readonly second: Attempt | null;
   /** Oldest first. Each is kept until its runner connects or its time to connect is over. */
   readonly dismissed: readonly Attempt[];
-  /** Whether any was taken from a runner that may have reported. */
+  /** Whether any attempt was taken from a runner that may have reported. */
   readonly taken_back: boolean;
   /** How many attempts were opened: the number of the last one. */
   readonly attempt_count: number;
@@ -66,7 +66,7 @@ export class AttemptSet {
     this.#state = state;
   }
 
-  /** All whose runners may connect: the open ones and those dismissed. */
+  /** All attempts whose runners may connect: the open ones and those dismissed. */
   get expected(): Attempt[] {
     const { attempt, second, dismissed } = this.#state;
     return [attempt, second, ...dismissed].filter((one) => one !== null);
@@ -77,7 +77,7 @@ export class AttemptSet {
     return attempt?.number === number || second?.number === number;
   }
 
-  /** Those lost since the last call. */
+  /** Returns the attempts that were lost since the last call. */
   takeLost(): Attempt[] {
     return this.#lost.splice(0);
   }
@@ -101,7 +101,7 @@ export class AttemptSet {
     return attempt;
   }
 
-  /** Null unless one is open that has not started, and no second is open or has been. */
+  /** Null unless an attempt is open that has not started, and no second one is open or has been. */
   openSecond(secret: string, now: number): Attempt | null {
     const first = this.#writable(this.#state.attempt?.number);
     if (!first || first.started_at !== null || first.second_at === null) return null;
@@ -109,7 +109,7 @@ export class AttemptSet {
     return this.open(secret, now);
   }
 
-  /** Closes one that was handed to nobody. The other, if there are two, stays open. */
+  /** Closes an attempt that was handed to nobody. The other, if there are two, stays open. */
   close(number: number, now: number): boolean {
     if (!this.isOpen(number)) return false;
     const first = this.#writable(this.#state.attempt?.number);
@@ -120,7 +120,10 @@ export class AttemptSet {
     return true;
   }
 
-  /** Its runner has connected. @returns whether that dismissed the other one */
+  /**
+   * Notes that the runner of an attempt has connected.
+   * @returns whether that dismissed the other attempt
+   */
   confirm(number: number): boolean {
     const { attempt, second } = this.#state;
     const [confirmed, other] = second?.number === number ? [second, attempt] : [attempt, second];
@@ -134,27 +137,30 @@ export class AttemptSet {
     return true;
   }
 
-  /** Takes all from their runners. What follows differs: `clear`, or the prediction's end. */
+  /** Takes all attempts from their runners. `clear` or the prediction's end follows. */
   dismissOpen(): void {
     const { attempt, second } = this.#state;
     for (const one of [attempt, second]) if (one) this.#dismiss(one);
     this.#state.second = null;
   }
 
-  /** None is open any more. */
+  /** Closes all attempts. */
   clear(): void {
     this.#state.attempt = null;
     this.#state.second = null;
   }
 
-  /** The runner of a dismissed attempt has connected. @returns whether it was dismissed */
+  /**
+   * Notes that the runner of a dismissed attempt has connected.
+   * @returns whether it was dismissed
+   */
   resolveDismissed(number: number): boolean {
     const { dismissed } = this.#state;
     this.#state.dismissed = dismissed.filter((one) => one.number !== number);
     return this.#state.dismissed.length < dismissed.length;
   }
 
-  /** The runner of the oldest dismissed attempt has not connected in time. */
+  /** Removes the oldest dismissed attempt, whose runner has not connected in time. */
   expireDismissed(): Attempt | undefined {
     const [oldest, ...rest] = this.#state.dismissed;
     this.#state.dismissed = rest;
@@ -183,7 +189,7 @@ export class AttemptSet {
     return true;
   }
 
-  /** The runner of the current attempt has sent its last frame: it knows that it has ended. */
+  /** Notes that the runner of the current attempt has sent its last frame, and so knows of the end. */
   markFinished(): void {
     const attempt = this.#writable(this.#state.attempt?.number);
     if (attempt) attempt.contact = "finished";
@@ -198,7 +204,7 @@ export class AttemptSet {
     return true;
   }
 
-  /** The channel of the current attempt has closed: its lease counts from here. */
+  /** Notes that the channel of the current attempt has closed: its lease counts from here. */
   channelClosed(now: number): void {
     const attempt = this.#writable(this.#state.attempt?.number);
     if (attempt) attempt.heard_at = now;
@@ -213,7 +219,10 @@ export class AttemptSet {
     return true;
   }
 
-  /** One file or value more is about to be written. @returns whether the count is to be saved */
+  /**
+   * Counts one more file or value that is about to be written.
+   * @returns whether the count is to be saved
+   */
   countStored(number: number): boolean {
     const attempt = this.#writable(number);
     if (!attempt) return false;

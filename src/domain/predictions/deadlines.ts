@@ -8,11 +8,14 @@ import type { PredictionLife } from "./life.ts";
 
 /** How long the service waits for a runner. */
 export interface Patience {
-  /** Since it was last heard. */
+  /** Time since the runner was last heard, after which its lease is lost. */
   lease_seconds: number;
-  /** To connect, since it was handed a job. */
+  /** Time that a runner has to connect, since it was handed a job. */
   connect_seconds: number;
-  /** To obey a cancel: longer than the 30 s after which a runner kills a model that does not stop. */
+  /**
+   * Time that a runner has to obey a cancel: longer than the 30 s after which it kills a model that does not
+   * stop.
+   */
   cancel_seconds: number;
   /** Until a dispatch that found no runner is sent again; doubles up to REDISPATCH_FACTOR times. */
   redispatch_seconds: number;
@@ -37,7 +40,7 @@ export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_sec
  */
 const CALLER_MS = 10_000;
 
-/** With a first wait of 30 s, a dispatch is sent again after 10 min at most. */
+/** The wait for a further dispatch grows up to this many times: a first wait of 30 s becomes 10 min. */
 const REDISPATCH_FACTOR = 20;
 
 export type Deadline =
@@ -65,7 +68,7 @@ export interface WebhookDeadline {
 
 /** The channel of the current attempt, while one is open. Times are unix ms. */
 export interface OpenChannel {
-  /** When its runner was last heard. */
+  /** When the runner was last heard. */
   heard_at: number;
   /** When the runner's token was last known to be valid. */
   token_known_at: number;

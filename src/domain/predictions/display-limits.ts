@@ -8,5 +8,5 @@ export const MAX_CHARS = 256 * 1024;
 export const MAX_TEXT_CHARS = 100 * 1024;
 /** Characters of one branch of a tree that is folded: two embeddings of 768 numbers. */
 export const MAX_FOLDED_CHARS = 32 * 1024;
-/** Of a value that is larger on its own: bytes, or characters, of its beginning. */
+/** Bytes or characters of the beginning that is shown of a value that is too large on its own. */
 export const BEGINNING = 100 * 1024;

@@ -21,7 +21,7 @@ import {
   timeline,
 } from "./timeline.ts";
 
-/** What the pool says: null if it does not know the job, undefined if it did not answer. */
+/** The pool's answer: null if it does not know the job, undefined if it did not answer. */
 export type PoolAnswer = NamedExplanation | null | undefined;
 
 export interface Viewer {
@@ -60,11 +60,14 @@ export function explanationOf(
 const isInLine = (answer: PoolAnswer): boolean =>
   answer !== undefined && answer !== null && answer.reason.why !== "starting";
 
-/** Its runner has reported, and its pool takes it for one that waits. */
+/** Whether the pool takes the prediction for a waiting one although its runner has reported. */
 const isBehind = ({ moments }: Standing, answer: PoolAnswer): boolean =>
   moments.started !== null && isInLine(answer);
 
-/** One that ended without another attempt ended with the last that failed. */
+/**
+ * Returns the number of the present attempt. A prediction that ended without another attempt ended with the
+ * last that failed.
+ */
 function attemptOf({ times, moments: { failed, started } }: Standing): number {
   const isOver = isTerminal(times.status) && started === null;
   return isOver ? Math.max(1, failed.length) : failed.length + 1;
@@ -78,7 +81,7 @@ const NO_REASON = {
   since: null,
 };
 
-/** Of a prediction whose record is deleted: what its row tells. */
+/** Returns the explanation of a prediction whose record is deleted, from its row. */
 export const explanationOfRow = (times: PredictionTimes): Explanation => ({
   status: times.status,
   attempt: 1,

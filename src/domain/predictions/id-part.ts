@@ -1,4 +1,4 @@
-/** What people have of an id: its beginning, or its end as lists show it ("…3f6a1b2c4d5e"). */
+/** Parts of an id that people have: its beginning, or its end as lists show it ("…3f6a1b2c4d5e"). */
 import { firstIdAt } from "../../lib/hex.ts";
 
 export interface IdPart {
@@ -8,12 +8,12 @@ export interface IdPart {
 
 const LENGTH = 36;
 const DASHES = [8, 13, 18, 23];
-/** As many as tell the ids of an account from each other: they are random, as the beginning is not. */
+/** As many digits as tell the ids of an account apart: the end of an id is random, its beginning is not. */
 export const LEAST_ENDING = 8;
 
 /**
- * Of nine digits or more the dashes tell which it is. Eight are a beginning if that can be one by now:
- * ids begin with their time.
+ * Returns the part of an id that the text is. Dashes tell the part of nine digits or more. Eight digits are a
+ * beginning if an id can begin with them by now: ids begin with their time.
  */
 export function readIdPart(text: string, now: number): IdPart {
   const part = text.replace(/^(?:…|\.\.\.)/, "").toLowerCase();
@@ -24,6 +24,6 @@ export function readIdPart(text: string, now: number): IdPart {
   return isEnding && !isBeginning ? { ending: part } : { beginning: part };
 }
 
-/** Whether an id can have it at this place. */
+/** Whether an id can have the part at this place. */
 const fits = (part: string, place: number) =>
   [...part].every((char, n) => (char === "-") === DASHES.includes(place + n));

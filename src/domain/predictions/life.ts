@@ -19,10 +19,10 @@ import { initialState, isTerminal, type PredictionSpec, type PredictionState } f
 /** Attempts that may be lost after they had started, before the prediction fails. */
 export const MAX_LOST_ATTEMPTS = 3;
 
-/** Times it may be handed back: a fleet that restarts box by box may do so several times. */
+/** Times that the prediction may be handed back: a fleet that restarts box by box may do so several times. */
 export const MAX_RELEASES = 10;
 
-/** Starts that machines may fail: a version on which every machine fails must not go round for ever. */
+/** Starts that machines may fail: a version on which every machine fails must not go round without end. */
 export const MAX_FAILED_STARTS = 10;
 
 /**
@@ -37,8 +37,9 @@ const IDEMPOTENCY_KEY_MS = 86_400_000;
 const LATE_WRITE_MS = 3_600_000;
 
 /**
- * Both travel in the record, in the row and in queue messages of at most 128 KB, next to a message of
- * up to 60 KB (protocol/channel.ts): 10,000 characters, each of which JSON may write with six.
+ * Limits of metrics and of an error's detail. Both travel in the record, in the row and in queue messages of
+ * at most 128 KB, next to a message of up to 60 KB (protocol/channel.ts): 10,000 characters, each of which
+ * JSON may write with six.
  */
 const MAX_METRICS = 100;
 const MAX_METRICS_BYTES = 16_384;
@@ -81,7 +82,7 @@ export class PredictionLife {
     return isTerminal(this.#state.status);
   }
 
-  /** Whether it waits for a runner: no attempt is open. */
+  /** Whether the prediction waits for a runner: no attempt is open. */
   get waiting(): boolean {
     return !this.terminal && this.#state.attempt === null;
   }
@@ -113,7 +114,7 @@ export class PredictionLife {
     return this.#state.attempt?.number ?? this.#state.attempt_count;
   }
 
-  /** Opens the next attempt; null when it has ended or one is open. */
+  /** Opens the next attempt; null when the prediction has ended or an attempt is open. */
   openAttempt(secret: string, now: number): Attempt | null {
     return this.waiting ? this.#attempts.open(secret, now) : null;
   }
@@ -135,56 +136,62 @@ export class PredictionLife {
     return true;
   }
 
-  /** The runner of an attempt has connected. @returns whether that must be saved */
+  /**
+   * Notes that the runner of an attempt has connected.
+   * @returns whether that must be saved
+   */
   confirmAttempt(number: number): boolean {
     return !this.terminal && this.#attempts.confirm(number);
   }
 
-  /** The runner of an attempt was identified by its lease. */
+  /** Sets the runner of an attempt, which its lease has identified. */
   setRunner(number: number, runnerId: string): void {
     this.#attempts.setRunner(number, runnerId);
   }
 
   /**
-   * The runner of an attempt has connected, which may have been dismissed.
-   * @returns whether it was: then its runner is not needed any more
+   * Notes that the runner of an attempt has connected, which may have been dismissed.
+   * @returns whether the attempt was dismissed: its runner is not needed any more
    */
   resolveDismissed(number: number): boolean {
     return this.#attempts.resolveDismissed(number);
   }
 
-  /** The runner of the oldest dismissed attempt has not connected in time. */
+  /** Removes the oldest dismissed attempt, whose runner has not connected in time. */
   expireDismissed(): Attempt | undefined {
     return this.#attempts.expireDismissed();
   }
 
-  /** No runner that was handed it has connected in time. That does not count as lost. */
+  /** Ends the hand-out of an attempt whose runners have not connected in time. It does not count as lost. */
   expireHandout(now: number): void {
     if (this.terminal || this.#state.attempt?.started_at !== null) return;
     this.#attempts.dismissOpen();
     this.#wait(now, this.#state.waiting_since);
   }
 
-  /** The channel of an attempt is open again. @returns whether that must be saved */
+  /**
+   * Notes that the channel of an attempt is open again.
+   * @returns whether that must be saved
+   */
   channelOpened(number: number): boolean {
     return this.#attempts.channelOpened(number);
   }
 
-  /** The channel of the current attempt has closed: its lease counts from here. */
+  /** Notes that the channel of the current attempt has closed: its lease counts from here. */
   channelClosed(now: number): void {
     this.#attempts.channelClosed(now);
   }
 
   /**
-   * The object was restarted, and the channel of the current attempt closed with it.
-   * @param heardAt when its runner is taken to have been heard last
-   * @returns false if it had its grace already, or its channel had closed before
+   * Grants grace to the current attempt: the object was restarted, and the channel closed with it.
+   * @param heardAt when the runner is taken to have been heard last
+   * @returns false if the attempt had its grace already, or its channel had closed before
    */
   grantGrace(heardAt: number): boolean {
     return this.#attempts.grantGrace(heardAt);
   }
 
-  /** A dispatch is on its way. */
+  /** Notes that a dispatch is on its way. */
   recordDispatch(now: number): void {
     this.#state.dispatches += 1;
     this.#state.dispatched_at = now;
@@ -192,7 +199,7 @@ export class PredictionLife {
 
   // ---- the run
 
-  /** The runner of the current attempt has reported for the first time. */
+  /** Starts the prediction: the runner of the current attempt has reported for the first time. */
   start(now: number): void {
     if (this.terminal || !this.#attempts.start(now)) return;
     this.#state.status = "started";
@@ -201,7 +208,10 @@ export class PredictionLife {
     this.#events.push({ event: "status", data: { status: "started", attempt } });
   }
 
-  /** The container is ready: the run's time limit counts from here. @returns whether that is new */
+  /**
+   * Notes that the container is ready: the run's time limit counts from here.
+   * @returns whether that is new
+   */
   markReady(now: number): boolean {
     return this.#attempts.markReady(now);
   }
@@ -217,9 +227,9 @@ export class PredictionLife {
   }
 
   /**
-   * An attempt is about to write a file or value to R2.
-   * @returns whether that must be saved: the first, because there is data to delete from then on,
-   * and the count every 100
+   * Counts a file or value that an attempt is about to write to R2.
+   * @returns whether that must be saved: the first, because there is data to delete from then on, and the
+   * count every 100
    */
   countStored(number: number): boolean {
     const first = !this.#state.stored;
@@ -227,7 +237,10 @@ export class PredictionLife {
     return this.#attempts.countStored(number) || first;
   }
 
-  /** The runner's last frame. Once a cancel is recorded the status is `canceled`, whatever the result. */
+  /**
+   * Ends the prediction with the runner's last frame. Once a cancel is recorded the status is `canceled`,
+   * whatever the result.
+   */
   finish(result: Finish, now: number): void {
     if (this.terminal) return;
     this.#attempts.markFinished();
@@ -240,7 +253,7 @@ export class PredictionLife {
       case "succeeded":
         return this.#end("succeeded", now);
       case "canceled":
-        // A runner that stops what nobody canceled has failed it.
+        // A runner that stops a run that nobody canceled has failed it.
         return this.fail(
           "internal",
           "The runner stopped the prediction without a cancel request.",
@@ -256,7 +269,10 @@ export class PredictionLife {
     }
   }
 
-  /** The runner hands the job back. `produced`: some of its output was already visible. */
+  /**
+   * Takes the job back from a runner that returns it.
+   * @param produced whether some of the output was already visible
+   */
   release(produced: boolean, now: number): void {
     if (this.terminal) return;
     this.#attempts.markFinished();
@@ -271,7 +287,10 @@ export class PredictionLife {
     this.#retry("returned", now);
   }
 
-  /** The machine of its runner could not start it, which counts neither as lost nor as handed back. */
+  /**
+   * Takes the job from a runner whose machine could not start it, which counts neither as lost nor as handed
+   * back.
+   */
   failStart(produced: boolean, reason: string, now: number): void {
     const { attempt, cancel_requested_at, failed_on } = this.#state;
     if (this.terminal || !attempt) return;
@@ -286,7 +305,10 @@ export class PredictionLife {
     this.#retry("returned", now);
   }
 
-  /** The lease of the attempt has expired. `produced`: some of its output was already visible. */
+  /**
+   * Takes the job from a runner whose lease has expired.
+   * @param produced whether some of the output was already visible
+   */
   lose(produced: boolean, now: number): void {
     if (this.terminal || !this.#state.attempt) return;
     this.#state.lost_count += 1;
@@ -300,7 +322,7 @@ export class PredictionLife {
     this.#retry("lost", now);
   }
 
-  /** It cannot succeed any more. If a cancel was accepted it ends as `canceled`. */
+  /** Fails the prediction. If a cancel was accepted it ends as `canceled`. */
   fail(
     source: PredictionError["source"],
     message: string,
@@ -318,8 +340,9 @@ export class PredictionLife {
   // ---- cancel
 
   /**
-   * Records a cancel. It ends at once if no runner has started; otherwise the runner must be told.
-   * @returns false if it has ended
+   * Records a cancel. The prediction ends at once if no runner has started; otherwise the runner must be
+   * told.
+   * @returns false if the prediction has ended
    */
   requestCancel(now: number): boolean {
     if (this.terminal) return false;
@@ -332,7 +355,7 @@ export class PredictionLife {
   }
 
   /**
-   * The object was restarted, which breaks the connection to a caller that is waiting.
+   * Notes that the object was restarted, which breaks the connection to a caller that is waiting.
    * @returns whether that must be saved
    */
   loseCaller(now: number): boolean {
@@ -342,19 +365,22 @@ export class PredictionLife {
     return true;
   }
 
-  /** The caller follows it. @returns whether that must be saved */
+  /**
+   * Notes that the caller follows the prediction.
+   * @returns whether that must be saved
+   */
   callerFollows(): boolean {
     if (this.#state.caller_lost_at === null) return false;
     this.#state.caller_lost_at = null;
     return true;
   }
 
-  /** The runner has not obeyed a cancel in time: the prediction ends without it. */
+  /** Ends the prediction without its runner, which has not obeyed a cancel in time. */
   enforceCancel(now: number): void {
     if (!this.terminal && this.#state.cancel_requested_at !== null) this.#end("canceled", now);
   }
 
-  /** Its creation failed after it had begun: nobody was given its id. */
+  /** Sends no webhooks: the creation failed after the prediction had begun, and nobody was given its id. */
   suppressWebhooks(): void {
     this.#state.webhooks_suppressed = true;
   }
@@ -362,8 +388,8 @@ export class PredictionLife {
   // ---- retention
 
   /**
-   * When the record may be deleted, once the data is. Until then an Idempotency-Key that is used
-   * again must find it, or it would run a second time; and what a runner was writing to R2 at that
+   * When the record may be deleted, once the data is. Until then an Idempotency-Key that is used again must
+   * find it, or the prediction would run a second time; and an object that a runner was writing to R2 at that
    * moment must be deleted, too.
    */
   forgetAt(now: number): number {
@@ -372,7 +398,7 @@ export class PredictionLife {
     return Math.max(keyed, late);
   }
 
-  /** Input, output and events are deleted. */
+  /** Notes that input, output and events are deleted. */
   removeData(forgetAt: number): void {
     this.#state.forget_at = forgetAt;
   }
@@ -381,7 +407,10 @@ export class PredictionLife {
     return this.#state.forget_at !== null;
   }
 
-  /** It waits for another runner. If it had started, an event says why: the status does not move back. */
+  /**
+   * Lets the prediction wait for another runner. If it had started, an event says why: the status does not
+   * move back.
+   */
   #retry(reason: "lost" | "returned", now: number): void {
     const { attempt, status } = this.#state;
     this.#attempts.dismissOpen();

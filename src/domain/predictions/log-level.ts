@@ -31,16 +31,16 @@ const NAMES = Object.keys(WORDS).join("|");
 const FIELD = new RegExp(`\\b(?:level|levelname|severity|lvl)"?\\s*[:=]\\s*"?(${NAMES})\\b`, "i");
 /** `warning: …`, `[error] …` and `(info) …`. */
 const FIRST = new RegExp(`^[[(<]?(${NAMES})(?:[\\])>]|:\\s)`, "i");
-/** Anywhere, in capitals. */
+/** A level in capitals, anywhere in the line. */
 const CAPITALS = new RegExp(`(?<![\\w/.-])(${NAMES.toUpperCase()})(?![\\w/.-])`);
 /** `E0101 12:00:00.000000 …`, as Google's libraries write. */
 const LETTER = /^([DIWEF])\d{4} \d\d:/;
-/** What Python and others print of a failure, and of a warning. */
+/** Failures and warnings as Python and others print them. */
 const FAILURE =
   /^(?:Traceback \(most recent call last\)|[\w.]*(?:Error|Exception|KeyboardInterrupt)(?::|$)|thread '.*' panicked|Segmentation fault|Killed$)/;
 const CAUTION = /(?:^|\s)\w*Warning:/;
 
-/** @param before the level of the line before: what is indented belongs to that */
+/** @param before the level of the line before: an indented line belongs to that */
 export function levelOf(line: string, before?: LogLevel): LogLevel | undefined {
   if (/^\s+\S/.test(line.slice(0, HEAD_CHARS))) return before;
   const head = line.slice(0, HEAD_CHARS);

@@ -1,11 +1,11 @@
-/** Which lines of a log somebody wants to see, and where in them is what was looked for. */
+/** Search in a log: the lines that match a query, and the places of the text in them. */
 import { LOG_LEVELS, type LogLevel } from "./log-level.ts";
 import type { Segment } from "./log-text.ts";
 
 export interface LogQuery {
-  /** Empty: any text. Capitals do not matter. */
+  /** Text to look for, in any case. Empty: any text. */
   find: string;
-  /** This or a more serious one; undefined: any, and lines without one. */
+  /** The least serious level; undefined: any, and lines without one. */
   level: LogLevel | undefined;
 }
 
@@ -23,11 +23,11 @@ export function isWanted(
 }
 
 export interface ShownSegment extends Segment {
-  /** It is what was looked for. */
+  /** Whether the segment is a match. */
   hit: boolean;
 }
 
-/** More of a line are not marked: each is an element of the page. */
+/** The most hits that are marked in a line: each is an element of the page. */
 const MAX_HITS = 20;
 
 /** A line's segments, divided where hits begin and end. */
@@ -54,7 +54,7 @@ export function withHits(segments: Segment[], find: string): ShownSegment[] {
   return shown;
 }
 
-/** Each unit by itself, so that places stay what they are: some letters have two as capitals. */
+/** Folds each unit by itself, so that places stay the same: some letters have two as capitals. */
 const folded = (text: string): string => {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text;

@@ -3,13 +3,13 @@ import { MAX_CHARS, MAX_LOG_LINES } from "./display-limits.ts";
 import { compacted, openStyles, plainText } from "./log-text.ts";
 
 export interface LogLine {
-  /** As the container wrote it, with escape sequences. */
+  /** Text as the container wrote it, with escape sequences. */
   text: string;
   /** When its text came, unix ms. */
   at: number | null;
 }
 
-/** What is not shown of the log. */
+/** The part of the log that is not shown. */
 export interface TailState {
   /** How many lines are left out before the first one. */
   hidden: number;
@@ -54,7 +54,7 @@ export class LogTail {
     }
   }
 
-  /** Cuts it to the limits. */
+  /** Cuts the log to the limits. */
   cut(): void {
     this.#compact();
     const beyond = this.#lines.length - 1 - MAX_LOG_LINES;

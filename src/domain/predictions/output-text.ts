@@ -4,7 +4,7 @@ import { nextMark } from "../../lib/json.ts";
 import { readableJson } from "../../lib/text.ts";
 import { messageText } from "./message-text.ts";
 
-/** A value that is no string is held until its end; of a larger one the JSON is the text. */
+/** A value that is no string is held until its end; the text of a larger one is its JSON. */
 const MAX_HELD_CHARS = 4_000_000;
 
 /** An escape at the end of a piece, which goes on in the next. */
@@ -24,7 +24,7 @@ export class OutputText {
   #level = 0;
   #isFirst = true;
   #kind: Kind | undefined;
-  /** Of the item: JSON text that was not told yet. */
+  /** JSON text of the item that was not returned yet. */
   #held = "";
   #text = "";
 
@@ -49,7 +49,7 @@ export class OutputText {
     return this.#take();
   }
 
-  /** @returns where it goes on */
+  /** @returns where the next part begins */
   #readString(piece: string, from: number): number {
     const found = this.#isEscaped ? from : nextMark(piece, from);
     const mark = piece.charAt(found);

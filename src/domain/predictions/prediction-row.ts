@@ -27,18 +27,18 @@ export interface PredictionRow {
   error: string | null;
   metrics: string | null;
   data_removed: boolean;
-  /** The id of the last event that it reflects, from REVISIONS on in a second object. */
+  /** The id of the last event that the row reflects, from REVISIONS on in a second object. */
   revision: number;
   /**
-   * When the account looks at it: one that has not ended may have been lost, and one that has ended
-   * should have removed its data. Null once it has, or if the account does that itself.
+   * When the account looks at the row: a prediction that has not ended may have been lost, and one that has
+   * ended should have removed its data. Null once it has, or if the account removes the data itself.
    */
   due_at: number | null;
-  /** How long the account keeps its data, which then removes it; null if the prediction does. */
+  /** How long the account keeps the data, which it then removes; null if the prediction removes it. */
   kept_seconds: number | null;
   /**
-   * The access token that created it and its name, which stays when the token is revoked; empty for a
-   * session of the dashboard.
+   * The access token that created the prediction and its name, which stays when the token is revoked; empty
+   * for a session of the dashboard.
    */
   token_id: string;
   token_name: string;
@@ -46,29 +46,26 @@ export interface PredictionRow {
   waits_again: boolean;
 }
 
-/** What a prediction tells its account. */
+/** An update of the row, as a prediction sends it to its account. */
 export interface PredictionUpdate extends PredictionRow {
   user_id: string;
-  /** Of its hardware, in the deployment's currency; null if not set. */
+  /** Price of the hardware, in the deployment's currency; null if not set. */
   price_per_hour: number | null;
 }
 
-/** More than any object has events. */
+/** A number that is larger than the number of events of any object. */
 export const REVISIONS = 2 ** 40;
 
-/** Whether the object that wrote it had begun: its first row reflects its first event. */
+/** Whether the object that wrote the row had begun: its first row reflects its first event. */
 export const isOfBegun = (revision: number) => revision % REVISIONS > 1;
 
-/** How long a row that says that it has not ended is believed. */
+/** How long a row of a prediction that has not ended is believed. */
 export const LOOK_MS = 5 * 60_000;
 
-/**
- * By how much the account lets a prediction be late that removes its own data: it is asked only if its
- * alarm was lost.
- */
+/** How late a prediction may be that removes its own data. The account then asks it: its alarm was lost. */
 export const OWN_REMOVAL_MS = 3_600_000;
 
-/** @param carried whether its data is removed by the account, and not by its own alarm */
+/** @param carried whether the data is removed by the account, and not by the prediction's own alarm */
 export function predictionRow(
   spec: PredictionSpec,
   state: PredictionState,

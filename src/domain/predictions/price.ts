@@ -1,13 +1,16 @@
-/** What runs cost, in the deployment's currency. */
+/** The price of runs, in the deployment's currency. */
 import type { Prediction } from "../../protocol/prediction.ts";
 
 const HOUR_S = 3_600;
 
-/** What so long on a machine costs. */
+/** Returns the price of this time on a machine. */
 export const priceOf = (seconds: number, pricePerHour: number): number =>
   (seconds * pricePerHour) / HOUR_S;
 
-/** At the price that its hardware has now. @returns undefined while it runs, and where no price is known */
+/**
+ * Returns the price of a run at the present price of its hardware.
+ * @returns undefined while it runs, and where no price is known
+ */
 export const runPrice = (
   { execution_time }: Pick<Prediction, "execution_time">,
   pricePerHour: number | null | undefined,
@@ -17,7 +20,7 @@ export const runPrice = (
     : priceOf(Number(execution_time), pricePerHour);
 
 /**
- * Two digits that say something, as runs cost small parts of a unit, and two decimals at least.
+ * Formats a price with at least two decimals and two significant digits, as runs cost small parts of a unit.
  * @param currency as ISO 4217 has it: "EUR"
  */
 export function priceText(price: number, currency: string): string {

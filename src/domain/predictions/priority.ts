@@ -1,9 +1,9 @@
-/** Which priority a new prediction has. */
+/** The priority of a new prediction. */
 import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from "../../protocol/common.ts";
 
 /**
- * @param held what the token is held to: its predictions have that, or a lower one. Null: any
- * @returns undefined if the token may not use what is asked for
+ * @param held the highest priority of the token's predictions. Null: any
+ * @returns undefined if the token may not use the priority that is asked for
  */
 export function priorityOf(
   asked: Priority | undefined,

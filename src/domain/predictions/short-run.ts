@@ -5,12 +5,15 @@
  */
 import { hasStoredInput, type PredictionSpec } from "./state.ts";
 
-/** With 32 of them at a time on one machine, none ends within 30 ms, and nearly all within this. */
+/**
+ * How long a run counts as short. If a machine runs 32 at a time, none ends within 30 ms, and nearly all
+ * within this.
+ */
 export const SHORT_RUN_MS = 250;
 
 /**
- * Whether its row may be held back. Not when anybody else hears of it (a stream, a webhook, whoever
- * repeats its Idempotency-Key), nor when its input is in R2, where only its row tells what to delete.
+ * Whether the row may be held back. Not when anybody else may look for it (by a stream, a webhook, a repeated
+ * Idempotency-Key), nor when the input is in R2, where only the row tells what to delete.
  */
 export const holdsRow = (
   waits: boolean,

@@ -1,16 +1,16 @@
-/** How far a prediction has come, as far as it knows by itself: its pool knows what it waits for. */
+/** The progress of a prediction, as far as it knows by itself: its pool knows what it waits for. */
 import type { LogEvent, SetupProgress } from "../../protocol/event.ts";
 import type { Moments, PredictionTimes } from "./timeline.ts";
 
 /** Times are unix ms. */
 export interface Standing {
-  /** As of its resource. */
+  /** Times of the prediction's resource. */
   times: PredictionTimes;
   pool: string;
   hardware: string;
-  /** Since when it waits for a runner, unless it was handed out. */
+  /** Since when the prediction waits for a runner, unless it was handed out. */
   waiting_since: number;
-  /** When the attempt was handed out that is open; null if none is. */
+  /** When the open attempt was handed out; null if none is open. */
   handed_at: number | null;
   moments: Moments;
   setup: SetupStanding | null;
@@ -19,7 +19,7 @@ export interface Standing {
 /** Progress of the container's setup, until it is ready. */
 export interface SetupStanding {
   progress: Omit<SetupProgress, "logs">;
-  /** When it came, and the first of its phase that was known in numbers. */
+  /** When the progress came, and the first of its phase that was known in numbers. */
   at: number;
   first: { progress: number; at: number } | null;
 }

@@ -1,4 +1,4 @@
-/** What a prediction object stores: what was requested, and its state so far. */
+/** The stored data of a prediction object: the request, and the state so far. */
 import type { Finish } from "../../protocol/channel.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { Egress } from "../../protocol/egress.ts";
@@ -20,7 +20,7 @@ import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
 /** A webhook as it is stored (domain/webhooks/stored-secret.ts). */
 export interface StoredWebhook extends Webhook {
-  /** Whether its secret is encrypted. */
+  /** Whether the secret is encrypted. */
   encrypted?: boolean;
 }
 
@@ -30,40 +30,42 @@ export interface Claim {
   hash: string;
 }
 
-/** A weight of its version. A file is named by its key: its URL is signed for each hand-out. */
+/** A weight of the version. A file is named by its key: its URL is signed for each hand-out. */
 export type SpecWeight = Extract<JobWeight, { kind: "oci" }> | (WeightFile & { kind: "file" });
 
-/** The class of machine that it runs on. */
+/** The class of machine that the prediction runs on. */
 export interface SpecHardware extends JobHardware {
   pool: string;
 }
 
-/** What was requested. Never changes. */
+/** The request. It never changes. */
 export interface PredictionSpec {
   id: string;
   url: string;
   user_id: string;
-  /** The account's object, which has its row. */
+  /** The account's object, which has the row. */
   account_object: string;
-  /** The access token that created it; empty for a session of the dashboard. */
+  /** The access token that created the prediction; empty for a session of the dashboard. */
   token_id: string;
   token_name: string;
   model_id: string;
   model_owner_id: string;
   model: { owner: string; name: string; version_number: number };
   hardware: SpecHardware;
-  /** What its hardware costs, in the deployment's currency, when it was created; null if not set. */
+  /**
+   * Price of the hardware, in the deployment's currency, when the prediction was created; null if not set.
+   */
   price_per_hour: number | null;
   priority: Priority;
   image: Image;
   /** Opaque to the runner: runs with equal keys may share a container or files. */
   keys: Keys;
   interface: ContainerInterface;
-  /** What its container may reach. */
+  /** Hosts that the container may reach. */
   egress: Egress;
-  /** The vendora call that created it, whose body is the input; null for any other prediction. */
+  /** The vendora call that created the prediction, whose body is the input; null for any other prediction. */
   call: VendoraCall | null;
-  /** Of a responses call. */
+  /** Only for a responses call. */
   responses?: ResponsesVia;
   /** Encrypted; decrypted only for the runner that gets the job. */
   variables: Record<string, string>;
@@ -74,29 +76,32 @@ export interface PredictionSpec {
   /** Whether the runner is asked what the container's server tells: the version waits for it. */
   describe?: true;
   limits: Limits;
-  /** The files that its input names. */
+  /** The files that the input names. */
   files: InputFile[];
-  /** Undefined if its version has none. */
+  /** Undefined if the version has no weights. */
   weights?: SpecWeight[];
-  /** Where the input lies when it is too large for the object. */
+  /** The place of the input when it is too large for the object. */
   stored_input: StoredValue | null;
   stream: boolean;
   webhook: StoredWebhook | null;
-  /** The account's endpoints that were enabled when it was created. */
+  /** The account's endpoints that were enabled when the prediction was created. */
   endpoints: { id: string; events: WebhookEventName[] }[];
   created_at: number;
   timeout_seconds: number;
   setup_timeout_seconds: number;
   queue_timeout_seconds: number;
   retention_seconds: number;
-  /** When to cancel it if it has not ended (`Prefer: wait=n, cancel`, vendora calls). */
+  /** When to cancel the prediction if it has not ended (`Prefer: wait=n, cancel`, vendora calls). */
   cancel_at: number | null;
-  /** Whether it is canceled when its caller disconnects: a vendora call without an Idempotency-Key. */
+  /**
+   * Whether the prediction is canceled when its caller disconnects: a vendora call without an
+   * Idempotency-Key.
+   */
   cancel_on_disconnect: boolean;
   claim: Claim | null;
-  /** Whether its row is written only when it lasts or has ended (short-run.ts). */
+  /** Whether the row is written only when the prediction lasts or has ended (short-run.ts). */
   row_held: boolean;
-  /** 1; 2 when the first object died before it began. What a later one tells replaces what it has told. */
+  /** 1; 2 when the first object died before it began. Rows of a later object replace those of the first. */
   object_number: number;
 }
 
@@ -107,33 +112,38 @@ export interface PredictionState extends AttemptsState {
   /** How many attempts were lost after they had started, and how many were handed back. */
   readonly lost_count: number;
   readonly release_count: number;
-  /** The runners whose machines failed to start it, in order. One may be in it several times. */
+  /**
+   * The runners whose machines failed to start the prediction, in order. A runner may be listed several
+   * times.
+   */
   readonly failed_on: readonly string[];
-  /** Since when it waits for a runner, how many dispatches were sent since, and when the last was. */
+  /**
+   * Since when the prediction waits for a runner, how many dispatches were sent since, and when the last was.
+   */
   readonly waiting_since: number;
   readonly dispatches: number;
   readonly dispatched_at: number;
   readonly cancel_requested_at: number | null;
-  /** When its object was restarted, if its caller has not followed it again since. */
+  /** When the object was restarted, if the caller has not followed the prediction again since. */
   readonly caller_lost_at: number | null;
   readonly completed_at: number | null;
   readonly setup_seconds: number | null;
   readonly execution_seconds: number | null;
   readonly error: PredictionError | null;
   readonly metrics: Metrics | null;
-  /** Size of its image, if the runner was asked for it and reported it. */
+  /** Size of the image, if the runner was asked for it and reported it. */
   readonly image_bytes: number | null;
   /** How the `output` events make up the output. */
   readonly output: Finish["output"];
-  /** Whether anything of it may lie in R2, to be deleted when its retention ends. */
+  /** Whether anything of the prediction may lie in R2, to be deleted when its retention ends. */
   readonly stored: boolean;
-  /** Creating it failed after it had begun: no webhook is sent. */
+  /** Whether no webhook is sent, because the creation failed after the prediction had begun. */
   readonly webhooks_suppressed: boolean;
   /** Null until input, output and events are deleted; then, when the rest of the record is. */
   readonly forget_at: number | null;
 }
 
-/** Whether anything of its input is in R2, where only its row tells what to delete. */
+/** Whether anything of the input is in R2, where only the row tells what to delete. */
 export const hasStoredInput = ({
   id,
   stored_input,
@@ -145,7 +155,10 @@ const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
 
 export const isTerminal = (status: TaskStatus) => TERMINAL.includes(status);
 
-/** Whether the runner on which it had started was lost or handed it back, and it has not started again. */
+/**
+ * Whether the runner on which the prediction had started was lost or handed it back, and it has not started
+ * again.
+ */
 export const waitsAgain = ({
   status,
   attempt,

@@ -12,9 +12,9 @@ export interface FailedAttempt {
   to: number;
 }
 
-/** Times from the event log, unix ms: null for what has not happened. */
+/** Times from the event log, unix ms: null for an event that has not happened. */
 export interface Moments {
-  /** Of the attempts before the last, which only took time. */
+  /** The attempts before the last, which only took time. */
   failed: FailedAttempt[];
   /** When the last attempt started. */
   started: number | null;
@@ -62,16 +62,16 @@ export function withEvent(moments: Moments, { event, data }: LogEvent, at: numbe
 export interface Step {
   kind: "created" | "failed" | "queued" | "setup" | "started" | "output" | "done";
   state: "past" | "current" | "ahead";
-  /** When it began, unix ms; null when unknown. */
+  /** When the step began, unix ms; null when unknown. */
   at: number | null;
   /**
-   * How long it took; null while it goes on, or when unknown. The first output counts from the start
-   * of the model, the end from the creation; the queue excludes failed attempts.
+   * Duration of the step; null while it goes on, or when unknown. The first output counts from the start of
+   * the model, the end from the creation; the queue excludes failed attempts.
    */
   seconds: number | null;
-  /** Of a failed attempt: its number among those that started, and why it failed. */
+  /** A failed attempt: its number among those that started, and why it failed. */
   attempt?: { number: number; reason: FailedAttempt["reason"] };
-  /** Of the setup. */
+  /** Phases of the setup. */
   phases?: { phase: Phase; at: number; seconds: number | null }[];
 }
 
@@ -82,9 +82,9 @@ export type PredictionTimes = Pick<
 >;
 
 /**
- * The steps in order: past, current and ahead; of a prediction that has ended only those that
- * happened. The run is as long as the runner measured, which tells so at the end. What was told before
- * stays as it was; only what came at once, as all of a short run, is told by what was measured.
+ * The steps in order: past, current and ahead; of a prediction that has ended only those that happened. The
+ * run is as long as the runner measured, which it reports at the end. Earlier reports stay as they were; only
+ * times that came all at once, as those of a short run, are replaced by measured ones.
  */
 export function timeline(moments: Moments, prediction: PredictionTimes): Step[] {
   const created = Date.parse(prediction.created_at);

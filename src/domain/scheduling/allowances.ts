@@ -1,20 +1,20 @@
 /**
- * How many jobs runners may have that they have not reported on. A runner begins with a few and may have one
- * more with each that it reports on: while it works, this doubles with each round. The runners of a token that
- * have reported on none, or were silent since, share what the token may have, so that new names are no way
- * around it. Whoever was silent begins again with less.
+ * The number of jobs that runners may have and have not reported on. A runner begins with a few and may have
+ * one more with each that it reports on: while it works, this doubles with each round. The runners of a token
+ * that have reported on none, or were silent since, share the token's allowance, so that new names are no way
+ * around it. A runner that was silent begins again with less.
  */
 import { LRUCache } from "lru-cache";
 
 /** Jobs that may go to runners that nobody has heard of: each is delayed by the second after which others get it. */
 const FIRST = { runner: 4, token: 8 };
 const AFTER_SILENCE = { runner: 1, token: 4 };
-/** What the runners of a token share at most, however many jobs were reported with it. */
+/** The most jobs that the runners of a token share, however many were reported with it. */
 const MAX_SHARED = 32;
 const MAX_KNOWN = 20_000;
 
 interface Conduct {
-  /** Since it was silent. */
+  /** Reports since the last silence. */
   reports: number;
   wasSilent: boolean;
 }
@@ -26,7 +26,7 @@ export interface Holder {
 }
 
 export class Allowances {
-  /** Of runners and of tokens. */
+  /** Conduct of runners and of tokens, by their ids. */
   readonly #conducts = new LRUCache<string, Conduct>({ max: MAX_KNOWN });
 
   /** A runner has reported on a job. */
@@ -43,12 +43,12 @@ export class Allowances {
       this.#conducts.set(id, { reports: 0, wasSilent: true });
   }
 
-  /** An operator has resumed it. */
+  /** Forgets the conduct of a runner that an operator has resumed. */
   forget(runnerId: string): void {
     this.#conducts.delete(runnerId);
   }
 
-  /** Whether it has reported on a job since it was silent. */
+  /** Whether the runner has reported on a job since it was silent. */
   isProven(runnerId: string): boolean {
     return (this.#conducts.get(runnerId)?.reports ?? 0) > 0;
   }

@@ -1,10 +1,10 @@
 /** Jobs that will arrive over the dispatch queue: they count towards their account's limit from now on. */
 
-/** One that has not arrived by then was lost: its prediction will send it again. */
+/** A job that has not arrived by then was lost: its prediction will send it again. */
 const ANNOUNCEMENT_MS = 60_000;
 
 export class AnnouncedJobs {
-  /** In the order in which they were announced. */
+  /** Jobs by their ids, in the order in which they were announced. */
   readonly #announced = new Map<string, { account: string; at: number }>();
   readonly #counts = new Map<string, number>();
 
@@ -15,7 +15,7 @@ export class AnnouncedJobs {
     this.#counts.set(account, (this.#counts.get(account) ?? 0) + 1);
   }
 
-  /** It has arrived, or is not needed any more. */
+  /** Removes a job that has arrived, or is not needed any more. */
   remove(id: string): void {
     const { account } = this.#announced.get(id) ?? {};
     if (account === undefined) return;

@@ -1,4 +1,4 @@
-/** Why the predictions of a class wait, in words, with what would help. For operators. */
+/** Texts for operators on why the predictions of a class wait, and what would help. */
 import { aboutText, count, freeText } from "../../lib/text.ts";
 import type { ClassReason } from "./decide/explain-class.ts";
 import type { NamedClassExplanation, NamedRunner } from "./named-explanation.ts";
@@ -53,7 +53,7 @@ const helpText = ({ lacks_slots }: NamedClassExplanation): string =>
     ? "There is a container with room on a runner without a free slot: more slots (--slots) or another runner would help."
     : "Another runner would help.";
 
-/** With why each of them has declined the job, or is set aside. */
+/** Lists runners, with the reason why each has declined the job, or is set aside. */
 export const runnersText = (runners: readonly NamedRunner[]): string =>
   runners.length === 0
     ? ""

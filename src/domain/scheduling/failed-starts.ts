@@ -1,15 +1,19 @@
 /**
- * Which runners of a pool fail to start containers because of their machines, such as by a full disk. Three
+ * Runners of a pool that fail to start containers because of their machines, such as by a full disk. Three
  * such failures in a row set a runner aside, each time for longer, until a start succeeds. A version could
- * make every machine fail: what a publisher's versions do to a second runner does not count, until one that has
- * failed has started somewhere. Another version of the publisher that starts says nothing of those that fail.
+ * make every machine fail: failures of a publisher's versions on a second runner do not count, until one that
+ * has failed has started somewhere. Another version of the publisher that starts proves nothing about those
+ * that fail.
  */
 import { LRUCache } from "lru-cache";
 
 /** Failures in a row that set a runner aside. After that a single one sets it aside again. */
 const MAX_IN_A_ROW = 3;
 const SUSPENSION_MS = { first: 10_000, max: 600_000 };
-/** More of them fail at a time only where somebody makes them fail. */
+/**
+ * The most publishers with failures that are remembered. More fail at a time only where somebody makes them
+ * fail.
+ */
 const MAX_PUBLISHERS = 10_000;
 /** The containers of a publisher that are remembered: the latest that failed. */
 const MAX_CONTAINERS = 100;
@@ -19,21 +23,21 @@ export interface FailedStart {
   publisher: string;
   /** The key of the container. */
   container: string;
-  /** As callers may read it. */
+  /** The reason as callers may read it. */
   reason: string;
 }
 
 /** The starts that a runner has failed in a row. */
 export interface FailedInARow {
   times: number;
-  /** Of the last one. */
+  /** The reason of the last failure. */
   reason: string;
-  /** When it failed, unix ms. */
+  /** When the last start failed, unix ms. */
   at: number;
 }
 
 interface Standing extends FailedInARow {
-  /** Those that count against the runner. */
+  /** The failures that count against the runner. */
   counted: number;
   suspensions: number;
   /** Unix ms. */
@@ -61,7 +65,7 @@ export class FailedStarts {
     const before = this.#standings.get(runnerId) ?? GOOD;
     const standing = { ...before, times: before.times + 1, reason, at: now };
     this.#standings.set(runnerId, standing);
-    // What it had begun when it was set aside says nothing new.
+    // Failures of starts that had begun when the runner was set aside prove nothing new.
     if (runners.size > 1 || standing.suspendedUntil > now) return;
     standing.counted += 1;
     if (standing.counted < MAX_IN_A_ROW) return;
@@ -78,7 +82,7 @@ export class FailedStarts {
     if (this.#failing.get(publisher)?.containers.has(container)) this.#failing.delete(publisher);
   }
 
-  /** An operator has resumed or removed it. */
+  /** Forgets the failures of a runner that an operator has resumed or removed. */
   reset(runnerId: string): void {
     this.#standings.delete(runnerId);
   }
@@ -88,7 +92,7 @@ export class FailedStarts {
     return standing && { times: standing.times, reason: standing.reason, at: standing.at };
   }
 
-  /** Those that are set aside. */
+  /** Returns the runners that are set aside. */
   suspended(now: number): Map<string, { until: number; reason: string }> {
     const all = [...this.#standings].map(
       ([id, { suspendedUntil: until, reason }]) => [id, { until, reason }] as const,

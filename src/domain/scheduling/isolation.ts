@@ -1,7 +1,7 @@
 /**
- * What runs may share on a runner's machine. The Worker decides it and gives the runner opaque keys:
- * runs with different keys are kept apart. They are made with a secret, because user ids are public
- * and a runner must not learn who the caller is.
+ * Isolation of runs on a runner's machine. The Worker decides what they share and gives the runner opaque
+ * keys: runs with different keys are kept apart. Keys are made with a secret, because user ids are public and
+ * a runner must not learn who the caller is.
  */
 import { encodeBase64Url } from "hono/utils/encode";
 import type { Isolation } from "../../protocol/model.ts";
@@ -11,9 +11,9 @@ import type { Variables } from "../models/variables.ts";
 export interface Run {
   model_id: string;
   version_number: number;
-  /** The class that its container has a share of. */
+  /** The class that the container has a share of. */
   hardware: JobHardware;
-  /** Those that its container gets, encrypted: each time that one is set its text is another. */
+  /** Variables of the container, encrypted: each time that a variable is set its text is another. */
   variables: Variables;
   isolation: Isolation;
   user_id: string;
@@ -44,7 +44,7 @@ export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
       ...scope,
     ]),
     keyed(secret, ["files", user_id]),
-    // Shared by all models of their owner, whoever runs them.
+    // Weights are shared by all models of their owner, whoever runs them.
     owner === undefined ? undefined : keyed(secret, ["weights", owner]),
   ]);
   return { container, files, ...(weights !== undefined && { weights }) };

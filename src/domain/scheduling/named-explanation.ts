@@ -1,6 +1,6 @@
 /**
- * Why jobs wait, with the names of all that the reasons are about. Who may see them is decided by those
- * who show them (domain/predictions/explanation.ts).
+ * Why jobs wait, with the names of all models and runners in the reasons. The callers decide who may see them
+ * (domain/predictions/explanation.ts).
  */
 import type { Explanation } from "./decide/explain.ts";
 import type { ClassExplanation } from "./decide/explain-class.ts";
@@ -13,7 +13,7 @@ export interface NamedModel {
   model_owner_id: string;
 }
 
-/** What a container runs; of one that no job has asked for lately only the image is known. */
+/** The model and image of a container; only the image if no job has asked for it lately. */
 export interface ContainerName {
   /** `repository@digest` */
   image: string;
@@ -23,7 +23,7 @@ export interface ContainerName {
 export interface NamedRunner {
   id: string;
   name: string;
-  /** Why it has declined the job, or is set aside. */
+  /** Why the runner has declined the job, or is set aside. */
   reason: string | null;
 }
 
@@ -36,14 +36,14 @@ export interface SetAside {
 
 export interface NamedExplanation extends Explanation {
   runners: NamedRunner[];
-  /** What is stopped to make room for it. */
+  /** Containers that are stopped to make room for the job. */
   stopped: ContainerName[];
   set_aside?: SetAside | undefined;
 }
 
-/** The same for all jobs of a class. */
+/** The explanation of all jobs of a class, with names. */
 export interface NamedClassExplanation extends ClassExplanation {
-  /** Of the boxes that it is about, by id. */
+  /** Names of the boxes in the reasons, by id. */
   names: Record<string, string>;
   set_aside?: SetAside | undefined;
 }

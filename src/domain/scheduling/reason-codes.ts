@@ -1,4 +1,4 @@
-/** What the API calls the reasons of a pool. */
+/** The API's names for the reasons of a pool. */
 import type { ReasonCode } from "../../protocol/explanation.ts";
 import type { ClassReason } from "./decide/explain-class.ts";
 

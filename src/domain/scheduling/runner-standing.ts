@@ -1,10 +1,10 @@
 /**
- * Which runners of a pool connect for the jobs that they take. A runner that connects to a prediction gets a
- * receipt, which it presents with its next claim. Until then the job is unconfirmed, and allowances.ts says
- * how many of these a runner may have. A missed job, one whose runner has not connected in time, counts
- * against it: after three the runner is suspended, each time for longer. A declined job counts half:
- * one now and then is ordinary, but who declines all holds each up. Starts that fail have a count of
- * their own (failed-starts.ts).
+ * The standing of a pool's runners: whether they connect for the jobs that they take. A runner that connects
+ * to a prediction gets a receipt, which it presents with its next claim. Until then the job is unconfirmed,
+ * and allowances.ts limits how many of these a runner may have. A missed job, whose runner has not connected
+ * in time, counts against the runner: after three it is suspended, each time for longer. A declined job
+ * counts half: one now and then is ordinary, but a runner that declines all jobs delays each of them. Starts
+ * that fail have a count of their own (failed-starts.ts).
  */
 import { Allowances, type Holder } from "./allowances.ts";
 import { FailedStarts } from "./failed-starts.ts";
@@ -24,14 +24,14 @@ interface Standing {
   unconfirmed: Map<string, number>;
   weight: number;
   missedAt: number;
-  /** How often it was suspended since its weight was last 0, and until when. */
+  /** How many times the runner was suspended since its weight was last 0, and until when. */
   suspensions: number;
   suspendedUntil: number;
 }
 
-/** Who has an unconfirmed job. */
+/** The holder of an unconfirmed job. */
 interface Held extends Holder {
-  /** Whether it was proven when it got it. */
+  /** Whether the runner was proven when it got the job. */
   isProven: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Held extends Holder {
 export interface Suspension {
   /** Unix ms. */
   until: number;
-  /** Why its starts fail; null for one that does not connect, or declines. */
+  /** Why the runner's starts fail; null for one that does not connect, or declines. */
   reason: string | null;
 }
 
@@ -73,7 +73,7 @@ export class RunnerStanding {
     if (!isProven) this.#shared.set(token, (this.#shared.get(token) ?? 0) + 1);
   }
 
-  /** A runner presents receipts; those of other runners are ignored. */
+  /** Confirms the jobs of the receipts that a runner presents; those of other runners are ignored. */
   recordConnected(runnerId: string, receipts: readonly string[]): void {
     for (const receipt of receipts) {
       const holder = this.#holders.get(receipt);
@@ -87,29 +87,39 @@ export class RunnerStanding {
     }
   }
 
-  /** The runner has not connected in time. @returns its id */
+  /**
+   * Counts a job whose runner has not connected in time.
+   * @returns the id of the runner
+   */
   recordMissed(receipt: string, now: number): string | undefined {
     return this.#count(receipt, MISS_WEIGHT, now);
   }
 
-  /** The runner has no place for the job. @returns its id */
+  /**
+   * Counts a job that its runner has no place for.
+   * @returns the id of the runner
+   */
   recordDeclined(receipt: string, now: number): string | undefined {
     return this.#count(receipt, DECLINED_WEIGHT, now);
   }
 
-  /** Another runner has reported first. It is asked less, and never suspended for it. @returns its id */
+  /**
+   * Settles a job on which another runner has reported first. The slower runner gets fewer jobs, and is never
+   * suspended for it.
+   * @returns the id of the slower runner
+   */
   recordDismissed(receipt: string): string | undefined {
     const holder = this.#settle(receipt);
     if (holder) this.#allowances.silent(holder);
     return holder?.runnerId;
   }
 
-  /** It was never sent to the runner. */
+  /** Settles a job that was never sent to the runner. */
   recordUnsent(receipt: string): void {
     this.#settle(receipt);
   }
 
-  /** An operator has resumed or removed it: its misses are forgotten. */
+  /** Forgets the misses of a runner that an operator has resumed or removed. */
   reset(runnerId: string): void {
     this.failedStarts.reset(runnerId);
     this.#allowances.forget(runnerId);
@@ -124,7 +134,7 @@ export class RunnerStanding {
     return this.#holders.get(receipt);
   }
 
-  /** Whether it has reported on a job since it was silent. */
+  /** Whether the runner has reported on a job since it was silent. */
   isProven(runnerId: string): boolean {
     return this.#allowances.isProven(runnerId);
   }
@@ -169,7 +179,7 @@ export class RunnerStanding {
     standing.missedAt = now;
     standing.weight += weight;
     if (standing.weight < SUSPENSION_WEIGHT) return runnerId;
-    // After the suspension a single one suspends it again.
+    // A single miss after the suspension suspends the runner again.
     standing.weight = SUSPENSION_WEIGHT - weight;
     const ms = Math.min(SUSPENSION_MS.first * 2 ** standing.suspensions, SUSPENSION_MS.max);
     standing.suspendedUntil = now + ms;

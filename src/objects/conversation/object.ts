@@ -29,7 +29,7 @@ import type {
 interface Record extends Head {
   user_id: string;
   account_object: string;
-  /** The models that are covered by every token that has made the conversation or added items. */
+  /** The models of all tokens that have made the conversation or added items to it; null: any model. */
   models: string[] | null;
   used_at: number;
   turn: Turn | null;
@@ -159,7 +159,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     return true;
   }
 
-  /** Deletes everything. Only the account calls it, which is closed, and forgets the conversation then. */
+  /** Deletes everything. An account that is closed calls it, and then forgets the conversation. */
   async discard(): Promise<void> {
     this.#record = undefined;
     await this.ctx.storage.deleteAlarm();

@@ -1,5 +1,5 @@
 /**
- * What is known of a box: what it told last, and on top of it the hand-outs that it had not received by
+ * A box as its pool knows it: its last report, and on top of it the hand-outs that it had not received by
  * then, as if it had.
  */
 import type { Job } from "./class-line.ts";
@@ -17,7 +17,7 @@ export interface Container {
   readonly phase: "starting" | "ready" | "stopping";
   /** When the phase began. */
   readonly since: number;
-  /** Since when it has no user, if it has told that. */
+  /** Since when the container has no user, if the box has reported that. */
   readonly idle_since: number | undefined;
   users: number;
   /** When each of its runs began. */
@@ -27,32 +27,32 @@ export interface Container {
 /** A hand-out, with the job as it waited. */
 export interface Handed extends Handout {
   job: Job;
-  /** Keys of the containers that it replaces. */
+  /** Keys of the containers that the hand-out replaces. */
   stopped: readonly string[];
-  /** Whether its container was ready for it, or has become ready. */
+  /** Whether the container was ready for the hand-out, or has become ready. */
   began: boolean;
 }
 
 export class Box {
   readonly id: string;
-  /** Whether it can be handed jobs now. */
+  /** Whether the box can be handed jobs now. */
   takes = false;
-  /** Rises when it tells something else than before. */
+  /** Rises when a report of the box differs from the one before. */
   state = 0;
   readonly containers = new Map<string, Container>();
-  /** Those that it may still have, by number. */
+  /** Hand-outs that the box may still have, by number. */
   readonly handouts = new Map<number, Handed>();
   classes: ReadonlySet<string> = new Set();
   freeGpus = 0;
   freeSlots = 0;
-  /** Also those that it gets no job for before it has reported on others. */
+  /** Free slots, including those that get no job before the box has reported on others. */
   unusedSlots = 0;
   freeContainers = 0;
-  /** Of containers that no job uses. */
+  /** GPUs of containers that no job uses. */
   idleGpus = 0;
   idleContainers = 0;
   usedGpus = 0;
-  /** Of what it told last. */
+  /** The last report. */
   #view: BoxView;
   #told = "";
   #lastNumber = 0;
@@ -72,7 +72,8 @@ export class Box {
   }
 
   /**
-   * @param since hand-outs whose run had to end before that have ended, whatever the box tells
+   * Takes a report.
+   * @param since hand-outs whose run had to end before that have ended, whatever the box reports
    * @returns the hand-outs that have ended or were declined, and those whose container has become ready
    */
   report(view: BoxView, since: number): { ended: Handed[]; declined: Handed[]; began: Handed[] } {
@@ -98,8 +99,9 @@ export class Box {
   }
 
   /**
-   * Whose run begins in a container that has become ready since it was handed out. A box does not tell
-   * which container a job is in: as many as are in those that start are taken for the last ones.
+   * Returns the hand-outs whose run begins in a container that has become ready since they were handed out. A
+   * box does not report which container a job is in: the last hand-outs of a lane, as many as its starting
+   * containers have users, are taken to be in those.
    */
   #begun(): Handed[] {
     const starting = new Map<string, number>();
@@ -149,7 +151,7 @@ export class Box {
     return handed;
   }
 
-  /** It never got the job, or declined it. */
+  /** Takes back a hand-out that the box never got, or declined. */
   takeBack(number: number): Handed | undefined {
     const handed = this.handouts.get(number);
     this.handouts.delete(number);
@@ -166,7 +168,7 @@ export class Box {
     return this.freeSlots > 0 && this.freeContainers > 0 && this.freeGpus >= gpus;
   }
 
-  /** Whether one could be started if idle ones may be stopped. */
+  /** Whether a container for the job could be started if idle ones may be stopped. */
   couldHaveRoom(gpus: number): boolean {
     return (
       this.freeSlots > 0 &&
@@ -179,7 +181,7 @@ export class Box {
     return this.#view.images.has(image);
   }
 
-  /** How many containers of a class it could have, if it had no other. */
+  /** How many containers of a class the box could have, if it had no other. */
   capacity(gpus: number): number {
     const { slots, containers_max } = this.#view;
     const fit = gpus > 0 ? Math.floor(this.#view.gpus / gpus) : containers_max;
@@ -219,7 +221,7 @@ export class Box {
     this.containers.set(container, { ...what, ...state, runs: [] });
   }
 
-  /** Of a container that has become known under its own name. */
+  /** Finds a container that takes another job of the lane, after it has become known under its own name. */
   #joinable(lane: string): Container | undefined {
     return [...this.containers.values()].find((one) => one.lane === lane && canTake(one));
   }
@@ -239,7 +241,7 @@ export class Box {
     }
     let runs = handouts.length;
     for (const { number } of this.handouts.values()) if (number > handed) runs += 1;
-    // Below zero while something stops and what replaces it is told already.
+    // The difference is below zero while a container stops and its replacement is reported already.
     this.freeGpus = Math.max(0, gpus - held);
     this.freeContainers = Math.max(0, containers_max - this.containers.size);
     this.unusedSlots = Math.max(0, slots - runs);
@@ -247,7 +249,7 @@ export class Box {
   }
 }
 
-/** Also one that starts for a job that was canceled: it may take the next one. */
+/** Whether no job uses the container. It may start for a job that was canceled: it may take the next one. */
 export const isIdle = ({ phase, users }: Container): boolean => phase !== "stopping" && users === 0;
 
 export const canTake = ({ phase, users, room }: Container): boolean =>

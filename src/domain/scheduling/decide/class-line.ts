@@ -10,24 +10,24 @@ export const RISE_MS = 600_000;
 export interface Job {
   readonly ask: Ask;
   readonly lane: string;
-  /** Its place among the jobs of its account. */
+  /** The job's place among the jobs of its account. */
   place: number;
   /** How often a job behind it was handed out before it, while it was first in turn. */
   overtaken: number;
-  /** Since when it is first in turn. */
+  /** Since when the job is first in turn. */
   first_since: number | undefined;
-  /** Until when it is, or was, held for a container. */
+  /** Until when the job is, or was, held for a container. */
   held_until: number | undefined;
-  /** By the boxes that declined it. */
+  /** The boxes that declined the job, by id. */
   declined: Map<string, Declined>;
 }
 
-/** A box has no place for a job. */
+/** A box that has no place for a job. */
 export interface Declined {
-  /** Of the box, as it was then: it is not asked again before it tells something else. */
+  /** State of the box as it was then: the box is not asked again before it reports another one. */
   state: number;
   times: number;
-  /** It is not asked again before, either. */
+  /** When the box may be asked again; both conditions must hold. */
   until: number;
 }
 
@@ -43,14 +43,14 @@ export function levelOf({ priority, at }: Ask, now: number): Priority {
   return priority === "low" && now - at >= RISE_MS ? "normal" : priority;
 }
 
-/** Within a priority accounts have turns; those that stand behind come last, others are left out. */
+/** Turn of an account within a priority: accounts that stand behind come last, others are left out. */
 export type Standing = (account: string) => "in turn" | "behind" | "out";
 
 export class ClassLine {
   size = 0;
-  /** What a container of the class takes. */
+  /** GPUs that a container of the class takes. */
   readonly gpus: number;
-  /** In their order. */
+  /** Accounts in the order of their turns. */
   readonly #turns = new Map<string, Turn>();
   /** How many jobs were asked for with each priority. */
   readonly #sizes = { high: 0, normal: 0, low: 0 };
@@ -69,7 +69,7 @@ export class ClassLine {
     return this.size > this.count(account);
   }
 
-  /** @param returns it was here before, and comes before those that came after it */
+  /** @param returns whether the job was here before, and comes before those that came after it */
   add(job: Job, returns: boolean): void {
     const { id, account, priority } = job.ask;
     let turn = this.#turns.get(account);

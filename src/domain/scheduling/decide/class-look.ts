@@ -1,18 +1,21 @@
-/** What one decision sees of the line of a class: the fair order, and who is kept back. */
+/** The line of a class as one decision sees it: the fair order, and the jobs that are kept back. */
 import type { ClassLine, Job, Standing } from "./class-line.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Shares } from "./shares.ts";
 import { LEVELS, type Settings } from "./types.ts";
 
-/** So many jobs of a class are looked at, from the first in turn. */
+/** The most jobs of a class that are looked at, from the first in turn. */
 export const LOOK_AHEAD = 200;
-/** So much of the line is an account's, and so many times what it runs: it comes after the others. */
+/**
+ * Jobs of an account that has so much of the line, and so many times the jobs that it runs, come after the
+ * others.
+ */
 const MANY = { line: 1 / 4, running: 2 };
 /**
- * So much of the line is an account's, and so many times what all can run: it has only what the others
- * leave, on average and two standard deviations beyond, as if their jobs came by chance. Half of the
- * class would take from them what their setups need: in the simulation their p95 was up to 6 times as
- * long as without the flood.
+ * An account that has so much of the line, and so many times the number that all boxes can run, gets only the
+ * room that the others leave, on average and two standard deviations beyond, as if their jobs came by chance.
+ * Half of the class would take from the others the room that their setups need: in the simulation their p95
+ * was up to 6 times as long as without the flood.
  */
 const FLOOD = { line: 1 / 2, capacities: 2, deviations: 2, look_ms: 10_000 };
 
@@ -40,7 +43,7 @@ export class ClassLook {
     this.now = now;
   }
 
-  /** In fair order, without the jobs of accounts that have their share. */
+  /** Jobs in fair order, without those of accounts that have their share. */
   get candidates(): readonly Job[] {
     this.#candidates ??= [...taken(this.line.order(this.now, this.standing), LOOK_AHEAD)];
     return this.#candidates;
@@ -85,7 +88,7 @@ export class ClassLook {
     const { hardware, line } = this;
     const { shares } = this.#state;
     const held = shares.held(hardware, account);
-    // Its first container it gets in its turn.
+    // An account gets its first container in its turn.
     if (held < 1) return "in turn";
     if (held >= this.mostFor(account)) return "out";
     const count = line.count(account);
@@ -99,7 +102,7 @@ export class ClassLook {
     return count > FLOOD.capacities * this.#capacity && count > this.line.size * FLOOD.line;
   }
 
-  /** What the others leave of the class, on average and when they need more than that. */
+  /** Returns the room that the others leave of the class, on average and when they need more than that. */
   #leftBy(account: string): number {
     const others = this.#state.shares.meanOfOthers(this.hardware, account, this.now);
     const left = this.#capacity - others - FLOOD.deviations * Math.sqrt(others);

@@ -1,8 +1,8 @@
 /**
- * Which job is handed to which box next. It only reads; `PoolState.apply` makes it so. The rules, in their
- * order: whoever was overtaken too often; a container that is up, in fair order; then for each who waits,
- * unless a container will serve it sooner than one of its own would be ready: room on a box that has the
- * image, any room, room that is made by stopping idle containers.
+ * Decides which job is handed to which box next. It only reads; `PoolState.apply` makes it so. The rules, in
+ * their order: a job that was overtaken too often; a container that is up, in fair order; then for each
+ * waiting job, unless a container will serve it sooner than one of its own would be ready: room on a box that
+ * has the image, any room, room that is made by stopping idle containers.
  */
 import type { Box } from "./box.ts";
 import { type Job, levelOf } from "./class-line.ts";
@@ -14,7 +14,7 @@ import type { PoolState } from "./pool-state.ts";
 import { endsInTime, hasLapsed, reservationFor, reserve } from "./reservations.ts";
 import { type Decision, LEVELS, type Notes, type Reservation } from "./types.ts";
 
-/** Whoever was overtaken so often is served next where it can run. */
+/** A job that was overtaken this many times is served next where it can run. */
 export const MAX_OVERTAKEN = 20;
 
 export function decide(state: PoolState, now: number): Decision {
@@ -30,7 +30,7 @@ class Deciding {
   readonly #now: number;
   readonly #looks: ClassLook[];
   readonly #notes: Notes = { firsts: [], holds: [], reservations: [] };
-  /** By box. */
+  /** Reservations by box. */
   readonly #reserved = new Map<string, Reservation>();
   readonly #places = new Map<string, Places>();
   #until = Number.POSITIVE_INFINITY;
@@ -61,7 +61,10 @@ class Deciding {
     return { do: "nothing", until, notes: this.#notes };
   }
 
-  /** Of all classes: of the highest priority, and then of the class that had no turn for longest. */
+  /**
+   * Returns the best choice of all classes: of the highest priority, and then of the class that had no turn
+   * for longest.
+   */
   #best(rule: (look: ClassLook) => Choice | undefined): Choice | undefined {
     let best: { choice: Choice; level: number } | undefined;
     for (const look of this.#looks) {
@@ -93,7 +96,7 @@ class Deciding {
     return look.candidates.length < LOOK_AHEAD ? undefined : this.#joinBehind(look);
   }
 
-  /** Behind the jobs that are looked at, somebody may wait for a container that is idle. */
+  /** Behind the jobs that are looked at, a job may wait for a container that is idle. */
   #joinBehind({ hardware, standing }: ClassLook): Choice | undefined {
     const { fleet, line } = this.#state;
     for (const [lane, jobs] of line.lanes) {
@@ -184,7 +187,10 @@ class Deciding {
     return endsInTime(this.#state, reservation, ask, starts, this.#now);
   }
 
-  /** Nothing is kept for who may not have it now: its account has its share, or the box declined the job. */
+  /**
+   * Returns the reservation of a class, unless its job may not have the box now: its account has its share,
+   * or the box declined the job.
+   */
   #reservationOf({ hardware, standing }: ClassLook): Reservation | undefined {
     const reservation = reservationFor(this.#state, hardware);
     const job = reservation && this.#state.line.get(reservation.job);
@@ -194,7 +200,7 @@ class Deciding {
     return standing(job.ask.account) === "out" ? undefined : reservation;
   }
 
-  /** @returns false if it has been held for long enough */
+  /** @returns false if the job has been held for long enough */
   #hold({ ask, held_until }: Job, wait: number): boolean {
     const until = held_until ?? this.#now + holdMs(wait);
     if (until <= this.#now) return false;

@@ -8,7 +8,7 @@ import type { Job } from "./class-line.ts";
  */
 const PAUSE_MS = { first: 1_000, max: 60_000 };
 
-/** To be called when the box has told all that it told with it. */
+/** Records that a box declined a job. To be called when the rest of the box's report has been taken. */
 export function recordDeclined({ declined }: Job, { id, state }: Box, now: number): void {
   const times = (declined.get(id)?.times ?? 0) + 1;
   const pause = times === 1 ? 0 : Math.min(PAUSE_MS.first * 2 ** (times - 2), PAUSE_MS.max);

@@ -1,4 +1,4 @@
-/** How often each key was asked for of late: a count that halves every so often. */
+/** Recent demand for each key: a count that halves with each half-life. */
 import { z } from "zod";
 
 export const HALF_LIFE_MS = 1_800_000;
@@ -12,7 +12,7 @@ export const savedDemand = z.array(z.tuple([z.string(), count]));
 export type SavedDemand = z.infer<typeof savedDemand>;
 
 export class Demand {
-  /** Those that were asked for last come last. */
+  /** Counts in the order in which their keys were last asked for. */
   #counts = new Map<string, Count>();
 
   add(key: string, now: number): void {
@@ -25,7 +25,7 @@ export class Demand {
     if (this.#counts.size > MAX_KEYS && oldest !== undefined) this.#counts.delete(oldest);
   }
 
-  /** It was not asked for after all. */
+  /** Takes back an ask that was withdrawn. */
   take(key: string, now: number): void {
     const count = this.#counts.get(key);
     if (count)

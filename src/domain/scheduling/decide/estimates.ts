@@ -4,7 +4,7 @@ import { z } from "zod";
 /** Keys beyond it are forgotten, the least recently used first. */
 const MAX_KEYS = 5_000;
 const LAST = 50;
-/** Before anything was measured. */
+/** Estimates before anything was measured. */
 const SETUP_MS = 30_000;
 const RUN_MS = 5_000;
 
@@ -37,10 +37,10 @@ const none = (): Estimates => ({
 
 export class EstimateTable {
   #overall = none();
-  /** Those that were used last come last. */
+  /** Estimates in the order in which their keys were last used. */
   #keys = new Map<string, Estimates>();
 
-  /** Of a key that was never measured: what all together take. */
+  /** Returns the setup time of a key; of all keys together if this one was never measured. */
   setup(key: string): Estimate {
     return this.#known(key, "setup");
   }
@@ -49,7 +49,7 @@ export class EstimateTable {
     return this.#known(key, "run");
   }
 
-  /** What was measured of this key itself: nothing is guessed from others. */
+  /** Returns the measurements of this key itself: nothing is guessed from others. */
   measuredOf(key: string): Measured {
     const { setup, run } = this.#keys.get(key) ?? none();
     return {
@@ -89,7 +89,7 @@ export class EstimateTable {
 function updated({ count, mean, variance }: Estimate, value: number): Estimate {
   const next = Math.min(count + 1, LAST);
   const weight = 1 / next;
-  // What there is before the first is a guess.
+  // An estimate before the first measurement is a guess.
   const difference = count === 0 ? 0 : value - mean;
   return {
     count: next,

@@ -9,11 +9,14 @@ import type { Ask } from "./types.ts";
 export interface ClassReason {
   why: Obstacle["why"] | "busy";
   jobs: number;
-  /** How many accounts have made them. */
+  /** How many accounts have made the jobs. */
   accounts: number;
-  /** The boxes that it is about: reserved for these jobs, or, if these wait for their turn, for others; or that have declined. */
+  /**
+   * The boxes of the reason: reserved for these jobs, or, if these wait for their turn, for others; or boxes
+   * that have declined.
+   */
   boxes: string[];
-  /** When the box is expected to be free that is reserved for it. */
+  /** When the reserved box is expected to be free. */
   free_at: number | null;
 }
 
@@ -21,12 +24,12 @@ export interface ClassReason {
 export interface WaitingAccount {
   account: string;
   jobs: number;
-  /** Since when the one waits that came first, and what for. */
+  /** Since when the first of the jobs waits, and what for. */
   since: number;
   why: ClassReason["why"];
 }
 
-/** Of those that are told: a page shows no more, and a class may have a thousand. */
+/** The most accounts that are returned: a page shows no more, and a class may have a thousand. */
 const MAX_ACCOUNTS = 10;
 
 export interface ClassExplanation {
@@ -34,9 +37,9 @@ export interface ClassExplanation {
   reasons: ClassReason[];
   /** The accounts with most jobs, at most 10. */
   by_account: WaitingAccount[];
-  /** GPUs that a container of the class takes; 0: it needs none. */
+  /** GPUs that a container of the class takes; 0: none. */
   gpus: number;
-  /** Of the boxes that take its jobs: how many, their GPUs, and how many of these are in use. */
+  /** The number of boxes that take jobs of the class, their GPUs, and how many of these are in use. */
   boxes: number;
   box_gpus: number;
   used_gpus: number;
@@ -44,7 +47,7 @@ export interface ClassExplanation {
   lacks_slots: boolean;
 }
 
-/** @returns undefined if nobody waits */
+/** @returns undefined if no job waits */
 export function explainClass(
   state: PoolState,
   hardware: string,

@@ -11,7 +11,7 @@ export interface SomeReason {
   gpus: number;
   why: ClassReason["why"];
   jobs: number;
-  /** Since when the first of them waits. */
+  /** Since when the first of the jobs waits. */
   since: number;
 }
 
@@ -35,7 +35,7 @@ export function explainSome(state: PoolState, ids: Iterable<string>, now: number
   return [...reasons.values()].toSorted((a, b) => b.jobs - a.jobs);
 }
 
-/** What is the same for all jobs of a class is looked for once. */
+/** Looks up facts that are the same for all jobs of a class once. */
 function reasonsIn(state: PoolState, look: ClassLook) {
   const boxes = boxesOf(state, look);
   return (job: Job) => obstacleTo(state, look, job, boxes)?.why ?? "busy";

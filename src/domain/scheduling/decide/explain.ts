@@ -1,4 +1,4 @@
-/** Why a job waits, and for how long. Names in it are the pool's own: who may see them is decided elsewhere. */
+/** Why a job waits, and for how long. Names in it are the pool's own: other code decides who may see them. */
 import type { Box } from "./box.ts";
 import type { Job } from "./class-line.ts";
 import { ClassLook } from "./class-look.ts";
@@ -10,27 +10,27 @@ import type { PoolState } from "./pool-state.ts";
 import { reservationFor } from "./reservations.ts";
 
 export type Reason =
-  /** No box that takes jobs serves its class. */
+  /** No box that takes jobs serves the job's class. */
   | { why: "no-box"; hardware: string }
-  /** None of them has as many GPUs as its class needs; `most` is what the largest has. */
+  /** No box has as many GPUs as the class needs; `most` is the number of the largest box. */
   | { why: "too-small"; gpus: number; most: number }
-  /** A container for it starts; keys of those that were stopped to make room. */
+  /** A container for the job starts; keys of those that were stopped to make room. */
   | { why: "starting"; box: string; stopped: string[] }
-  /** It is kept for a container of its key that starts, or that is busy. */
+  /** The job is kept for a container of its key that starts, or that is busy. */
   | { why: "held"; box: string; container: string; phase: "starting" | "ready"; until: number }
-  /** A box is kept for it. */
+  /** A box is kept for the job. */
   | { why: "reserved"; box: string; free_at: number; free_by: number }
-  /** Its account has as much as it may while others want the class. */
+  /** The account has as much as it may while others want the class. */
   | { why: "share"; held: number; most: number }
-  /** All boxes that could take it have declined it as they are. */
+  /** All boxes that could take the job have declined it as they are. */
   | { why: "declined"; boxes: string[] }
   | {
       why: "busy";
-      /** That one container of its class takes. */
+      /** GPUs that one container of the class takes. */
       gpus: number;
-      /** In the fair order, from 1. */
+      /** Position in the fair order, from 1. */
       position: number;
-      /** How many other accounts have jobs before it. */
+      /** How many other accounts have jobs before this one. */
       accounts: number;
       /** Boxes that are kept for other jobs. */
       reserved: string[];
@@ -40,11 +40,11 @@ export type Obstacle = Exclude<Reason, { why: "busy" } | { why: "starting" }>;
 
 export interface Explanation {
   reason: Reason;
-  /** How long it will still be until its run begins. */
+  /** How long the job will still wait until its run begins. */
   range: Range | "unknown";
 }
 
-/** @returns undefined if it neither waits nor is on its way to a container that starts */
+/** @returns undefined if the job neither waits nor is on its way to a container that starts */
 export function explain(state: PoolState, jobId: string, now: number): Explanation | undefined {
   const job = state.line.get(jobId);
   if (!job) return explainStart(state, jobId, now);
@@ -64,7 +64,7 @@ function explainStart(state: PoolState, jobId: string, now: number): Explanation
   const { ask, at, box, starts, stopped } = handed;
   const reason: Reason = { why: "starting", box, stopped: [...stopped] };
   const range = state.forecasts.range("start", state.estimates.setup(ask.key).mean);
-  // One that joined a container that starts begins sooner than that: since when is not told here.
+  // A job that joined a starting container begins sooner: the time of that start is not known here.
   return { reason, range: range && starts ? later(range, now - at) : "unknown" };
 }
 
@@ -88,7 +88,7 @@ export function boxesOf({ fleet }: PoolState, { hardware, line }: ClassLook): Cl
 const reasonOf = (state: PoolState, look: ClassLook, job: Job): Reason =>
   obstacleTo(state, look, job, boxesOf(state, look)) ?? busy(state, look, job);
 
-/** What a job waits for, other than its turn. */
+/** Returns the reason that a job waits for, other than its turn. */
 export function obstacleTo(
   state: PoolState,
   look: ClassLook,
@@ -143,7 +143,7 @@ export function keptFor(state: PoolState, hardware: string): string[] {
 
 const serves = (box: Box | undefined, hardware: string): boolean => box?.serves(hardware) ?? false;
 
-/** The container of its key that will be free first. */
+/** The container of the job's key that will be free first. */
 function soonest({ fleet, estimates }: PoolState, { lane }: Job, now: number) {
   const due = [...fleet.lane(lane)].flatMap((one) => {
     const { box, key, phase, since, runs } = one;

@@ -2,7 +2,7 @@
 import { Box, type Container, canTake } from "./box.ts";
 import type { BoxView } from "./types.ts";
 
-/** What is counted of a box. */
+/** The counted part of a box. */
 interface Listed {
   containers: Container[];
   open: Container[];
@@ -13,9 +13,9 @@ interface Listed {
 
 export class Fleet {
   readonly boxes = new Map<string, Box>();
-  /** Those that start or are ready, by lane. */
+  /** Containers that start or are ready, by lane. */
   readonly #lanes = new Map<string, Set<Container>>();
-  /** Of these those that take another job. */
+  /** Containers of these that take another job. */
   readonly #open = new Map<string, Set<Container>>();
   readonly #listed = new Map<Box, Listed>();
   readonly #capacities = new Map<string, number>();
@@ -31,10 +31,10 @@ export class Fleet {
     return box;
   }
 
-  /** To be called when a box has changed. */
+  /** Counts a box again. To be called when the box has changed. */
   list(box: Box): void {
     const before = this.#unlist(box);
-    // Of a class that it does not serve it may tell what it likes.
+    // A box may report anything of a class that it does not serve.
     const containers = [...box.containers.values()].filter(
       ({ phase, hardware }) => phase !== "stopping" && box.serves(hardware),
     );

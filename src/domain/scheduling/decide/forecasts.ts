@@ -1,13 +1,13 @@
 /**
- * How good forecasts have been: for each kind, how many times as long as expected the last waits were.
- * From these come the ranges of the next.
+ * The quality of forecasts: for each kind, how many times as long as expected the last waits were. The ranges
+ * of the next forecasts come from these.
  */
 import { z } from "zod";
 import type { Forecast, ForecastKind } from "./types.ts";
 
-/** So many misses of a kind are kept. */
+/** The most misses of a kind that are kept. */
 const LAST = 200;
-/** With fewer nothing is said. */
+/** The fewest misses from which a range is made. */
 const LEAST = 5;
 /** Less than this is no wait: a miss would be many times nothing. */
 const LEAST_MS = 100;
@@ -23,7 +23,7 @@ export const savedForecasts = z.object({ start: misses, container: misses, place
 export type SavedForecasts = z.infer<typeof savedForecasts>;
 
 export class Forecasts {
-  /** Of jobs whose run has not begun. */
+  /** Forecasts of jobs whose run has not begun. */
   readonly #open = new Map<string, Forecast & { at: number }>();
   /** In the order in which they came. */
   lastAt = Number.NEGATIVE_INFINITY;
@@ -35,7 +35,7 @@ export class Forecasts {
     this.lastAt = now;
   }
 
-  /** The run of a job has begun. */
+  /** Compares the forecast of a job with the time at which its run has begun. */
   began(job: string, now: number): void {
     const open = this.#open.get(job);
     if (!open) return;
@@ -45,7 +45,7 @@ export class Forecasts {
     if (misses.length > LAST) misses.shift();
   }
 
-  /** It never began. */
+  /** Forgets a job that never began. */
   forget(job: string): void {
     this.#open.delete(job);
   }

@@ -1,6 +1,6 @@
 /**
- * When the run of a job that waits is expected to begin: as if those before it in the fair order took
- * containers one after the other, each one of its own key unless a start elsewhere is sooner.
+ * Foresees when the run of a waiting job begins: as if the jobs before it in the fair order took containers
+ * one after the other, each one of its own key unless a start elsewhere is sooner.
  */
 import type { Box } from "./box.ts";
 import type { Job } from "./class-line.ts";
@@ -13,11 +13,11 @@ import type { Forecast } from "./types.ts";
 
 /** A place where a job can run. */
 interface Place {
-  /** From when on, in ms from now. */
+  /** When the place is free, in ms from now. */
   in_ms: number;
-  /** Of the container that is there. */
+  /** The lane of the container that is there. */
   lane: string | undefined;
-  /** How many jobs it takes at a time. */
+  /** How many jobs the place takes at a time. */
   room: number;
 }
 
@@ -30,7 +30,7 @@ export function foresee(state: PoolState, look: ClassLook, job: Job, now: number
     return { job: id, kind: "place", expected_ms: wait + estimates.setup(key).mean };
   }
   const places = placesOf(state, look, now);
-  // Whoever finds its own container is served before those that need another, wherever it stands.
+  // Jobs that find their own container are served before those that need another, wherever they stand.
   const waiting = look.candidates.includes(job) ? look.candidates : [...look.candidates, job];
   const others: Job[] = [];
   for (const one of waiting) {

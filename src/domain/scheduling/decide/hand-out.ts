@@ -5,7 +5,7 @@ import { foresee } from "./foresee.ts";
 import type { PoolState } from "./pool-state.ts";
 import type { Decision, Handout } from "./types.ts";
 
-/** It is forecast for so few jobs because it takes milliseconds among thousands of containers. */
+/** The shortest time between two forecasts: each takes milliseconds among thousands of containers. */
 const LEARN_EVERY_MS = 1_000;
 
 export interface HandedOut {

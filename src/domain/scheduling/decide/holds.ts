@@ -5,19 +5,20 @@
 import { type Container, canTake } from "./box.ts";
 import type { EstimateTable } from "./estimates.ts";
 
-/** Of a run that takes longer than expected, this part of what was expected is still to come. */
+/** The part of the expected time that is still to come once a run takes longer than expected. */
 const OVERDUE = 0.25;
-/** A hold ends when it has taken this much of what was expected. */
+/** A hold ends when it has taken this many times the expected wait. */
 const PATIENCE = 1.5;
-/** But not before a box can have told that a short run has ended: that takes 0.2 s, and its way. */
+/** The shortest hold: a box needs 0.2 s, and the way of the report, to say that a short run has ended. */
 const LEAST_MS = 1_000;
 
-/** @param wait what is expected, in ms */
+/** @param wait the expected wait, in ms */
 export const holdMs = (wait: number): number => Math.max(wait * PATIENCE, LEAST_MS);
 
 /**
- * How long it takes, in ms, until the containers of a lane serve those who wait: the first, the second,
- * and so on, as far as `within` ms, and no more than `most`. A container that starts serves one of them.
+ * Returns how long it takes, in ms, until the containers of a lane serve the waiting jobs: the first, the
+ * second, and so on, as far as `within` ms, and no more than `most`. A container that starts serves one of
+ * them.
  */
 export function servedIn(
   containers: Iterable<Container>,
@@ -31,7 +32,7 @@ export function servedIn(
     const run = estimates.run(one.key).mean;
     if (one.phase === "starting") {
       const ready = left(one.since, estimates.setup(one.key).mean, now);
-      // On a box that is full its room is of no use.
+      // Room of a container on a full box is of no use.
       const hasRoom = canTake(one) && one.box.freeSlots > 0;
       places.push({ wait: hasRoom ? ready : ready + run, run: undefined });
     } else for (const began of one.runs) places.push({ wait: left(began, run, now), run });
@@ -50,7 +51,7 @@ export function servedIn(
   return served;
 }
 
-/** Where one who waits is served, and how long the run takes after which the next one is. */
+/** A place where a waiting job is served, and how long its run takes, after which the next one is served. */
 interface Place {
   wait: number;
   run: number | undefined;

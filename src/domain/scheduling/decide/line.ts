@@ -7,7 +7,7 @@ export const laneOf = ({ hardware, key }: { hardware: string; key: string }): st
   `${hardware} ${key}`;
 
 export class Line {
-  /** In the order of their turns. */
+  /** Lines of the classes, in the order of their turns. */
   readonly classes = new Map<string, ClassLine>();
   readonly #jobs = new Map<string, Job>();
   readonly #lanes = new Map<string, Set<Job>>();
@@ -21,17 +21,17 @@ export class Line {
     return this.#jobs.get(id);
   }
 
-  /** In the order in which they came. */
+  /** Asks in the order in which they came. */
   *asks(): Generator<Ask> {
     for (const { ask } of this.#jobs.values()) yield ask;
   }
 
-  /** Those that wait for the same containers, as they came. */
+  /** Jobs by the containers that they wait for, as they came. */
   get lanes(): ReadonlyMap<string, ReadonlySet<Job>> {
     return this.#lanes;
   }
 
-  /** @returns false if it is there: then it keeps its place */
+  /** @returns false if the job is there: it keeps its place */
   add(ask: Ask): boolean {
     if (this.#jobs.has(ask.id)) return false;
     this.#places += 1;
@@ -48,7 +48,7 @@ export class Line {
     return true;
   }
 
-  /** A job that was taken out comes back to its place. */
+  /** Puts a job that was taken out back to its place. */
   giveBack(job: Job): void {
     if (!this.#jobs.has(job.ask.id)) this.#put(job, true);
   }

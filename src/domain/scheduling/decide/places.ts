@@ -1,10 +1,13 @@
-/** Where containers of a class can be started. */
+/** Places where containers of a class can be started. */
 import type { Box } from "./box.ts";
 import type { Job } from "./class-line.ts";
 import type { PoolState } from "./pool-state.ts";
 import { type Swap, swapOn } from "./swap.ts";
 
-/** On so many boxes it is looked for what to stop: the least of so many is hardly worth more than of all. */
+/**
+ * The most boxes on which idle containers to stop are looked for: the least of so many is hardly worth more
+ * than the least of all.
+ */
 const SWAP_SAMPLE = 20;
 
 export class Places {
@@ -29,7 +32,9 @@ export class Places {
     return this.#boxes.length === 0;
   }
 
-  /** A box that has the image first, then the one that is left with the fewest GPUs. */
+  /**
+   * Returns a box with room: one that has the image first, then the one that is left with the fewest GPUs.
+   */
   roomFor({ ask: { image } }: Job, isAllowed: (box: Box) => boolean): Box | undefined {
     if (!this.hasRoom) return undefined;
     let best: { box: Box; hasImage: boolean } | undefined;
@@ -43,7 +48,7 @@ export class Places {
     return best?.box;
   }
 
-  /** The box where what has to be stopped is worth least. */
+  /** Returns the box where the containers to stop are worth least. */
   swapFor(
     { ask, place }: Job,
     isAllowed: (box: Box) => boolean,
@@ -53,7 +58,7 @@ export class Places {
     let best: Swap | undefined;
     let looked = 0;
     const count = this.#boxes.length;
-    // Each job begins elsewhere, if there are many.
+    // Searches of different jobs begin at different boxes, if there are many.
     const from = count > SWAP_SAMPLE ? place * SWAP_SAMPLE : 0;
     for (let n = 0; n < count && looked < SWAP_SAMPLE; n += 1) {
       const box = this.#boxes[(from + n) % count];

@@ -1,6 +1,6 @@
 /**
- * All that a pool knows when it hands out jobs: who waits, what each box told, what is on its way to it,
- * and how long things take. Nothing here reads a clock.
+ * The knowledge of a pool when it hands out jobs: waiting jobs, the boxes' last reports, the jobs on their
+ * way, and how long things take. Nothing here reads a clock.
  */
 import { z } from "zod";
 import type { Handed } from "./box.ts";
@@ -25,7 +25,7 @@ import {
 } from "./types.ts";
 import { type MakeWorth, Worth, type WorthRule } from "./worth.ts";
 
-/** So much later than it has to the end of a run may be known. */
+/** The end of a run may be known this much later than it is due. */
 const ENDING_MS = 120_000;
 
 export const saved = z.object({
@@ -50,10 +50,10 @@ export class PoolState {
   readonly #declined = new Map<string, Job>();
   /** The job that was asked for last, unless there is a forecast for it. */
   newest: string | undefined;
-  /** By class. */
+  /** Reservations by class. */
   readonly reservations = new Map<string, Reservation>();
 
-  /** @param makeWorth what idle containers are worth; the simulation tries others */
+  /** @param makeWorth values idle containers; the simulation tries others */
   constructor(
     settings: Partial<Settings> = {},
     makeWorth: MakeWorth = (known) => new Worth(known),
@@ -83,7 +83,7 @@ export class PoolState {
     return this.line.classes.get(hardware)?.size ?? 0;
   }
 
-  /** A job joins the line. One that waits already keeps its place, and so does one that was declined. */
+  /** Adds a job to the line. A job that waits already keeps its place, and so does one that was declined. */
   ask(ask: Ask): void {
     const declined = this.#declined.get(ask.id);
     this.#declined.delete(ask.id);
@@ -94,7 +94,10 @@ export class PoolState {
     this.newest = ask.id;
   }
 
-  /** A job is not needed any more. On its way to a box it will not come back if it is dropped. */
+  /**
+   * Withdraws a job that is not needed any more. A job on its way to a box will not come back if it is
+   * dropped.
+   */
   withdraw(jobId: string): void {
     this.line.remove(jobId);
     this.#declined.delete(jobId);
@@ -102,7 +105,10 @@ export class PoolState {
     this.#handed.delete(jobId);
   }
 
-  /** A job that nobody could take at once does not wait, and was not asked for: it may be asked for again. */
+  /**
+   * Refuses a job that nobody could take at once: it does not wait, counts as not asked for, and may be asked
+   * for again.
+   */
   refuse(jobId: string, now: number): void {
     const job = this.line.get(jobId);
     if (job) this.demand.take(job.ask.key, now);
@@ -110,8 +116,8 @@ export class PoolState {
   }
 
   /**
-   * What a box told of itself replaces all that is known of it; hand-outs that it had not received by
-   * then are put on top again.
+   * Replaces all that is known of a box by its report; hand-outs that it had not received by then are put on
+   * top again.
    */
   report(view: BoxView, now: number): void {
     const box = this.fleet.box(view);
@@ -127,15 +133,15 @@ export class PoolState {
   }
 
   /**
-   * Whether a box can be handed jobs now. One that is full, but well, takes them: that it has no room is
-   * known from what it tells.
+   * Sets whether a box can be handed jobs now. A box that is full, but well, takes them: its report says that
+   * it has no room.
    */
   setTakes(boxId: string, takes: boolean): void {
     const box = this.fleet.boxes.get(boxId);
     if (box) this.fleet.setTakes(box, takes);
   }
 
-  /** A box is gone, and with it the jobs that it had. */
+  /** Removes a box, and with it the jobs that it had. */
   leave(boxId: string, now: number): void {
     const box = this.fleet.boxes.get(boxId);
     if (!box) return;
@@ -144,8 +150,8 @@ export class PoolState {
   }
 
   /**
-   * Every decision is applied, also one to do nothing: what it noticed is remembered. What a hand-out
-   * changes on its box is assumed from now on.
+   * Applies a decision, also one to do nothing: its notes are remembered. The effects of a hand-out on its
+   * box are assumed from now on.
    * @returns the hand-out, unless there is nothing to do
    */
   apply(decision: Decision, now: number): Handout | undefined {
@@ -175,7 +181,7 @@ export class PoolState {
     return handed;
   }
 
-  /** A hand-out has never reached its box, or was declined: the job waits again, in its place. */
+  /** Drops a hand-out that has never reached its box, or was declined: the job waits again, in its place. */
   dropped(boxId: string, number: number, now: number): void {
     const handed = this.fleet.boxes.get(boxId)?.takeBack(number);
     if (!handed) return;
@@ -186,8 +192,8 @@ export class PoolState {
   }
 
   /**
-   * A hand-out that its box never came for. Its job does not wait again by this: its prediction asks for
-   * itself, and may have done so already.
+   * Removes a hand-out that its box never came for. Its job does not wait again by this: its prediction asks
+   * for itself, and may have done so already.
    */
   lost(boxId: string, number: number, now: number): void {
     const handed = this.fleet.boxes.get(boxId)?.takeBack(number);
@@ -196,14 +202,17 @@ export class PoolState {
     this.#changed(boxId);
   }
 
-  /** A job that waits is not offered to the box before that tells something else than now. */
+  /** Keeps a waiting job from being offered to the box before that reports something else than now. */
   exclude(jobId: string, boxId: string, now: number): void {
     const box = this.fleet.boxes.get(boxId);
     const job = this.line.get(jobId);
     if (box && job) recordDeclined(job, box, now);
   }
 
-  /** A job that waits is offered to others before these boxes. @param boxIds whose machines failed to start it */
+  /**
+   * Has a waiting job offered to others before these boxes.
+   * @param boxIds whose machines failed to start it
+   */
   failedOn(jobId: string, boxIds: readonly string[], now: number): void {
     const job = this.line.get(jobId);
     if (!job) return;
@@ -211,12 +220,12 @@ export class PoolState {
       recordFailedStart(job, id, times.length, now);
   }
 
-  /** What a setup or a run of a container took. */
+  /** Learns how long a setup or a run of a container took. */
   measured(key: string, measured: Measured): void {
     this.estimates.add(key, measured);
   }
 
-  /** What was learned, as plain JSON. */
+  /** Returns the learned values as plain JSON. */
   save(): Saved {
     return {
       estimates: this.estimates.save(),
@@ -243,7 +252,10 @@ export class PoolState {
     for (const one of reservations) this.reservations.set(one.hardware, one);
   }
 
-  /** A job is handed out before others that are first in turn: with a lower priority they would wait for ever. */
+  /**
+   * Counts that others that are first in turn were overtaken: with a lower priority they would wait without
+   * end.
+   */
   #countOvertaken(handed: Job, now: number): void {
     const { hardware } = handed.ask;
     const line = this.line.classes.get(hardware);

@@ -11,10 +11,10 @@ import type { Ask, Reservation } from "./types.ts";
 /** Standard deviations above the mean: about nine in ten runs end by then. */
 const CAUTION = 1.3;
 
-/** So much later than it has to a box may tell that it has room: containers take time to stop. */
+/** A box may report this much later than it is due that it has room: containers take time to stop. */
 const LAPSE_MS = 60_000;
 
-/** The one that is in force for a class. */
+/** The reservation that is in force for a class. */
 export function reservationFor(state: PoolState, hardware: string): Reservation | undefined {
   const found = state.reservations.get(hardware);
   const job = found && state.line.get(found.job);
@@ -23,13 +23,13 @@ export function reservationFor(state: PoolState, hardware: string): Reservation 
   return hasDeclined(job, box) ? undefined : found;
 }
 
-/** Whether its box should have had room long ago, and has none: then another one may be better. */
+/** Whether the box should have had room long ago, and has none: another one may be better. */
 export const hasLapsed = ({ free_at, free_by }: Reservation, now: number): boolean =>
   now > Math.max(free_at, free_by) + LAPSE_MS;
 
 /**
- * On the box that is free soonest, of those that are not `reserved`. One that was kept in vain comes after
- * all others.
+ * Reserves the box that is free soonest, of those that are not `reserved`. A box that was kept in vain comes
+ * after all others.
  */
 export function reserve(
   state: PoolState,
@@ -53,7 +53,7 @@ export function reserve(
   return best;
 }
 
-/** Whether a job may be placed on a box that is kept for another: it will have ended by then. */
+/** Whether a job may be placed on a box that is kept for another: the job will have ended by then. */
 export function endsInTime(
   { estimates }: PoolState,
   { free_at, free_by }: Reservation,
@@ -69,7 +69,7 @@ export function endsInTime(
 const late = ({ mean, variance }: { mean: number; variance: number }): number =>
   mean + CAUTION * Math.sqrt(variance);
 
-/** When enough of its containers are expected to be idle for the job. */
+/** When enough of the box's containers are expected to be idle for the job. */
 function freeAt({ estimates }: PoolState, box: Box, { gpus }: Ask, now: number): number {
   let free = box.freeGpus;
   const ends: { at: number; gpus: number }[] = [];
@@ -92,7 +92,7 @@ function freeAt({ estimates }: PoolState, box: Box, { gpus }: Ask, now: number):
   return at;
 }
 
-/** When the last of its runs must have ended. */
+/** When the last of the box's runs must have ended. */
 function limitOf({ estimates }: PoolState, box: Box, now: number): number {
   let last = now;
   for (const { at, ask, starts } of box.handouts.values()) {

@@ -1,15 +1,15 @@
 /**
- * How much of a class each account has and had: so that a flood of one account leaves room for the
- * others, which taking turns alone does not. It is counted in containers: a job in one that takes four at
- * a time is a quarter.
+ * Shares of accounts in a class, now and on average: a flood of one account leaves room for the others, which
+ * taking turns alone does not ensure. Shares are counted in containers: a job in one that takes four at a
+ * time is a quarter.
  */
 import type { Ask } from "./types.ts";
 
-/** Whoever has asked within this time is somebody to leave room for. */
+/** Room is left for accounts that have asked within this time. */
 const RECENT_MS = 300_000;
-/** What an account has had on average, of late: what is longer ago than this counts a third at most. */
+/** The time constant of an account's average share: older use counts a third at most. */
 const MEAN_MS = 300_000;
-/** An average that is less is nothing. */
+/** A smaller average counts as nothing. */
 const LEAST_MEAN = 0.001;
 
 class Use {
@@ -22,7 +22,7 @@ class Use {
     this.#mean = this.mean(now);
     this.#since = now;
     this.jobs += jobs;
-    // No rest of a quarter that was added and taken away again.
+    // Sums of fractions leave rounding errors: a use without jobs is exactly 0.
     this.held = this.jobs === 0 ? 0 : this.held + held;
   }
 
@@ -40,7 +40,7 @@ interface LastAsk {
 class ClassShares {
   readonly all = new Use();
   readonly accounts = new Map<string, Use>();
-  /** Who asked last, and who did before, of the others. */
+  /** The last ask, and the last one by another account. */
   last: LastAsk | undefined;
   lastOther: LastAsk | undefined;
 }
@@ -73,7 +73,7 @@ export class Shares {
     return this.#classes.get(hardware)?.accounts.get(account)?.jobs ?? 0;
   }
 
-  /** How many containers of a class all other accounts have filled on average, of late. */
+  /** Mean number of containers of a class that all other accounts have filled recently. */
   meanOfOthers(hardware: string, account: string, now: number): number {
     const shares = this.#classes.get(hardware);
     if (!shares) return 0;
@@ -107,7 +107,7 @@ export class Shares {
   }
 }
 
-/** The next one in turn, if it has nothing and had nothing of late. */
+/** Forgets the next account in turn, if it has no use and had none recently. */
 function forgetOne(accounts: Map<string, Use>, now: number): void {
   const [first] = accounts;
   if (!first) return;

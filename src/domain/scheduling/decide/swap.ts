@@ -1,10 +1,13 @@
-/** What is stopped on a box to make room for a job: what is worth least, and no more than needed. */
+/**
+ * The containers that are stopped on a box to make room for a job: those worth least, and no more than
+ * needed.
+ */
 import type { Box, Container } from "./box.ts";
 
 export interface Swap {
   box: Box;
   stop: Container[];
-  /** Of that which is worth most. */
+  /** The worth of the most valuable of these containers. */
   worth: number;
 }
 
@@ -17,7 +20,10 @@ export function swapOn(box: Box, gpus: number, worth: Worth): Swap | undefined {
   return missing <= 1 ? swapOne(box, missing, worth) : swapSeveral(box, missing, worth);
 }
 
-/** Any idle container is enough: by far the most frequent case, and decisions are many. */
+/**
+ * Returns the least valuable idle container that is enough by itself: by far the most frequent case, and
+ * decisions are many.
+ */
 function swapOne(box: Box, missing: number, worth: Worth): Swap | undefined {
   let best: { one: Container; worth: number } | undefined;
   for (const one of box.idle()) {
@@ -38,7 +44,7 @@ function swapSeveral(box: Box, missing: number, worth: Worth): Swap | undefined 
     stop.push(one);
   }
   if (!isEnough(stop)) return undefined;
-  // One that frees many GPUs may make those before it needless.
+  // A container that frees many GPUs may make those before it needless.
   for (const one of stop.toReversed()) {
     const rest = stop.filter((other) => other !== one);
     if (isEnough(rest)) stop = rest;

@@ -1,6 +1,6 @@
 /**
- * What the hand-out works with: the jobs that wait, what each box told of itself, and what is decided.
- * Times are unix ms of the pool's clock, durations ms.
+ * Types of the hand-out: waiting jobs, the boxes' reports, and decisions. Times are unix ms of the pool's
+ * clock, durations ms.
  */
 
 export const LEVELS = ["high", "normal", "low"] as const;
@@ -11,17 +11,17 @@ export interface Ask {
   id: string;
   account: string;
   priority: Priority;
-  /** The class of hardware that it wants, and how many GPUs one of its containers takes. */
+  /** The class of hardware that the job wants, and how many GPUs one of its containers takes. */
   hardware: string;
   gpus: number;
-  /** Of the containers that it may use. */
+  /** Key of the containers that the job may use. */
   key: string;
   image: string;
-  /** How many runs one of its containers takes at a time. */
+  /** How many runs one of the containers takes at a time. */
   room: number;
-  /** How long its run may take at most. */
+  /** How long the run may take at most. */
   run_limit_ms: number;
-  /** Since when it waits. */
+  /** Since when the job waits. */
   at: number;
 }
 
@@ -29,36 +29,42 @@ export interface ContainerView {
   id: string;
   key: string;
   image: string;
-  /** The class that it was started for. */
+  /** The class that the container was started for. */
   hardware: string;
-  /** Those that it has, or will have as soon as what it replaces has stopped. */
+  /** GPUs that the container has, or will have as soon as the one that it replaces has stopped. */
   gpus: number;
   phase: "starting" | "ready" | "stopping";
-  /** Jobs that it runs, or that wait for it to be ready. */
+  /** Jobs that the container runs, or that wait for it to be ready. */
   users: number;
   room: number;
   /** When the phase began. */
   since: number;
-  /** Since when it has no user. */
+  /** Since when the container has no user. */
   idle_since?: number | undefined;
-  /** When each of its runs began. */
+  /** When each of the container's runs began. */
   runs: readonly number[];
 }
 
-/** What a box told of itself. It is whole: it replaces what was told before. */
+/** A box's report on itself. It is whole: it replaces the report before. */
 export interface BoxView {
   id: string;
-  /** The classes of hardware that it serves. */
+  /** The classes of hardware that the box serves. */
   classes: readonly string[];
-  /** How many jobs it may have at a time. */
+  /** How many jobs the box may have at a time. */
   slots: number;
-  /** The same while it has not reported on jobs that it was handed; by default as many as slots. */
+  /**
+   * How many jobs the box may have while it has not reported on those that it was handed; by default as many
+   * as slots.
+   */
   jobs_max?: number;
-  /** The last number of a hand-out that it had received by then; 0 before the first. */
+  /** The last number of a hand-out that the box had received by then; 0 before the first. */
   handed: number;
-  /** Of the jobs that it has: the numbers of their hand-outs. */
+  /** Numbers of the hand-outs of the jobs that the box has. */
   handouts: readonly number[];
-  /** The numbers of those that it has no place for: they wait again once they are asked for again. */
+  /**
+   * Numbers of the hand-outs that the box has no place for: their jobs wait again once they are asked for
+   * again.
+   */
   declined?: readonly number[];
   containers_max: number;
   /** Devices that can be used. */
@@ -78,20 +84,23 @@ export interface Reservation {
   job: string;
   hardware: string;
   box: string;
-  /** When it is expected to have room for the job. */
+  /** When the box is expected to have room for the job. */
   free_at: number;
-  /** When it has room even if each run takes as long as it may. */
+  /** When the box has room even if each run takes as long as it may. */
   free_by: number;
 }
 
-/** What was noticed on the way to a decision, for `apply` to remember. */
-/** When the run of a job is expected to begin, as it was when it had been asked for. */
+/** Notes that were taken on the way to a decision, for `apply` to remember. */
+/** When the run of a job is expected to begin, as it was when the job was asked for. */
 export interface Forecast {
   job: string;
   kind: ForecastKind;
   expected_ms: number;
 }
-/** A container for it starts; it waits for one that is up, or that starts for another; for a place. */
+/**
+ * `start`: a container for the job starts. `container`: the job waits for one that is up, or that starts for
+ * another. `place`: it waits for a place.
+ */
 export type ForecastKind = "start" | "container" | "place";
 
 export interface Notes {
@@ -119,19 +128,19 @@ export type Decision = (
 
 /** A job on its way to a box. */
 export interface Handout {
-  /** Numbers of a box rise, also over restarts of the pool. */
+  /** Numbers of a box's hand-outs rise, also over restarts of the pool. */
   number: number;
   box: string;
   ask: Ask;
   at: number;
-  /** The container that it joins; of one that it starts, the name until the box has told its own. */
+  /** The container that the job joins; if the job starts it, the name until the box has reported its own. */
   container: string;
   starts: boolean;
   stop: readonly string[];
 }
 
 export interface Settings {
-  /** Of a class's capacity an account holds so much at most while others want it, one slot at least. */
+  /** The most of a class's capacity that an account holds while others want it, one slot at least. */
   account_share: number;
   /** How long a wide job is first in turn before a box is kept for it. */
   reserve_ms: number;

@@ -1,7 +1,8 @@
 /**
- * What an idle container is worth: greedy dual. Its setup time times how often its key is asked for, for
- * each GPU that it holds, on top of a clock that rises to the worth of whatever was stopped last: what is
- * not used for long falls behind. The second container of a key is worth a quarter, the third a ninth.
+ * The worth of an idle container, by greedy dual: its setup time times how often its key is asked for, for
+ * each GPU that it holds, on top of a clock that rises to the worth of the container that was stopped last. A
+ * container that is not used for long falls behind. The second container of a key is worth a quarter, the
+ * third a ninth.
  */
 import type { Box, Container } from "./box.ts";
 import type { Demand } from "./demand.ts";
@@ -9,11 +10,13 @@ import type { EstimateTable } from "./estimates.ts";
 import type { Fleet } from "./fleet.ts";
 
 export interface WorthRule {
-  /** What is worth least is stopped first. */
+  /** Returns the worth of a container. The least valuable is stopped first. */
   of(container: Container, now: number): number;
-  /** To be called when a box has changed: what has users is being used. */
+  /**
+   * Notes that the containers of a box that have users are being used. To be called when the box has changed.
+   */
   use(box: Box): void;
-  /** These are being stopped. */
+  /** Notes that containers are being stopped. */
   stop(containers: readonly Container[], now: number): void;
 }
 
@@ -26,7 +29,7 @@ export type MakeWorth = (known: Known) => WorthRule;
 
 export class Worth implements WorthRule {
   #clock = 0;
-  /** What the clock showed when each container was used last, by its name. */
+  /** The value of the clock when each container was used last, by its name. */
   readonly #used = new WeakMap<Box, Map<string, number>>();
   readonly #estimates: EstimateTable;
   readonly #demand: Demand;
@@ -39,7 +42,7 @@ export class Worth implements WorthRule {
   }
 
   of({ id, box, key, gpus, lane }: Container, now: number): number {
-    // Its box may not serve its class any more.
+    // The box may not serve the container's class any more.
     const same = Math.max(1, this.#fleet.lane(lane).size);
     const wanted = this.#estimates.setup(key).mean * this.#demand.of(key, now);
     const used = this.#used.get(box)?.get(id) ?? 0;
