@@ -1,7 +1,7 @@
 /**
- * Every call to a Durable Object ends. One that hangs would hold up whoever waits for it: a request,
- * an alarm and all later ones of its object, a batch of the queue, a sweep. And those that may be made
- * twice are, when the platform ends them.
+ * Bounded calls to Durable Objects: every call ends. A call that hangs would hold up all that wait for it: a
+ * request, an alarm and all later ones of its object, a batch of the queue, a sweep. Calls that may be made
+ * twice are repeated when the platform ends them.
  */
 
 import { hiccupIn } from "../lib/hiccup.ts";

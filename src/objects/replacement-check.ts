@@ -1,8 +1,8 @@
 /**
- * Notices that the platform has replaced an object: after a deploy, a move to another machine or a break
- * of its network. Only storage tells it. An instance that holds polls, streams or waiting calls and
- * touches no storage may go on for 30 s without knowing, while new calls reach its successor: its
- * runners get no job, and its readers see nothing.
+ * Notices that the platform has replaced an object: after a deploy, a move to another machine or a break of
+ * its network. Only a call to storage shows it. An instance that holds polls, streams or waiting calls and
+ * touches no storage may go on for 30 s without knowing, while new calls reach its successor: its runners get
+ * no job, and its readers see nothing.
  */
 import { logger } from "../log.ts";
 

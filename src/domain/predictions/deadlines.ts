@@ -17,7 +17,10 @@ export interface Patience {
    * stop.
    */
   cancel_seconds: number;
-  /** Until a dispatch that found no runner is sent again; doubles up to REDISPATCH_FACTOR times. */
+  /**
+   * Time until a dispatch that found no runner is sent again; doubles up to REDISPATCH_FACTOR times the
+   * first.
+   */
   redispatch_seconds: number;
 }
 

@@ -6,7 +6,7 @@ import type { NamedRunner, SetAside } from "../scheduling/named-explanation.ts";
 import { setupText } from "./setup-text.ts";
 import { type SetupStanding, setupLeftMs } from "./standing.ts";
 
-/** @param runners those that may be named: none for callers */
+/** @param runners the runners that may be named: none for callers */
 export function waitText(
   reason: Exclude<Reason, { why: "starting" }>,
   hardware: string,
@@ -32,7 +32,7 @@ export function waitText(
   }
 }
 
-/** @param runners those that may be named: none for callers */
+/** @param runners the runners that may be named: none for callers */
 export const setAsideText = (
   { until }: SetAside,
   hardware: string,

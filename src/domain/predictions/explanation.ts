@@ -1,6 +1,6 @@
 /**
- * Why a prediction does not run yet, from what it knows and what its pool knows, as somebody may see it:
- * other models are named to their owners and operators, runners to operators.
+ * Why a prediction does not run yet, from what it knows and what its pool knows, for one viewer: other models
+ * are named to their owners and operators, runners to operators.
  */
 import type { Explanation, PastStep, ReasonCode } from "../../protocol/explanation.ts";
 import type { Range } from "../scheduling/decide/forecasts.ts";

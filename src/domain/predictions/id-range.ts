@@ -7,11 +7,11 @@ export interface IdRange {
   before?: string;
 }
 
-/** More than each digit of an id. */
+/** A character that sorts after each digit of an id. */
 const BEYOND = "g";
 
 /**
- * @param prefix what ids begin with
+ * @param prefix the beginning of ids
  * @param after the earliest time, unix ms
  * @param before the first time that is too late
  */

@@ -22,7 +22,7 @@ export const MAX_LOST_ATTEMPTS = 3;
 /** Times that the prediction may be handed back: a fleet that restarts box by box may do so several times. */
 export const MAX_RELEASES = 10;
 
-/** Starts that machines may fail: a version on which every machine fails must not go round without end. */
+/** Starts that machines may fail: a version on which every machine fails must not be retried without end. */
 export const MAX_FAILED_STARTS = 10;
 
 /**

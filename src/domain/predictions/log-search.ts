@@ -54,7 +54,7 @@ export function withHits(segments: Segment[], find: string): ShownSegment[] {
   return shown;
 }
 
-/** Folds each unit by itself, so that places stay the same: some letters have two as capitals. */
+/** Returns the text in lower case, unless that changes its length: places of hits must stay the same. */
 const folded = (text: string): string => {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text;

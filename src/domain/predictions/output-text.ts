@@ -28,7 +28,7 @@ export class OutputText {
   #held = "";
   #text = "";
 
-  /** @param between what separates strings: nothing if they are pieces of one text */
+  /** @param between the text between strings: empty if they are pieces of one text */
   constructor(between = "") {
     this.#between = between;
   }

@@ -1,4 +1,7 @@
-/** How finely a runner reports: as finely as somebody watches. Each frame costs a message and a part of a row. */
+/**
+ * The pace of a runner's reports: frames are frequent only while somebody watches. Each frame costs a message
+ * and a part of a row.
+ */
 
 /** Fast enough to look continuous. */
 const READ_MS = 30;

@@ -4,7 +4,7 @@
  */
 
 export interface Preference {
-  /** At most the maximum; the default for a bare `wait`. */
+  /** The seconds of `wait`, at most the maximum; the default for a bare `wait`. */
   waitSeconds?: number;
   cancel: boolean;
 }

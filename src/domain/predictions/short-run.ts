@@ -12,8 +12,8 @@ import { hasStoredInput, type PredictionSpec } from "./state.ts";
 export const SHORT_RUN_MS = 250;
 
 /**
- * Whether the row may be held back. Not when anybody else may look for it (by a stream, a webhook, a repeated
- * Idempotency-Key), nor when the input is in R2, where only the row tells what to delete.
+ * Whether the row may be held back. It may not when anybody else may look for it (by a stream, a webhook, a
+ * repeated Idempotency-Key), nor when the input is in R2, where only the row says what to delete.
  */
 export const holdsRow = (
   waits: boolean,

@@ -40,7 +40,7 @@ export function withSetupEvent(
   return { progress, at, first: { progress: progress.progress, at } };
 }
 
-/** How long the phase will still take at its rate so far, ms; undefined if that cannot be told. */
+/** How long the phase will still take at its rate so far, ms; undefined if that is unknown. */
 export function setupLeftMs(setup: SetupStanding, now: number): number | undefined {
   const { first, at } = setup;
   const { progress } = setup.progress;

@@ -73,7 +73,7 @@ export interface PredictionSpec {
   setup_logs: boolean;
   /** Whether the runner is asked for the image's size, because it is not known yet. */
   measure: boolean;
-  /** Whether the runner is asked what the container's server tells: the version waits for it. */
+  /** Whether the runner is asked what the container's server describes: the version waits for it. */
   describe?: true;
   limits: Limits;
   /** The files that the input names. */
@@ -143,7 +143,7 @@ export interface PredictionState extends AttemptsState {
   readonly forget_at: number | null;
 }
 
-/** Whether anything of the input is in R2, where only the row tells what to delete. */
+/** Whether anything of the input is in R2, where only the row says what to delete. */
 export const hasStoredInput = ({
   id,
   stored_input,

@@ -55,8 +55,8 @@ export class Allowances {
 
   /**
    * How many more jobs a runner may be handed.
-   * @param own those that it has not reported on
-   * @param shared those that the runners of its token have which are not proven
+   * @param own the jobs that it has not reported on
+   * @param shared the unreported jobs of the token's runners that are not proven
    */
   left({ runnerId, token }: Holder, { own, shared }: { own: number; shared: number }): number {
     const left = this.#most(runnerId, "runner") - own;

@@ -44,7 +44,7 @@ export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
       ...scope,
     ]),
     keyed(secret, ["files", user_id]),
-    // Weights are shared by all models of their owner, whoever runs them.
+    // Weights are shared by all models of their owner, for all callers.
     owner === undefined ? undefined : keyed(secret, ["weights", owner]),
   ]);
   return { container, files, ...(weights !== undefined && { weights }) };

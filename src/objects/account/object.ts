@@ -268,7 +268,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#remember("user_id", userId);
     this.#remember("closed", true);
     this.#arm(Date.now() + RETRY_MS);
-    // First: what is under way counts no more once it is removed.
+    // Counts are published first: predictions under way do not count any more once they are removed.
     if (!this.#counters.allPublished) await this.#counters.publish(this.#userId, Date.now());
     await this.#removeAll();
   }

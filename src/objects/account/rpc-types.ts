@@ -35,7 +35,7 @@ export interface PredictionFilter {
   min_execution_time?: number;
 }
 
-/** With `reached` rows were looked through up to this one only; there may be others that match. */
+/** A page of predictions. If `reached` is set, rows were checked up to this one only; others may match. */
 export interface ListedPredictions {
   rows: PredictionRow[];
   reached?: Key;

@@ -38,7 +38,7 @@ export class Items {
       .one();
   }
 
-  /** At the end. One whose id is there already is left out: it was added before. */
+  /** Adds items at the end. An item whose id is there already is left out: it was added before. */
   add(items: ItemJson[]): void {
     for (const { id, json } of items) {
       const isLarge = json.length > PIECE;

@@ -38,7 +38,7 @@ export interface Refused {
  */
 export type Large = "large";
 
-/** All items as a JSON array. `too long`: a request may not have as much. */
+/** All items as a JSON array. `too long`: a request may not have as many. */
 export type Said = { items: string } | "too long" | Large | Refused;
 
 /** The items, or the response that is under way. */

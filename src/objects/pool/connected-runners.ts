@@ -151,7 +151,8 @@ export class ConnectedRunners {
     const fits = this.#takes(runner, now) ? runner.roomForHeld : 0;
     const ready = runner.held.splice(0, fits);
     const rest = runner.held.splice(0);
-    // Before the rest is placed: an open poll would get it, though there is no room for it.
+    // The poll is answered before the rest is placed: an open poll would get the rest, though there is no
+    // room for it.
     if (ready.length > 0) runner.poll?.answer(ready);
     this.#takeBack(runner, rest);
   }
@@ -297,8 +298,6 @@ export class ConnectedRunners {
       else if (runner.holder.token === token) this.#update(runner, now);
     }
   }
-
-  // ---- who is there
 
   /**
    * Takes over what the runner's object knows now.

@@ -7,7 +7,7 @@ import type { RunnerLogLine } from "../../protocol/runner-log.ts";
 import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";
 import type { RunnerJob } from "./runner-work.ts";
 
-/** The longest a poll is held. Runners are told so when they begin a session. */
+/** The longest that a poll is held. Runners learn it when they begin a session. */
 export const POLL_SECONDS = 30;
 
 /** A runner's claim, with what the service knows of the runner. */

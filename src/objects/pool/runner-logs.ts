@@ -31,7 +31,7 @@ export class RunnerLogs {
   readonly #asked = new LRUCache<string, Asked>({ max: MAX_ASKED });
   readonly #kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
 
-  /** @returns whether the runner is to be told */
+  /** @returns whether the runner must be asked */
   ask(runnerId: string, now: number): boolean {
     const kept = this.#kept.get(runnerId);
     if (kept && now - kept.at < FRESH_MS) return false;

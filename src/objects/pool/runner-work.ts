@@ -12,7 +12,7 @@ export const runnerJob = z.object({
   user_id: z.string(),
   /** `owner/name:version` */
   model: z.string(),
-  /** When it was handed out, unix ms. */
+  /** When the job was handed out, unix ms. */
   at: z.number(),
 });
 export type RunnerJob = z.infer<typeof runnerJob>;

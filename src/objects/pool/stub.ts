@@ -67,7 +67,10 @@ export async function claimJobs(
   }, signal);
 }
 
-/** A pool tells D1 that it has been made: until then operators' pages do not ask it (services/runners/pools.ts). */
+/**
+ * Registration of a pool in D1 once it has been made: until then operators' pages do not ask it
+ * (services/runners/pools.ts).
+ */
 
 /**
  * Registers the pool at each start, which costs D1 one row read: the next start makes up for one that fails.

@@ -68,14 +68,14 @@ export class Alarm {
   }
 }
 
-/** Cancels a prediction. The cancel is recorded before the runner is told. */
+/** Cancels a prediction. The cancel is recorded before the runner gets it. */
 
 interface Canceling {
   commit(record: PredictionRecord): void;
   tellCancel(record: PredictionRecord, reason: CancelReason): void;
 }
 
-/** A repeated cancel tells the runner again, which may have missed the first. */
+/** A repeated cancel is sent to the runner again, which may have missed the first. */
 export function cancel(
   record: PredictionRecord | undefined,
   effects: Canceling,

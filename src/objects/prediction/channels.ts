@@ -99,7 +99,7 @@ export class Channels {
 
 const attached = (socket: WebSocket): Attachment => socket.deserializeAttachment();
 
-/** Does nothing if the socket has just closed: its runner reconnects and is told then. */
+/** Sends a frame, unless the socket has just closed: its runner reconnects and gets the state then. */
 export function send(socket: WebSocket, frame: DownFrame): void {
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
 }

@@ -5,7 +5,7 @@ import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { RunnerConnection } from "./runner-connection.ts";
 
-/** All but those that need asynchronous work: object.ts handles these itself. */
+/** All deadlines but those that need asynchronous work: object.ts handles these itself. */
 type Kind = Exclude<Deadline["kind"], "retention" | "forget" | "token" | "second">;
 
 export function handleDeadline(

@@ -117,10 +117,10 @@ export class Effects {
   }
 
   /**
-   * Writes all changes in one transaction, and starts everything that follows. The end of a short run
-   * is stored while its row is written, and told when both are there (`ending`): it needs no alarm if
-   * its account has the row. Should the object die in between, the runner, which has not been told,
-   * asks again (`owed`), and so does whoever creates it (PredictionObject.confirm).
+   * Writes all changes in one transaction, and starts all effects. The end of a short run is stored while its
+   * row is written, and published when both are there (`ending`): it needs no alarm if its account has the
+   * row. Should the object die in between, the runner, which has no answer, asks again (`owed`), and so does
+   * the creator (PredictionObject.confirm).
    */
   commit(record: PredictionRecord, commit: Commit = {}): void {
     if (!record.life.terminal || !this.row.isHeld(record)) {
@@ -131,7 +131,7 @@ export class Effects {
       return;
     }
     clearTimeout(this.#keepTimer);
-    // First: what is sent after a write waits until that is durable.
+    // The row is written first: whatever is sent after a write waits until that is durable.
     const writing = this.row.writeOnly(record);
     const stored = this.#store(record, commit);
     this.ending = writing.then((row) => {

@@ -48,7 +48,7 @@ export class IndexRow {
 
   /**
    * Writes the first row, of a prediction that begins, and claims its key.
-   * @returns whether its account takes it, or who has the key
+   * @returns whether the account takes the row, or the holder of the key
    */
   async writeInitial(spec: PredictionSpec): Promise<KeyHolder | boolean> {
     const row = initialRow(spec, this.#objectId);

@@ -13,7 +13,9 @@ import {
 } from "./log-events.ts";
 import type { Piece } from "./rpc-types.ts";
 
-/** Each row says what was true at its end, so that the last one has all that an object needs. */
+/**
+ * A row of the log. Each row has what was true at its end, so that the last one has all that an object needs.
+ */
 interface Row extends LogTotals {
   /** When the last event of the row came, unix ms. */
   at: number;
@@ -48,8 +50,8 @@ export interface LogEnd {
 type StoredRowEvent = NumberedEvent & { attempt: number };
 
 /**
- * The row that was read last: a reader who lags takes it in several pages. One for all predictions
- * of an isolate: parsed, it may take a megabyte.
+ * The row that was read last: a reader that lags takes it in several pages. Only one is kept for all
+ * predictions of an isolate: parsed, it may take a megabyte.
  */
 let lastRead: { rows: LogRows; events: StoredRowEvent[] } | undefined;
 
@@ -127,7 +129,7 @@ export class LogRows {
     }
   }
 
-  /** All rows; to be consumed without an await in between. */
+  /** Yields all rows; to be consumed without an await in between. */
   *rows(): Generator<Pick<Row, "at" | "attempt" | "events"> & { id: number; body: string }> {
     for (const { id, body } of this.#entries.frames(1)) yield { ...JSON.parse(body), id, body };
   }

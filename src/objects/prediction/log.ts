@@ -18,13 +18,13 @@ import {
 import type { LogEnd, LogRows } from "./log-rows.ts";
 import type { Piece } from "./rpc-types.ts";
 
-/** At most so many events are not stored. */
+/** The most events that are not stored. */
 const MAX_UNSTORED = 8_192;
 
 /**
- * At most so many events are shown that are not durable: those, and what is being written. With 512
- * of each, frames of 512 events were a row each, and readers waited for the disk at each; with 2,048,
- * a row had four of them, and a single reader got a tenth less.
+ * The most events that are shown before they are durable: unstored ones, and those that are being written.
+ * With 512 of each, frames of 512 events were a row each, and readers waited for the disk at each; with
+ * 2,048, a row had four of them, and a single reader got a tenth less.
  */
 export const MAX_AHEAD = 16_384;
 
@@ -66,7 +66,7 @@ export class EventLog {
   /** The least id that the next event of the prediction itself may have. */
   #leastOwn: number;
   #unstarted: boolean;
-  /** The page that was made last: readers who lag equally far take the same. */
+  /** The page that was made last: readers that lag equally far take the same. */
   #page: { after: number; events: EncodedEvents } | undefined;
 
   private constructor(rows: LogRows, { last, totals, at }: LogEnd, { atWork, unstarted }: Before) {
@@ -198,7 +198,7 @@ export class EventLog {
     return page;
   }
 
-  /** All that is stored; to be consumed without an await in between. */
+  /** Yields all that is stored; to be consumed without an await in between. */
   rows(): ReturnType<LogRows["rows"]> {
     return this.#rows.rows();
   }
@@ -252,7 +252,7 @@ export class EventLog {
 export class PublishWatermark {
   /** The id of the last event that is known to be durable. */
   #durable: number;
-  /** All after `from` is held until all up to `to` is durable. */
+  /** All events after `from` are held until all events up to `to` are durable. */
   #from = 0;
   #to = 0;
 

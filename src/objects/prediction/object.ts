@@ -396,7 +396,7 @@ export class PredictionObject extends DurableObject<Bindings> {
       return record;
     };
     try {
-      // Only of one whose row was there before it may anybody have asked whether it has begun.
+      // Callers can have asked `hasBegun` only about a prediction whose row was written before it began.
       if ((spec.claim || hasStoredInput(spec)) && this.#neverBegins)
         return { refused: "unavailable" };
       return await this.#handouts.begin(spec, input, write);

@@ -85,7 +85,7 @@ function* textsOf(pieces: Iterable<Piece>): Generator<string, string> {
   return text;
 }
 
-/** Not in the middle of a character that has two units. */
+/** Returns the end of a part that does not split a character of two units. */
 const wholeUpTo = (text: string, end: number) =>
   /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end + 1 : end;
 
@@ -211,7 +211,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
       if (logEvent.event !== "output") continue;
       const json = texts[n]?.json ?? "";
       chars += json.length;
-      // Once one is omitted all further ones are: else what follows would look contiguous.
+      // Once a value is omitted, all further ones are: otherwise the values would look contiguous.
       const isShown = omitted === 0 && chars <= MAX_CHARS;
       if (isShown) values.push(json);
       else omitted += 1;

@@ -58,7 +58,8 @@ export class RunnerConnection {
     };
     const response = channels.accept(welcome, holder, Date.now());
     if (life.channelOpened(number)) record.save();
-    // Ended by this runner's own last frame, whose ack was lost: the welcome's seq tells it.
+    // The prediction may have ended by this runner's own last frame, whose ack was lost: the welcome's `seq`
+    // says so.
     if (life.terminal) channels.fence(`the prediction is ${life.state.status}`);
     else if (life.state.cancel_requested_at !== null) this.#effects.tellCancel(record, "canceled");
     return response;
@@ -109,7 +110,7 @@ export class RunnerConnection {
     message: string,
   ): Promise<ReportReply> {
     const frame = parseFrame(message);
-    // Over its channel, it is told of one that exceeds the bounds.
+    // A frame that exceeds the bounds is only refused here; over a channel it ends the run.
     if (typeof frame !== "object" || frame.type !== "events")
       return { type: "refused", reason: "This is not a frame with events." };
     const attempt = record && (await attemptOf(record, holder));
@@ -292,10 +293,11 @@ export class RunnerConnection {
     if (frame.finish) life.finish(frame.finish, now);
     if (frame.finish?.description) this.#effects.described(record, frame.finish.description);
     const finished = frame.finish !== undefined;
-    // After a restart nobody could tell a later attempt's first frame from that of an earlier one.
+    // After a restart a later attempt's first frame could not be told from that of an earlier one.
     const held = started !== undefined && attempt > 1;
     this.#effects.commit(record, { changed, finished, held, started });
-    // Not for one that has ended: a timer keeps the object awake, and 2 s cost $3.20 a million.
+    // A prediction that has ended gets no such row: a timer keeps the object awake, and 2 s cost $3.20 a
+    // million.
     if (started && !life.terminal) this.#effects.row.writeUnderWay(record);
   }
 }

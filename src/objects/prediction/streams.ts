@@ -1,4 +1,4 @@
-/** Answers those who read a prediction with its event stream, within the limits of readers and accounts. */
+/** Event streams for the readers of a prediction, within the limits of readers and accounts. */
 
 import { CHECK_MS } from "../../domain/accounts/access-checks.ts";
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
@@ -48,7 +48,7 @@ export class Streams {
   async open(request: Request, begin: () => Promise<Refusal | undefined>): Promise<Response> {
     const options = streamOptionsOf(new URL(request.url));
     const { reader } = options;
-    // Counted before anything is created: who is refused must not leave a prediction behind.
+    // The reader is counted before anything is created: a refused reader must not leave a prediction behind.
     const open = reader && OpenRequest.enter(reader.user_id, reader.max_streams);
     if (reader && !open) return tooMany("of the account");
     const refused = await begin();
@@ -94,9 +94,9 @@ export class Streams {
 }
 
 /**
- * Ends the streams of those who may no longer read. The Worker that authenticated them cannot: it
- * answers with the object's own stream, since to copy it for each reader costs an isolate 40 % of its
- * throughput, and is gone once it has.
+ * Ends the streams of readers whose access has ended. The Worker that authenticated them cannot: it answers
+ * with the object's own stream, since to copy it for each reader costs an isolate 40 % of its throughput, and
+ * is gone once it has.
  */
 
 class ReaderChecks {

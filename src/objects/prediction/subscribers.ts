@@ -67,7 +67,7 @@ export class Subscribers {
   /** Recent frames; empty while all readers keep up. */
   readonly #recent = new Recent();
   #timer: number | null = null;
-  /** When the next heartbeat is due, whoever subscribes until then. */
+  /** When the next heartbeat is due, for later subscribers too. */
   #beatAt = 0;
 
   constructor(source: LogSource) {
@@ -117,8 +117,8 @@ export class Subscribers {
           if (this.#remove(subscriber)) onLeave();
         },
       },
-      // One chunk: what comes before it is taken is sent as one. To 1,000 readers 64 frames took a
-      // fifth less time.
+      // One chunk is queued: frames that come before it is taken are sent as one. To 1,000 readers 64 frames
+      // took a fifth less time.
       { highWaterMark: 1 },
     );
   }

@@ -1,7 +1,7 @@
 /**
- * One point of Analytics Engine for the end of each prediction, where a dataset is bound: what an
- * operator sums up over all accounts, which have their rows and usage each in an object of its own. The
- * columns are listed in dashboard/guides/deploying.md. Nothing of input, output or the error's text.
+ * One point of Analytics Engine for the end of each prediction, where a dataset is bound. Operators sum
+ * points up over all accounts, whose rows and usage are in an object each. The columns are listed in
+ * dashboard/guides/deploying.md. Points have nothing of input, output or the error's text.
  */
 
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
@@ -52,7 +52,7 @@ function queueSeconds({ attempt, waiting_since, updated_at }: PredictionState): 
   return Math.max(0, until - waiting_since) / 1_000;
 }
 
-/** Completes a version by what its container's server tells, when it is first started. */
+/** Completes a version by what its container's server describes, when it is first started. */
 
 interface Told {
   model_id: string;

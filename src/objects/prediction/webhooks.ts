@@ -60,7 +60,7 @@ export class WebhookSender {
   /** Starts the tries that are due. */
   begin(record: PredictionRecord, outbox: Outbox, now: number): void {
     const bodies = new Map<OutboxEvent, Promise<string>>();
-    /** One body for all destinations of an event. */
+    /** Returns the body of an event, which is made once for all its destinations. */
     const bodyFor = (event: OutboxEvent): Promise<string> => {
       const body = bodies.get(event) ?? webhookBody(record, event, this.#options.find);
       bodies.set(event, body);

@@ -1,7 +1,7 @@
 /**
- * The runner object: the presence of one machine. Small state, small arguments, off the hot path:
- * what itty-durable is made for. It stores whatever it is told, telemetry too: it leaves memory after 10 s
- * without a call, and would be back where it was a minute ago.
+ * The runner object: the presence of one machine. Small state, small arguments, off the hot path: the case
+ * for itty-durable. The object stores all that it receives, telemetry too: it leaves memory after 10 s
+ * without a call, and would otherwise have the state of a minute ago.
  */
 import { createDurable } from "itty-durable";
 import { type RunnerEvent, withEvents } from "../../domain/runners/events.ts";
@@ -19,7 +19,7 @@ interface EventFacts {
 }
 
 const HISTORY = "history:";
-/** Each hour takes the place of the one a day before. */
+/** Returns the key of an hour, which takes the place of the same hour of the day before. */
 const keyOf = ({ hour }: HistoryHour) => `${HISTORY}${hour % HOURS}`;
 
 export class RunnerObject extends createDurable() {

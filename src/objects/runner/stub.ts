@@ -31,7 +31,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
     if (!response.ok) throw new Error(`runner object: ${method}: ${await response.text()}`);
     return response.json();
   };
-  // Each may be made twice: it is told how things are.
+  // Every call may be made twice: its arguments say how things are.
   const call = async (method: Method, ...args: unknown[]) =>
     presence.nullable().parse(await repeated(() => callOnce(method, args)));
   return {
@@ -60,7 +60,7 @@ const ascii = (json: string) =>
 
 const MAX_WARM = 50;
 const MAX_GPUS = 32;
-/** Each character may take six when it is escaped. */
+/** The most characters of a GPU's name: each may take six when it is escaped. */
 const MAX_GPU_NAME = 100;
 
 function boundedSession({ machine, ...session }: NewSession): NewSession {

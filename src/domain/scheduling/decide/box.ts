@@ -130,7 +130,7 @@ export class Box {
   }
 
   hand(job: Job, chosen: { container?: string; stop: readonly string[] }, now: number): Handed {
-    // Not less than the time: numbers rise also when the pool has forgotten the last.
+    // A number is not less than the time: numbers rise also when the pool has forgotten the last one.
     this.#lastNumber = Math.max(this.#lastNumber + 1, Math.floor(now));
     const number = this.#lastNumber;
     const handed: Handed = {
@@ -255,7 +255,7 @@ export const isIdle = ({ phase, users }: Container): boolean => phase !== "stopp
 export const canTake = ({ phase, users, room }: Container): boolean =>
   phase !== "stopping" && users < room;
 
-/** All that decides whether the box has a place for a job. */
+/** Returns a text of all that decides whether the box has a place for a job. */
 function textOf({ classes, slots, gpus, containers_max, containers, handouts }: BoxView): string {
   const told = containers.map(({ id, key, phase, users, gpus }) => [id, key, phase, users, gpus]);
   return JSON.stringify([classes, slots, gpus, containers_max, handouts.length, told]);

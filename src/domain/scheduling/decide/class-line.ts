@@ -64,7 +64,7 @@ export class ClassLine {
     return this.#turns.get(account)?.size ?? 0;
   }
 
-  /** Whether somebody else waits. */
+  /** Whether jobs of another account wait. */
   hasOthers(account: string): boolean {
     return this.size > this.count(account);
   }

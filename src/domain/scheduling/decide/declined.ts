@@ -4,7 +4,7 @@ import type { Job } from "./class-line.ts";
 
 /**
  * How soon a box is asked again that has changed since it declined: at once, then after a second, which
- * doubles. It may change several times a second, and each time an attempt is opened for it.
+ * doubles. A box may change several times a second, and each time an attempt is opened for it.
  */
 const PAUSE_MS = { first: 1_000, max: 60_000 };
 
@@ -16,25 +16,25 @@ export function recordDeclined({ declined }: Job, { id, state }: Box, now: numbe
 }
 
 /**
- * The machine of the box failed to start the job. Other boxes have it first: so long the box is not asked
- * again, however often it changes.
+ * How long a box is not asked again after its machine failed to start the job, however often it changes:
+ * other boxes have the job first.
  */
 const FAILED_PAUSE_MS = { first: 10_000, max: 600_000 };
 
-/** @param times how often */
+/** @param times how often the start has failed on the box */
 export function recordFailedStart(job: Job, boxId: string, times: number, now: number): void {
   const pause = Math.min(FAILED_PAUSE_MS.first * 2 ** (times - 1), FAILED_PAUSE_MS.max);
   job.declined.set(boxId, { state: NO_STATE, times, until: now + pause });
 }
 
-/** Boxes count theirs from 0. */
+/** A state that no box has: boxes count theirs from 0. */
 const NO_STATE = -1;
 
 /** Whether the box declined the job as it is. */
 export const hasDeclined = (job: Job, box: Box): boolean =>
   declinedUntil(job, box) === Number.POSITIVE_INFINITY;
 
-/** Until when the box is not asked again, as it is: infinite before it changes; 0: it may be asked. */
+/** When the box may be asked again, as it is: infinite before it changes; 0: it may be asked. */
 export function declinedUntil({ declined }: Job, { id, state }: Box): number {
   const found = declined.size > 0 ? declined.get(id) : undefined;
   if (!found) return 0;

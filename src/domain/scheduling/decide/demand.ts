@@ -25,7 +25,7 @@ export class Demand {
     if (this.#counts.size > MAX_KEYS && oldest !== undefined) this.#counts.delete(oldest);
   }
 
-  /** Takes back an ask that was withdrawn. */
+  /** Takes back an ask: the key was not asked for after all. */
   take(key: string, now: number): void {
     const count = this.#counts.get(key);
     if (count)

@@ -25,7 +25,7 @@ export type SavedForecasts = z.infer<typeof savedForecasts>;
 export class Forecasts {
   /** Forecasts of jobs whose run has not begun. */
   readonly #open = new Map<string, Forecast & { at: number }>();
-  /** In the order in which they came. */
+  /** When the last forecast was made. */
   lastAt = Number.NEGATIVE_INFINITY;
   #misses: SavedForecasts = { start: [], container: [], place: [] };
 

@@ -80,7 +80,7 @@ export class Shares {
     return Math.max(0, shares.all.mean(now) - (shares.accounts.get(account)?.mean(now) ?? 0));
   }
 
-  /** Until when room is left for others that have asked for the class lately; 0 without any. */
+  /** Until when room is left for others that have asked for the class lately; 0 if no others have. */
   wantedUntil(hardware: string, account: string): number {
     const { last, lastOther } = this.#classes.get(hardware) ?? {};
     const ask = last?.account === account ? lastOther : last;

@@ -90,7 +90,6 @@ export interface Reservation {
   free_by: number;
 }
 
-/** Notes that were taken on the way to a decision, for `apply` to remember. */
 /** When the run of a job is expected to begin, as it was when the job was asked for. */
 export interface Forecast {
   job: string;
@@ -103,6 +102,7 @@ export interface Forecast {
  */
 export type ForecastKind = "start" | "container" | "place";
 
+/** Notes that were taken on the way to a decision, for `apply` to remember. */
 export interface Notes {
   /** Jobs that have become first in turn. */
   firsts: string[];
