@@ -26,7 +26,7 @@ export interface AgentOptions extends Omit<SessionOptions, "slots" | "source"> {
   kill: AbortSignal;
 }
 
-/** Without the control plane there is nothing else to do. */
+/** Registration is retried without limit: the runner has nothing else to do without the control plane. */
 const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, baseMs: 500, maxMs: 30_000 };
 /** Keeps a control plane that lost all its sessions from being flooded. */
 const REREGISTER_DELAY = { baseMs: 1_000, maxMs: 1_000 };

@@ -29,7 +29,7 @@ import {
   weightOptions,
 } from "./settings/read-settings.ts";
 
-/** The exit code after a reload, which `Restart=` in runner/systemd tells from an end (EX_TEMPFAIL). */
+/** The exit code after a reload (EX_TEMPFAIL), by which `Restart=` in runner/systemd recognizes a reload. */
 const RELOADED = 75;
 
 async function main(): Promise<number> {

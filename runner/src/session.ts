@@ -1,6 +1,6 @@
 /**
- * One session of the runner with the control plane: it polls for jobs, tells what it has, and reports, until
- * it is to stop, or the control plane ends it.
+ * One session of the runner with the control plane: it polls for jobs and reports the runner's state, until
+ * the runner stops or the control plane ends the session.
  */
 import type {
   Job as JobOrder,
@@ -34,9 +34,9 @@ export interface SessionOptions {
   slots: Slots;
   source: SnapshotSource;
   log: Log;
-  /** The last lines of that log. */
+  /** The last lines of the log, which the session sends on request. */
   ring: LogRing;
-  /** Claim no more jobs, finish the running ones, then end. */
+  /** Aborted when the session must claim no more jobs, finish the running ones, and end. */
   stop: AbortSignal;
 }
 

@@ -35,13 +35,13 @@ async function* say(writer, request, signal) {
       if (!done) speaking.push(choice);
     }
     choices = speaking;
-    // Even without a delay, so that a disconnected client is noticed between tokens.
+    // The loop waits even without a delay, so that a disconnected client is noticed between tokens.
     await (request.delay > 0 ? sleep(request.delay, undefined, { signal }) : breathe());
     signal.throwIfAborted();
   }
 }
 
-/** One choice, one `delta` at a time, with its number of `tokens`. */
+/** Yields one choice, one `delta` at a time, with its number of `tokens`. */
 function* choiceOf(writer, { messages, tools, sampling, logprobs }, seed) {
   if (tools.length > 0) return yield* call(callFor(tools, messages), sampling.max);
   yield { delta: { role: "assistant", content: "" }, tokens: 0 };

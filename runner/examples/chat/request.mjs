@@ -78,7 +78,10 @@ function textOf(parts, at) {
   return texts.join("\n");
 }
 
-/** The functions one of which is called: none, unless the request requires one or the question names one. */
+/**
+ * Returns the functions that may be called: none, unless the request requires a call or the question names
+ * one.
+ */
 function toolsOf(body, messages) {
   const tools = take(body.tools, "tools", { type: "array", otherwise: [] });
   const functions = tools.map((tool, index) => {

@@ -52,7 +52,7 @@ function fill(schema, question, depth) {
   }
 }
 
-/** The first name that does not start the question (`in San Francisco?`), or its longest word. */
+/** Returns the first name that does not start the question (`in San Francisco?`), or its longest word. */
 function nameIn(question) {
   const names = question.match(/(?<!^|[.!?]\s)\p{Lu}[\p{L}\p{N}]*(?:\s\p{Lu}[\p{L}\p{N}]*)*/gu);
   if (names) return names[0];

@@ -53,7 +53,7 @@ export class Meanings {
     }
   }
 
-  /** The vector of a word, of length 1, or 0 if nothing is known. */
+  /** Returns the vector of a word, of length 1; 0 if the word is unknown. */
   of(word) {
     return this.#vectors.get(word) ?? this.#guess(word);
   }

@@ -43,7 +43,7 @@ export class Vocabulary {
     return this.tokens.length;
   }
 
-  /** The token's number; a new token gets one. */
+  /** Returns the token's number; a new token gets one. */
   id(token) {
     const known = this.#ids.get(token);
     if (known !== undefined) return known;

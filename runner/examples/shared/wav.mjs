@@ -19,7 +19,7 @@ export function wavOf(samples, rate) {
   header.writeUInt32LE(HEADER - 8 + pcm.length, 4);
   header.write("WAVEfmt ", 8);
   header.writeUInt32LE(16, 16);
-  // PCM, one channel.
+  // The format is PCM with one channel.
   header.writeUInt16LE(1, 20);
   header.writeUInt16LE(1, 22);
   header.writeUInt32LE(rate, 24);

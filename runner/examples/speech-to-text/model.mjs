@@ -1,4 +1,4 @@
-// Writes down what the model text-to-speech says: a sound file in, text with times out.
+// Transcribes sound files of the model text-to-speech into text with times.
 
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";
@@ -6,7 +6,7 @@ import { hear } from "./hearing.mjs";
 import { RATE } from "./voice.mjs";
 import { samplesOf } from "./wav.mjs";
 
-/** Some 25 minutes. */
+/** The limit is some 25 minutes of sound. */
 const MAX_BYTES = 50_000_000;
 
 serve(manifest, {

@@ -51,7 +51,7 @@ export class Language {
 
 const PARAGRAPH = key(["\n\n"]);
 
-/** The last token and the last two as keys: case and leading space do not matter. */
+/** Returns the last token and the last two as keys: case and leading space do not matter. */
 function contexts(last) {
   return [last.slice(-1), last.slice(-2)].filter((part, i) => part.length === i + 1).map(key);
 }

@@ -4,7 +4,9 @@ import { GAPS, LETTER, RATE, soundOf } from "./voice.mjs";
 
 const DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/** Letters, and what separates them: a space, a comma or a period. Accents are left out. */
+/**
+ * Returns the letters of a text and what separates them: a space, a comma or a period. Accents are left out.
+ */
 export function spokenText(text) {
   return text
     .normalize("NFD")

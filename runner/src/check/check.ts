@@ -53,7 +53,7 @@ async function checkDisk(folder: string): Promise<Finding> {
   return { ok: free > 0, name: "disk", detail, advice: "free disk space: model images are large" };
 }
 
-/** Each class of this machine. What is not about its class is the same for all. */
+/** Checks each class of this machine. Findings that are not about a class are the same for all. */
 export async function checkControlPlane(
   { hardware, ...service }: Pick<Settings, "url" | "token" | "hardware">,
   gpus: readonly Device[],
@@ -194,7 +194,7 @@ export function checkClock(date: string | null, now: number): Finding {
   };
 }
 
-/** One line per finding, followed by its advice. */
+/** Returns one line per finding, followed by its advice. */
 export function formatFindings(findings: Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   return findings

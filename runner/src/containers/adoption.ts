@@ -1,7 +1,7 @@
 /**
- * Adoption: a reload leaves idle containers running, and the next process goes on with them. The process that
- * leaves describes them in a file of the state folder, which only the runner's user can read, since it holds
- * the tokens of containers. Nothing of it is in Docker's labels: every user of Docker can read those, and every
+ * Adoption: a reload leaves idle containers running, and the next process adopts them. The process that ends
+ * describes them in a file of the state folder, which only the runner's user can read, since it holds the
+ * tokens of containers. Docker's labels have no part of it: every user of Docker can read labels, and every
  * image can set them.
  */
 import { createHash } from "node:crypto";
@@ -12,8 +12,8 @@ import { egress } from "../../../src/protocol/egress.ts";
 import { containerInterface, job, jobHardware } from "../../../src/protocol/runner.ts";
 
 /**
- * Raised with each change of what a container is started with. Containers of an older process with another
- * number are removed.
+ * The number is raised with each change of the values that a container is started with. Containers of an
+ * older process with another number are removed.
  */
 const CONTAINER_RULES = 1;
 
@@ -37,7 +37,7 @@ const leftContainer = z.object({
   proxy_url: z.url().optional(),
   weights_folder: z.string().optional(),
   image_bytes: z.number(),
-  /** When the container's idle time ends, in Unix ms. */
+  /** The end of the container's idle time, in Unix ms. */
   idle_until: z.number(),
   has_run: z.boolean(),
 });

@@ -26,14 +26,12 @@ import { SelfDescription } from "./self-description.ts";
 import { SetupFeed, type SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
 
-/**
- * After this the kill has failed; the container counts against the pool until it is seen to end.
- */
+/** A kill has failed after this long; the container counts against the pool until it is seen to end. */
 const KILL_TIMEOUT_MS = 10_000;
 
 /**
- * So long a container goes on loading at least after the job that it was started for has been canceled:
- * another one may wait for it, which its pool then hands to it.
+ * A container goes on loading at least this long after the job that it was started for has been canceled,
+ * because the pool may hand another job to it.
  */
 const MIN_LOADING_MS = 10_000;
 
@@ -97,7 +95,7 @@ export class Container {
     this.#occupancy = new Occupancy(left?.has_run === true);
     this.reference = referenceOf(specification.image);
     this.files = parts.outputs.createServer(left?.upload_url);
-    // A start that fails while nobody waits for it is logged where it fails.
+    // A failed start that no job waits for is logged where it fails.
     this.#ready.promise.catch(() => {});
     this.#launch = new Launch(parts, {
       specification,
@@ -126,7 +124,7 @@ export class Container {
     return this.lease.gpus;
   }
 
-  /** Whether it is going to end without anybody's doing, and release what it holds. */
+  /** Whether the container will end by itself and release its lease. */
   get isEnding(): boolean {
     return this.#retired && this.users === 0 && !this.#isStuck;
   }
@@ -136,7 +134,7 @@ export class Container {
     return this.#lastWords;
   }
 
-  /** Known after the pull. */
+  /** The size of the image; known after the pull. */
   get imageBytes(): number | undefined {
     return this.#launch.imageBytes;
   }
@@ -288,8 +286,9 @@ export class Container {
   }
 
   /**
-   * To be called when a run in it is abandoned. The container is killed as soon as all of its runs
-   * are: the others must not suffer. @returns what the run calls before it leaves
+   * Call this when a run in the container is abandoned. The container is killed once all of its runs are
+   * abandoned, so that no other run suffers.
+   * @returns what the run calls before it leaves
    */
   abandon(): () => void {
     const forget = this.#occupancy.abandon();

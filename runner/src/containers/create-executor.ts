@@ -55,7 +55,7 @@ export interface ExecutorOptions {
   /** The folder in which a reload describes the containers that it leaves, and the hash of their settings. */
   adoption?: { folder: string; settings: string };
   tunnels?: TunnelOptions;
-  /** Between two measurements of the containers' memory. */
+  /** The pause between two measurements of the containers' memory. */
   memoryIntervalMs?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes a container's server ready: what it needs is fetched, its container started, its interface
- * connected. An adopted container is connected again.
+ * Makes a container's server ready: fetches the image and the weights, starts the container, and connects its
+ * interface. An adopted container is connected again.
  */
 import { randomBytes } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
@@ -38,7 +38,7 @@ interface LaunchOptions {
   room: Promise<unknown>;
   files: OutputServer;
   publish: SetupListener;
-  /** Called with the container, as soon as there is one. */
+  /** Called with the container as soon as it runs. */
   onRunning: (running: RunningContainer) => void;
   /** Aborted when it has ended. */
   ended: AbortSignal;
@@ -60,7 +60,7 @@ export class Launch {
     this.#options = options;
   }
 
-  /** Known after the pull. */
+  /** The size of the image; known after the pull. */
   get imageBytes(): number | undefined {
     return this.#prepared?.imageBytes;
   }
@@ -141,7 +141,7 @@ export class Launch {
     };
   }
 
-  /** Once the container has ended. */
+  /** To be called once the container has ended. */
   async release(): Promise<void> {
     this.#tunnel?.close();
     await this.#prepared?.release();

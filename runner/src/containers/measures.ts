@@ -4,7 +4,7 @@ import { MAX_MEASURED, type Measured } from "../../../src/protocol/runner-state.
 export class Measures {
   #measured: Measured[] = [];
 
-  /** The oldest go first when nobody asks for them. */
+  /** Adds a measure. The oldest measures are dropped if the runner does not report. */
   add(measured: Measured): void {
     this.#measured.push(measured);
     if (this.#measured.length > MAX_MEASURED) this.#measured.shift();

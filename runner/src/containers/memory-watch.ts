@@ -1,12 +1,12 @@
 /**
- * How much memory the containers use, measured now and then. It changes all the time: so it is told with
- * what is told anyway, and is no reason to tell something.
+ * The memory of the containers, measured at intervals. It changes all the time, so the runner reports it
+ * along with other changes only.
  */
 import { type ContainerState, containerState } from "../../../src/protocol/runner-state.ts";
 import type { Engine, RunningContainer } from "../engines/engine.ts";
 import { repeat } from "../lib/repeat.ts";
 
-/** As often as a runner without changes tells something. */
+/** The interval is that of the reports of a runner without changes. */
 const INTERVAL_MS = 30_000;
 const ANSWER_MS = 5_000;
 
@@ -33,9 +33,9 @@ export class MemoryWatch {
     this.#end();
   }
 
-  /** As last measured; nothing if that is not known. */
+  /** Returns the last measured memory; an empty object if it is not known. */
   usedBy(container: RunningContainer): Pick<ContainerState, "memory_bytes"> {
-    // The control plane would refuse all that the runner tells with a number that cannot be true.
+    // The control plane would refuse the whole snapshot because of an impossible number.
     const { data } = memory_bytes.safeParse(this.#used.get(container));
     return data === undefined ? {} : { memory_bytes: data };
   }

@@ -39,7 +39,7 @@ export class Occupancy {
     return this.#shared;
   }
 
-  /** Whether what a run in it has shown will be known shortly. */
+  /** Whether a run in the container may have broken it, which will be known shortly. */
   get isSuspect(): boolean {
     return this.#pendingVerdicts > 0;
   }

@@ -1,11 +1,11 @@
 /**
- * The containers of a runner. A job shares a container that has room, or gets a new one if the
- * ledger has GPUs and the rest for it, for which idle containers may have to stop. The control plane
- * has placed it by what this runner told: here it is made so, or declined.
+ * The containers of a runner. A job shares a container that has room, or gets a new one if the ledger has the
+ * GPUs and other resources for it; idle containers may have to stop for that. The control plane has placed
+ * the job by the runner's last snapshot: the pool carries that out, or declines the job.
  *
- * A job that has its place may still need another container, when its own has failed it. Then it
- * waits: room is given in the order of arrival, and once the first waiter has waited too long no
- * other job may join a container before it: running jobs finish, and a container becomes idle.
+ * A job that has its place may still need another container, if its own fails. The job then waits: room is
+ * given in the order of arrival, and once the first waiter has waited too long, no other job may join a
+ * container before it: running jobs finish, and a container becomes idle.
  */
 import { randomUUID } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
@@ -21,7 +21,7 @@ import { type Specification, specificationOf, specify } from "./specification.ts
 const NO_ROOM = "the containers of this runner leave no room for another one";
 
 export class ContainerPool {
-  /** In order of last use. */
+  /** The containers in order of last use. */
   readonly #containers = new Set<Container>();
   readonly #ledger: Ledger;
   readonly #onChange: () => void;
@@ -46,10 +46,9 @@ export class ContainerPool {
   }
 
   /**
-   * Finds a place for a job at once; then it has joined the container, which it must leave
-   * afterwards.
+   * Finds a place for a job at once. The job has then joined the container, which it must leave afterwards.
    * @param names of the idle containers that may be stopped for it
-   * @returns undefined if one is about to have room, which `join` waits for; or why there is no place
+   * @returns undefined if a container is about to have room, which `join` waits for; or why there is no place
    */
   place(
     job: JobOrder,
@@ -92,14 +91,14 @@ export class ContainerPool {
     this.#changed();
   }
 
-  /** To be called when GPUs are lost or back. Runs with a lost one go on as long as they can. */
+  /** Call this when GPUs are lost or back. Runs with a lost GPU go on as long as they can. */
   devicesChanged(): void {
     for (const container of [...this.#containers])
       if (container.gpus.some((gpu) => this.#ledger.isLost(gpu))) container.retire();
     this.#changed();
   }
 
-  /** Goes on with a container of the process before this one. */
+  /** Adopts a container of the previous process. */
   adopt(left: LeftContainer, parts: ContainerParts): void {
     const { name, hardware, gpus } = left;
     const lease = this.#ledger.taken(name, hardware, gpus);
@@ -222,7 +221,7 @@ export class ContainerPool {
     });
   }
 
-  /** Another container of this kind might be loaded for nothing. */
+  /** Whether a container of this kind may be broken: another one might be loaded in vain. */
   #isSuspect(key: string): boolean {
     return [...this.#containers].some((one) => one.key === key && one.isSuspect);
   }
@@ -258,20 +257,22 @@ class Waiters {
     this.#queue.splice(this.#queue.indexOf(waiter), 1);
   }
 
-  /** Whether the first of them has waited so long that others may not go before it. */
+  /** Whether the first waiter has waited so long that no other job may go before it. */
   mustWait(waiter: Waiter): boolean {
     const [first = waiter] = this.#queue;
     return first !== waiter && performance.now() - first.since > MAX_WAIT_MS;
   }
 
-  /** Whether this one is to have a container of its own: those behind it will share that. */
+  /**
+   * Whether the waiter is to have a container of its own; the waiters behind it will share that container.
+   */
   leads(waiter: Waiter): boolean {
     const { key, maxConcurrency } = waiter.specification;
     const alike = this.#queue.filter(({ specification }) => specification.key === key);
     return alike.indexOf(waiter) % maxConcurrency === 0;
   }
 
-  /** The classes of the containers for those who came before. */
+  /** Returns the hardware classes of the containers for earlier waiters. */
   ahead(waiter: Waiter): JobHardware[] {
     const before = this.#queue.slice(0, this.#queue.indexOf(waiter));
     return before

@@ -1,5 +1,5 @@
 /**
- * Runs one job: gets a container and the input files, runs it, and settles what becomes of the
+ * Runs one job: gets a container and the input files, runs the job, and settles what happens to the
  * container.
  */
 import { onAbort } from "../../../src/lib/timeout.ts";
@@ -183,9 +183,8 @@ async function runInContainer(
 }
 
 /**
- * Whether another container may accept the run that this one rejected: this one may have died of an
- * earlier run. A new container, or one that is full with other runs, says that the next would
- * reject it too.
+ * Whether another container may accept the run that this container rejected, since an earlier run may have
+ * broken this one. A rejection by a new container, or by one that is full, holds for the next container too.
  */
 function shouldTryAnother({ notAccepted }: Outcome, container: Container): boolean {
   if (!notAccepted || !container.hasRunBefore) return false;

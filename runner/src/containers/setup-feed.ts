@@ -18,7 +18,10 @@ export class SetupFeed {
     for (const listener of this.#listeners) listener(progress);
   };
 
-  /** Calls the listener with the progress so far and from now on. @returns what ends that */
+  /**
+   * Calls the listener with the progress so far and with later progress.
+   * @returns a function that ends the calls
+   */
   subscribe(listener: SetupListener): () => void {
     if (this.#phase) listener(this.#phase);
     if (this.#phase && this.#logs) listener({ ...this.#phase, logs: this.#logs });

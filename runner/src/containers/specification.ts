@@ -18,7 +18,7 @@ export interface Specification extends WeightsRequest {
   egress: Egress;
   variables: Record<string, string>;
   maxConcurrency: number;
-  /** How long its server may refuse connections; undefined: for as long as it may start. */
+  /** How long the server may refuse connections; undefined: as long as the start may take. */
   listenSeconds?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export const specify = ({
   listenSeconds: limits.listen_seconds,
 });
 
-/** The specification of an adopted container, without what only a start needs. */
+/** Returns the specification of an adopted container, without the fields that only a start needs. */
 export const specificationOf = ({
   model,
   image,

@@ -15,7 +15,7 @@ import type { CallbackServer, Endpoint } from "../lib/callback-server.ts";
 /** Timeouts of a tunnel: for connecting to its host, and while no byte passes in either direction. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 600_000;
-/** Concurrent connections of one container. */
+/** The limit of concurrent connections of one container. */
 const MAX_CONNECTIONS = 128;
 
 const AUTHORITY = /^([a-z0-9.-]+?)\.?:(\d{1,5})$/;

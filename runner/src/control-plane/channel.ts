@@ -19,7 +19,7 @@ import { createFrame, type Frame, type Portion, Window } from "./frame.ts";
 /** The source of the frames' content. */
 export interface Outbox {
   readonly empty: boolean;
-  /** The run has ended; nothing more will be added. */
+  /** The run has ended; the source adds no more events. */
   readonly finished: boolean;
   /** Clients wait for its content: it is sent at once. */
   readonly urgent: boolean;
@@ -55,8 +55,8 @@ export interface ChannelOptions {
  */
 const SHORT_RUN_MS = 100;
 /**
- * The first frame marks the prediction as started. It is due this long after the welcome even if
- * empty; a run that has ended by then needs only this frame.
+ * The first frame marks the prediction as started. It is due this long after the welcome even if empty; a run
+ * that has ended by then needs only this frame.
  */
 const FIRST_FRAME_MS = 25;
 /** Applies after the first retry, which is immediate. */
@@ -117,7 +117,7 @@ export class Channel {
     });
   }
 
-  /** Without a connection yet: a run that has ended needs none; one with output does. */
+  /** Begins without a connection: a run that has ended needs none, and a run with output opens one. */
   #begin(): void {
     const { outbox } = this.#options;
     if (this.#over || this.#opened || !(outbox.urgent || this.#release !== undefined)) return;
@@ -220,7 +220,7 @@ export class Channel {
     this.#pump();
   }
 
-  /** The prediction has stored the frames up to this one. */
+  /** Drops the frames up to `seq`, which the prediction has stored. */
   #drop(seq: number): void {
     const frames = this.#window.acknowledge(seq);
     if (frames.length > 0) this.#contact();

@@ -42,7 +42,7 @@ export interface WholeFile {
 }
 
 const CALL_TIMEOUT_MS = 15_000;
-/** Up to 16 MB over a slow connection. */
+/** The timeout of a transfer: up to 16 MB over a slow connection. */
 const TRANSFER_TIMEOUT_MS = 120_000;
 /** A long poll ends by itself; an answer later than this never comes. */
 const POLL_GRACE_MS = 10_000;
@@ -57,7 +57,7 @@ export class ControlPlane {
     this.url = url.replace(/\/+$/, "");
     this.#headers = {
       authorization: `Bearer ${token}`,
-      // Answers are small and latency matters: compressing one costs more than sending it.
+      // Answers are not compressed: they are small, and compressing one takes longer than sending it.
       "accept-encoding": "identity",
       "user-agent": `auspex-runner/${VERSION}`,
     };
@@ -79,7 +79,7 @@ export class ControlPlane {
     return this.#service.call("/v1/runner/jobs/claim", claimResponse, call);
   }
 
-  /** Tells the pool what this runner has. */
+  /** Reports the runner's state to the pool. */
   tell(body: StateRequest, signal: AbortSignal) {
     const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
     return this.#service.call("/v1/runner/state", snapshotResponse, call);
@@ -139,7 +139,7 @@ export class ControlPlane {
     return this.#service.call(`/v1/runner/uploads/${id}/complete`, storedFile, call);
   }
 
-  /** Stores a value as JSON text. The answer is what a `stored` event names. */
+  /** Stores a value as JSON text. Returns the fields of a `stored` event. */
   async storeValue(lease: string, json: string, signal: AbortSignal) {
     const headers = { [LEASE_HEADER]: lease };
     const call = { content: json, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };

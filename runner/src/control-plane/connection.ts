@@ -62,7 +62,7 @@ export class Connection {
       .on("close", (code, reason) => this.#end(code, reason.toString()));
   }
 
-  /** Does nothing if the connection is not open; the sender learns of that from the close. */
+  /** Does nothing if the connection is not open: the sender learns this from the close. */
   send(text: string): void {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
@@ -90,7 +90,7 @@ export class Connection {
   }
 }
 
-/** Undefined for frames that this version does not know: a newer control plane may send others. */
+/** Returns undefined for frames that this version does not know: a newer control plane may send others. */
 function parse(text: string): DownFrame | undefined {
   try {
     return downFrame.safeParse(JSON.parse(text)).data;

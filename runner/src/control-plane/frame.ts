@@ -42,7 +42,7 @@ export function createFrame(seq: number, portion: Portion): Frame {
     const text = `{"type":"events","seq":${seq},"events":[${events.join()}]${end}}`;
     return { text, bytes: Buffer.byteLength(text), finish, sends: 0 };
   } catch {
-    // There is no caller to handle the error: it would end the process and all its runs.
+    // No caller handles an error here: it would end the process and all its runs.
     return createFrame(seq, UNREPORTABLE);
   }
 }
@@ -83,7 +83,10 @@ export class Window {
     this.#frames.push(frame);
   }
 
-  /** Whether the prediction may be at this frame: it has all that it acknowledged, and no more than was sent. */
+  /**
+   * Whether the prediction may be at this frame: at or after the last acknowledged frame, and not after the
+   * last sent one.
+   */
   includes(seq: number): boolean {
     return seq >= this.#acknowledged && seq <= this.#last;
   }

@@ -8,14 +8,14 @@ import { ControlPlaneError, noAnswer } from "../lib/error.ts";
 import { HttpClient } from "../lib/http-client.ts";
 
 /**
- * Cloudflare closes idle connections after 400 s, and few routers forget them within a minute.
- * Longer than from one telemetry report to the next, so that a run that ends after a quiet time
- * finds a connection.
+ * Cloudflare closes idle connections after 400 s, and few routers drop them within a minute. The timeout is
+ * longer than the interval of telemetry reports, so that a run that ends after a quiet time finds a
+ * connection.
  */
 const IDLE_TIMEOUT_MS = 60_000;
 
 export interface Call {
-  /** A request with a body is a POST, without one a GET, if it does not say. */
+  /** The method; by default POST with a body and GET without one. */
   method?: "DELETE" | "PUT";
   body?: unknown;
   /** Sent verbatim, instead of `body`. */

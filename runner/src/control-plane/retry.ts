@@ -7,7 +7,7 @@ export type CallRetry = Omit<RetryOptions, "isRetryable" | "minDelayMs">;
 export const retryCall = <T>(call: () => Promise<T>, options: CallRetry): Promise<T> =>
   retry(call, { ...options, isRetryable, minDelayMs: requestedDelayMs });
 
-/** The delay before the next call: at least what the server asked for. */
+/** Returns the delay before the next call: at least the one that the server asked for. */
 export const retryDelayMs = (error: unknown, failures: number, delays: Backoff): number =>
   Math.max(requestedDelayMs(error), backoffMs(failures, delays));
 

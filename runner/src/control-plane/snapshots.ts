@@ -1,8 +1,8 @@
 /**
- * Tells the pool what this runner has, whenever that changes: at once, then five times a second at most,
- * and without that limit while jobs wait for the room that a change may have made. One is on its way at
- * a time. Polls bring snapshots, too: what one of them has told is not told again. A runner that is
- * full does not poll, and tells all the same that it is there.
+ * Sends a snapshot of this runner to the pool whenever its state changes: at once, then at most five times a
+ * second, and without that limit while jobs wait for the room that a change may have made. One snapshot is on
+ * its way at a time. Polls bring snapshots, too, and a state that a poll has reported is not sent again. A
+ * runner that is full does not poll, and sends snapshots to show that it is there.
  */
 import { backoffMs } from "../../../src/lib/retry.ts";
 import { sleep } from "../../../src/lib/timeout.ts";
@@ -36,11 +36,11 @@ export class Snapshots {
   /** To be called when something has changed. */
   changed(): void {
     this.#isDue = true;
-    // An explicit reason: the default one captures a stack trace, twice per job.
+    // The explicit reason avoids the default one, which captures a stack trace, twice per job.
     this.#woken.abort("changed");
   }
 
-  /** To be called when a poll is about to tell how things are. */
+  /** Call this when a poll is about to report the state. */
   told(): void {
     this.#isDue = false;
     this.#toldAt = performance.now();

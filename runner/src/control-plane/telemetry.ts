@@ -35,7 +35,7 @@ export class Telemetry {
    * the last.
    */
   wake(): void {
-    // An explicit reason: the default one captures a stack trace, twice per job.
+    // The explicit reason avoids the default one, which captures a stack trace, twice per job.
     this.#changed.abort("changed");
   }
 
@@ -60,9 +60,9 @@ export class Telemetry {
   }
 
   /**
-   * Announces at once that this runner takes no more jobs, so that none is handed to the poll that
-   * it has just aborted. If the announcement is lost, such a job is handed out again after a while
-   * and the runner's presence expires.
+   * Announces at once that this runner takes no more jobs, so that the poll that it has just aborted gets
+   * none. If the announcement is lost, such a job is handed out again after a while and the runner's presence
+   * expires.
    */
   async announce(state: "draining" | "stopped"): Promise<void> {
     const signal = AbortSignal.timeout(ANNOUNCE_TIMEOUT_MS);

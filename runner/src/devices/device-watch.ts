@@ -1,4 +1,4 @@
-/** Keeps the ledger up to date with the driver, and says in the log what has failed. */
+/** Keeps the ledger up to date with the driver, and logs GPUs that fail. */
 import { messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { repeat } from "../lib/repeat.ts";

@@ -5,11 +5,11 @@ export interface Device {
   /** As nvidia-smi counts: `0`, or `0:1` for an instance. */
   index: string;
   name: string;
-  /** 0 if the driver does not tell. */
+  /** The memory in GB; 0 if the driver does not report it. */
   memory_gb: number;
   /** Why it cannot be used, in the driver's words. */
   fault?: string;
-  /** Nothing is behind it: for trying things out. */
+  /** Set for a pretended GPU, without hardware behind it, for trying things out. */
   pretend?: true;
 }
 
@@ -40,7 +40,7 @@ export class PretendGpus implements DeviceSource {
   }
 }
 
-/** Only some of a machine's GPUs: the others are left to other programs, or to another runner. */
+/** A source of some of a machine's GPUs; the others are left to other programs or another runner. */
 export class SomeDevices implements DeviceSource {
   readonly #source: DeviceSource;
   readonly #ids: readonly string[];

@@ -16,7 +16,7 @@ import {
 export interface Lease extends Share {
   /** The GPUs of the container, exactly as many as its class has. */
   readonly gpus: readonly Device[];
-  /** May be called again. */
+  /** Ends the lease; may be called again. */
   release(): void;
 }
 
@@ -55,7 +55,7 @@ export class Ledger {
   readonly #settings: ShareSettings;
   /** Set before anything is leased. */
   machine: Machine = { memory_bytes: 0, cpus: 0 };
-  /** In the driver's order. */
+  /** The devices in the driver's order. */
   readonly #devices = new Map<string, Device>();
   readonly #lost = new Set<string>();
   readonly #leases = new Map<Lease, Holding>();
@@ -64,7 +64,10 @@ export class Ledger {
     this.#settings = settings;
   }
 
-  /** Takes over what the driver lists. A GPU that it lists no more, or with a fault, is lost. */
+  /**
+   * Takes over the driver's list. A GPU that the driver does not list any more, or lists with a fault, is
+   * lost.
+   */
   see(listed: readonly Device[]): DeviceChanges {
     const changes: DeviceChanges = { added: [], lost: [], back: [] };
     for (const device of listed) {
@@ -119,8 +122,8 @@ export class Ledger {
 
   /**
    * Whether there is room for another container.
-   * @param ahead containers that come first: what they need is not there for this one, even if it
-   *   does not suffice for them
+   * @param ahead containers that come first: their resources are not available to this one, even if they do
+   *   not suffice for them
    * @param ending leases that will be released
    */
   fits(
@@ -139,7 +142,10 @@ export class Ledger {
     return containers > 0 && gpus >= hardware.gpus;
   }
 
-  /** Undefined if it does not fit. @param holder what the GPUs are shown to be used by */
+  /**
+   * Leases resources; undefined if they do not suffice.
+   * @param holder the name that is shown as the user of the GPUs
+   */
   lease(
     holder: string,
     hardware: JobHardware,

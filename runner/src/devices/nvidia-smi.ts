@@ -14,7 +14,7 @@ const run = promisify(execFile);
  */
 const ANSWER_MS = 30_000;
 
-/** One GPU takes 20 KB. */
+/** The limit of the output; one GPU takes 20 KB. */
 const MAX_BYTES = 8 * 1024 ** 2;
 
 export const DRIVER_ADVICE =
@@ -34,7 +34,7 @@ export class NvidiaSmi implements DeviceSource {
   async list(): Promise<Device[]> {
     try {
       const list = await this.#run("-L");
-      // There may be a driver and no GPU.
+      // A machine may have a driver and no GPU.
       if (!list.includes("UUID:")) return [];
       return parseDevices(list, await this.#run("-q", "-x"));
     } catch (error) {

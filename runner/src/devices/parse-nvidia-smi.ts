@@ -1,8 +1,8 @@
 /**
- * Reads what nvidia-smi prints. Which GPUs there are is read from `nvidia-smi -L`, since only it
- * names the instances of a partitioned GPU (MIG) with every driver; the rest from
- * `nvidia-smi -q -x`. That document also has the names of the processes on the GPUs, which
- * containers choose: whatever they write there, they can neither add nor hide a GPU.
+ * Parses the output of nvidia-smi. The list of GPUs comes from `nvidia-smi -L`, since only this command names
+ * the instances of a partitioned GPU (MIG) with every driver; their properties come from `nvidia-smi -q -x`.
+ * That document also has the names of the processes on the GPUs, which containers choose: no such name can
+ * add or hide a GPU.
  */
 import { parseXml, XmlElement } from "@rgrove/parse-xml";
 import type { Device } from "./device.ts";
@@ -10,7 +10,7 @@ import type { Device } from "./device.ts";
 const GPU_LINE = /^GPU (\d+): (.+) \(UUID: (GPU-[\w-]+)\)\s*$/;
 const INSTANCE_LINE = /^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[\w/-]+)\)\s*$/;
 
-/** Readings that a GPU in order may lack: one that shares the machine's memory has no total. */
+/** Values of readings that a working GPU may lack: a GPU that shares the machine's memory has no total. */
 const NOT_TOLD = /^\[?(N\/A|Not Supported)\]?$/;
 
 interface Listed {
@@ -29,7 +29,7 @@ export function parseDevices(list: string, document: string): Device[] {
   return parseList(list).flatMap(({ index, name, id, instances }) => {
     const gpu = details?.find((one) => textAt(one, "uuid") === id);
     if (instances.length === 0) {
-      // Without instances, nothing can run on it.
+      // A GPU with MIG enabled and no instances can run nothing.
       if (gpu && textAt(gpu, "mig_mode", "current_mig") === "Enabled") return [];
       return [{ id, index, name, ...readMemory(gpu) }];
     }

@@ -51,7 +51,7 @@ export function shareOf(
   const shm_bytes = gpus > 0 ? Math.floor(memory_bytes / 2) : SHM_BYTES;
   return {
     memory_bytes,
-    // Docker accepts hundredths, at least one.
+    // Docker accepts hundredths of a core, at least one hundredth.
     cpus: settings.cpus ?? Math.max(Math.floor(machine.cpus * fraction * 100), 1) / 100,
     shm_bytes: settings.shm_bytes ?? shm_bytes,
   };

@@ -1,6 +1,6 @@
 /**
- * Keeps part of the disk free: when there is less, what was used longest ago is removed. The log says of
- * each removal what went and why.
+ * Keeps part of the disk free: when less is free, the least recently used images and weights are removed. The
+ * log names each removal and its reason.
  */
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -16,7 +16,7 @@ export interface DiskUsage {
 }
 
 export interface DiskSpaceOptions {
-  /** Rejects if it cannot be told. */
+  /** Rejects if the usage cannot be read. */
   usage: () => Promise<DiskUsage>;
   /** Bytes to be kept free. */
   keptFree: number;
@@ -27,7 +27,7 @@ export class DiskSpace {
   readonly #options: DiskSpaceOptions;
   readonly #sources: EvictionSource[] = [];
   readonly #removing = new Mutex();
-  /** Whether the log says already that nothing is left to remove. */
+  /** Whether the log already says that there is nothing left to remove. */
   #toldFull = false;
 
   constructor(options: DiskSpaceOptions) {
@@ -55,7 +55,7 @@ export class DiskSpace {
     });
   }
 
-  /** Whether so much can be stored, beside what is kept free. */
+  /** Whether `bytes` can be stored in addition to the space that is kept free. */
   async hasRoom(bytes: number): Promise<boolean> {
     return (await this.#options.usage()).free >= bytes + this.#options.keptFree;
   }
@@ -66,9 +66,9 @@ export class DiskSpace {
   }
 
   /**
-   * Makes room for what is about to be stored, beside what is kept free.
-   * @param bytes Infinity: all that can be made
-   * @returns whether anything was removed, or nothing had to be
+   * Makes room for `bytes` in addition to the space that is kept free.
+   * @param bytes Infinity: as much as possible
+   * @returns whether something was removed, or nothing had to be
    * @throws the signal's reason
    */
   async makeRoom(bytes: number, why: string, signal: AbortSignal): Promise<boolean> {
@@ -129,7 +129,7 @@ export async function diskUsage(folders: readonly string[]): Promise<DiskUsage> 
   return fullest;
 }
 
-/** The sources that lie on the same disk as one of these folders. A folder may not be there yet. */
+/** Returns the sources on the same disk as one of these folders, which may not exist yet. */
 export async function onDiskOf(
   folders: readonly string[],
   sources: readonly EvictionSource[],

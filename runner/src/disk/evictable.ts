@@ -9,7 +9,7 @@ export interface Evictable {
   lastUsed: number;
   /** Whether something runs with it, or a job is about to start with it. */
   inUse: boolean;
-  /** Not if it is in use by now. @returns whether it was removed */
+  /** Does nothing if the item is in use. @returns whether it was removed */
   remove(): Promise<boolean>;
 }
 

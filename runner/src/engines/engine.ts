@@ -1,10 +1,10 @@
 /**
- * How a runner gets containers. The life of one:
+ * Engines start a runner's containers. The life of a container:
  *
- * 1. `open`, once per process, removes what an earlier process left and creates the network.
+ * 1. `open`, once per process, removes the containers of an earlier process and creates the network.
  * 2. `pull` gets the image.
- * 3. `start` starts the container; whether it is ready is up to its interface.
- * 4. `exited` resolves when it has ended, by itself or by `stop` or `kill`.
+ * 3. `start` starts the container; its interface finds out when it is ready.
+ * 4. `exited` resolves when the container has ended, by itself or by `stop` or `kill`.
  */
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
@@ -52,7 +52,7 @@ export interface LaunchOptions extends ImageRequest {
   uploadUrl: string;
   /** Weights that are not in the image. */
   mounts: readonly Mount[];
-  /** The GPUs that it gets, and no others, and what else it may use. */
+  /** The GPUs that the container gets, and the limits of its other resources. */
   lease: Omit<Lease, "release">;
 }
 
@@ -88,7 +88,7 @@ export interface RunningContainer {
   follow(listener: (text: string) => void): () => void;
   /** Drops the output so far from the logs of the exit, since it belongs to another run. */
   clearLogs(): void;
-  /** Opens one of its files. Rejects with a Failure if it does not exist or may not be read. */
+  /** Opens a file of the container. Rejects with a Failure if it does not exist or may not be read. */
   read(path: string): Promise<ContainerFile>;
   /** Whether it may open a device file, if it has that; undefined if this cannot be found out. */
   canOpen(device: string): Promise<boolean | undefined>;

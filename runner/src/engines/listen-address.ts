@@ -1,4 +1,4 @@
-/** Tells the server in a container which address to listen on. */
+/** Variables that give the server in a container the address to listen on. */
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 import type { Listening } from "../interfaces/listen-watch.ts";
 

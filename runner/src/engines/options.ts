@@ -3,16 +3,19 @@ export interface ProcessOptions {
   kind: "process";
   /** The directory that contains the model folders. */
   models: string;
-  /** The directory for what must outlive the runner: the pid files. */
+  /** The directory for the pid files, which must outlive the runner. */
   state: string;
 }
 
 export interface Sandbox {
-  /** By default the share of the hardware class (devices/share.ts), as are cpus and shm_bytes. */
+  /**
+   * The memory of a container. By default the share of the hardware class (devices/share.ts), as for cpus and
+   * shm_bytes.
+   */
   memory_bytes?: number | undefined;
   /** Cores, may be fractional; 0 means all. */
   cpus?: number | undefined;
-  /** Limits what the container writes; 0 means unlimited. By default an equal share. */
+  /** The limit of bytes that the container writes; 0 means unlimited. By default an equal share. */
   disk_bytes?: number | undefined;
   /** The `user:group` of containers; by default the image's. */
   user?: string | undefined;
@@ -39,7 +42,7 @@ export interface DockerOptions {
   socket?: string;
   /** The URL of the deployment, whose registry has images. */
   deployment?: string;
-  /** The directory for what must outlive the runner: which images it has pulled. */
+  /** The directory for the record of pulled images, which must outlive the runner. */
   state?: string;
   /**
    * How much of Docker's disk is kept free by removing images that this runner has pulled. 0: none are
@@ -56,7 +59,7 @@ export interface DockerOptions {
    * network. `off`: for machines that cannot have them, and models that are trusted.
    */
   firewall?: "required" | "off";
-  /** Between two checks of the firewall and of the containers' disk usage. */
+  /** The pause between two checks of the firewall and of the containers' disk usage. */
   watch_interval_ms?: number;
 }
 

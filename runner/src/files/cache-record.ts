@@ -19,7 +19,7 @@ export type Source = z.infer<typeof source>;
 /** The size of a record on most disks. */
 export const RECORD_BYTES = 4_096;
 
-/** Undefined if the text is not a record. */
+/** Returns undefined if the text is not a record. */
 export function parseRecord(text: string): Source | undefined {
   try {
     return source.safeParse(JSON.parse(text)).data;

@@ -8,7 +8,7 @@ export interface DataFile {
   bytes: Buffer;
 }
 
-/** Undefined for anything else, which is plain text. */
+/** Returns undefined for any other text, which is plain text. */
 export function decodeDataUri(text: string): DataFile | undefined {
   const head = dataUriHead(text);
   if (!head) return undefined;

@@ -40,7 +40,7 @@ const SWEEP_INTERVAL_MS = 600_000;
 export class FileCache {
   readonly #folder: CacheFolder;
   readonly #limits: CacheLimits;
-  /** In order of last use. */
+  /** The sources in order of last use. */
   readonly #sources = new Map<string, CachedSource>();
   readonly #contents = new Map<string, Content>();
   #bytes = 0;
@@ -51,7 +51,7 @@ export class FileCache {
     this.#limits = limits;
   }
 
-  /** Loads what an earlier process left, and removes its partial files. */
+  /** Loads the sources that an earlier process left, and removes its partial files. */
   async start(): Promise<void> {
     try {
       await this.#folder.create();
@@ -92,9 +92,8 @@ export class FileCache {
   }
 
   /**
-   * Stores the current content of a source. If its size is known, nothing is read unless there is
-   * room.
-   * @throws CacheFull; another Failure if the disk fails; what the body throws
+   * Stores the current content of a source. A file of known size is only read if there is room.
+   * @throws CacheFull; another Failure if the disk fails; the error of the body
    */
   async store(
     name: string,
@@ -195,7 +194,7 @@ export class FileCache {
     return added;
   }
 
-  /** Removes content that no source has and nobody uses. */
+  /** Removes content that no source has and no holder uses. */
   #drop({ content }: Source, reason: "sources" | "holders"): void {
     const dropped = this.#contents.get(content);
     if (!dropped) return;

@@ -116,22 +116,22 @@ export class InputFiles {
   }
 
   /**
-   * Waits for room while holding nothing: two runs that each held part of what they need would wait
-   * for each other. After that such runs take turns, or they would meet again.
+   * Waits for room while holding no file: two runs that each held some of their files would wait for each
+   * other. Such runs then take turns, or they would collide again.
    */
   async #openWithRoom(job: RunnableJob, stop: AbortSignal): Promise<CachedFile[]> {
     let cached = await this.#openAll(job, PARALLEL, stop);
     while (cached instanceof CacheFull) {
       await this.#cache.waitForRoom(cached.bytes ?? this.#max, stop);
-      // One file at a time: only then is it known exactly what the run needs.
+      // Files are opened one at a time: only then is it known exactly how much the run needs.
       cached = await this.#mutex.run(stop, () => this.#openAll(job, 1, stop));
     }
     return cached;
   }
 
   /**
-   * Opens all files, in order, or none: on failure the opened ones are released. CacheFull has the
-   * bytes that the run needs as far as is known.
+   * Opens all files in order, or none: on failure the opened ones are released. CacheFull has the bytes that
+   * the run needs as far as is known.
    */
   async #openAll(
     job: RunnableJob,

@@ -8,7 +8,8 @@ export class Pending {
 
   constructor(address: Promise<string>) {
     this.address = address;
-    // Nothing may await it if another part of the value fails first.
+    // A rejection is handled here, since `address` may never be awaited if another part of the value fails
+    // first.
     address.catch(() => {});
   }
 }
@@ -16,7 +17,7 @@ export class Pending {
 export type Draft = Json | Pending | Draft[] | { [key: string]: Draft };
 
 /**
- * The value with each string replaced by the result of `recognise`; the value itself if nothing
+ * Returns the value with each string replaced by the result of `recognise`; the value itself if nothing
  * changes.
  * @param value no deeper than the limit for containers (interfaces/bounded-json.ts)
  */

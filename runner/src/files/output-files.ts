@@ -21,7 +21,7 @@ const MAX_FILES = 10_000;
 export interface OutputOptions {
   /** The directory for files until they are stored. */
   directory: string;
-  /** The limit of one file. */
+  /** The limit of bytes of one file. */
   max_file_bytes: number;
 }
 
@@ -52,7 +52,7 @@ export class OutputFiles {
     this.#bounds = { fileBytes, totalBytes: MAX_LARGE_FILES * fileBytes, count: MAX_FILES };
   }
 
-  /** To be called before the first run: removes what an earlier process left. */
+  /** Call this before the first run: it removes the files that an earlier process left. */
   start(): Promise<void> {
     return this.#folders.sweep();
   }
@@ -65,7 +65,7 @@ export class OutputFiles {
     return new OutputServer(this.#server, new OutputFolder(this.#folders, this.#bounds), url);
   }
 
-  /** A reporter for one run that replaces files by URLs. */
+  /** Returns a reporter for one run that replaces files by URLs. */
   open({ job, input, container, declaresFiles, reporter, stop }: OutputRun): StoredOutput {
     const log = this.#log;
     const failed = new AbortController();
@@ -74,7 +74,7 @@ export class OutputFiles {
     const store = new OutputStore({ files: this.#files, lease: job.lease, stop: end });
     const read = declaresFiles ? (path: string) => container.read(path) : undefined;
     const inputs = inputUrls(job, input);
-    // The output of other OpenAI-compatible calls is text, whatever it looks like.
+    // Other OpenAI-compatible calls have text as output, even if it looks like a file.
     const references =
       job.call === null || isImageCall(job.call)
         ? new References({ files, read, store, inputs, stop: end })

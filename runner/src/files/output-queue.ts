@@ -1,6 +1,6 @@
 /**
- * The outputs of one run, in order: a value whose files are being stored holds back the values
- * after it. After a failed value nothing follows, so that no list has a gap.
+ * The outputs of one run, in order: a value whose files are being stored holds back the values after it. No
+ * value follows a failed one, so that no list has a gap.
  */
 
 import { madeName } from "../../../src/domain/files/media-types.ts";
@@ -66,7 +66,7 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
     return references && ((content, type) => files.place(content, madeName("output", type), type));
   }
 
-  /** Reported at once if nothing needs waiting for: most outputs are short texts. */
+  /** A value is reported at once if it need not wait: most outputs are short texts. */
   override output(value: Json, json = exactText(value)): void {
     if (this.#failure) return;
     try {

@@ -12,13 +12,13 @@ import type { LocalFile } from "./output-folder.ts";
 import { fileName, type RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
 
-/** Per run. Each is at least one request and one stored object. */
+/** The limit of files per run. Each is at least one request and one stored object. */
 const MAX_FILES = 10_000;
 
 /** A file of a container. */
 export interface ContainerFile {
   content: Readable;
-  /** When it was last modified, in ms since the epoch. */
+  /** The time of the last modification, in ms since the epoch. */
   modifiedMs: number;
 }
 
@@ -48,17 +48,17 @@ export class References {
   }
 
   /**
-   * A text that stands for no file stays a text, with the run's temporary URLs replaced by the
-   * original ones.
-   * @throws Failure for too many files, or a file URL inside a longer text; the signal's reason
-   * once it is aborted
+   * Returns a text that stands for no file as a text, with the run's temporary URLs replaced by the original
+   * ones.
+   * @throws Failure for too many files, or a file URL inside a longer text; the signal's reason once it is
+   *   aborted
    */
   recognise(text: string): Pending | string {
     const { files, read } = this.#options;
     if (files.isAddress(text)) return this.#once(text, async () => files.find(text));
     const data = this.#data(text);
     if (data) return data;
-    // Not deduplicated: the file may be another one by the next time.
+    // `file://` texts are not deduplicated: the file may have changed by the next time.
     if (read && text.startsWith("file:///")) return this.#pend(() => this.#copy(text, read));
     return this.#plain(text);
   }

@@ -1,8 +1,7 @@
 /**
- * Receives the files of one container: `PUT {url}/{name}` returns a URL for the file. The file is
- * on disk by then, since Cog waits for at most 25 s. With several runs in a container only this URL
- * tells which run owns the file: the one that has it in its output. A file is removed when the last
- * run has ended that was there when it arrived.
+ * Receives the files of one container: `PUT {url}/{name}` returns a URL for the file. The file is on disk by
+ * then, since Cog waits for at most 25 s. With several runs in a container, the run that has this URL in its
+ * output owns the file. A file is removed when all runs have ended that were there when it arrived.
  */
 import { createHash, type Hash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -54,7 +53,7 @@ export class OutputServer {
     );
   }
 
-  /** Without a trailing slash. */
+  /** The URL without a trailing slash. */
   get url(): string {
     return this.#opening.url;
   }
@@ -76,7 +75,7 @@ export class OutputServer {
   async add(run: RunFiles, content: Content, name: string, mime_type: string): Promise<LocalFile> {
     const file = await this.#folder.add(content, name, mime_type);
     this.#files.set(file.path, { file, runs: new Set([run]) });
-    // If the run ended meanwhile, nothing else would remove the file.
+    // The file is removed here if the run ended meanwhile, since no other code would remove it.
     if (!this.#runs.has(run)) await this.#release(run);
     return file;
   }
@@ -100,7 +99,7 @@ export class OutputServer {
     if (uploads.length === 0) return;
     if (await settlesWithin(Promise.all(uploads.map(({ ended }) => ended)), SETTLE_TIMEOUT_MS))
       return;
-    // If several runs may own it, another one will report it.
+    // A missing file that several runs may own does not fail this run: another run may report it.
     const left = uploads.find((upload) => this.#uploads.has(upload) && upload.runs.size === 1);
     if (left) run.fail(external(`the run ended before its file ${left.name} was uploaded`));
   }
@@ -133,7 +132,7 @@ export class OutputServer {
   async #receive(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
     if (request.method !== "PUT") return refuse(request, response, 405);
     const runs = this.#runsOf(request);
-    // There is no run to own the file.
+    // The upload is refused: no run owns the file.
     if (runs.size === 0) return refuse(request, response, 409);
     const name = uploadName(rest);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
@@ -154,7 +153,7 @@ export class OutputServer {
 
   async #take(request: IncomingMessage, { name, runs }: Upload): Promise<string> {
     request.setTimeout(IDLE_TIMEOUT_MS, () => request.destroy());
-    // Not destroyed with the loop, so that a rejection can still be sent.
+    // The request is not destroyed with the loop, so that a rejection can still be sent.
     const content = request.iterator({ destroyOnReturn: false });
     const mimeType = createUpload.shape.mime_type.safeParse(request.headers["content-type"]);
     const type = mimeType.data ?? "application/octet-stream";
@@ -192,7 +191,7 @@ export class RunFiles {
     this.#prefix = `${server.url}/`;
   }
 
-  /** Why a file of this run is missing, if one is. */
+  /** The reason why a file of this run is missing, if one is. */
   get failure(): Failure | undefined {
     return this.#failure;
   }

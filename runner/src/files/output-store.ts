@@ -74,7 +74,7 @@ export class OutputStore {
 
   #store<T>(what: string, work: () => Promise<T>): Promise<T> {
     const { stop } = this.#options;
-    // Most runs store nothing.
+    // The limit is made on demand: most runs store nothing.
     this.#limit ??= pLimit(MAX_PARALLEL);
     return this.#limit(async () => {
       try {

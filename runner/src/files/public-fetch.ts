@@ -29,7 +29,7 @@ export class TransientError extends Error {
 }
 
 export interface Fetched {
-  /** The file is the one that the validators belong to. */
+  /** Whether the file is the one that the validators belong to. */
   unchanged: boolean;
   body: IncomingMessage;
   /** For the next fetch; without etag and modified if the server sent none. */
@@ -123,7 +123,7 @@ export class PublicFetch {
   }
 }
 
-/** Only the host and the error code: the message may contain private addresses. */
+/** The message has only the host and the error code: the original may contain private addresses. */
 export function transientError({ host }: URL, error: unknown): TransientError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const why = typeof code === "string" ? code : messageOf(error);

@@ -150,7 +150,7 @@ async function* read(
   if (left > 0) throw changed(file);
 }
 
-/** One attempt. @returns the part's ETag */
+/** Makes one attempt. @returns the part's ETag */
 async function put(url: URL, part: Omit<BodyRequest, "method">): Promise<string> {
   try {
     const { status, headers, body } = await sendBody(url, { method: "PUT", ...part });

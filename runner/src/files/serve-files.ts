@@ -7,7 +7,7 @@ import { type Handler, refuse } from "../lib/callback-server.ts";
 
 export interface ServedFile {
   path: string;
-  /** The last part of the URL. */
+  /** The name that is the last part of the URL. */
   name: string;
   size: number;
   mime_type: string;

@@ -20,9 +20,8 @@ export class SharedWork<T extends Releasable, A> {
   readonly #running = new Map<string, Share<T, A>>();
 
   /**
-   * Joins the work of this name, or starts it. The result is released when everyone who waited for
-   * it has released it.
-   * @throws what the work throws; the signal's reason, which does not affect the others
+   * Joins the work of this name, or starts it. The result is released when all participants have released it.
+   * @throws the error of the work; the signal's reason, which does not affect the others
    */
   async join(name: string, participant: A, signal: AbortSignal, work: Work<T, A>): Promise<T> {
     signal.throwIfAborted();
@@ -46,7 +45,7 @@ export class SharedWork<T extends Releasable, A> {
     const participants = {
       [Symbol.iterator]: () => Array.from(waiting, ({ participant }) => participant).values(),
     };
-    // Not before the first participant is added.
+    // The work starts after the first participant is added.
     const result = Promise.resolve().then(() => work(stop.signal, participants));
     const share = { result, stop, waiting };
     const forget = () => this.#forget(name, share);

@@ -98,7 +98,7 @@ export class StoredFiles {
   }
 }
 
-/** No response, or an incomplete one: a retry may succeed. */
+/** A missing or incomplete response becomes an error that is retried. */
 const toControlPlaneError = (error: unknown): ControlPlaneError =>
   error instanceof ControlPlaneError
     ? error

@@ -17,7 +17,7 @@ export class IdleTimeout {
     this.#timer.refresh();
   };
 
-  /** Stops the timer and aborts what is still open. */
+  /** Stops the timer and aborts connections that are still open. */
   end(): void {
     clearTimeout(this.#timer);
     this.#over.abort();

@@ -11,9 +11,9 @@ import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";
 const RETRY = { attempts: 3, baseMs: 250, maxMs: 4_000 };
 
 export interface Timeouts {
-  /** Without receiving a byte. */
+  /** The timeout without a received byte. */
   idleMs: number;
-  /** For one attempt. */
+  /** The timeout of one attempt. */
   totalMs: number;
 }
 

@@ -28,7 +28,7 @@ export function parseBoundedJson(text: string, parse: (text: string) => Json = J
   return parse(text);
 }
 
-/** Undefined if the text is not JSON or does not match the schema. */
+/** Returns undefined if the text is not JSON or does not match the schema. */
 export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
   try {
     return schema.safeParse(parseBoundedJson(text)).data;

@@ -20,7 +20,7 @@ const IDLE_TIMEOUT_MS = 3_000;
 /** The body of a call as a form. */
 export interface Form {
   type: string;
-  /** In bytes: not every server takes a body without. */
+  /** The length in bytes: not every server accepts a body without a length. */
   length: number;
   content: AsyncIterable<Uint8Array>;
 }

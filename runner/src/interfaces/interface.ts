@@ -85,7 +85,7 @@ export interface Session {
   readonly declaresFiles: boolean;
   /** Whether a run ends with its connection, so that an abandoned run needs no kill. */
   readonly stopsOnDisconnect: boolean;
-  /** Never rejects: any failure is a `failed` finish. */
+  /** Runs the input. Never rejects: any failure is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
   /** Returns the server's description of itself, even during runs; undefined without an answer. */
   describe(): Promise<ServerDescription | undefined>;
@@ -110,17 +110,17 @@ export interface ServerInterface {
 
 /** Intervals and timeouts. */
 export interface Timing {
-  /** Between two health checks of a starting container, after its first second. */
+  /** The pause between two health checks of a starting container, after its first second. */
   readinessPollMs: number;
-  /** Between two health checks of a running container. */
+  /** The pause between two health checks of a running container. */
   healthPollMs: number;
   /** A broken connection is the first sign of a crash: how long the exit may take to follow. */
   exitNoticeMs: number;
-  /** After a failed run, how long the container is watched before it gets another one. */
+  /** The time that a container is watched after a failed run before it gets another run. */
   failureWatchMs: number;
   /** From the cancel of a run to the kill of its container. */
   cancelGraceMs: number;
-  /** Between two checks whether a server has stopped working on a closed request, at least. */
+  /** The shortest pause between two checks whether a server has stopped working on a closed request. */
   releasePollMs: number;
   /** From the request to stop to the kill. */
   stopGraceMs: number;

@@ -35,8 +35,8 @@ export class LargeRead {
   }
 
   /**
-   * To be called after every chunk with the size of what is in memory. Waits for a turn once that
-   * is large, and ends the turn once it no longer is.
+   * Call this after every chunk with the size of the answer in memory. Waits for a turn once the answer is
+   * large, and ends the turn once it no longer is.
    * @throws the signal's reason
    */
   async progress(size: number): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Notices a container whose server does not listen where it should: connections are refused while the
- * process lives. A large model may load for long before its server listens, so it is only told after a
- * minute, and fails after the time that its version allows.
+ * Notices a container whose server does not listen where it should: connections are refused while the process
+ * lives. A large model may load for long before its server listens, so the notice comes after a minute, and
+ * the failure after the time that the version allows.
  */
 import { external } from "../lib/failure.ts";
 
@@ -9,7 +9,7 @@ import { external } from "../lib/failure.ts";
 export interface Listening {
   host: string;
   port: number;
-  /** The variables that tell it the host and the port. */
+  /** The variables that give the server the host and the port. */
   variables: readonly string[];
   /** Returns the addresses of the server's processes, such as `127.0.0.1:8000`; undefined if unknown. */
   addresses: () => Promise<string[] | undefined>;
@@ -17,9 +17,9 @@ export interface Listening {
 
 export interface ListenWatchOptions {
   listening: Listening;
-  /** How long connections may be refused; undefined: for as long as it may start. */
+  /** How long connections may be refused; undefined: as long as the start may take. */
   limitSeconds?: number | undefined;
-  /** Gets what is wrong; undefined once it is not any more. */
+  /** Receives a text about the problem; undefined once the problem is over. */
   onNotice: (text: string | undefined) => void;
 }
 

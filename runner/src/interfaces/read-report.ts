@@ -8,7 +8,7 @@ import type { SaveFile } from "../files/output-queue.ts";
 import { external } from "../lib/failure.ts";
 
 export interface ReportOptions {
-  /** Without the files that are stored. */
+  /** The limit of bytes without the files that are stored. */
   maxBytes: number;
   /** Undefined if files are not recognized. */
   saveFile: SaveFile | undefined;
@@ -22,7 +22,7 @@ const [QUOTE, ESCAPE] = [0x22, 0x5c];
 export const INLINE_BYTES = 64 * 1024;
 const PREFIX = "data:";
 
-/** Undefined if there is more than `maxBytes`, and then the connection is closed. */
+/** Returns undefined if there are more than `maxBytes`, and then closes the connection. */
 export async function readReport(
   message: Readable,
   { maxBytes, saveFile, backpressure }: ReportOptions,
@@ -47,7 +47,7 @@ export async function readReport(
   return size > maxBytes ? undefined : Buffer.concat(parts).toString();
 }
 
-/** Copies up to the start of a string. @returns whether there is one */
+/** Copies up to the start of a string. @returns whether there is a string */
 function copy(source: Source, put: (bytes: Buffer) => void): boolean {
   const at = source.buffer.indexOf(QUOTE);
   put(source.take(at < 0 ? source.buffer.length : at + 1));

@@ -8,7 +8,7 @@ import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Measured, RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
 
-/** Receives what a run reports, in order. No method waits or throws. */
+/** Receives the reports of a run, in order. No method waits or throws. */
 export interface RunReporter {
   setup(progress: SetupProgress): void;
   /** @param json its text, as it was written */
@@ -26,7 +26,7 @@ export interface RunReporter {
   metrics(metrics: Metrics): void;
 }
 
-/** A reporter that passes on what its subclass does not override. */
+/** A reporter that passes on each report that its subclass does not override. */
 export class PassingReporter implements RunReporter {
   protected readonly reporter: RunReporter;
 
@@ -96,11 +96,11 @@ export interface WarmContainer {
 }
 
 export interface RunEnd extends Finish {
-  /** The model has not begun, because of this machine: the job goes to another one. */
+  /** The model has not begun, because of this machine: the job goes to another runner. */
   hasFailedStart?: boolean;
 }
 
-/** Room for one job, which is its until the job has run or is given up. */
+/** Room for one job: the job keeps it until it has run or gives it up. */
 export interface Place {
   /** Runs the job to its end. Never rejects: any failure is a `failed` finish. */
   run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<RunEnd>;
@@ -133,6 +133,6 @@ export interface Executor {
   place(job: JobOrder, stop: readonly string[]): Place | string;
   /** Waits for a place and runs the job in it. */
   run: Place["run"];
-  /** Stops all containers. @param options.leavesIdle whether idle ones go on for the next process */
+  /** Stops all containers. @param options.leavesIdle whether idle containers stay for the next process */
   close(options?: { leavesIdle?: boolean }): Promise<void>;
 }

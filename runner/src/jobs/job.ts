@@ -122,7 +122,7 @@ export class Job {
     return retryCall(() => controlPlane.input(order.lease, signal), { ...INPUT_RETRY, signal });
   }
 
-  /** The executor's result, corrected by what only the job knows. */
+  /** Returns the executor's result, corrected by facts that only the job knows. */
   #judge(finish: Finish, waited: number): Finish {
     const { setup_seconds: setup } = finish;
     const timed = setup === undefined ? finish : { ...finish, setup_seconds: setup + waited };

@@ -5,7 +5,10 @@
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { PassingReporter } from "./executor.ts";
 
-/** More than is known of a container that has gone (engines/log-tail.ts). */
+/**
+ * The limit of remembered characters, which is more than the logs of an ended container
+ * (engines/log-tail.ts).
+ */
 const MAX_CHARS = 32 * 1024;
 
 export class LastWords extends PassingReporter {

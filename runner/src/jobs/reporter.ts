@@ -33,7 +33,7 @@ export interface ReporterOptions {
   limits: Pick<Limits, "output_bytes" | "logs_bytes">;
   /** Called when there is something to take. */
   onChange: () => void;
-  /** Called once when the output exceeds its limits; nothing more is accepted after that. */
+  /** Called once when the output exceeds its limits; the reporter accepts no more events after that. */
   onBreach: (message: string) => void;
 }
 
@@ -95,7 +95,7 @@ export class Reporter implements RunReporter {
     const { logs, ...rest } = progress;
     if (progress.phase === "ready") this.#started = true;
     const kept = this.#withinLogs(logs ?? "");
-    // Progress without a log says nothing once the log is cut off.
+    // Progress without a log is worthless once the log is cut off.
     if (kept === "" && (!logs || rest.phase === "ready")) this.#add({ event: "setup", data: rest });
     for (const piece of pieces(kept)) this.#add({ event: "setup", data: { ...rest, logs: piece } });
   }
@@ -153,7 +153,7 @@ export class Reporter implements RunReporter {
     }
   }
 
-  /** The end of the run; nothing is reported after it. */
+  /** The run has ended; no report follows. */
   finish(finish: Finish): void {
     this.#finish = finish;
     this.#options.onChange();

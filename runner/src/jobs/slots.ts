@@ -52,7 +52,7 @@ export class Slots {
     for (const job of this.#running.keys()) job.release(reason);
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no job runs. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running.values());
   }

@@ -10,7 +10,7 @@ const TEXT_FIELDS = ["content", "text", "output", "arguments", "refusal", "reaso
 /** Deeper than any real request, and shallow enough for the stack. */
 const MAX_DEPTH = 20;
 
-/** Characters in an input. A number counts as one token, since lists of numbers are token ids. */
+/** Returns the characters in an input. A number counts as one token, since lists of numbers are token ids. */
 export const inputCharacters = (input: Record<string, Json>, perToken: number): number =>
   INPUT_FIELDS.reduce((sum, name) => sum + countCharacters(input[name], perToken, 0), 0);
 
@@ -34,7 +34,7 @@ export function outputCharacters(output: Json): number {
   if (Array.isArray(choices)) return sum(choices, choiceCharacters);
   if (type === "message")
     return Array.isArray(output.content) ? sum(output.content, blockCharacters) : 0;
-  // Events: the last one of a response repeats the text of the deltas.
+  // `type` marks an event: the last event of a response repeats the text of the deltas.
   if (typeof type === "string") return isObject(delta) ? blockCharacters(delta) : textLength(delta);
   if (Array.isArray(output.output)) return sum(output.output, itemCharacters);
   // A transcript.

@@ -26,7 +26,7 @@ const KEEP_ALIVE_MS = 10 * 60_000;
 const PATH = /^\/([\da-f-]{36})(\/.*)?$/;
 
 /**
- * Handles one request. `rest` is what follows the assigned path, starting with a slash. If it
+ * Handles one request. `rest` is the path after the assigned one and starts with a slash. If the handler
  * throws, the connection is closed.
  */
 export type Handler = (
@@ -39,7 +39,7 @@ export type Handler = (
 export type TunnelHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
 
 export interface Endpoint {
-  /** Without a trailing slash. */
+  /** The URL without a trailing slash. */
   url: string;
   close(): void;
 }

@@ -2,10 +2,10 @@
 
 export class ControlPlaneError extends Error {
   override readonly name = "ControlPlaneError";
-  /** Undefined if there was no answer. */
+  /** The status of the answer; undefined without an answer. */
   readonly status: number | undefined;
   readonly retryAfterMs: number;
-  /** The address to try, if what answered at `https://` speaks no TLS. */
+  /** The address to try, if the server at `https://` speaks no TLS. */
   readonly httpAddress: string | undefined;
 
   constructor(
@@ -53,7 +53,7 @@ export const endsSession = (error: unknown): boolean =>
   [401, 403, 404, 409].includes(statusOf(error) ?? 0);
 
 /**
- * The part of an error that may be shown to people who do not operate this machine. System errors
+ * Returns the part of an error that may be shown to people who do not operate this machine. System errors
  * name paths, sockets and addresses, so only their code is used (ENOSPC, ECONNREFUSED).
  */
 export function reasonOf(error: unknown): string {
@@ -82,7 +82,7 @@ export function messageOf(error: unknown): string {
   return isWithoutTls(error) ? WITHOUT_TLS : error.message;
 }
 
-/** OpenSSL's own words, with a line of its sources, tell nobody what to do. */
+/** OpenSSL's own message names a line of its source, which does not help the operator. */
 const isWithoutTls = (error: unknown): boolean =>
   error instanceof Error &&
   "code" in error &&

@@ -1,7 +1,7 @@
 /**
- * Why a run failed, and whose fault it is. The message becomes the finish's error, which callers
- * read, so it is about what they know. Details of this machine (paths, sockets, addresses, system
- * errors) are the cause, which goes to the runner's log.
+ * Failures of runs, with the side that is at fault. The message becomes the finish's error, which callers
+ * read, so it is worded for them. Details of this machine (paths, sockets, addresses, system errors) are the
+ * cause, which goes to the runner's log.
  */
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -44,8 +44,8 @@ export const internal = (message: string, options?: FailureOptions): Failure =>
   new Failure("internal", message, options);
 
 /**
- * A failure of this machine, whatever is to be started: its disk is full, or Docker refuses. A start that
- * fails so goes to another runner, so nothing that a version can bring about by itself belongs here.
+ * A failure of this machine, whichever version is started: its disk is full, or Docker refuses. A start with
+ * such a failure goes to another runner, so a failure that a version can cause by itself must not be one.
  */
 export const ofMachine = (message: string, options?: FailureOptions): Failure =>
   new Failure("internal", message, { ...options, ofMachine: true });
@@ -53,7 +53,7 @@ export const ofMachine = (message: string, options?: FailureOptions): Failure =>
 /** System errors of a machine that has run out of something, or whose disk fails. */
 const MACHINE_CODES = ["EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EROFS"];
 
-/** The system error of this machine, if it is one. */
+/** Returns the code of a system error of this machine; undefined for any other error. */
 export function machineCode(error: unknown): string | undefined {
   if (!(error instanceof Error && "code" in error && typeof error.code === "string"))
     return undefined;
@@ -99,7 +99,7 @@ export function withSetupLogs(owner: boolean, failure: Failure): Failure {
   return new Failure(source, message + more, { cause: failure, ...(detail && { detail }) });
 }
 
-/** The model's failure with what may help. */
+/** Returns the model's failure, completed by advice. */
 export function withAdvice(error: unknown, advice: string | undefined): unknown {
   if (!advice || !(error instanceof Failure) || error.source !== "external") return error;
   const { setupLogs, detail } = error;

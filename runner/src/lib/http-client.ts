@@ -1,7 +1,6 @@
 /**
- * HTTP calls to one server over kept-alive connections: a bounded time, and the whole response in
- * memory. With Node's own client, since `fetch` with its streams and signals takes four times its
- * CPU.
+ * HTTP calls to one server over kept-alive connections: a bounded time, and the whole response in memory.
+ * Calls use Node's own client, since `fetch` with its streams and signals takes four times its CPU.
  */
 import {
   type ClientRequest,
@@ -34,10 +33,10 @@ export interface HttpAnswer {
   body: string;
 }
 
-/** The message is what the server did. */
+/** The message says what the server did. */
 export class UnusableResponse extends Error {}
 
-/** Without a listener a 101 closes the connection and neither an answer nor an error is emitted. */
+/** Node closes a connection on a 101 without a listener, and then emits neither an answer nor an error. */
 export function onUpgrade(outgoing: ClientRequest, reject: (error: UnusableResponse) => void) {
   outgoing.on("upgrade", (_answer, socket) => {
     socket.destroy();
@@ -109,6 +108,6 @@ export class HttpClient {
   }
 }
 
-/** Most likely closed by the server while idle, before it saw the call. */
+/** Whether the server has most likely closed the connection while it was idle, before it saw the call. */
 const isStale = (outgoing: ClientRequest, error: Error): boolean =>
   outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";

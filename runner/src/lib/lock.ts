@@ -1,6 +1,6 @@
 /**
- * `lock` lets one process of a runner work at a time. On Linux, an abstract socket belongs to one process
- * and goes with it, however the process ends. On other systems the lock is always free.
+ * `lock` lets only one process of a runner work at a time. On Linux, an abstract socket belongs to one
+ * process and disappears with it, however the process ends. On other systems the lock is always free.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";

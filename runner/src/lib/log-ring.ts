@@ -1,6 +1,6 @@
 /**
- * The last lines of the log, in memory, for an operator who asks for them. They leave this machine, so they
- * have nothing of what a run is about, and no secret: see `OfRun` and `redacted`.
+ * The last lines of the log, in memory, for an operator who asks for them. These lines leave this machine, so
+ * they have no content of runs and no secrets: see `OfRun` and `redacted`.
  */
 import {
   MAX_RUNNER_LOG_CHARS,
@@ -10,8 +10,8 @@ import {
 } from "../../../src/protocol/runner-log.ts";
 
 /**
- * A field that may quote somebody's input or output, or the words of a container. The log on this machine
- * has it whole; here, only which error it is and where it was thrown.
+ * A field that may quote an input, an output or a container's logs. The log on this machine has the whole
+ * field; the lines here have only the kind of error and where it was thrown.
  */
 export class OfRun {
   readonly value: unknown;
@@ -31,7 +31,10 @@ export class OfRun {
 
 const MAX_FRAMES = 5;
 
-/** Without the message, which may look like frames: only if the stack begins with it, it is known to end. */
+/**
+ * Returns the frames without the message, which may look like frames: the end of the message is known only if
+ * the stack begins with it.
+ */
 function framesOf({ name, message, stack = "" }: Error): string[] {
   const head = [`${name}: ${message}\n`, `${name}\n`].find((one) => stack.startsWith(one));
   if (head === undefined) return [];
@@ -39,9 +42,9 @@ function framesOf({ name, message, stack = "" }: Error): string[] {
   return frames.slice(0, MAX_FRAMES).map((frame) => frame.trim());
 }
 
-/** With a scheme: who signs in there, and the address up to its query, which may be a signature. */
+/** An address with a scheme: its user and its query, which may be a signature, are removed. */
 const ADDRESS = /\b([a-z][a-z\d+.-]*:\/\/)(?:[^\s/?#@"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?/gi;
-/** More is cut off before it is looked at: an address is looked for at each letter. */
+/** A longer text is cut off before the search, which looks for an address at each letter. */
 const MAX_LOOKED_AT = 4 * MAX_RUNNER_LOG_LINE;
 
 /**
@@ -69,7 +72,7 @@ export class LogRing {
     this.#secrets = secrets;
   }
 
-  /** The oldest first. */
+  /** Returns the lines, oldest first. */
   get lines(): RunnerLogLine[] {
     return [...this.#lines];
   }

@@ -18,7 +18,7 @@ export function readText(message: IncomingMessage, maxBytes: number): Promise<st
     })
     .on("end", () => resolve(Buffer.concat(chunks).toString()))
     .on("error", reject)
-    // An error captures a stack trace: only if there is one.
+    // The error is made only if the message is incomplete, since it captures a stack trace.
     .on("close", () => message.readableEnded || reject(new Error("the connection was closed")));
   return promise;
 }

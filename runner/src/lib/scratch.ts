@@ -12,7 +12,7 @@ const NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{6}$`);
 export class ScratchFolders {
   readonly #root: string;
 
-  /** `root` belongs to one runner: every folder in it with such a name is its own. */
+  /** `root` belongs to one runner: every folder in it with such a name is this runner's. */
   constructor(root: string) {
     this.#root = root;
   }

@@ -30,7 +30,7 @@ export interface BodyResponse {
   body: string;
 }
 
-/** One attempt. A response before the end is an answer: the rest is not sent. */
+/** Makes one attempt. A response before the end of the body is an answer: the rest is not sent. */
 export async function sendBody(url: URL, request: BodyRequest): Promise<BodyResponse> {
   const { method, content, length, waitMs = 0, signal, idleMs = IDLE_TIMEOUT_MS } = request;
   const send = url.protocol === "https:" ? requestSecure : requestPlain;

@@ -1,4 +1,4 @@
-/** Writes a tarball whose bytes depend on nothing but its files: the runner's own package. */
+/** Writes a tarball whose bytes depend only on its files: the runner's own package. */
 import { buffer } from "node:stream/consumers";
 import { createGzip } from "node:zlib";
 import { pack } from "tar-stream";

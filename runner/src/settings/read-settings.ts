@@ -66,9 +66,9 @@ export interface Capacity {
 }
 
 /**
- * A GPU runs one prediction at a time, unless the model says more: a slot for each keeps all of
- * them busy, and claims nothing that would only wait here.
- * @param gpus how many there are for containers
+ * A GPU runs one prediction at a time, unless the model says more: one slot per GPU keeps all of them busy
+ * and claims no job that would only wait here.
+ * @param gpus the number of GPUs for containers
  */
 export function capacityOf(settings: Settings, gpus: number): Capacity {
   const slots = settings.slots ?? Math.max(gpus, 1);

@@ -40,7 +40,7 @@ export class Downloads {
   async fetch(file: PartialFile, download: Download): Promise<void> {
     const failed = new AbortController();
     const signal = AbortSignal.any([download.signal, failed.signal]);
-    // Each connection takes the next one.
+    // Each connection takes the next missing range.
     const missing = file.missing.values();
     const connection = async () => {
       for (const index of missing) {
@@ -50,7 +50,7 @@ export class Downloads {
     const connections = Array.from({ length: CONNECTIONS_PER_FILE }, () =>
       connection().catch((error: unknown) => failed.abort(error)),
     );
-    // All of them: nobody may write to a file that is closed.
+    // All connections end first: none may write to a file that is closed.
     await Promise.all(connections);
     signal.throwIfAborted();
   }
@@ -82,7 +82,7 @@ async function fetchRange(file: PartialFile, index: number, download: Download):
   await file.note(index);
 }
 
-/** Goes on after what has come: `onBytes` is told of what is written. */
+/** Continues after the bytes that have come; `onBytes` receives the number of bytes written. */
 async function fetchRest(file: PartialFile, range: ByteRange, download: Download): Promise<void> {
   const idle = new IdleTimeout(IDLE_TIMEOUT_MS);
   const signal = AbortSignal.any([download.signal, idle.signal]);

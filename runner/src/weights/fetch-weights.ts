@@ -1,4 +1,4 @@
-/** Fetches files of weights into the store. Whoever needs the same file shares the work. */
+/** Fetches files of weights into the store. Containers that need the same file share the work. */
 import { createHash } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import pLimit from "p-limit";
@@ -26,20 +26,20 @@ export interface RemoteFile extends WantedFile {
   source: FileSource;
 }
 
-/** The files that are held, and who waits for them. */
+/** The files that are held, and the progress and the signal of the start that waits for them. */
 export interface FetchContext {
   held: HeldFiles;
   progress: WeightProgress;
   signal: AbortSignal;
 }
 
-/** One of those who wait for a file. */
+/** A start that waits for a file. */
 type Waiter = Pick<RemoteFile, "source"> & Pick<FetchContext, "progress">;
 
 type Step = (signal: AbortSignal) => Promise<void>;
 
 interface Work {
-  /** Whether somebody else has done it meanwhile. */
+  /** Whether another start has done the work meanwhile. */
   isDone: () => boolean;
   /** @param fetch brings what is missing */
   run: (partial: PartialFile, fetch: Step, stop: AbortSignal) => Promise<void>;
@@ -74,8 +74,8 @@ export class WeightFetcher {
   }
 
   /**
-   * The files of a layer that are missing. The layer itself is not compared with its digest: each of its
-   * files has one.
+   * Fetches the missing files of a layer. The layer itself is not compared with its digest: each of its files
+   * has one.
    * @param nameOf the name of a file in the store, by its digest
    * @throws as file
    */

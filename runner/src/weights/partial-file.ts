@@ -2,10 +2,10 @@
  * A file that arrives in ranges, in any order, and can be read from its beginning meanwhile:
  *
  *   {path}.part    the bytes that have come, at their places
- *   {path}.ranges  which file it is, then a line for each range that is complete
+ *   {path}.ranges  a line that identifies the file, then a line for each range that is complete
  *
- * Another process goes on where this one ends, but only until the machine is started anew: after a
- * power failure a range may be noted whose bytes never reached the disk.
+ * The next process continues the file, unless the machine was restarted: after a power failure a range may be
+ * noted whose bytes never reached the disk.
  */
 import { type FileHandle, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { untilAborted } from "../../../src/lib/timeout.ts";
@@ -30,11 +30,11 @@ export class PartialFile {
   readonly #come: Set<number>;
   readonly #part: FileHandle;
   readonly #notes: FileHandle;
-  /** All ranges before this one have come. */
+  /** The first range that has not come. */
   #front = 0;
   #change = Promise.withResolvers<void>();
 
-  /** Opens what an earlier process has left, or begins. */
+  /** Opens the files that an earlier process has left, or makes new ones. */
   static async open(path: string, size: number): Promise<PartialFile> {
     const bytes = rangeBytes(size);
     const title = JSON.stringify({ size, bytes, boot: BOOT.trim() });
@@ -42,12 +42,12 @@ export class PartialFile {
       "\n",
     );
     const existing = first === title ? await open(`${path}.part`, "r+").catch(() => {}) : undefined;
-    // The last line may be torn.
+    // The last line may be incomplete.
     const noted = existing ? lines.slice(0, -1).map(Number) : [];
     const come = new Set(noted.filter((index) => index < rangeCount(size, bytes)));
     await writeFile(`${path}.ranges`, [title, ...come, ""].join("\n"), { mode: 0o600 });
     const part = existing ?? (await open(`${path}.part`, "w+", 0o600));
-    // A hole as yet: its size tells another process which one it is.
+    // The new file is a hole; its size identifies it for another process.
     await part.truncate(size);
     return new PartialFile(path, { size, bytes, come }, part, await open(`${path}.ranges`, "a"));
   }

@@ -17,7 +17,7 @@ export class WeightProgress {
     this.#now = now;
   }
 
-  /** More is to come, or has come before. */
+  /** Adds bytes that are to come, or that have come before. */
   expect(bytes: number): void {
     this.#total += bytes;
   }
@@ -39,11 +39,11 @@ export class WeightProgress {
 
 interface ProgressPart {
   report: ReportProgress;
-  /** To be called when nothing more comes of it. */
+  /** Call this when no more progress follows. */
   end: () => void;
 }
 
-/** Two things that happen at once, as one: each is a half of the progress. */
+/** Joins the progress of two tasks that run at the same time: each is one half. */
 export function joinProgress(report: ReportProgress): [ProgressPart, ProgressPart] {
   const now: { message?: string | undefined; progress: number }[] = [
     { progress: 0 },

@@ -37,7 +37,10 @@ export const missingRanges = (size: number, bytes: number, come: ReadonlySet<num
     (index) => !come.has(index),
   );
 
-/** The first range that has not come; `count` if all have. @param from all before it have come */
+/**
+ * Returns the first range that has not come; `count` if all have.
+ * @param from all ranges before it have come
+ */
 export function frontRange(count: number, come: ReadonlySet<number>, from = 0): number {
   let front = from;
   while (front < count && come.has(front)) front++;

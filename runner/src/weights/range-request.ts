@@ -99,7 +99,7 @@ function send(
   return promise;
 }
 
-/** Redirects are not followed: what opens the file is for this address only. */
+/** Redirects are not followed: the credentials are for this address only. */
 async function refusal(response: IncomingMessage): Promise<ControlPlaneError> {
   const { statusCode: status = 0, headers } = response;
   const text = await readText(response, MAX_ERROR_BYTES).catch(() => undefined);

@@ -1,9 +1,9 @@
 /**
  * The folder of the stored weights:
  *
- *   files/{account}/{name}         complete; named by the SHA-256 of the bytes, or of what identifies them
- *   files/{account}/{name}.part    on its way, with {name}.ranges (partial-file.ts)
- *   trash/{uuid}                   being written or removed
+ *   files/{account}/{name}         a complete file, named by the SHA-256 of its bytes or their identity
+ *   files/{account}/{name}.part    an incomplete file, with {name}.ranges (partial-file.ts)
+ *   trash/{uuid}                   a file that is being written or removed
  *   mounts/                        a folder for each container
  */
 import { randomUUID } from "node:crypto";
@@ -37,7 +37,7 @@ export class StoreFolder {
     return join(this.root, "mounts");
   }
 
-  /** Removes what earlier processes were writing or removing. */
+  /** Removes files that earlier processes were writing or removing. */
   async create(): Promise<void> {
     for (const kind of ["files", "trash", "mounts"]) {
       await mkdir(join(this.root, kind), { recursive: true, mode: 0o700 });
@@ -47,7 +47,7 @@ export class StoreFolder {
     }
   }
 
-  /** The least recently used first. */
+  /** Returns the files, least recently used first. */
   async list(): Promise<StoredFile[]> {
     const found: StoredFile[] = [];
     for (const account of await readdir(join(this.root, "files"))) {
@@ -63,7 +63,7 @@ export class StoreFolder {
     return found.sort((a, b) => a.usedAt - b.usedAt);
   }
 
-  /** Each time, and all that it needs: who tidies a machine up does not know what runs there. */
+  /** Makes the account's folder and its parents each time, since they may have been deleted meanwhile. */
   async makeAccount(account: string): Promise<void> {
     for (const folder of [`files/${account}`, "trash"])
       await mkdir(join(this.root, folder), { recursive: true, mode: 0o700 });
@@ -73,7 +73,7 @@ export class StoreFolder {
     return join(this.root, "files", account, name);
   }
 
-  /** A new path for what is being written. */
+  /** Returns a new path for a file that is being written. */
   temporary(): string {
     return join(this.root, "trash", randomUUID());
   }
@@ -94,8 +94,8 @@ export class StoreFolder {
   }
 
   /**
-   * Notes that a file is used: the time of its last access, since containers see the other one. That
-   * one is 0, as in weights of Cog.
+   * Notes the use of a file in the time of its last access, since containers see the time of its
+   * modification. That one is 0, as in weights of Cog.
    */
   touch(path: string): Promise<void> {
     return utimes(path, new Date(), 0);

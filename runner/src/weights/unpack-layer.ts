@@ -26,9 +26,9 @@ export interface FilePlace {
 export interface Unpacking {
   layer: WeightLayer;
   bytes: AsyncIterable<Buffer>;
-  /** Undefined for a file that is there. */
+  /** Returns undefined for a file that is there. */
   place: (file: LayerFile) => FilePlace | undefined;
-  /** Called with each file that has come to its place. */
+  /** Called with each file that is at its final path. */
   onFile: (file: LayerFile) => Promise<void>;
 }
 
@@ -132,7 +132,7 @@ function decompressor(compression: Compression): Transform[] {
   );
 }
 
-/** Breaks off what unpacks into more than it may. */
+/** Fails on a layer that unpacks into more bytes than its limit. */
 function limit(maxBytes: number): Transform {
   let size = 0;
   return new Transform({

@@ -41,7 +41,7 @@ export interface StoredWeight {
   /** Unix ms. */
   lastUsed: number;
   inUse: boolean;
-  /** Not if it is in use by now. @returns whether it was removed */
+  /** Does nothing if the file is in use. @returns whether it was removed */
   remove(): Promise<boolean>;
 }
 
@@ -59,7 +59,7 @@ export interface HeldFiles {
   path(name: string): string;
   /** To be called when a file has come and is verified. */
   completed(name: string): Promise<void>;
-  /** Also holds a file that is only needed until others are there. */
+  /** Also holds a file that is only needed until other files are there. */
   begin(file: WantedFile): void;
   /** Removes the bytes of a file that is not needed any more, or that is wrong. */
   drop(name: string): void;
@@ -72,7 +72,7 @@ export class WeightStore {
   readonly folder: StoreFolder;
   readonly #maxBytes: number;
   readonly #log: Log;
-  /** In order of last use. */
+  /** The entries in order of last use. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
   #change = Promise.withResolvers<void>();
@@ -83,7 +83,7 @@ export class WeightStore {
     this.#log = log;
   }
 
-  /** Loads what an earlier process has left. */
+  /** Loads the files that an earlier process has left. */
   async start(): Promise<void> {
     try {
       await this.folder.create();

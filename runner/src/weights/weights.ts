@@ -1,6 +1,6 @@
 /**
- * Weights that are not in the image: fetched, kept for the next container, and put together in a folder
- * for each one, which it gets read-only.
+ * Weights that are not in the image: they are fetched, kept for the next container, and put together in a
+ * folder for each container, which mounts it read-only.
  */
 import { createHash } from "node:crypto";
 import { chmod, link, mkdir, rm, stat } from "node:fs/promises";
@@ -57,7 +57,7 @@ export interface MountedWeights {
 /** A weight, with the parts to fetch if they are missing. */
 interface Plan {
   target: string;
-  /** Below the target; "" if the target is a file itself. */
+  /** The files with their paths below the target; "" if the target is a file itself. */
   files: (WantedFile & { path: string })[];
   parts: Part[];
 }
@@ -205,7 +205,7 @@ export class Weights implements EvictionSource {
     };
   }
 
-  /** Hard links: what the cache removes stays here, and takes no room twice. */
+  /** The files are hard links: a file that the cache removes stays here, and takes no room twice. */
   async #mount(plans: Plan[], held: HeldFiles): Promise<MountedWeights> {
     const folder = await this.#folders.make();
     const release = async () => {
@@ -250,7 +250,7 @@ async function fetchAll(plans: Plan[], context: FetchContext): Promise<void> {
     plan.parts.filter(({ isNeeded }) => isNeeded()).map((part) => ({ plan, part })),
   );
   for (const { part } of needed) context.progress.expect(part.size);
-  // All of them end before what is held is released.
+  // All parts end before the files are released.
   await Promise.all(
     needed.map(({ plan, part }) =>
       named(plan, () => part.fetch({ ...context, signal })).catch((error: unknown) =>
@@ -287,7 +287,7 @@ async function linkFile(
   throw new LostFile();
 }
 
-/** Readable by any user of the container, whatever this process's mask is. */
+/** The folders are readable by any user of the container, whatever this process's umask is. */
 async function makeFolders(root: string, path: string): Promise<void> {
   let folder = root;
   for (const part of ["", ...path.split("/")]) {

@@ -1,4 +1,7 @@
-/** Docker is restarted now and then, while containers may run on: what it is asked has to outlast that. */
+/**
+ * Docker restarts: Docker may be restarted while its containers go on, so requests to it must outlast a
+ * restart.
+ */
 import { sleep } from "../../../../src/lib/timeout.ts";
 
 /** A restart takes seconds. */
@@ -6,7 +9,7 @@ const AGAIN_MS = 1_000;
 /** A start that has waited longer goes to another machine. */
 const MAX_AWAY = 60;
 
-/** No socket, nobody behind it, or a connection that broke. */
+/** Error codes of a missing socket, a socket without a listener, or a broken connection. */
 const CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",

@@ -25,7 +25,7 @@ export interface DiskOptions {
   docker: Dockerode;
   /** The limit per container. */
   maxBytes: number;
-  /** Between two checks. */
+  /** The pause between two checks. */
   intervalMs: number;
   running: () => Iterable<DockerContainer>;
   log: Log;

@@ -40,7 +40,7 @@ export class DockerContainer implements RunningContainer {
   #logsSince = 0;
   #reason: Failure | undefined;
 
-  /** A container that the process before this one has started. */
+  /** Adopts a container that the previous process has started. */
   static adopt(container: Dockerode.Container, address: URL): DockerContainer {
     return new DockerContainer(container, address);
   }
@@ -51,12 +51,12 @@ export class DockerContainer implements RunningContainer {
     try {
       const input = stdin === undefined ? undefined : await container.attach(STDIN);
       await container.start();
-      // If it has exited meanwhile, its exit says why.
+      // The write fails if the container has exited meanwhile: its exit says why.
       input?.on("error", () => {}).end(stdin ?? "");
       signal.throwIfAborted();
       const { NetworkSettings } = await container.inspect();
       const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]?.HostPort;
-      // A container that exited at once has no port; its exit says what happened.
+      // A container that exited at once has no port; its exit says why.
       const address = new URL(`http://127.0.0.1:${published ?? 9}`);
       const addresses = () => listeningIn(container);
       const listening = listeningOf(kind, { host: "0.0.0.0", port, addresses });
@@ -89,7 +89,7 @@ export class DockerContainer implements RunningContainer {
 
   follow(listener: (text: string) => void): () => void {
     const end = new AbortController();
-    // If it has ended, its exit says why.
+    // The logs end with an error if the container has ended: its exit says why.
     this.#follow(listener, end.signal).catch(() => {});
     return () => end.abort();
   }

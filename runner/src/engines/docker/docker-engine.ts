@@ -44,9 +44,8 @@ const EGRESS_NOT_ENFORCED =
   'with the egress "public"';
 
 /**
- * The DNS server of containers without egress: an address of nobody (RFC 5737). Docker's own
- * resolver may query from outside the container, where no rule applies, and a query can carry data
- * out.
+ * The DNS server of containers without egress: an address that is never assigned (RFC 5737). Docker's own
+ * resolver may query from outside the container, where no rule applies, and a query can carry data out.
  */
 const UNREACHABLE_DNS = ["192.0.2.1"];
 

@@ -27,7 +27,7 @@ const RESTORE = { attempts: 4, baseMs: 100, maxMs: 400, isRetryable: () => true 
 
 export interface FirewallGuardOptions {
   rules: FirewallRules[];
-  /** Between two checks. */
+  /** The pause between two checks. */
   intervalMs: number;
   /** Called if the firewall is gone and cannot be restored: all containers must be killed. */
   onBreach: (reason: Failure) => void;

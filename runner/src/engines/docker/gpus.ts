@@ -22,8 +22,8 @@ export interface GpuAccess {
 const CDI_KIND = "nvidia.com/gpu=";
 
 /**
- * NVIDIA's runtime, which may be Docker's default, gives a container what NVIDIA_VISIBLE_DEVICES
- * names, and CUDA images set it to `all`. `void`: nothing, as if it were not there.
+ * `void` gives a container no GPUs, as if NVIDIA's runtime were missing. That runtime, which may be Docker's
+ * default, gives a container the GPUs in NVIDIA_VISIBLE_DEVICES, and CUDA images set it to `all`.
  */
 const NOTHING = "void";
 
@@ -55,10 +55,10 @@ export function gpuAccess(devices: readonly Device[], docker: unknown): GpuAcces
   return access(ids.join(","), request);
 }
 
-/** Undefined unless each device has a name. */
+/** Returns the CDI names; undefined unless each device has one. */
 export function cdiNames(devices: readonly Device[], docker: unknown): string[] | undefined {
   const { DiscoveredDevices, BuildahVersion } = info.safeParse(docker).data ?? {};
-  // Podman ignores any other request, and does not list what it has.
+  // Podman ignores any other request, and does not list its CDI devices.
   if (BuildahVersion) return devices.map(({ id }) => CDI_KIND + id);
   const listed = new Set(DiscoveredDevices?.map(({ ID }) => ID));
   // The description may be older than the list, and then an index may mean another GPU.

@@ -1,6 +1,6 @@
 /** Ignores errors of Docker that are expected, such as removing something that is already gone. */
 
-/** Docker's response; undefined for one of these statuses. */
+/** Returns Docker's response; undefined for one of these statuses. */
 export async function ignoreStatus<T>(
   statuses: number[],
   answer: Promise<T>,

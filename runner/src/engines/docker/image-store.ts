@@ -63,7 +63,7 @@ export class ImageStore implements EvictionSource {
   pulling = (reference: string): Promise<void> => this.#noted(this.#record.note(reference));
   used = (reference: string): Promise<void> => this.#noted(this.#record.used(reference));
 
-  /** After a pull that failed. It stays noted if it may have come, or another job pulls it. */
+  /** Call this after a failed pull. The image stays noted if Docker may have it, or another job pulls it. */
   async forgetUnlessThere(reference: string): Promise<void> {
     if (this.#record.lastUsed(reference) === undefined) return;
     const inspection = this.#docker.getImage(reference).inspect();
@@ -102,7 +102,7 @@ export class ImageStore implements EvictionSource {
     return evictables;
   }
 
-  /** Others may have removed them. */
+  /** Forgets images that other programs have removed. */
   async #forgetMissing(found: ReadonlySet<string>): Promise<void> {
     for (const name of this.#record.references) {
       if (!found.has(name) && !this.#holds.has(name)) {
@@ -124,7 +124,7 @@ export class ImageStore implements EvictionSource {
     }
   }
 
-  /** Without force: Docker refuses if a container has come to use it. */
+  /** Removes an image without force: Docker refuses if a container uses it. */
   async #removeImage(name: string): Promise<boolean> {
     try {
       await ignoreStatus([404], this.#docker.getImage(name).remove());

@@ -78,7 +78,7 @@ export class DockerImages {
     }
   }
 
-  /** Undefined if nothing is to be removed, or the disk cannot be seen from here. */
+  /** Undefined if no images are to be removed, or the disk cannot be seen from here. */
   async #openDisk(info: DockerInfo): Promise<DiskSpace | undefined> {
     const { log, watchIntervalMs } = this.#options;
     const { free_bytes, state } = this.#options.engine;
@@ -103,7 +103,7 @@ export class DockerImages {
     this.#options.log.warn("could not watch the disk", { error: messageOf(error) });
   };
 
-  /** `repository@digest` of the images on this machine, as claims tell them. */
+  /** Returns `repository@digest` of the images on this machine, as claims report them. */
   async list(): Promise<string[]> {
     const images = await this.#options.docker.listImages();
     const references = images.flatMap((image) => image.RepoDigests ?? []);
@@ -153,7 +153,7 @@ export class DockerImages {
     }
   }
 
-  /** Docker has a container of it by now, or will have none: it need not be kept for that. */
+  /** Ends the hold: Docker has a container of the image by now, or will have none. */
   started(signal: AbortSignal): void {
     this.#holds.get(signal)?.();
   }

@@ -26,7 +26,7 @@ export type DockerInfo = z.infer<typeof dockerInfo>;
 export const usesContainerdStore = ({ DriverStatus }: DockerInfo): boolean =>
   DriverStatus?.some(([, value]) => value === "io.containerd.snapshotter.v1") ?? false;
 
-/** The folders with images and what containers write, on Docker's machine. */
+/** Returns the folders with images and with the files of containers, on Docker's machine. */
 export const imageFolders = (info: DockerInfo): string[] =>
   usesContainerdStore(info) ? [info.DockerRootDir, CONTAINERD_ROOT] : [info.DockerRootDir];
 

@@ -1,8 +1,8 @@
 /**
- * Keeps what a pull has unpacked so far. When a pull breaks or is given up, Docker (without containerd's
- * image store) drops the layers that it has by then, and the next one would fetch all of them again. So
- * an image of the lowest layers is loaded into Docker, without their content, which Docker has already:
- * as long as that image is there, they are.
+ * Keeps the layers that a pull has unpacked so far. When a pull breaks or is given up, Docker (without
+ * containerd's image store) drops its layers, and the next pull would fetch all of them again. So an image of
+ * the lowest layers is loaded into Docker, without their content, which Docker has already: Docker keeps the
+ * layers as long as it has that image.
  */
 import { Readable } from "node:stream";
 import type Dockerode from "dockerode";
@@ -22,7 +22,7 @@ export const KEPT_FOR_LABEL = "auspex.runner.kept-for";
 /** The value of `COUNT_LABEL` is the number of layers. */
 const COUNT_LABEL = "auspex.runner.kept-layers";
 
-/** Docker's progress names layers by so many digits. */
+/** Docker's progress names layers by this many digits. */
 const ID_LENGTH = 12;
 
 export interface LayerKeeperOptions {
@@ -58,7 +58,7 @@ export class LayerKeeper {
     while (this.#work) await this.#work;
   }
 
-  /** The image is there whole: what was kept for it is not needed. */
+  /** Releases the kept layers, since Docker has the whole image. */
   async release(): Promise<void> {
     await this.settled();
     await this.#remove();
@@ -76,7 +76,7 @@ export class LayerKeeper {
       .then(() => {
         this.#kept = lowest;
         this.#work = undefined;
-        // Others may have come meanwhile.
+        // Other layers may have come meanwhile.
         this.#keep();
       });
   }
@@ -95,7 +95,7 @@ export class LayerKeeper {
   async #load(lowest: number): Promise<void> {
     const { docker } = this.#options;
     const before = await this.#keptImages();
-    // More may have been kept of an earlier pull, or by another that goes on.
+    // An earlier pull, or another one that goes on, may have kept more layers.
     if (before.some(({ count }) => count >= lowest)) return;
     await followLines(await docker.loadImage(this.#archive(lowest)));
     for (const { id } of before) await ignoreStatus([404], docker.getImage(id).remove());

@@ -1,4 +1,4 @@
-/** Finds the containers of a runner by their labels, and removes those that no process goes on with. */
+/** Finds the containers of a runner by their labels, and removes those that no process adopts. */
 import type Dockerode from "dockerode";
 import type { Image } from "../../../../src/protocol/runner.ts";
 import type { Log } from "../../lib/log.ts";

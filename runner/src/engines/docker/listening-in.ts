@@ -28,7 +28,7 @@ async function readInside(container: Dockerode.Container): Promise<string | unde
     const exec = await container.exec(options);
     const output = await exec.start({ Tty: true });
     const reading = text(bounded(output));
-    // A timeout leaves a stream that nobody reads on, and its connection.
+    // A timeout leaves an unread stream and its connection open.
     const tables = await withTimeout(reading, ANSWER_MS, "output of cat").finally(() =>
       output.destroy(),
     );
@@ -47,7 +47,7 @@ async function* bounded(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** The process of that number may be another one, where Docker runs in a virtual machine. */
+/** The PID may belong to another process where Docker runs in a virtual machine. */
 async function readOutside(container: Dockerode.Container): Promise<string | undefined> {
   try {
     const { State } = await container.inspect();

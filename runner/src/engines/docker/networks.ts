@@ -126,7 +126,7 @@ async function openNetwork(
 const hasNetwork = async (docker: Dockerode, name: string): Promise<boolean> =>
   (await docker.listNetworks({ filters: { name: [name] } })).some(({ Name }) => Name === name);
 
-/** Removes a network; one that does not exist is no error. */
+/** Removes a network; a missing network is no error. */
 async function closeNetwork(docker: Dockerode, name: string): Promise<void> {
   await ignoreStatus([404], docker.getNetwork(name).remove());
 }

@@ -8,7 +8,7 @@ import type { Image } from "../../../../src/protocol/runner.ts";
 import { internal } from "../../lib/failure.ts";
 import { referenceOf } from "../engine.ts";
 
-/** Any: the grant says whose it is. */
+/** The user name may be anything: the grant says whose it is. */
 const USERNAME = "runner";
 
 export const isOwnImage = ({ repository }: Image): boolean =>
@@ -30,7 +30,7 @@ export class OwnRegistry {
     return `${this.host}/${referenceOf(image)}`;
   }
 
-  /** An image's name as claims tell it. */
+  /** Returns an image's name as claims report it. */
   toldReference(reference: string): string {
     const [repository = "", digest = ""] = reference.split("@");
     const path = repository.slice(this.host.length + 1);

@@ -10,7 +10,7 @@ export const progressLine = z.object({
   status: z.string().optional(),
   progressDetail: z.object({ current: z.number(), total: z.number() }).partial().optional(),
   error: z.string().optional(),
-  /** Docker 29 and later leave the other one out. */
+  /** Docker 29 and later send only `errorDetail`. */
   errorDetail: z.object({ message: z.string() }).optional(),
 });
 export type ProgressLine = z.infer<typeof progressLine>;

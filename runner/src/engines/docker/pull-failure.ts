@@ -1,13 +1,13 @@
 /**
- * Why an image cannot be pulled, for whoever can fix it. Docker's message contains addresses and
- * paths of the machine: it is the cause, for the log.
+ * Failures of pulls, worded for the person who can fix them. Docker's message contains addresses and paths of
+ * the machine: it is the cause, for the log.
  */
 
 import { messageOf } from "../../lib/error.ts";
 import { external, type Failure, internal, machineText, ofMachine } from "../../lib/failure.ts";
 import { systemCode } from "./start-failure.ts";
 
-/** An image, and what people call it. */
+/** An image with the name that people know. */
 export interface PulledImage {
   name: string;
   /** The host of the deployment's own registry, if the image is there. */
@@ -66,7 +66,7 @@ const own = (host: string): Reasons => [
 /** Docker names the call that failed and a path of the machine. */
 const FAILED_CALL =
   /^(?:\(HTTP code \d+\) [a-z ]+ - )?(?:(?:failed to|error processing|ApplyLayer|mount callback failed) [^"]*: )?(?:open|write|mkdir|mkdirat|create|link|symlink|rename|chmod|chown|lchown|fsync|sync|copy_file_range) \//i;
-/** The rest of such a message is a registry's: what it says in its status line or its body. */
+/** Marks of a message that comes from a registry's status line or body. */
 const FROM_REGISTRY = /:\/\/|unexpected (?:HTTP )?status|HTTP response|errors:/i;
 
 /**
@@ -98,7 +98,7 @@ export function pullFailure(image: PulledImage, error: unknown): PullFailure {
   const [, kind, why] = reasons.find(([pattern]) => pattern.test(message)) ?? [];
   if (kind && why !== undefined)
     return { failure: kind(text(image, why), options), final: true, diskFull: false };
-  // Other registries may be down, or answer what their owners like.
+  // Other registries may be down, or answer arbitrarily.
   const make = image.ownHost === undefined ? internal : ofMachine;
   const trouble = "the registry could not be read; see the runner's log";
   return { failure: make(text(image, trouble), options), final: false, diskFull: false };

@@ -92,7 +92,7 @@ export class PullProgress {
   }
 }
 
-/** In the unit of the total. */
+/** Returns the amount in the unit of the total. */
 export function formatAmount(part: number, total: number): string {
   const [unit, name] = total < 1e6 ? ([1e3, "kB"] as const) : ([1e6, "MB"] as const);
   const whole = total / unit >= 10;

@@ -18,7 +18,10 @@ export class PullRoom {
     this.#log = log;
   }
 
-  /** For an image of these layers. It is pulled in any case: what it needs is an estimate. */
+  /**
+   * Makes room for an image with these layers. The image is pulled in any case, since its size is an
+   * estimate.
+   */
   async makeFor(layers: readonly Layer[], signal: AbortSignal): Promise<void> {
     await this.#make(signal, async () => {
       if (await this.#disk.hasRoom(roomToPull(missingBytes(layers, [])))) return 0;
@@ -31,7 +34,7 @@ export class PullRoom {
     return this.#make(signal, async () => Number.POSITIVE_INFINITY);
   }
 
-  /** Whether the disk is not what is wrong with an image that does not fit on it. */
+  /** Whether the disk is mostly free, so that an image that does not fit is too large for it. */
   isMostlyFree(): Promise<boolean> {
     return this.#disk.isMostlyFree().catch(() => false);
   }

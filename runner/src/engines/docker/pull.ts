@@ -33,7 +33,7 @@ interface ImagePullerOptions {
   runner: string;
   /** The deployment's own. */
   registry: OwnRegistry | undefined;
-  /** Undefined if nothing is removed to make room. */
+  /** Undefined if images are not removed to make room. */
   room: PullRoom | undefined;
   /** Whether Docker drops the layers of a pull that breaks. */
   dropsLayers: boolean;
@@ -93,7 +93,7 @@ export class ImagePuller {
     };
   }
 
-  /** Retries what may pass; once more if the disk was full and there is room now. */
+  /** Retries transient errors; and once more if the disk was full and has room now. */
   async #untilDone(
     image: Omit<Pull, "onLine" | "signal">,
     attempt: () => Promise<void>,
@@ -162,7 +162,7 @@ export class ImagePuller {
     return new LayerKeeper({ docker, runner, reference, image, log });
   }
 
-  /** Undefined of images elsewhere: their registries have logins of many kinds. */
+  /** Undefined for images of other registries, which have logins of many kinds. */
   async #readLayers(
     { image }: ImageRequest,
     signal: AbortSignal,
@@ -173,7 +173,7 @@ export class ImagePuller {
       return await readLayers(registry, image, signal);
     } catch (error) {
       signal.throwIfAborted();
-      // The pull says what is wrong, if it is.
+      // The failure is only logged: the pull itself fails if something is wrong.
       const fields = { image: referenceOf(image), error: messageOf(error) };
       log.debug("could not read what an image consists of", fields);
       return undefined;

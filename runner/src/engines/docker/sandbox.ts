@@ -42,7 +42,7 @@ export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
     PidsLimit: sandbox.pids,
     ShmSize: share.shm_bytes,
     LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },
-    // Unlike Binds, it makes no folder of what is not there, and takes any character.
+    // Mounts, unlike Binds, make no folder for a missing source, and accept any character.
     Mounts: mounts.map(({ source: Source, target: Target }) => {
       return { Type: "bind", Source, Target, ReadOnly: true };
     }),

@@ -19,7 +19,7 @@ export interface Overcommitment {
   fatal: boolean;
 }
 
-/** The first of the operator's limits with which fewer containers run than there may be. */
+/** Returns the first limit of the operator that allows fewer containers than may run. */
 export function findOvercommitment(
   { memory_bytes: total, cpus: cores }: Machine,
   { containers, memory_bytes: memory = 0, cpus = 0 }: ShareSettings,

@@ -1,7 +1,7 @@
 /**
- * Why Docker could not start a container, for whoever can fix it: the image's publisher
- * (`external`) or the machine's operator (`internal`). Docker's message contains paths of the
- * machine: it is the cause, for the log.
+ * Failures of Docker to start a container, worded for the person who can fix them: the image's publisher
+ * (`external`) or the machine's operator (`internal`). Docker's message contains paths of the machine: it is
+ * the cause, for the log.
  */
 
 import { messageOf } from "../../lib/error.ts";
@@ -19,7 +19,7 @@ import { isAway } from "./away.ts";
 const GPU =
   /could not select device driver|nvidia-container-(?:cli|runtime)|CDI device|runtime name: nvidia/i;
 
-/** The runtime's own program is missing: nothing of the image has been read yet. */
+/** Messages about a missing program of the runtime, which has not read the image yet. */
 const OF_RUNTIME = /unable to retrieve OCI runtime error|: fork$/i;
 
 const RUNTIME = /unknown or invalid runtime name: (\S+)/i;
@@ -45,7 +45,7 @@ const SYSTEM: Record<string, string> = {
   "resource temporarily unavailable": "ENOMEM",
 };
 
-/** Go writes the system error last. What comes before it may be a path or a name that the image chose. */
+/** Go writes the system error last. The text before it may be a path or a name that the image chose. */
 const SYSTEM_ERROR = new RegExp(
   `(?:^|: )(${Object.keys(SYSTEM).join("|")})(?:: unknown)?\\s*$`,
   "i",
@@ -57,7 +57,10 @@ const NOT_OF_IMAGES = ["ENOSPC", "EMFILE"];
 /** Messages about isolation, which the kernel or the machine's settings refuse to every container. */
 const ISOLATION = /cgroup|apparmor|seccomp|selinux|iptables|failed to set up container networking/i;
 
-/** The runtime has begun with the container: most of what fails then is asked for by the image. */
+/**
+ * Messages of a runtime that has begun with the container: most failures from then on are caused by the
+ * image.
+ */
 const BEGUN = /OCI runtime|runc|failed to create (?:shim )?task|container process/i;
 
 /** The system error of the machine that Docker's message names. */
@@ -69,10 +72,10 @@ export function systemCode(message: string): string | undefined {
     : code;
 }
 
-/** Docker's own words: paths, and what it quotes, may be of the image's choice. */
+/** Docker's own words: paths and quotes may be chosen by the image. */
 const ownWords = (message: string): string => /^[^"/]*/.exec(message)?.[0] ?? "";
 
-/** Whether Docker refuses what has nothing to do with the image. */
+/** Whether Docker refuses the start for a reason that does not depend on the image. */
 function isRefused(error: unknown, message: string): boolean {
   const { statusCode = 0 } = error instanceof Error && "statusCode" in error ? error : {};
   const isServers = Number(statusCode) >= 500 || /authorization denied by plugin/i.test(message);

@@ -1,6 +1,6 @@
 /**
- * Ports for the servers of models. The system may name the same one again before the server that it was
- * named for listens: two models that started at once were then taken for one another.
+ * Ports for the servers of models. The system may offer a port again before its server listens: two models
+ * that started at once were then mistaken for each other.
  */
 import { once } from "node:events";
 import { createServer } from "node:net";

@@ -74,7 +74,7 @@ export async function listModels(directory: string): Promise<ModelFolder[]> {
   return models;
 }
 
-/** Undefined if it has no manifest. */
+/** Returns undefined if the folder has no manifest. */
 async function readModel(directory: string): Promise<ModelFolder | undefined> {
   const path = join(directory, MANIFEST);
   const text = await readFile(path, "utf8").catch(() => undefined);
@@ -92,7 +92,7 @@ export async function findModel(
   return readModel(join(models, owner, name));
 }
 
-/** All models, as `owner/name`. */
+/** Returns all models as `owner/name`. */
 export async function listOwned(models: string): Promise<string[]> {
   const names: string[] = [];
   for (const owner of (await readdir(models)).sort()) {

@@ -20,7 +20,7 @@ export class PidFiles {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const swept: number[] = [];
     for (const name of await readdir(this.#directory)) {
-      // Not a pid file: the operator may have configured the wrong directory.
+      // Other files are skipped: the operator may have configured the wrong directory.
       if (!PID.test(name)) continue;
       const path = join(this.#directory, name);
       const then = await readFile(path, "utf8");
@@ -43,7 +43,10 @@ export class PidFiles {
   }
 }
 
-/** In clock ticks since boot; undefined if there is no such process, or no /proc (macOS). */
+/**
+ * Returns the start time in clock ticks since boot; undefined if there is no such process, or no /proc
+ * (macOS).
+ */
 async function startTime(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   // The program name, in parentheses, may contain spaces: count the fields after it.

@@ -1,7 +1,7 @@
 /**
- * The process engine runs a model folder directly, for machines without Docker. It isolates
- * nothing: a model can do whatever the runner's user can, also to other models. It only ensures
- * that an account's model folder does not run for another account.
+ * The process engine runs a model folder directly, for machines without Docker. It isolates nothing: a model
+ * can do anything that the runner's user can, also to other models. It only ensures that an account's model
+ * folder does not run for another account.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -215,7 +215,7 @@ export class ProcessEngine implements Engine {
       read: (path) => openFileIn(tmpDirectory, path),
       kill,
       async stop(graceMs) {
-        // Not to the group, since the watcher must stay until the end.
+        // The signal goes to the child and not to its group, since the watcher must stay until the end.
         child.kill("SIGTERM");
         if (!(await settlesWithin(exited, graceMs))) await kill();
       },
@@ -227,8 +227,8 @@ export class ProcessEngine implements Engine {
 }
 
 /**
- * CUDA sees only these; `-1` is none. Nothing enforces it. NVIDIA's other variable is for
- * containers, and the same here for whoever wants to know.
+ * CUDA sees only the GPUs of this variable; `-1` means none. Nothing enforces this. NVIDIA's other variable
+ * is for containers, and names the same GPUs for programs that read it.
  */
 function visibleGpus(gpus: readonly Device[]): Record<string, string> {
   const ids = gpus.map(({ id }) => id).join(",");

@@ -34,7 +34,7 @@ export function spawnGroup({ command, directory, environment }: GroupOptions): C
   return child;
 }
 
-/** Signals a process group; one that has already ended is no error. */
+/** Signals a process group; a group that has already ended is no error. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);

@@ -11,8 +11,8 @@ interface Process {
 }
 
 /**
- * Bytes of RAM of each group, by its pid, with what has left the group and still has a parent there. One
- * without a process is left out; all of them where there is no /proc (macOS).
+ * Returns the bytes of RAM of each group by its pid, including processes that left the group and still have a
+ * parent in it. Groups without a process are left out; without /proc (macOS) all are.
  */
 export async function residentMemory(
   groups: Iterable<number>,
@@ -27,7 +27,7 @@ export async function residentMemory(
   return used;
 }
 
-/** The processes of a group, with what has left it and still has a parent there. */
+/** Returns the processes of a group, including those that left it and still have a parent in it. */
 export async function processesOf(group: number): Promise<number[]> {
   const processes = await readProcesses(new AbortController().signal);
   return membersOf(group, processes).map(({ pid }) => pid);
@@ -40,7 +40,7 @@ function membersOf(group: number, processes: readonly Process[]): Process[] {
   return [...members];
 }
 
-/** One after the other: a machine may have thousands, and nobody waits for them. */
+/** Processes are read one after the other: a machine may have thousands, and no caller is in a hurry. */
 async function readProcesses(signal: AbortSignal): Promise<Process[]> {
   const processes: Process[] = [];
   for (const name of await readdir("/proc").catch(() => [])) {

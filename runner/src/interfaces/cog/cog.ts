@@ -21,7 +21,7 @@ import { CogRun } from "./run.ts";
 import type { SessionParts } from "./session-parts.ts";
 import type { CogWebhooks } from "./webhooks.ts";
 
-/** Until it is asked to stop in another way. */
+/** The time in which a server must answer the shutdown before it is stopped in another way. */
 const ANSWER_MS = 2_000;
 
 export class CogInterface implements ServerInterface {

@@ -30,8 +30,8 @@ export class Delta {
   }
 
   /**
-   * Until the end `output` is a list for any model; only an iterator's list is reported item by
-   * item.
+   * Reports the changes of a state. `output` is a list for any model until the run ends; only an iterator's
+   * list is reported item by item.
    * @param body the text of the state, from which outputs are reported as they were written
    */
   add({ output, logs }: State, body: string): void {

@@ -63,7 +63,7 @@ export class HealthWatch {
     this.#schedule();
   }
 
-  /** READY means idle only with a concurrency of 1; otherwise the count tells. */
+  /** READY means idle only with a concurrency of 1; otherwise `concurrency.current` decides. */
   #isIdle({ status, concurrency }: Health): boolean {
     const single = this.#options.maxConcurrency === 1;
     return status === "READY" && (concurrency ? concurrency.current === 0 : single);

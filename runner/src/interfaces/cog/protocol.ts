@@ -24,7 +24,7 @@ export const state = z.object({
 });
 export type State = z.infer<typeof state>;
 
-/** GET /openapi.json: the output schema. A document without one counts as having no schema. */
+/** The output schema of GET /openapi.json. A document without an output schema counts as having no schema. */
 export const openapi = z.object({
   components: z
     .object({ schemas: z.record(z.string(), z.unknown()).default({}) })

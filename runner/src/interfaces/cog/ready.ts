@@ -9,9 +9,12 @@ import type { Timing } from "../interface.ts";
 import type { ListenWatch } from "../listen-watch.ts";
 import { health } from "./protocol.ts";
 
-/** A healthy container answers at once; one on a busy machine gets some time. */
+/**
+ * The timeout of an answer: a healthy container answers at once; a container on a busy machine gets some
+ * time.
+ */
 const ANSWER_MS = 2_000;
-/** Most models that load quickly do so within the first second: check more often. */
+/** The health check is more frequent in the first second, in which most quick models are ready. */
 const EAGER_MS = 1_000;
 const EAGER_POLL_MS = 20;
 /** The end of a failed setup's logs says why. The setup events have all of it. */

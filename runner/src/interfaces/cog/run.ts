@@ -30,7 +30,7 @@ import type { WebhookEndpoint } from "./webhooks.ts";
 
 const NO_ROOM = internal("the container has no room for the prediction");
 
-/** An explicit reason: the default one captures a stack trace. */
+/** The explicit reason avoids the default one, which captures a stack trace. */
 const OVER = "over";
 
 /** A container that gets 10 MB on a busy machine takes a while to read them. */
@@ -194,7 +194,7 @@ export class CogRun {
     }
   }
 
-  /** NaN is the model's fault, which the container survives; it is told once the run has ended. */
+  /** NaN is the model's fault, and the container survives it; the run fails once it has ended. */
   #failsForNumber(body: string): boolean {
     const found = nonFiniteNumbers(body);
     const reported = found && parseAs(state, found.text);
@@ -228,7 +228,7 @@ export class CogRun {
 
   async #stop(created: Promise<void>): Promise<void> {
     const graceOver = sleep(this.#parts.timing.cancelGraceMs, this.#settledSignal.signal);
-    // Until the container knows the run, it would respond with 404.
+    // The container would respond with 404 before it knows the run.
     await created;
     const path = `/predictions/${this.#run.id}/cancel`;
     if (!this.#settledSignal.signal.aborted) {
@@ -257,7 +257,7 @@ export class CogRun {
     this.#fail(external(`the container reported ${what}`), "retired");
   }
 
-  /** After a cancel, a failure at least means that the run has stopped. */
+  /** A failure after a cancel at least means that the run has stopped. */
   #fail(reason: unknown, container: Outcome["container"], refusal: Refusal = {}): void {
     const { output } = this.#delta;
     const failure = reason instanceof Failure ? reason : internal(String(reason));

@@ -21,8 +21,7 @@ const MAX_WAITING = 16;
 
 export interface TurnTimes {
   /**
-   * Wait for the first turn. Cog up to 0.16 does nothing else meanwhile; it sends a final report
-   * again.
+   * The wait for the first turn. Cog up to 0.16 does nothing else meanwhile; it sends a final report again.
    */
   waitMs: number;
   /** A turn, in which a megabyte or the rest must arrive. */
@@ -44,10 +43,7 @@ export interface WebhookRun {
 }
 
 export interface WebhookEndpoint extends Endpoint {
-  /**
-   * Whether a report is waiting or being read. How long that takes says nothing about the
-   * container.
-   */
+  /** Whether a report is waiting or being read. The duration of that says nothing about the container. */
   readonly isReceiving: boolean;
   /** How many reports have arrived, read or rejected. */
   readonly count: number;
@@ -73,7 +69,7 @@ export class CogWebhooks {
         return refuse(request, response, 404);
       }
       count += 1;
-      // Without a content length it may be of any size.
+      // A report without a content length may be of any size.
       const length = Number(request.headers["content-length"] ?? run.maxBytes);
       if (!run.saveFile && length > run.maxBytes) {
         refuse(request, response, 413);
@@ -81,7 +77,7 @@ export class CogWebhooks {
       }
       if (mutex.length === MAX_WAITING) return refuse(request, response, 503);
       const isLarge = length > MEGABYTE;
-      // Most reports need not wait, and the timer of a signal goes on after its use.
+      // The signal is made only if the report may wait: most need not, and its timer goes on after its use.
       const mayWait = isLarge || mutex.length > 0;
       const wait = mayWait
         ? AbortSignal.any([closed.signal, AbortSignal.timeout(this.#times.waitMs)])
@@ -131,21 +127,21 @@ export class CogWebhooks {
   }
 }
 
-/** Undefined if it is too large. */
+/** Returns undefined if the body is too large. */
 function readBody(
   request: IncomingMessage,
   length: number,
   { maxBytes, saveFile }: WebhookRun,
   turn: ReadTurn,
 ): Promise<string | undefined> {
-  // Too short for a file that is stored.
+  // The body is too short to have a file that is stored.
   if (length <= INLINE_BYTES) return readText(request, maxBytes);
   const backpressure = (size: number) => turn.progress(size);
   return readReport(request, { maxBytes, saveFile, backpressure });
 }
 
 const TOO_LARGE = "a report that exceeds the limits of output and logs";
-/** An explicit reason: the default one captures a stack trace. */
+/** The explicit reason avoids the default one, which captures a stack trace. */
 const CLOSED = "closed";
 
 export function isBearer({ headers }: IncomingMessage, token: string): boolean {

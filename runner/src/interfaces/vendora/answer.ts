@@ -96,7 +96,7 @@ export class AnswerReader {
     return "value";
   }
 
-  /** Reads what may be a JSON object or plain text, which some servers write as a string of JSON. */
+  /** Reads a JSON object or plain text, which some servers write as a string of JSON. */
   async text(): Promise<Output> {
     const { output_bytes: maxBytes } = this.#run.limits;
     const read = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
@@ -146,7 +146,7 @@ export class AnswerReader {
     const failure = isResponse ? undefined : findFailure(value);
     if (failure) throw failure;
     const status = isResponse ? (value.status ?? "completed") : "completed";
-    // There is no way to follow an unfinished response: it should have been complete.
+    // An unfinished response is an error, since the runner cannot follow it.
     if (!TERMINAL_STATUSES.includes(status)) {
       throw brokenServer(
         `the container returned a response with the status '${String(status).slice(0, 50)}'`,

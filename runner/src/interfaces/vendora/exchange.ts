@@ -42,7 +42,9 @@ const QUOTES = ["`", "'", '"'];
 /** The statuses for requests that cannot be streamed: vLLM and llama.cpp, TGI, older llama.cpp. */
 const REJECTED_STATUSES = [400, 422, 500];
 
-/** The statuses for a list of prompts, of servers that take one: llama-cpp-python fails with 500. */
+/**
+ * The statuses with which a server of one prompt at a time rejects a list: llama-cpp-python fails with 500.
+ */
 const LIST_STATUSES = [400, 422, 500, 501];
 
 interface SentRequest {
@@ -89,7 +91,9 @@ export class VendoraExchange {
     }
   }
 
-  /** For servers that take one prompt at a time. Choices are numbered as those of a list are. */
+  /**
+   * Sends one prompt at a time, for servers that take no list. Choices are numbered as those of a list are.
+   */
   async #oneByOne(prompts: Json[], end: AbortSignal): Promise<Output> {
     const { input } = this.#run;
     const joined = new JoinedCompletions(typeof input.n === "number" ? input.n : 1);
@@ -134,7 +138,7 @@ export class VendoraExchange {
     }
   }
 
-  /** Undefined for what the server does not have, and nobody else can be asked. */
+  /** Returns undefined if the server does not have the call, and no other server can be asked. */
   async #request(end: AbortSignal): Promise<SentRequest | undefined> {
     const { call, input } = this.#run;
     if (call === null) throw internal("the job for an OpenAI-compatible container names no call");
@@ -160,7 +164,7 @@ export class VendoraExchange {
     return (await this.#sendIfServed("responses", input, end)) ?? viaChat();
   }
 
-  /** Undefined if the server does not have the call. */
+  /** Returns undefined if the server does not have the call. */
   async #sendIfServed(
     call: VendoraCall,
     input: Run["input"],
@@ -214,7 +218,7 @@ export class VendoraExchange {
   }
 }
 
-/** Undefined for what chats cannot express. */
+/** Returns undefined if chat completions cannot express the request. */
 function expressed(translate: () => Run["input"]): Run["input"] | undefined {
   try {
     return translate();

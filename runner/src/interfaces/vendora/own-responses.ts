@@ -1,4 +1,7 @@
-/** Whether a server's own responses do what a call asks for: else its chats do more. */
+/**
+ * The check whether a server's own responses can do what a call asks for; otherwise its chat completions do
+ * more.
+ */
 import { bodyFields } from "../../../../src/domain/images/openapi-document.ts";
 import { fieldsOf } from "../../../../src/domain/vendora/response-json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";

@@ -1,4 +1,4 @@
-/** Completions of several prompts, from servers that take one at a time. */
+/** Completions of several prompts, for servers that take one prompt at a time. */
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 
@@ -33,7 +33,7 @@ const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
 export class JoinedCompletions {
   readonly #choicesEach: number;
-  /** The latest of each prompt, and their sums. */
+  /** The latest usage of each prompt, which are added up. */
   readonly #usages: Body[] = [];
   readonly #sums: Record<string, number> = Object.fromEntries(COUNTS.map((name) => [name, 0]));
   readonly #choices: Json[] = [];
@@ -44,7 +44,9 @@ export class JoinedCompletions {
     this.#choicesEach = choicesEach;
   }
 
-  /** A chunk or a completion of one prompt as that of the list, with the usage of all so far. */
+  /**
+   * Returns a chunk or a completion of one prompt as that of the list, with the usage of all prompts so far.
+   */
   numbered(value: Json, prompt: number): Body {
     const { usage, ...rest } = isObject(value) ? value : {};
     if (isObject(usage)) this.#count(usage, prompt);

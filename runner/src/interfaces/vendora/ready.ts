@@ -12,7 +12,7 @@ import type { ListenWatch } from "../listen-watch.ts";
 export const HEALTH = "/health";
 const MODELS = "/v1/models";
 
-/** A healthy server answers at once; one on a busy machine gets some time. */
+/** The timeout of an answer: a healthy server answers at once; a server on a busy machine gets some time. */
 const ANSWER_MS = 2_000;
 /** Small models are ready within the first second: check more often. */
 const EAGER_MS = 1_000;

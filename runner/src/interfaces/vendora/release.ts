@@ -1,6 +1,6 @@
 /**
- * Detects whether a server has stopped working on requests whose connections were closed. A server
- * that did not notice works on for nobody, and only its end frees the machine.
+ * Detects whether a server has stopped working on requests whose connections were closed. A server that did
+ * not notice goes on in vain, and only its end frees the machine.
  *
  * The server is checked rarely, and once for all waiters: llama.cpp notices a closed connection
  * only after a second without any response, and a response to /metrics counts.

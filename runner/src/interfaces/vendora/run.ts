@@ -47,7 +47,7 @@ export class VendoraRun {
       return { finish: { status: "succeeded", output }, container: "kept" };
     } catch (error) {
       const failure = this.#run.stop.aborted ? undefined : await this.#toFailure(error);
-      // Also if it was stopped while the failure was being examined.
+      // The run also counts as stopped if `stop` was aborted while the failure was examined.
       return this.#run.stop.aborted || !failure ? this.#stopped() : this.#failed(failure);
     }
   }

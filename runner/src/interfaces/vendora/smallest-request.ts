@@ -1,4 +1,4 @@
-/** The least that a server can be asked, of the kind of a call that was canceled: it updates what it tells of its work. */
+/** The smallest request of the same kind as a canceled call: it makes the server update its metrics. */
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { PATHS, requestBody } from "./request.ts";

@@ -35,7 +35,7 @@ const PING = "ping";
 
 export interface StreamOptions {
   call: VendoraCall;
-  /** The limit of one event. */
+  /** The limit of characters of one event. */
   maxChars: number;
   /** The model's name in the outputs. */
   model: string;
@@ -121,7 +121,7 @@ export class VendoraStream {
   }
 }
 
-/** Some servers put what they have of several prompts into one event, as a list. */
+/** Some servers put the chunks of several prompts into one event, as a list. */
 function parse(data: string): Record<string, Json>[] | Failure | undefined {
   try {
     const values = [parseBoundedJson(data, parseExact)].flat();

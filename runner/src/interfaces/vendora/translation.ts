@@ -21,10 +21,7 @@ export type TranslatedCall = keyof typeof TRANSLATIONS;
 export const isTranslated = (call: string | null): call is TranslatedCall =>
   call !== null && call in TRANSLATIONS;
 
-/**
- * The request as that of a chat.
- * @throws ServerFailure for what chat completions cannot express
- */
+/** Returns the request as a chat request. @throws ServerFailure for what chat completions cannot express */
 export const chatBody = (call: TranslatedCall, input: Body): Body =>
   translated(() => TRANSLATIONS[call].chatRequestOf(input));
 

@@ -84,7 +84,7 @@ class VendoraSession implements Session {
     return new VendoraRun(run, this.#parts).execute();
   }
 
-  /** There is no endpoint for this: the engine sends a signal next. */
+  /** OpenAI-compatible servers have no endpoint for a shutdown: the engine sends a signal next. */
   async shutdown(): Promise<void> {}
 
   describe(): Promise<ServerDescription | undefined> {
