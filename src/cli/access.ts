@@ -1,4 +1,4 @@
-/** The address and the token of the deployment that a command calls, and the credentials that `auspex login` keeps. */
+/** Address and token of the deployment that a command calls, and the credentials of `auspex login`. */
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { Misuse } from "./failure.ts";
 import type { Folders } from "./folders.ts";
 
 export interface Access {
-  /** Without a slash at its end. */
+  /** Address of the deployment, without a slash at its end. */
   url: string;
   token: string;
 }
@@ -46,7 +46,7 @@ const token = z
   })
   .regex(/^aus_\w+$/, 'must be a user token (it begins with "aus_")');
 
-/** @param source where it was given, for the error */
+/** @param source where the address was given, for the error */
 export const readAddress = (text: string, source: string): string => read(address, text, source);
 export const readToken = (text: string, source: string): string => read(token, text, source);
 
@@ -92,7 +92,7 @@ export type Credentials = z.infer<typeof credentials>;
 
 export const credentialsFile = ({ config }: Folders): string => join(config, "credentials.json");
 
-/** Undefined if there are none, or the file is damaged. */
+/** Returns the credentials; undefined if there are none, or the file is damaged. */
 export async function loadCredentials(folders: Folders): Promise<Credentials | undefined> {
   const text = await readFile(credentialsFile(folders), "utf8").catch(() => "");
   try {
@@ -111,7 +111,7 @@ export async function saveCredentials(folders: Folders, one: Credentials): Promi
   await rename(draft, file);
 }
 
-/** @returns whether there was anything */
+/** @returns whether there were credentials */
 export async function removeCredentials(folders: Folders): Promise<boolean> {
   try {
     await rm(credentialsFile(folders));

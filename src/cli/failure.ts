@@ -17,7 +17,7 @@ export class Misuse extends Failure {
   override readonly code = EXIT.misused;
 }
 
-/** Another program that it ran failed: it ends as that one did. */
+/** Another program failed that the command ran; the command ends with the same exit code. */
 export class CommandEnded extends Failure {
   override readonly name = "CommandEnded";
   override readonly code: number;
@@ -28,7 +28,7 @@ export class CommandEnded extends Failure {
   }
 }
 
-/** SIGPIPE: whoever reads the output has enough of it, as `head` does. */
+/** SIGPIPE: the reader of the output has closed it, as `head` does. */
 export type StopSignal = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGPIPE";
 
 /** A signal stopped the command. */
@@ -53,13 +53,13 @@ export class Interrupted extends Failure {
 export const endOf = (error: unknown, { reason }: AbortSignal, advice: string): unknown =>
   reason instanceof Interrupted ? reason.saying(advice) : error;
 
-/** Below what the parser says. */
+/** A text below the message of the parser. */
 export const TELLS_MORE = "(--help tells more)";
 
 export interface Explanation {
   /** The message says what happened and what to do next. */
   message: string;
-  /** HTTP status, where a service refused it. */
+  /** HTTP status, where a service refused the request. */
   status: number | undefined;
   code: number;
 }
@@ -78,7 +78,7 @@ function explainMisuse({ code, message }: CommanderError): Explanation {
   return { message: `${why}\n${TELLS_MORE}`, status: undefined, code: EXIT.misused };
 }
 
-/** Failures say it themselves. */
+/** Returns advice on an error. A `Failure` has its advice in its message. */
 function adviceFor(error: unknown): string[] {
   const status = statusOf(error);
   if (status === 401) return ["Run auspex login with a valid token, or set AUSPEX_TOKEN."];

@@ -15,7 +15,7 @@ export const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 const NODE = manifest.engines.node.replace(">=", "");
 
-/** npm only warns, and what is missing in an older one looks like a fault of the network. @throws Failure */
+/** Checks Node's version: npm only warns, and an older Node fails with network errors. @throws Failure */
 export function requireNode(running: string): void {
   if (running.localeCompare(NODE, "en", { numeric: true }) >= 0) return;
   throw new Failure(
@@ -24,11 +24,11 @@ export function requireNode(running: string): void {
 }
 
 export interface Folders {
-  /** The credentials. */
+  /** Folder of the credentials. */
   config: string;
-  /** Notes that let interrupted work resume. */
+  /** Folder of the notes that let interrupted work resume. */
   state: string;
-  /** Files that can be created again. */
+  /** Folder of files that can be created again. */
   cache: string;
 }
 

@@ -15,7 +15,7 @@ async function main(): Promise<number> {
       if (stop.signal.aborted) process.exit(interrupted.code);
       stop.abort(interrupted);
     });
-  // For each write there is one.
+  // Each write to a closed pipe emits an error.
   process.stdout.on("error", () => stop.abort(new Interrupted("SIGPIPE", "")));
   const { env: environment } = process;
   const host = { environment, folders: foldersOf(environment), signal: stop.signal };
@@ -27,7 +27,7 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    // Commander has printed what is wrong, or the help.
+    // Commander has printed the error or the help.
     if (error instanceof CommanderError && !isJson) return EXIT.misused;
     const explanation = explain(stop.signal.aborted ? whileStopped(error, stop.signal) : error);
     // The end of a pipe such as `head` is not an error to print.

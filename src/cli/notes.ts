@@ -19,7 +19,7 @@ export class Notes<Value> {
     this.#schema = schema;
   }
 
-  /** Undefined if there is none, or the note is damaged. */
+  /** Returns the note; undefined if there is none, or it is damaged. */
   async find(identity: Identity): Promise<Value | undefined> {
     const text = await readFile(this.#pathOf(identity), "utf8").catch(() => "");
     try {
@@ -39,7 +39,7 @@ export class Notes<Value> {
     await rm(this.#pathOf(identity), { force: true });
   }
 
-  /** Removes notes that nobody has written for so long. */
+  /** Removes notes that were not written for this time. */
   async sweep(staleMs: number, now = Date.now()): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     for (const path of names.filter((name) => NOTE.test(name)).map((n) => join(this.#folder, n))) {

@@ -14,7 +14,7 @@ export const integerOption = (min: number, max: number) => (text: string) => {
   throw new InvalidArgumentError(`A whole number from ${min} to ${max} is needed.`);
 };
 
-/** How many of a list: the service's pages have 5 at least. */
+/** The number of items of a list: pages of the service have at least 5. */
 export const limitOption = integerOption(1, 50);
 
 /** @returns the path with the size of a page that has so many */
@@ -26,7 +26,7 @@ export interface ModelReference {
   /** `owner/name` */
   model: string;
   version: number | undefined;
-  /** As it was given. */
+  /** The text as it was given. */
   text: string;
 }
 

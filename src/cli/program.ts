@@ -1,4 +1,4 @@
-/** All commands, and what `auspex --help` says. */
+/** All commands, and the help of `auspex`. */
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { hardwareCommand } from "./commands/hardware.ts";
 import { initCommand } from "./commands/init.ts";
@@ -20,7 +20,7 @@ Settings: AUSPEX_URL and AUSPEX_TOKEN, or what auspex login keeps.
 Exit codes: 0 done, 1 failed, 2 used wrongly, 130 interrupted.`;
 
 interface ProgramOptions {
-  /** Whether it prints itself what is wrong with options and arguments. */
+  /** Whether Commander prints errors of options and arguments itself. */
   printsMisuse: boolean;
 }
 

@@ -144,7 +144,7 @@ async function viewerIn(
   };
 }
 
-/** Bound to one session: useless without its cookie. */
+/** The form token is bound to one session: it is useless without the session's cookie. */
 async function formTokenOf(secret: string, sessionId: string): Promise<string> {
   const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };

@@ -56,7 +56,7 @@ const assetsSource = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
 /** Empty when files are served from the deployment's own origin. */
 const filesSource = (c: Context<Dashboard>) => settings(c.env).filesOrigin ?? "";
 
-/** An ID that another program wrote in upper case. */
+/** Other programs may write an ID in upper case. */
 const UPPER_ID = /\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/gi;
 
 const pageHeaders = secureHeaders({
@@ -95,7 +95,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     })
     .use(requestId({ limitLength: 128 }))
     .use(noStoreByDefault)
-    // Before those of all pages: what is set last stays.
+    // Headers of some pages are set before those of all pages: the value that is set last stays.
     .use(privateHeaders)
     .use(pageHeaders)
     .use(requestBody)
@@ -122,7 +122,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
   for (const group of [
     homePages,
     findPages,
-    // Before that of an owner, who cannot be called `publish`.
+    // The publish pages come before the page of an owner, who cannot be called `publish`.
     publishPages,
     modelPages,
     variablePages,
@@ -170,7 +170,7 @@ const hasApiToken = (c: PageContext) => c.req.header("authorization") !== undefi
 
 const acceptsHtml = (c: PageContext) => c.req.header("accept")?.includes("text/html") ?? false;
 
-/** For query parameters; invalid form fields are reported next to the field. */
+/** Problems of query parameters; invalid form fields are reported next to the field. */
 const invalidQuery = ({ issues }: ValidationFailure) =>
   new ProblemError(
     "bad_request",

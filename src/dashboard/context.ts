@@ -44,7 +44,7 @@ export const requestSource = (c: PageContext) => ({
 export const pages = () => new Hono<Dashboard>();
 
 interface PageProps {
-  /** Without the product name, which is appended. */
+  /** Title of the page, without the product name, which is appended. */
   title: string;
   /** Scripts of src/dashboard/client to load in addition to `page`, without `.ts`. */
   scripts?: string[];

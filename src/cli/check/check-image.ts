@@ -34,7 +34,7 @@ export interface CheckOptions {
   image: string;
   /** Schemas and compatibilities that auspex.json gives the version. */
   given: Known;
-  /** The version's own; `inherited` is that of the version before. */
+  /** The version's own configuration; `inherited` is that of the version before. */
   configuration: Configuration | undefined;
   inherited: Configuration | undefined;
   /** Names of variables of this process that the container gets. */
@@ -44,7 +44,7 @@ export interface CheckOptions {
   startMs?: number;
 }
 
-/** @returns what the version is to be given, since its image does not say it. @throws Failure */
+/** @returns facts that the version gets because its image does not have them. @throws Failure */
 export async function checkImage(options: CheckOptions): Promise<Known> {
   const { engine, image, given, variables, display, signal } = options;
   const { config } = await engine.inspect(image);
@@ -122,7 +122,7 @@ function missing(
 
 /** A deployment waits 30 minutes for a start by default. */
 const START_MS = 30 * 60_000;
-/** A failed start prints at most so many lines of the container's logs. */
+/** The most lines of the container's logs that a failed start prints. */
 const LOG_LINES = 40;
 
 export interface Start {

@@ -1,4 +1,4 @@
-/** A container on this machine, for as long as it takes to learn what its server tells. */
+/** A container on this machine, which runs until its server has answered. */
 import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { SHM_BYTES } from "../../../runner/src/devices/share.ts";
@@ -34,7 +34,7 @@ export interface ContainerPlan {
   flags: readonly string[];
 }
 
-/** An engine that takes longer than this to remove a container has other troubles. */
+/** Time limit for the removal of a container. */
 const REMOVE_MS = 60_000;
 
 export class TrialContainer {
@@ -46,7 +46,7 @@ export class TrialContainer {
   readonly #removed = new AbortController();
   readonly listening: Listening;
 
-  /** Starts one, and removes it when `use` is done, whatever happened. */
+  /** Starts a container, and removes it when `use` has ended or failed. */
   static async with<Result>(
     engine: EngineName,
     plan: ContainerPlan,
@@ -66,7 +66,7 @@ export class TrialContainer {
     }
   }
 
-  /** Not interrupted: whether it is there must be known before it is removed. */
+  /** The start is not interrupted: the removal has to know whether the container exists. */
   static async #start(
     command: (...args: string[]) => string[],
     name: string,
@@ -98,7 +98,7 @@ export class TrialContainer {
     void this.#watch();
   }
 
-  /** Aborted with a failure when it has ended by itself. */
+  /** A signal that aborts with a failure when the container has ended by itself. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }
@@ -132,13 +132,13 @@ export const argumentsOf = (plan: ContainerPlan): string[] => [
   "--publish",
   `127.0.0.1::${plan.port}`,
   ...plan.variables.flatMap((name) => ["--env", name]),
-  // The runner's own win.
+  // Variables of the runner override those of the version.
   ...Object.entries(plan.environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
   plan.image,
   ...plan.command,
 ];
 
-/** The runner's, if the image does not say. */
+/** The runner's default applies if the image names none. */
 const USUAL_PORT = 5_000;
 
 export interface PlanOptions {

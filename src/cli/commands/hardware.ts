@@ -20,7 +20,7 @@ export const hardwareCommand = (host: Host) =>
 
 const HEAD = ["CLASS", "NAME", "GPUS", "CPUS", "RAM"];
 
-/** Operators need not say how much memory there is. */
+/** The memory of a class is optional. */
 const rowOf = ({
   identifier,
   name,

@@ -73,13 +73,13 @@ export function modelNameOf(folder: string): string | undefined {
 const SEPARATOR = /^(?:\.|_{1,2}|-+)$/;
 
 export interface Written {
-  /** The paths of its files. */
+  /** Paths of the files of the model. */
   files: string[];
   /** The model's name, derived from that of the folder. */
   name: string;
 }
 
-/** Writes one into a folder. @throws Failure if one is there; Misuse if no model can be called so */
+/** Writes a model into a folder. @throws Failure if the folder has one; Misuse for an invalid name */
 export async function writeTemplate(template: Template, path: string): Promise<Written> {
   const folder = resolve(path);
   const name = modelNameOf(basename(folder));

@@ -1,4 +1,4 @@
-/** `auspex models`: yours, or another account's; and what deletes one. */
+/** `auspex models`: lists the models of an account, and deletes one. */
 import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { pageOf, slug } from "../../protocol/common.ts";
 import { type Model, modelItem, model as modelShape } from "../../protocol/model.ts";

@@ -1,4 +1,4 @@
-/** `auspex predictions`: your own, or one in full. */
+/** `auspex predictions`: lists your own predictions, or shows one in full. */
 import { z } from "zod";
 import { parseExact } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/text.ts";
@@ -54,7 +54,7 @@ export const predictionsCommand = (host: Host) =>
       const path = `${pagePath("/predictions", options.limit)}&${query}`;
       const { items } = await service.get(path, pageOf(prediction));
       const shown = items.slice(0, options.limit);
-      // A model that was deleted has predictions all the same.
+      // Predictions of a deleted model still exist.
       if (options.model && shown.length === 0)
         await service.get(`/models/${options.model}`, modelShape);
       showList(session, { head: HEAD, rows: shown.map(rowOf), items: shown });

@@ -185,14 +185,14 @@ function requireVariables(names: readonly string[]): void {
       throw new Misuse(`--env ${name}: this shell has no such variable. Export it first.`);
 }
 
-/** Before minutes are spent on building: that its token may push there. */
+/** The token is checked for pushing before minutes are spent on building. */
 async function requirePush(session: ServiceSession, name: string, { id: model }: Model) {
   const { access, signal, onRetry, folders } = session;
   const client = new RegistryClient({ access, model, signal, onRetry });
   await new Repository({ client, name, state: folders.state }).requirePush();
 }
 
-/** @returns it after its first start. @throws Failure with why it did not start */
+/** @returns the version after its first start. @throws Failure with the reason why it did not start */
 async function started(session: ServiceSession, model: string, made: Version): Promise<Version> {
   const { service, signal, display } = session;
   const reference = `${model}:${made.number}`;

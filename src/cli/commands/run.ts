@@ -83,7 +83,7 @@ export const runCommand = (host: Host) =>
         onCreated: (own) => {
           id = own;
         },
-        // In a terminal both are on the same lines.
+        // Logs and output share the lines of a terminal.
         onLogs: () => {
           if (process.stdout.isTTY) printer.end();
         },

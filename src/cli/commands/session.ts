@@ -12,14 +12,14 @@ import { formatDuration } from "../ui/progress.ts";
 export interface Host {
   environment: NodeJS.ProcessEnv;
   folders: Folders;
-  /** Aborted with Interrupted. */
+  /** A signal that aborts with `Interrupted`. */
   signal: AbortSignal;
 }
 
 export interface Session extends Host {
   output: Output;
   display: Display;
-  /** Called before something is tried again. */
+  /** Called before a retry. */
   onRetry: (error: unknown, delayMs: number) => void;
 }
 
@@ -58,7 +58,7 @@ export function openSession(host: Host, { json = false, quiet = false }: Session
   return { ...host, output: createOutput(json, process.stdout), display, onRetry };
 }
 
-/** @throws Misuse if it does not know which deployment, or has no token */
+/** @throws Misuse if the deployment or the token is unknown */
 export async function openService(host: Host, options: ServiceOptions): Promise<ServiceSession> {
   const session = openSession(host, options);
   const access = await readAccess(options, host.environment, host.folders);
@@ -68,13 +68,13 @@ export async function openService(host: Host, options: ServiceOptions): Promise<
 interface List {
   head: string[];
   rows: string[][];
-  /** For --json. */
+  /** The value that `--json` prints. */
   items: unknown[];
-  /** Below the table. */
+  /** A note below the table. */
   note?: string;
 }
 
-/** The result of a command that lists: where there is nothing, people are told so. */
+/** The result of a command that lists. An empty list prints a sentence in a terminal. */
 export function showList({ output, display }: Session, { head, rows, items, note = "" }: List) {
   output.result(`${table(head, rows)}${note}`, items);
   if (rows.length === 0 && !output.json) display.say("None.");

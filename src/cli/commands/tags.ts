@@ -1,4 +1,4 @@
-/** `auspex tags`: the images that were pushed for a model, and what removes them. */
+/** `auspex tags`: lists the images that were pushed for a model, and removes them. */
 import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import { type ImageReference, imageArgument, limitOption, wholeModelArgument } from "../options.ts";
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";

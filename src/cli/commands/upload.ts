@@ -149,21 +149,21 @@ class FileUpload {
 /** `2026-11-22 06:27 UTC` */
 const minuteOf = (timestamp: string): string => `${timestamp.slice(0, 16).replace("T", " ")} UTC`;
 
-/** Removed, expired, or another user's: all the same here. */
+/** The upload is removed, expired or another user's, which makes no difference here. */
 function unlessForgotten(error: unknown): undefined {
   if (statusOf(error) !== 404) throw error;
 }
 
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** As it is now. */
+/** The file as it is now. */
 export interface LocalFile {
-  /** Absolute, with symbolic links resolved. */
+  /** Absolute path, with symbolic links resolved. */
   path: string;
   size: number;
   mtimeMs: number;
   mimeType: string;
-  /** For downloads; undefined if the service would refuse it. */
+  /** File name for downloads; undefined if the service would refuse it. */
   name: string | undefined;
 }
 
@@ -172,7 +172,7 @@ export interface FileOptions {
   name?: string;
 }
 
-/** @throws Misuse that says what to do */
+/** @throws Misuse with advice */
 export async function readLocalFile(file: string, options: FileOptions = {}): Promise<LocalFile> {
   const mimeType = checked("--mime-type", createUpload.shape.mime_type, options.mimeType);
   const name = checked("--name", createUpload.shape.name, options.name);
@@ -222,7 +222,7 @@ export function isUploadGone(error: unknown): boolean {
   return status >= 400 && status < 500 && status !== 401 && !isRetryable(error);
 }
 
-/** For errors before the upload was created. */
+/** Explains errors before the upload was created. */
 export function adviceAtBegin(error: unknown, url: string, file: LocalFile): string {
   const why = messageOf(error);
   switch (statusOf(error)) {
@@ -239,7 +239,7 @@ export function adviceAtBegin(error: unknown, url: string, file: LocalFile): str
   }
 }
 
-/** For errors while parts are sent or assembled. */
+/** Explains errors while parts are sent or assembled. */
 export function adviceMidway(error: unknown, resumable: boolean): string {
   const why = messageOf(error);
   if (isUploadGone(error)) return `${why}\nRun the same command again to start over.`;

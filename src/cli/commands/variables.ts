@@ -1,4 +1,4 @@
-/** `auspex variables`: secrets for a model's containers. Values go in, and never come out. */
+/** `auspex variables`: secrets for a model's containers. No command prints their values. */
 import { text as textOf } from "node:stream/consumers";
 import { password } from "@clack/prompts";
 import { type Model, model as modelShape } from "../../protocol/model.ts";
@@ -49,7 +49,7 @@ const setCommand = (host: Host) =>
     .addHelpText("after", MORE)
     .action(async (model, name, options) => {
       const { service, output, display } = await openService(host, options);
-      // Looked up first: what fails after it was set would pass for a failure to set it.
+      // The model is read first: a failure after the variable is set would look like a failure to set it.
       const shown = await service.get(`/models/${model}`, modelShape);
       const value = await readValue(model, name);
       const set = await service.put(`${pathOf(model)}/${name}`, variable, { value });
@@ -85,7 +85,7 @@ async function readValue(model: string, name: string): Promise<string> {
     if (typeof answer !== "string") throw new Interrupted("SIGINT");
     if (answer !== "") return answer;
   }
-  // The end of a file's last line is none of the value.
+  // The line break at the end of a file is no part of the value.
   const piped = process.stdin.isTTY ? "" : (await textOf(process.stdin)).replace(/\r?\n$/, "");
   if (piped !== "") return piped;
   throw new Misuse(`A value is needed: auspex variables set ${model} ${name} < value.txt`);

@@ -1,4 +1,4 @@
-/** `auspex versions`: all of a model, or one in full; and what deletes one. */
+/** `auspex versions`: lists the versions of a model, shows one in full, and deletes one. */
 import { pageOf } from "../../protocol/common.ts";
 import {
   model as modelShape,

@@ -1,4 +1,4 @@
-/** An archive of `docker save` or an OCI layout that the user has: a tar, which gzip may have compressed, or a folder. */
+/** An archive of `docker save` or an OCI layout: a tar, which gzip may have compressed, or a folder. */
 import { createReadStream } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ export class ArchiveFile implements ImageSource {
     }
   }
 
-  /** Hands over the layers of its image only. */
+  /** Hands over only the layers of the image. */
   read(onLarge: OnLarge, signal: AbortSignal): Promise<Archive> {
     return this.#read(
       (path, bytes, size) =>

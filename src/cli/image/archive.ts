@@ -61,7 +61,7 @@ export interface ArchiveLayer {
 
 export interface Archive {
   config: { digest: string; bytes: Buffer };
-  /** From the bottom up. */
+  /** Layers from the bottom up. */
   layers: ArchiveLayer[];
   /** The manifest of an OCI layout; `docker save` writes none. */
   manifest: { mediaType: string; bytes: Buffer } | undefined;
@@ -184,7 +184,7 @@ function namesOf({ annotations, digest }: Descriptor): string[] {
   return names.length > 0 ? names : [digest];
 }
 
-/** The image of that name, or the only one, for the platform of runners. @throws Misuse, Failure */
+/** Returns the image of that name, or the only one, for the platform of runners. @throws Misuse, Failure */
 function pick<Image extends Candidate>(images: Image[], name: string | undefined): Image {
   const all = images.filter((one) => one.platform !== undefined);
   const isIt = (one: string) => one === name || one === `${name}:latest`;

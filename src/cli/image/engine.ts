@@ -59,13 +59,13 @@ export class Engine {
     return answers([this.name, "buildx", "version"], this.#signal);
   }
 
-  /** Gives the image of this tag another one, so that whatever has the tag later was built later. */
+  /** Moves the image of this tag to another tag, so that an image with the tag was built later. */
   async moveTag(tag: string, to: string): Promise<void> {
     if (!(await answers([this.name, "tag", tag, to], this.#signal))) return;
     await outputOf([this.name, "image", "rm", tag], { signal: this.#signal });
   }
 
-  /** Whether it has an image of this name. */
+  /** Whether the engine has an image of this name. */
   has(reference: string): Promise<boolean> {
     return answers([this.name, "image", "inspect", reference], this.#signal);
   }
@@ -80,7 +80,7 @@ export class Engine {
     return inspected.parse(JSON.parse(await outputOf(command, { signal: this.#signal })));
   }
 
-  /** @throws Failure that says how to build the right one */
+  /** @throws Failure that says how to build for the right platform */
   async requirePlatform(reference: string): Promise<void> {
     const { platform } = await this.inspect(reference);
     if (platform === PLATFORM) return;

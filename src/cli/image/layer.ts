@@ -67,13 +67,13 @@ class Digest {
     }
   }
 
-  /** Once, after all bytes. */
+  /** Called once, after all bytes. */
   get digest(): string {
     return `sha256:${this.#hash.digest("hex")}`;
   }
 }
 
-/** @returns the first bytes, and all of them */
+/** @returns the first bytes, and a stream of all bytes */
 async function peek(bytes: AsyncIterable<Buffer>) {
   const iterator = bytes[Symbol.asyncIterator]();
   const { value: first = Buffer.alloc(0) } = await iterator.next();
@@ -84,7 +84,7 @@ async function peek(bytes: AsyncIterable<Buffer>) {
   return { first, all: all() };
 }
 
-/** Reads it to its end, for nothing: the registry has it. */
+/** Reads a layer to its end without using it: the registry has it. */
 export async function skip(bytes: AsyncIterable<Buffer>): Promise<void> {
   for await (const _ of bytes);
 }

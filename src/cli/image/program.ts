@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { messageOf } from "../../../runner/src/lib/error.ts";
 import { CommandEnded, Failure } from "../failure.ts";
 
-/** An error quotes at most so many characters of a program's output. */
+/** The most characters of a program's output that an error quotes. */
 const MAX_REASON = 2_000;
 
 export interface ProgramOptions {
@@ -15,14 +15,14 @@ export interface ProgramOptions {
   detached?: boolean;
 }
 
-/** @returns what it printed. @throws Failure with what it said */
+/** @returns the standard output. @throws Failure with the standard error */
 export async function outputOf(command: string[], options: ProgramOptions): Promise<string> {
   const running = start(command, options);
   const [out] = await Promise.all([text(running.stdout), running.ended]);
   return out.trim();
 }
 
-/** Shows what it says. @throws CommandEnded */
+/** Runs a program and shows its output. @throws CommandEnded */
 export async function watched(
   command: string[],
   options: ProgramOptions,
@@ -41,7 +41,7 @@ export interface Running {
   ended: Promise<void>;
 }
 
-/** The signal ends it. */
+/** The signal ends the program. */
 export function start([name = "", ...args]: string[], options: ProgramOptions): Running {
   const { signal } = options;
   const child = spawn(name, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
@@ -65,7 +65,7 @@ export function start([name = "", ...args]: string[], options: ProgramOptions): 
   return { stdout: child.stdout, stderr: child.stderr, ended };
 }
 
-/** Whether it is there and answers. */
+/** Whether the program exists and answers. */
 export async function answers(command: string[], signal: AbortSignal): Promise<boolean> {
   try {
     await outputOf(command, { signal });

@@ -41,7 +41,7 @@ export interface PushOptions {
   /** The id of the model. */
   model: string;
   tag: string;
-  /** For layers until they are sent. */
+  /** Folder for layers until they are sent. */
   scratch: string;
   /** The folder of the notes about packed layers. */
   state: string;
@@ -91,7 +91,7 @@ class ImagePush {
       this.#failed.abort(error);
       throw error;
     } finally {
-      // All have ended when this returns.
+      // All uploads have ended when this returns.
       await Promise.allSettled(this.#sending.values());
     }
   }
@@ -144,7 +144,7 @@ class ImagePush {
       const { end, ...events } = progress.sending(blob);
       await this.#repository.pushBlob(blob.digest, content, events).finally(end);
     }).finally(() => rm(file, { force: true }));
-    // The first failure stops the reading, and what else is on its way.
+    // The first failure stops the reading and the other uploads.
     sending.catch((error: unknown) => this.#failed.abort(error));
     this.#sending.set(blob.digest, sending);
   }
@@ -270,7 +270,7 @@ export class PushProgress implements Live {
   }
 
   #show(label: string, size: number) {
-    // An empty one has no part that could be done.
+    // An empty layer counts as done.
     const meter = new Meter(Math.max(size, 1), 0, performance.now());
     this.#shown.set(label, meter);
     const { add, found } = meter;

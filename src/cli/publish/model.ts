@@ -15,7 +15,7 @@ export interface NewModel {
   description: string | undefined;
   visibility: Visibility | undefined;
   hardware: string | undefined;
-  /** Whether somebody can be asked. */
+  /** Whether a user can answer questions. */
   isInteractive: boolean;
 }
 
@@ -61,7 +61,7 @@ export function requireVisibility({ visibility }: Model, wanted: Visibility, pag
   );
 }
 
-/** Before minutes are spent on building and pushing. @throws Misuse */
+/** Checks that the class exists before minutes are spent on building and pushing. @throws Misuse */
 export async function requireHardware(service: Service, wanted: string): Promise<void> {
   const { items, next_cursor } = await service.get(CLASSES, pageOf(hardwareItem));
   const names = items.map(({ identifier }) => identifier);
@@ -71,7 +71,7 @@ export async function requireHardware(service: Service, wanted: string): Promise
   );
 }
 
-/** The only one that there is, or the one that is chosen; undefined leaves it to the service. */
+/** Returns the only class, or the chosen one; undefined leaves the choice to the service. */
 async function chooseHardware(
   service: Service,
   { model, isInteractive }: NewModel,
@@ -82,7 +82,7 @@ async function chooseHardware(
   const width = Math.max(...items.map(({ identifier }) => identifier.length));
   const chosen = await select({
     message: safeText(`Hardware for ${model}`),
-    // Not as hints: only the line that is selected shows its own.
+    // Descriptions are no hints: only the selected line shows its hint.
     options: items.map((one) => ({
       value: one.identifier,
       label: safeText(`${one.identifier.padEnd(width)}  ${describe(one)}`),

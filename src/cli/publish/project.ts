@@ -1,4 +1,4 @@
-/** The folder that is published: what it is built with, and what its auspex.json says. */
+/** The folder that is published: how it is built, and its auspex.json. */
 import { access, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
@@ -109,7 +109,7 @@ export interface BuiltImage {
   local?: { engine: Engine; image: string };
 }
 
-/** Finds what is needed to get the image, before anything is created. @throws Failure */
+/** Finds the engine and the programs for the image, before anything is created. @throws Failure */
 export async function findEngine(
   { project, image, archive }: Source,
   name: string | undefined,
@@ -129,7 +129,7 @@ export async function findEngine(
   );
 }
 
-/** For the platform of runners. @throws Failure */
+/** Builds the image for the platform of runners. @throws Failure */
 export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
   const { project, image, archive, engine, tag, display, signal } = options;
   if (archive !== undefined) {

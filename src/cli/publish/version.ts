@@ -1,4 +1,4 @@
-/** The version that is published: what the image does not say of itself, and a call to paste. */
+/** The version that is published: facts that the image does not have, and a call to paste. */
 
 import { randomUUID } from "node:crypto";
 import { messageOf } from "../../../runner/src/lib/error.ts";
@@ -69,7 +69,7 @@ export function createVersion(
       latest?.container_image_digest === body.image && latest.release_notes === body.release_notes;
     return isIt && latest.number > before ? latest : undefined;
   };
-  // Much was done before: it is worth some patience.
+  // Retries last long, since the image is already built and pushed.
   const options = { body, isPatient: true, made };
   return service.post(`/models/${model}/versions`, version, options);
 }
@@ -188,7 +188,7 @@ export const trialOf = (model: string, { schemas }: Pick<Version, "schemas">) =>
 });
 
 const AGAIN_MS = 500;
-/** One whose server has told nothing stays as it is. */
+/** A version whose server has reported no facts stays as it is. */
 const PATIENCE_MS = 5_000;
 
 /**

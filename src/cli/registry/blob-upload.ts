@@ -58,7 +58,7 @@ export class BlobUpload {
     this.#offset = offset;
   }
 
-  /** Begins one. @param url where uploads of the repository begin */
+  /** Begins an upload. @param url where uploads of the repository begin */
   static async begin(
     client: RegistryClient,
     url: URL,
@@ -71,7 +71,7 @@ export class BlobUpload {
     return new BlobUpload(client, state, events, 0);
   }
 
-  /** Goes on with one that was begun before. Undefined if the registry has forgotten it. */
+  /** Resumes an upload. Returns undefined if the registry no longer has it. */
   static async resume(
     client: RegistryClient,
     state: UploadState,
@@ -89,7 +89,7 @@ export class BlobUpload {
     return upload;
   }
 
-  /** How many bytes the registry has. */
+  /** The number of bytes that the registry has. */
   get offset(): number {
     return this.#offset;
   }
@@ -104,7 +104,7 @@ export class BlobUpload {
     while (this.#offset < end) {
       try {
         if (failures > 0) await this.#ask(base);
-        // Only its answer may have been lost.
+        // The registry may have taken the chunk although its answer was lost.
         if (this.#offset === end) return;
         await this.#sendChunk(content, base, failures > 0 ? EARLY_ANSWER_MS : 0);
         failures = 0;
@@ -121,14 +121,14 @@ export class BlobUpload {
     }
   }
 
-  /** Ends it: the registry compares all bytes with the digest. */
+  /** Ends the upload: the registry compares all bytes with the digest. */
   async finish(digest: string): Promise<void> {
     const url = this.#client.urlOf(this.#state.location);
     url.searchParams.set("digest", digest);
     await this.#client.retried(url, { method: "PUT" }, [201, 204]);
   }
 
-  /** Gives it up. If that fails, the upload ends a day later, so nothing else fails because of it. */
+  /** Cancels the upload. If that fails, the upload ends a day later, so nothing else fails because of it. */
   async cancel(): Promise<void> {
     const url = this.#client.urlOf(this.#state.location);
     await this.#client
@@ -169,7 +169,7 @@ export class BlobUpload {
     }
   }
 
-  /** Asks the registry what it has. */
+  /** Asks the registry for the bytes that it has. */
   async #ask(base: number): Promise<void> {
     const url = this.#client.urlOf(this.#state.location);
     const { headers } = await this.#client.call(url, { method: "GET" }, [204]);

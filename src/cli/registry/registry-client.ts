@@ -100,7 +100,7 @@ export class RegistryClient {
 
 /** An error answer of the registry, with its code. */
 export class RegistryError extends ControlPlaneError {
-  /** One of OCI's, such as DIGEST_INVALID. */
+  /** An error code of OCI, such as DIGEST_INVALID. */
   readonly code: string;
 
   constructor(message: string, code: string, options: { status: number; retryAfterMs?: number }) {

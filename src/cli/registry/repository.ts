@@ -1,4 +1,4 @@
-/** One repository of the registry: what it has, and what is pushed into it. */
+/** One repository of the registry: its blobs and tags, and pushes to it. */
 import pLimit from "p-limit";
 import { z } from "zod";
 import { statusOf } from "../../../runner/src/lib/error.ts";
@@ -16,7 +16,7 @@ const uploadState = z.object({
 });
 
 const tagList = z.object({ tags: z.array(z.string()) });
-/** Tags that are looked at together. */
+/** The number of tags that are read at the same time. */
 const PARALLEL = 4;
 
 export interface PushEvents {
@@ -119,7 +119,7 @@ export class Repository {
     );
   }
 
-  /** The first by name, with the images that they name. */
+  /** Returns the first tags by name, with their images. */
   async tags(count: number): Promise<{ tag: string; digest: string }[]> {
     const url = this.#url("tags/list");
     url.searchParams.set("n", String(count));
@@ -145,7 +145,7 @@ export class Repository {
     try {
       await upload.finish(digest);
     } catch (error) {
-      // The answer to the one before may have been lost.
+      // The answer to the previous request may have been lost.
       if (statusOf(error) !== 404 || !(await this.hasBlob(digest))) throw error;
     }
     await this.#notes.remove(identity);

@@ -1,4 +1,4 @@
-/** Shows a prediction while it runs: what it waits for, its logs, its output. */
+/** Shows a prediction while it runs: the reason why it waits, its logs, its output. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import { messageText } from "../../domain/predictions/message-text.ts";
 import { setupText } from "../../domain/predictions/setup-text.ts";
@@ -13,7 +13,7 @@ import type { PredictionEvent } from "../service/events.ts";
 import { type Display, Status } from "../ui/display.ts";
 import type { OutputFiles } from "./output-files.ts";
 
-/** How much of what was printed is compared with an error. */
+/** Characters of printed logs that are compared with an error. */
 const MAX_PRINTED = 64 * 1024;
 
 interface FollowOptions {
@@ -26,7 +26,7 @@ interface FollowOptions {
   onLogs?: () => void;
 }
 
-/** @returns it at its end */
+/** @returns the prediction at its end */
 export async function followRun(options: FollowOptions): Promise<Prediction> {
   const { events, display, onCreated, onSetup, onOutput, onLogs } = options;
   const status = new Status(display);
@@ -137,7 +137,7 @@ export class Printer {
   }
 }
 
-/** Not a number that is marked, as its digits are printed. */
+/** Whether a value is a text, and not the marked string of a number, whose digits are printed. */
 const isText = (value: Json): value is string =>
   typeof value === "string" && numberIn(value) === undefined;
 

@@ -38,7 +38,7 @@ export interface InputOptions {
   /** The input that the pairs change. */
   base: Input;
   pairs: Pair[];
-  /** Undefined if nobody knows them yet. */
+  /** The schemas of the version; undefined while they are unknown. */
   schemas: Schemas | undefined;
   /** @returns the URL of an uploaded file */
   upload: (path: string) => Promise<string>;
@@ -113,7 +113,7 @@ function chosen(name: string, options: Json[], text: string): Json {
   );
 }
 
-/** @returns those of the names that it surely does not have, each with the names that it has */
+/** @returns the names that the schema surely does not allow, each with the names that it has */
 export function unknownInputs(
   { schemas, configuration }: Pick<Version, "schemas" | "configuration">,
   given: readonly string[],
@@ -154,7 +154,7 @@ function takesMore(root: Json, part: Json | undefined, depth = 0): boolean {
 /** Letters that may be wrong: half of a short name, and three at most. */
 const MOST = 3;
 
-/** Undefined if none is near. */
+/** Returns the nearest name; undefined if none is near. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const [from, to] = [typed.toLowerCase(), names.map((name) => name.toLowerCase())];
   const found = names[to.indexOf(closest(from, to))];

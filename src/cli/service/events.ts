@@ -38,9 +38,9 @@ export type PredictionEvent = z.infer<typeof known>;
 export interface Follow {
   access: Access;
   signal: AbortSignal;
-  /** The request whose response is the stream; then it goes on with GET, once it knows the id. */
+  /** The request whose response is the stream. Later connections use GET with the id of the prediction. */
   create?: { body: object; key: string };
-  /** A prediction that there is. */
+  /** The id of an existing prediction. */
   id?: string;
   /** Ends after so long without an event, even if the prediction goes on. */
   idleSeconds?: number | undefined;
@@ -70,7 +70,7 @@ export async function* follow(options: Follow): AsyncGenerator<PredictionEvent> 
       if (!(error instanceof ControlPlaneError) || !isPassing(error)) throw error;
       if (++failures > MAX_FAILURES) throw error;
       const delayMs = retryDelayMs(error, failures, DELAYS);
-      // A connection that ends now and then is nothing to tell of.
+      // A connection that ends from time to time is not reported.
       if (failures > 1) options.onRetry(error, delayMs);
       if (!(await sleep(delayMs, options.signal))) options.signal.throwIfAborted();
     }
@@ -82,7 +82,7 @@ const isPassing = (error: ControlPlaneError) => error.retryable;
 
 interface Numbered {
   number: number;
-  /** Undefined for those that it does not know. */
+  /** Returns the event; undefined for an unknown one. */
   event: PredictionEvent | undefined;
 }
 
@@ -108,7 +108,7 @@ async function* connection(
         signal: until,
       },
     );
-    // Nothing more will come.
+    // The stream has ended.
     if (response.status === 204) return;
     if (!response.ok || !response.body)
       throw errorFor(

@@ -201,7 +201,7 @@ export async function usernameOf(service: Service): Promise<string> {
   return ownerName(await service.get("/user", user));
 }
 
-/** The one that is named, or the latest. */
+/** Returns the named version, or the latest. */
 export async function readVersion(service: Service, reference: ModelReference): Promise<Version> {
   const path = `/models/${reference.model}`;
   if (reference.version !== undefined)

@@ -2,7 +2,7 @@
 
 const STEPS = [2, 4, 6, 8, 10];
 
-/** The next round number from `most` on; even, so that the half is whole too. */
+/** Returns the next round number from `most` on; an even one, so that its half is whole too. */
 export function scaleMaximum(most: number): number {
   const power = 10 ** Math.max(0, Math.ceil(Math.log10(Math.max(most, 1))) - 1);
   return power * (STEPS.find((step) => step * power >= most) ?? 10);

@@ -7,7 +7,7 @@ function choose(language: string): void {
   for (const radio of radios) if (radio.value === language) radio.checked = true;
 }
 
-/** Storage may be off. */
+/** The browser's storage may be off. */
 function remembered(): string | null {
   try {
     return localStorage.getItem(KEY);
@@ -20,7 +20,7 @@ choose(remembered() ?? "");
 
 document.addEventListener("change", ({ target }) => {
   if (!(target instanceof HTMLInputElement) || !radios.includes(target)) return;
-  // Samples above change their height: what was chosen stays where it is.
+  // The chosen control stays where it is, although samples above it change their height.
   const before = target.getBoundingClientRect().top;
   choose(target.value);
   scrollBy({ top: target.getBoundingClientRect().top - before, behavior: "instant" });

@@ -18,7 +18,7 @@ function schedule(): void {
 /** The runner whose log this is may be lost, and come back. */
 const isAway = () => document.querySelector("[data-fleet] [data-away]") !== null;
 
-/** @returns whether it was asked */
+/** @returns whether the runner was asked */
 async function askForLog(): Promise<boolean> {
   const form = document.querySelector<HTMLFormElement>("[data-fleet] .runner-actions form");
   if (!form) return false;
@@ -65,7 +65,7 @@ function update(old: HTMLElement, fleet: HTMLElement): void {
   });
 }
 
-/** A log stays until another comes: the service forgets it before whoever reads it does. */
+/** A log stays until another comes: the service may delete it while an operator still reads it. */
 const isKept = (before: HTMLElement, part: HTMLElement) =>
   part.dataset.empty !== undefined && before.dataset.empty === undefined;
 

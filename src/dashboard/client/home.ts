@@ -25,7 +25,7 @@ async function refresh(): Promise<void> {
 function update(page: Document): void {
   const old = stepsIn(document);
   const steps = stepsIn(page);
-  // All is done: what there is instead is another page.
+  // A user who has done all steps gets another page.
   if (old && !steps) return location.reload();
   if (!old || !steps) return;
   enhance(steps);

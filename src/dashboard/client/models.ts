@@ -1,11 +1,11 @@
-/** Searches models as one types. The address follows without steps in the browser's history: Back leaves the page. */
+/** Searches models while the user types. The address changes without a history step: Back leaves the page. */
 import { notice, RECONNECTING } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 
-/** So long after the last key. */
+/** Time from the last key to the search. */
 const PAUSE_MS = 200;
 
-/** For a connection that is gone. */
+/** Time limit of a search on a connection that is gone. */
 const AGAIN_MS = 3_000;
 
 const field = document.querySelector<HTMLInputElement>("[data-search]");

@@ -1,4 +1,4 @@
-/** Every page: copy buttons, local times, the user menu, confirmations, choices that are kept, the current place in sight, and the finder. */
+/** Code of every page: copy buttons, local times, user menu, confirmations, choices, navigation, finder. */
 import { noteChoice, restoreChoices } from "./parts/choices.ts";
 import { enhance } from "./parts/enhance.ts";
 import { listenForFinder } from "./parts/finder.ts";
@@ -14,7 +14,7 @@ function show(): void {
   const places = document.querySelectorAll(":is(.main-nav, .tabs) > [aria-current]");
   for (const place of places) {
     const row = place.parentElement;
-    // Not scrollIntoView: that would move the page, too.
+    // `scrollIntoView` would move the page, too.
     if (row) row.scrollLeft += middleOf(place) - middleOf(row);
   }
 }
@@ -62,7 +62,7 @@ async function copy(button: HTMLButtonElement): Promise<void> {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = "Copied";
   } catch {
-    // Clipboard access is denied or the origin is not secure: select the text instead.
+    // The text is selected instead if clipboard access is denied or the origin is not secure.
     getSelection()?.selectAllChildren(source);
     button.textContent = "Press Ctrl+C";
   }

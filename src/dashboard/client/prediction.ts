@@ -15,7 +15,7 @@ const MAX_WAIT_MS = 60_000;
 
 let timer: number | undefined;
 
-/** Replaces what depends on the end: webhooks and the form that removes data. */
+/** Replaces the parts that depend on the end: webhooks and the form that removes data. */
 async function refreshDeliveries(wait: number): Promise<void> {
   clearTimeout(timer);
   const old = document.querySelector<HTMLElement>("[data-after-end]");

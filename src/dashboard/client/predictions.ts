@@ -70,7 +70,7 @@ function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
   }
 }
 
-/** So that the address has what is on, and nothing else. */
+/** Empty fields are left out, so that the address has only the filters that are set. */
 document.addEventListener("submit", ({ target }) => {
   if (!(target instanceof HTMLFormElement) || target.dataset.filters === undefined) return;
   for (const input of target.querySelectorAll("input")) input.disabled = input.value === "";

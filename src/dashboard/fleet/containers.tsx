@@ -3,7 +3,7 @@ import type { RunnerContainer, RunnerDetail } from "../../protocol/fleet.ts";
 import { Table } from "../ui/table.tsx";
 import { memoryText, sinceText } from "./status-text.ts";
 
-/** A runner can tell of 512. */
+/** The most containers that are shown; a runner can report 512. */
 const MAX_SHOWN = 64;
 
 const SIGNS = { starting: "started", ready: "ready", stopping: "draining" } as const;
@@ -24,9 +24,9 @@ export function containerTitle({ version, image }: Pick<RunnerContainer, "versio
 interface Shown {
   /** `owner/name` of the models whose pages the viewer may open. */
   linked: ReadonlySet<string>;
-  /** Whether the runner is; else they are as it told them last. */
+  /** Whether the runner is online; otherwise the containers are those of its last report. */
   heard: boolean;
-  /** Until when they are known to be so. */
+  /** Time until which the containers are known to be so. */
   now: number;
 }
 

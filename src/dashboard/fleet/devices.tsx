@@ -5,7 +5,7 @@ import { containerTitle } from "./containers.tsx";
 import { type Day, GpuHistory } from "./history.tsx";
 import { gigabytes, percent } from "./status-text.ts";
 
-/** A runner can tell of 256. */
+/** The most GPUs that are shown; a runner can report 256. */
 const MAX_SHOWN = 64;
 
 type Told = NonNullable<RunnerDetail["told"]>;

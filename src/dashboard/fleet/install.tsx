@@ -9,7 +9,7 @@ import { Copy } from "../ui/parts.tsx";
 export interface NewRunner {
   token: string;
   name: string;
-  /** The classes that it is for, by pool: a runner serves those of one. */
+  /** The classes that the token is for, by pool: a runner serves the classes of one pool. */
   pools: string[][];
   /** Scheme and host of the deployment. */
   origin: string;

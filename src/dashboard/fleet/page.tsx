@@ -165,7 +165,7 @@ const PoolSection = ({
 interface ServedClass {
   hardware: FleetClass;
   runners: RunnerState[];
-  /** Whether these are all that serve it. */
+  /** Whether these are all runners that serve the class. */
   complete: boolean;
   now: number;
 }
@@ -197,11 +197,11 @@ interface QueueProps extends Omit<ServedClass, "hardware"> {
   queue: QueueState;
 }
 
-/** Whether nobody takes its work, as far as the runners have told. */
+/** Whether no runner takes work of the class, by the runners' last reports. */
 const isStuck = ({ queue: { waiting }, runners, complete, now }: QueueProps) =>
   runners.length === 0 ? complete : (waiting ?? 0) > 0 && !runners.some(takesWork(now));
 
-/** Why predictions wait, beside what the alert says. */
+/** Reasons why predictions wait, in addition to the alert. */
 function Reasons(props: QueueProps) {
   const isSaid = isStuck(props);
   const reasons = props.queue.reasons.filter(({ code }) => code !== "no_runner" || !isSaid);

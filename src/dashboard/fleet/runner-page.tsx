@@ -1,4 +1,4 @@
-/** `/fleet/runners/:id`: a runner with all that is known of it. */
+/** `/fleet/runners/:id`: the page of a runner. */
 import { isHeard, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import type { RunnerEvent } from "../../protocol/runner-log.ts";
@@ -110,7 +110,7 @@ function whyUnknown(runner: RunnerDetail): string {
   return `: the pool ${runner.pool} did not answer within half a second, or has not heard from the runner yet. Load the page again.`;
 }
 
-/** A runner can have a thousand. */
+/** The most predictions that are shown; a runner can have a thousand. */
 const MAX_SHOWN = 50;
 
 const sinceTitle = (heard: boolean) => (heard ? "Since" : "Handed over");
@@ -123,7 +123,7 @@ const Work = ({
 }: {
   work: RunnerWork[];
   own: ReadonlySet<string>;
-  /** Whether the runner is; else it had them when it was. */
+  /** Whether the runner is online; otherwise it had the predictions when it last was. */
   heard: boolean;
   now: number;
 }) => (
@@ -174,7 +174,7 @@ const Work = ({
 /** The others are folded away. */
 const SHOWN = 12;
 
-/** @param events undefined: its object did not answer */
+/** @param events undefined: the runner object did not answer */
 const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
   <section aria-labelledby="events-title">
     <div data-part="events">

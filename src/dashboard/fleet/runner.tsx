@@ -118,10 +118,10 @@ export function State({ runner, now }: { runner: RunnerState; now: number }) {
   );
 }
 
-/** In the field `from` of a form on the runner's page. */
+/** Value of the field `from` of forms on the runner's page. */
 export const OWN_PAGE = "runner";
 
-/** @param onOwnPage whether they lead back to the runner's page */
+/** @param onOwnPage whether the actions lead back to the runner's page */
 export function Actions({
   runner,
   onOwnPage = false,

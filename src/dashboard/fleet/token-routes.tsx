@@ -124,7 +124,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
 );
 
 const PAGE_SIZE = 25;
-/** The most that a token can serve. */
+/** The most classes that a token can serve. */
 const MAX_CLASSES = 50;
 
 export const runnerTokenPages = pages()

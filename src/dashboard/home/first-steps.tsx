@@ -13,15 +13,15 @@ import { Form } from "../ui/layout.tsx";
 import { Copy, Status } from "../ui/parts.tsx";
 
 export interface Progress {
-  /** Whether there is a runner; undefined for whoever cannot add one. */
+  /** Whether there is a runner; undefined for users who cannot add one. */
   hasRunner: boolean | undefined;
-  /** The newest, where it is shown. */
+  /** The newest runner, where it is shown. */
   runner?: RunnerState | undefined;
-  /** The newest of their own. */
+  /** The newest model of the user. */
   model: ModelItem | undefined;
-  /** The newest. */
+  /** The newest prediction. */
   prediction: ListedPrediction | undefined;
-  /** Whether an access token has made one of the newest, or there are more. */
+  /** Whether an access token has made one of the newest predictions, or there are more than those. */
   hasCalled: boolean;
 }
 
@@ -30,7 +30,7 @@ interface Step {
   isDone: boolean;
   /** The result of the step so far. */
   result?: Child;
-  /** How it is done. */
+  /** Instructions for the step. */
   how?: Child;
 }
 
@@ -39,9 +39,9 @@ interface Props {
   origin: string;
   username: string;
   runner: RunnerPackage;
-  /** The command that calls a model of theirs; undefined as long as there is none. */
+  /** The command that calls a model of the user; undefined without one. */
   call: string | undefined;
-  /** The ways to publish, for whoever has no model yet. */
+  /** The ways to publish, for users without a model. */
   publish: PublishState | undefined;
 }
 
@@ -126,7 +126,7 @@ const addMachine = ({ origin, runner, progress }: Props, isDone: boolean): Step 
   ),
 });
 
-/** Stands where the token goes. */
+/** Placeholder of the token. */
 const NO_TOKEN = "ausr_…";
 
 const publishModel = ({ progress, username, publish }: Props): Step => ({

@@ -1,4 +1,4 @@
-/** `/`: the landing page of visitors, the first steps of new users, and what is new for others. */
+/** `/`: the landing page of visitors, the first steps of new users, and the news of others. */
 import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
@@ -77,7 +77,7 @@ async function callCommand(
   return shellSample("predictions", origin, BODIES.predictions({ origin, reference: path, input }));
 }
 
-/** How many of the newest are shown. */
+/** The number of newest models and predictions that are shown. */
 const SHOWN = 6;
 
 export const homePages = pages().get("/", async (c) => {

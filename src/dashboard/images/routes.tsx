@@ -1,4 +1,4 @@
-/** `/account/images`: what an account has pushed to the deployment's registry, and what removes it. */
+/** `/account/images`: images that an account has pushed to the deployment's registry, and their removal. */
 import { RegistryError } from "../../errors-registry.ts";
 import { byteText } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
@@ -19,10 +19,10 @@ import { Problem } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Empty, Pager, Time } from "../ui/parts.tsx";
 
-/** One image of an account: what it is, what runs it, and what deleting it would do. */
+/** One image of an account, with the versions that run it and the effects of deleting it. */
 interface Props {
   image: AccountImage;
-  /** The owner's. */
+  /** The owner's username. */
   username: string;
 }
 
@@ -61,7 +61,7 @@ function ImageItem({ image, username }: Props) {
   );
 }
 
-/** Why it is there, or that it goes. */
+/** The reason why the image is kept, or that it will be removed. */
 function KeptBy({ image: { name, tags, versions, held_until }, username }: Props) {
   if (versions.items.length > 0) {
     return (
@@ -199,7 +199,7 @@ const ImagesPage = ({
   </>
 );
 
-/** With a name that the reader replaces. */
+/** Commands with a name that the reader replaces. */
 const Commands = ({ place }: { place: Place }) => (
   <div class="push-commands">
     <Copy lines text={imageText({ ...place, name: "my-model", token: undefined, isFirst: true })} />

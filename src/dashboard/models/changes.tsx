@@ -87,7 +87,7 @@ function valueText(fact: Fact, value: Json | undefined): string {
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
 }
 
-/** In the list: the names alone. */
+/** The short form in the list of versions: only the names. */
 export function ChangedNames({ before, after }: { before: Schemas; after: Schemas }) {
   const changes = changesOf(before, after, "input");
   const output = changesOf(before, after, "output").length > 0;

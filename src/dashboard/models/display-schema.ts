@@ -55,7 +55,7 @@ export function displaySchema(root: Json): { schema: InlineSchema; complete: boo
     const { $ref, allOf, ...own } = part;
     const referred = typeof $ref === "string" ? [resolvePointer(root, $ref) ?? {}] : [];
     const all = [...[...referred, ...listOf(allOf)].map((one) => merged(one, depth + 1)), own];
-    // From entries: assigning `__proto__` would set the prototype.
+    // The object is made from entries: assigning `__proto__` would set the prototype.
     const together = (objects: Keywords[]) => Object.fromEntries(objects.flatMap(Object.entries));
     return together([
       ...all,

@@ -1,4 +1,4 @@
-/** /models/{owner}/{name}/examples: what everybody sees of them, and what their owner does with them. */
+/** /models/{owner}/{name}/examples: the public page of examples, and the actions of their owner. */
 import {
   changeExample,
   examplesOf,
@@ -19,7 +19,7 @@ const ALL = "/models/:owner/:name/examples";
 
 type Change = typeof unpinExample;
 
-/** An action of the owner on one of them, and what is said afterwards. */
+/** An action of the owner on an example, and its message. */
 const changing = (change: Change, done: string) => async (c: PageContext) => {
   const { owner = "", name = "", example = "" } = c.req.param();
   await change(c.var.services, viewerOf(c).caller, [owner, name], example);

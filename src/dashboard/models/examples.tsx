@@ -1,4 +1,4 @@
-/** The examples of a model: what went in and what came out, each with what its owner can do with it. */
+/** The examples of a model: inputs and outputs, with the actions of the owner. */
 
 import type { PropsWithChildren } from "hono/jsx";
 import { MAX_FILES } from "../../domain/models/example-content.ts";

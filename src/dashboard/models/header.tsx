@@ -128,6 +128,6 @@ const OWNER_PAGES: typeof PAGES = [
 export const isOwner = ({ owner }: Pick<DetailedModelRow, "owner">, viewer: Viewer | undefined) =>
   owner.id === viewer?.user.id;
 
-/** Only for models that are not public. */
+/** The badge is shown only for models that are not public. */
 export const VisibilityBadge = ({ visibility }: { visibility: Visibility }) =>
   visibility === "public" ? null : <span class="badge">{visibility}</span>;

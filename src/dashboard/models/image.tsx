@@ -1,4 +1,4 @@
-/** The image of a version: what it is made of, what it says of itself, and where it is. */
+/** The image of a version: its layers, its labels and the runners that have it. */
 import type { ShownLabel } from "../../domain/images/shown-labels.ts";
 import { byteText } from "../../lib/text.ts";
 import type { DescribedImage, ImageContent } from "../../services/images/describe-image.ts";
@@ -50,7 +50,7 @@ export const ImageDetails = ({
   </>
 );
 
-/** @param unpacked 0: no runner has told it yet */
+/** @param unpacked bytes; 0: no runner has reported them yet */
 function ImageSize({ compressed, unpacked }: { compressed: number | null; unpacked: number }) {
   const sizes = [
     ...(compressed === null ? [] : [`${byteText(compressed)} compressed`]),
@@ -83,7 +83,7 @@ function Places({
   );
 }
 
-/** Says of an image that it is gone, and what to do. */
+/** Note that an image is gone, with advice. */
 export const ImageNotice = ({ image, isOwner }: { image: VersionImage; isOwner: boolean }) =>
   image.described.kind !== "gone" ? null : (
     <p class="problem" role="alert">

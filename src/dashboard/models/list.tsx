@@ -53,7 +53,7 @@ export function ModelsPage({ viewer, query, categories, models, gallery }: Props
   );
 }
 
-/** For whoever does not see that the list has changed. */
+/** Announces to screen readers that the list has changed. */
 function foundText({ items, next_url }: Page<ModelItem>): string {
   const { length } = items;
   if (length === 0) return "No models found";

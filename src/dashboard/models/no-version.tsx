@@ -40,7 +40,7 @@ const FirstVersion = ({ model, publish }: { model: DetailedModelRow; publish: Pu
   </>
 );
 
-/** In place of what a page shows of a version. */
+/** Stands in place of the parts that show a version. */
 export const NoVersion = ({ model, viewer }: Props) => (
   <Empty title="No version yet">
     {isOwner(model, viewer) ? (

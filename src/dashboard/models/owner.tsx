@@ -1,4 +1,4 @@
-/** The page of whoever has models: what they say of themselves, and their models. */
+/** The page of an owner: the public profile and the models. */
 import type { Category, ModelItem } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";

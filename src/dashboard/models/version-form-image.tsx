@@ -8,11 +8,11 @@ import { modelAddress } from "./header.tsx";
 
 /** Places where the images of a model may be. */
 export interface ImageChoices {
-  /** As clients push to it here. */
+  /** The repository of the model here, as clients push to it. */
   repository: string;
-  /** Pushed last first. */
+  /** Tags of the repository, last pushed first. */
   tags: PushedTag[];
-  /** The operator allows images of other registries. */
+  /** Whether the operator allows images of other registries. */
   isElsewhereAllowed: boolean;
   /** The repository elsewhere for digests that are not here; undefined if the operator has set none. */
   elsewhere: string | undefined;

@@ -5,7 +5,7 @@ import type { Configuration } from "../../protocol/model.ts";
 export const weightLines = ({ weights = [] }: Configuration): string =>
   weights.map(({ target, file }) => `${target} ${file}`).join("\n");
 
-/** A path may have spaces, and what names an upload has none. Undefined for no line. */
+/** Reads a line; undefined for an empty one. A path may have spaces, and the name of an upload has none. */
 export function readWeights(text: string): { target: string; file: string }[] | undefined {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   if (lines.length === 0) return undefined;

@@ -190,7 +190,7 @@ const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
     </>
   );
 
-/** Without its input, the form has its defaults, which the run was not asked. */
+/** The form has defaults if the run's input is removed; the run may have had other values. */
 const openedLabel = ({ prediction, input, form }: PlaygroundState) =>
   prediction && prediction.input === undefined
     ? `Run …${prediction.prediction.id.slice(-4)}`

@@ -60,7 +60,7 @@ export async function findVersion(
   return { model, version: version.version };
 }
 
-/** Without what is loaded here. */
+/** The state without the parts that are loaded here. */
 export type RenderedState = Omit<
   PlaygroundState,
   "versions" | "shape" | "view" | "runs" | "examples" | "expected"

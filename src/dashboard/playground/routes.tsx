@@ -1,4 +1,4 @@
-/** `/models/{owner}/{name}`, for whoever is signed in: runs a model, and shows a prediction of it again. */
+/** `/models/{owner}/{name}` for signed-in users: runs a model, and shows a prediction of it again. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
@@ -256,7 +256,7 @@ const inputOfView = (view: PredictionView | undefined): Input | undefined =>
     : undefined;
 
 interface Left {
-  /** Whether it had secrets, which are not filled in. */
+  /** Whether the run had secrets, which are not filled in. */
   secretsLeft: boolean;
   /** Whether its input has more than the chat, which the version has, can hold. */
   isTooMuch: boolean;

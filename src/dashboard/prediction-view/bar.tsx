@@ -1,4 +1,4 @@
-/** How the time of a finished prediction is divided among its steps. */
+/** The time of a finished prediction, divided among its steps. */
 import type { Step } from "../../domain/predictions/timeline.ts";
 
 const SHOWN = new Set<Step["kind"]>(["failed", "queued", "setup", "started"]);

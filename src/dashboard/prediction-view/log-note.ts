@@ -14,7 +14,7 @@ function subject(lines: number, torn: boolean): string {
   return `${whole} ${lines === 1 ? "is" : "are"}`;
 }
 
-/** How many lines are there that somebody asked for; nothing if all were. */
+/** Returns the number of lines that match a search; empty if all lines were asked for. */
 export function foundNote(found: number, lines: number, isAll: boolean): string {
   if (isAll) return "";
   return `${found} of ${lines} line${lines === 1 ? "" : "s"}`;

@@ -42,7 +42,7 @@ function textOf(part: Json): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** `image_url`, `input_image` and `image` are the same to whoever reads. */
+/** `image_url`, `input_image` and `image` are the same to a reader. */
 function kindOf(part: Json): string {
   const type = isObject(part) && typeof part.type === "string" ? part.type : "part";
   return `${type.replace(/^input_|_url$/g, "").replaceAll("_", " ")}${nameOf(part)}`;

@@ -9,9 +9,9 @@ export type TextFilter = (typeof TEXT_FILTERS)[number];
 
 export interface ListQuery {
   query: PredictionQuery;
-  /** Verbatim, also when invalid; empty when it is off. */
+  /** Values of the text filters, verbatim, also when invalid; empty when a filter is off. */
   values: Record<TextFilter, string>;
-  /** Why one is invalid. */
+  /** Errors of invalid filters. */
   issues: Partial<Record<TextFilter, string>>;
 }
 

@@ -12,7 +12,7 @@ export interface PublishNames {
   isFirst: boolean;
 }
 
-/** Stands where the token goes. */
+/** Placeholder of the token. */
 const NO_TOKEN = "aus_…";
 
 const referenceOf = ({ username, name }: PublishNames) => `${username}/${name}`;
@@ -54,12 +54,12 @@ export const dockerText = (names: PublishNames): string => `${loginText(names)}
 docker build --platform linux/amd64 --tag ${repositoryOf(names)} .
 ${pushText(names)}`;
 
-/** For an image that Docker has already: nothing runs it until a version is made of it. */
+/** Commands for an image that Docker has already: no runner runs it until a version is made of it. */
 export const imageText = (names: PublishNames): string => `${loginText(names)}
 docker tag my-image ${repositoryOf(names)}
 docker push ${repositoryOf(names)}`;
 
-/** For whoever has logged in and has AUSPEX_TOKEN set. */
+/** Commands for users who have logged in and have AUSPEX_TOKEN set. */
 export const pushText = (names: PublishNames): string => `docker push ${repositoryOf(names)}
 ${createText(names)}`;
 

@@ -11,7 +11,7 @@ export interface PublishState {
   names: PublishNames;
   /** Whether the model is there: otherwise its name is an example, and publishing makes it. */
   exists: boolean;
-  /** Whether there is a runner for it. */
+  /** Whether there is a runner for the model. */
   hasRunner: boolean;
   operator: boolean;
   draft?: Draft;

@@ -8,7 +8,7 @@ import { SharesOfPrediction } from "./list.tsx";
 export const LIFETIMES = [1, 7, 30];
 const DEFAULT_DAYS = 7;
 
-/** @param shares those that it has */
+/** @param shares the links that the prediction has */
 export const ShareForm = ({ id, shares }: { id: string; shares: ShareRow[] }) => (
   <>
     <h2>Share</h2>

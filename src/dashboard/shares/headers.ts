@@ -1,4 +1,4 @@
-/** Shared predictions: their address is a secret, so nobody is told it, and nothing is kept. */
+/** Headers of shared predictions: their address is a secret, so it is not sent to others and not cached. */
 import { createMiddleware } from "hono/factory";
 import type { Dashboard } from "../context.ts";
 
@@ -11,7 +11,7 @@ export const privateHeaders = createMiddleware<Dashboard>(async (c, next) => {
   c.header("referrer-policy", "no-referrer");
   c.header("x-robots-tag", "noindex, nofollow, noarchive");
   c.header("cache-control", "no-store");
-  // As at their own addresses: what users have sent must not run scripts on this origin. An error is a page of ours.
+  // Files get the headers of their own addresses: they must not run scripts here. Errors are pages of ours.
   if (c.res.status < 400 && FILES.test(c.req.path))
     c.header("content-security-policy", "sandbox; default-src 'none'");
 });

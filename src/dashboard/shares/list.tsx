@@ -1,4 +1,4 @@
-/** `/account/shares`: the links that one has given out. */
+/** `/account/shares`: the share links of an account. */
 import type { Page } from "../../services/pagination.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
 import { AccountTabs } from "../account/tabs.tsx";

@@ -1,4 +1,4 @@
-/** `/shared/{token}`: a prediction for whoever has its link; and the links of an account. */
+/** `/shared/{token}`: a prediction for everybody with its link; and the links of an account. */
 
 import { useRequestContext } from "hono/jsx-renderer";
 import { z } from "zod";
@@ -141,7 +141,7 @@ export const sharePages = pages()
     const { prediction_id: id } = c.req.param();
     const days = lifetime.parse(fieldText(await readForm(c), "days"));
     const { token, expires_at } = await createShare(services, caller, id, days);
-    // Only in this response, which is never cached.
+    // The link is shown only in this response, which is never cached.
     const address = `${origin}/shared/${token}`;
     return c.render(<NewLinkPage id={id} address={address} expires_at={expires_at} />, {
       title: "Link created",

@@ -40,7 +40,7 @@ export const PRIORITY_CHOICES = [
   { value: "low", label: "Low" },
 ];
 
-/** To be validated with the API's schema. @throws ValidationFailure */
+/** Returns the request, to be validated with the API's schema. @throws ValidationFailure */
 export const readTokenForm = (form: FormData, now: number) => ({
   name: fieldText(form, "name").trim(),
   scopes: fieldTexts(form, "scopes"),

@@ -25,7 +25,7 @@ const TokensPage = ({
   draft: Draft;
   created: CreatedToken | undefined;
   page: Page<Token>;
-  /** Your own, as `owner/name`. */
+  /** The user's own models, as `owner/name`. */
   models: string[];
   now: number;
 }) => (

@@ -1,4 +1,4 @@
-/** The error page, and what somebody sees whose account is suspended. */
+/** The error page, and the page of suspended accounts. */
 import type { ProblemError } from "../../errors.ts";
 
 export const ErrorPage = ({

@@ -55,7 +55,7 @@ const pageAddress = (url: string) => {
   return pathname + search;
 };
 
-/** @param waitsAgain in lists: its own page says more */
+/** @param waitsAgain in lists: the prediction's own page says more */
 export const Status = ({
   status,
   waitsAgain = false,

@@ -15,7 +15,7 @@ export interface Invitation {
   expires_at: number;
 }
 
-/** @param title what kind of link it is */
+/** @param title the kind of the link */
 export const NewLink = ({ link, title }: { link: string; title: string }) => (
   <section class="new-secret" aria-labelledby="link-title">
     <h2 id="link-title">{title}</h2>

@@ -2,7 +2,7 @@
 
 const PREFIX = "auspex.choice.";
 
-/** Checks what was chosen last: fieldsets name the key under which it is kept. */
+/** Checks the last choices: fieldsets name the key under which their choice is kept. */
 export function restoreChoices(root: ParentNode): void {
   for (const place of root.querySelectorAll<HTMLElement>("[data-choice]")) {
     const chosen = keptChoice(place.dataset.choice ?? "");
@@ -22,7 +22,7 @@ export function keepChoice(key: string, value: string): void {
   try {
     localStorage.setItem(PREFIX + key, value);
   } catch {
-    // Not allowed: then it is so for this page alone.
+    // The choice holds for this page alone if the browser does not store it.
   }
 }
 

@@ -30,7 +30,7 @@ const rowsBeside = ({ form }: HTMLInputElement) => [
   ...(form?.querySelectorAll<HTMLInputElement>("tbody [type=checkbox]") ?? []),
 ];
 
-/** A row that has changed is as chosen as it was. */
+/** A row that has changed keeps its choice. */
 export function keepChosen(old: Element, row: Element): void {
   const [was, is] = [old, row].map((one) => one.querySelector<HTMLInputElement>("[type=checkbox]"));
   if (was && is) is.checked = was.checked;

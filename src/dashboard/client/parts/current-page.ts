@@ -1,4 +1,4 @@
-/** The page as it is now, for pages that keep themselves up to date; says so while it cannot be had. */
+/** Loads the page again, for pages that keep themselves up to date; shows a notice while that fails. */
 
 import { type Backoff, backoffMs } from "../../../lib/retry.ts";
 
@@ -35,7 +35,7 @@ export async function loadCurrentPage(): Promise<Document | undefined> {
   return undefined;
 }
 
-/** @returns what is in the way if it cannot be had */
+/** @returns the page, or a text that says why it cannot be loaded */
 async function ask(): Promise<Document | string> {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
@@ -44,7 +44,7 @@ async function ask(): Promise<Document | string> {
     if (response.status === 404) return GONE;
     if (!response.ok) return RECONNECTING;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    // Some pages are there for visitors, too.
+    // Visitors see some pages, too, so a missing user means that the session has ended.
     const [user, now] = [userOf(document), userOf(page)];
     if (user !== undefined && now === undefined) return SIGNED_OUT;
     if (user !== now && user !== undefined)
@@ -57,7 +57,7 @@ async function ask(): Promise<Document | string> {
   }
 }
 
-/** Undefined for a visitor. */
+/** Returns the user of a page; undefined for a visitor. */
 export const userOf = (page: Document) =>
   page.querySelector(".menu summary span:not(.avatar)")?.textContent;
 

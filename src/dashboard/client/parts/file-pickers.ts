@@ -91,7 +91,7 @@ export class FilePicker {
     }
   }
 
-  /** As if they were chosen. */
+  /** Dropped files are handled like chosen ones. */
   take(files: Iterable<File> | null): void {
     const [first, ...rest] = files ?? [];
     if (!first) return;
@@ -195,7 +195,7 @@ class SelectedFile {
   }
 }
 
-/** Empty for other files, and for images that the browser cannot decode. */
+/** Returns a preview; an empty one for other files, and for images that the browser cannot decode. */
 function previewOf(file: File): HTMLElement[] {
   if (!file.type.startsWith("image/") || file.size > MAX_PREVIEW_BYTES) return [];
   const image = new Image();

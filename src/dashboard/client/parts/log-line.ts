@@ -22,7 +22,7 @@ export function lineElement(line: LogLine, before: Element | null, query: LogQue
   return created;
 }
 
-/** Shows it if it is wanted now, with the hits that it has now. @returns whether it is */
+/** Shows or hides a line by the current search, and marks its hits. @returns whether it is shown */
 export function updateLine(line: HTMLElement, query: LogQuery): boolean {
   const segments = segmentsIn(line);
   const text = textOf(segments);

@@ -10,7 +10,7 @@ export class LogSearch {
   readonly #root: HTMLElement;
   readonly #form: HTMLFormElement | null;
 
-  /** The one of a view: it stays when the view is live no more. */
+  /** The search of a view, which stays when the view is no longer live. */
   static of(root: HTMLElement): LogSearch {
     const search = attached.get(root) ?? new LogSearch(root);
     attached.set(root, search);
@@ -36,7 +36,7 @@ export class LogSearch {
     };
   }
 
-  /** Says how many lines there are. */
+  /** Shows the number of lines. */
   count(): void {
     const place = this.#form?.querySelector("[data-found]");
     const { query } = this;

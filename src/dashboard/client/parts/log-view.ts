@@ -40,7 +40,7 @@ export class LogView {
     this.#buffer.flush();
   }
 
-  /** The stream is lost: what comes when it goes on may be old. */
+  /** The stream is lost, and lines that come after it goes on may be old. */
   lost(): void {
     this.#isLate = true;
   }

@@ -24,7 +24,7 @@ export class MarkdownMode {
     this.update();
   }
 
-  /** To be called when text has come. */
+  /** Called when text has come. */
   update(): void {
     if (!this.#isOn) return;
     for (const text of this.#root.querySelectorAll<HTMLElement>("[data-output] .text")) {

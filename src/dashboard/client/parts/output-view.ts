@@ -38,7 +38,7 @@ export class OutputView {
     return this.#empty;
   }
 
-  /** Whether it shows a part of a value: the server cuts it where the rest goes on. */
+  /** Whether only a part of a value is shown: the server cuts it where the rest goes on. */
   get isBeginning(): boolean {
     return this.#isBeginning;
   }

@@ -22,7 +22,7 @@ export interface FormState {
   messages: Map<Control | null, string>;
 }
 
-/** With the numbers that a double has: schemas are checked against those. */
+/** The input with its numbers as doubles, against which schemas are checked. */
 const plain = (input: Input): Input => JSON.parse(exactText(input));
 
 export class PlaygroundForm {

@@ -8,7 +8,7 @@ import { type FormState, PlaygroundForm, requiredElement } from "./playground-fo
 import { post } from "./post.ts";
 import { attachSliders } from "./sliders.ts";
 
-/** Shows what was run. */
+/** Shows the prediction that was made. */
 export interface Result {
   open(id: string, input: Input): Promise<void>;
 }
@@ -71,7 +71,7 @@ export class Playground {
     for (const tab of this.#root.querySelectorAll<HTMLElement>("[data-tab]")) {
       tab.addEventListener("click", (event) => {
         event.preventDefault();
-        // The code is of what stands in the form now, also of what was typed while this was loading.
+        // The code has the form's current values, also those typed while this script was loading.
         this.#refresh();
         this.#showTab(tab.dataset.tab ?? "");
       });

@@ -2,9 +2,9 @@
 import { exactText } from "../../../lib/exact-json.ts";
 import { userOf } from "./current-page.ts";
 
-/** A network that swallows everything would keep a button waiting for minutes. */
+/** Time limit of a request: a network that drops everything would keep a button waiting for minutes. */
 const ANSWER_MS = 30_000;
-/** A picture in a body may take its time: as long as 16 KB come through a second. */
+/** Minimum speed of a body with a picture, which may take as long as 16 KB/s need. */
 const SLOWEST_BYTES_PER_MS = 16;
 const NO_ANSWER =
   "No answer from Auspex. It may have happened all the same: look for it in another tab before you try again.";

@@ -10,12 +10,12 @@ import { endedAttemptText } from "./status-event.ts";
 export type Status = Prediction["status"];
 
 const ANSWER_MS = 10_000;
-/** As its page asks. */
+/** Interval of requests for the reason, the same as on the prediction's page. */
 const WHY_MS = 5_000;
 
 export interface Ending {
   status: Exclude<Status, "pending" | "started">;
-  /** Why it failed. */
+  /** The reason why the prediction failed. */
   message?: string;
 }
 
@@ -35,7 +35,7 @@ export class PredictionStream {
   readonly #stream: LiveStream;
   #last = 0;
   #hasOutput = false;
-  /** A connection that comes back does not tell it again. */
+  /** A connection that comes back does not send the status again. */
   #told: string | undefined;
   #isWaiting = false;
   readonly #whyTimer: number;
@@ -84,7 +84,7 @@ export class PredictionStream {
     this.#reader.end(ending);
   }
 
-  /** Once there is output, it says enough. */
+  /** No note is shown once there is output. */
   #note(note: string | undefined): void {
     if (this.#hasOutput || note === this.#told) return;
     this.#told = note;
@@ -123,7 +123,7 @@ export class PredictionStream {
     this.#note(`${text}…`);
   }
 
-  /** Refused: the session has ended, the prediction is gone, or the service cannot give it now. */
+  /** A refused stream means that the session has ended, or the prediction is gone or unavailable now. */
   async #mayReturn(): Promise<boolean> {
     try {
       const response = await this.#why();

@@ -45,13 +45,13 @@ export function attachPrediction(root: HTMLElement): () => void {
 /** Steps within this time are fetched together. */
 const STEPS_MS = 150;
 
-/** No answer to a request for the parts comes later. */
+/** Time limit of a request for the parts. */
 const ANSWER_MS = 10_000;
 
 /** Delays between attempts to load the end. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
-/** Why it was not canceled is read by then. */
+/** Time after which a failed cancel is no longer shown. */
 const TOLD_MS = 10_000;
 
 const GONE = "The prediction is no longer here.";
@@ -134,7 +134,7 @@ class LivePrediction {
     };
   }
 
-  /** The page may still be had while the stream is not. */
+  /** The page may be available while the stream is not. */
   #lost(): void {
     this.#logs.lost();
     this.#freeze(RECONNECTING);
@@ -176,7 +176,7 @@ class LivePrediction {
     }
     this.#tell("prediction-status");
     this.#announce(endedAttemptText(data) ?? `Status: ${status}`);
-    // Belongs to the previous attempt.
+    // The output belongs to the previous attempt.
     this.#phase = "";
     const panel = this.#root.querySelector<HTMLElement>("[data-setup]");
     if (panel) panel.hidden = true;
@@ -229,7 +229,7 @@ class LivePrediction {
     this.#freeze(why);
   }
 
-  /** How it goes on cannot be told: nothing counts on as if it were known, and nothing can be pressed. */
+  /** Stops clocks and disables buttons, since the further course of the prediction is unknown. */
   #freeze(why: string): void {
     for (const clock of this.#root.querySelectorAll<HTMLElement>("[data-since]")) {
       delete clock.dataset.since;

@@ -4,7 +4,7 @@ import { loadCurrentPage } from "./current-page.ts";
 import { enhance } from "./enhance.ts";
 import { replaceElement } from "./replace-element.ts";
 
-/** Runners come and go meanwhile. */
+/** Interval at which the header is loaded again, since runners come and go. */
 const KEPT_MS = 60_000;
 
 /** While the page is looked at, and as soon as it is looked at again. */

@@ -1,4 +1,4 @@
-/** Replaces what the stream has appended to with what the server has stored of it. */
+/** Replaces elements that the stream has appended to with those that the server has stored. */
 import { enhance } from "./enhance.ts";
 import { attachTrees } from "./json-tree.ts";
 import { replaceElement } from "./replace-element.ts";

@@ -27,7 +27,7 @@ export function keepFocus(root: HTMLElement, replace: () => ParentNode): void {
   const same =
     controls.find((control) => nameOf(control) === name) ??
     controls.find(({ textContent }) => textContent === focused.textContent) ??
-    // The control is gone: take the first, as "Run again" replaces "Cancel".
+    // The first control gets the focus if the focused one is gone, as when "Run again" replaces "Cancel".
     controls[0];
   same?.focus({ preventScroll: true });
 }

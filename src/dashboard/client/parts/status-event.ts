@@ -1,4 +1,4 @@
-/** Reads the events of a prediction that tell where it stands. */
+/** Reads the events of a prediction that carry its status. */
 import type { Json } from "../../../protocol/common.ts";
 
 /** Announces why an attempt ended without a result. */

@@ -52,7 +52,7 @@ const Contents = ({ headings }: Pick<Guide, "headings">) => (
   </nav>
 );
 
-/** How to set the variables that a guide's examples read, unless it says so itself. */
+/** Commands that set the variables of a guide's examples, unless the guide has them itself. */
 function Environment({ text, origin }: { text: string; origin: string }) {
   if (!text.includes("AUSPEX_URL") || text.includes("export AUSPEX_URL")) return null;
   const withToken = text.includes("AUSPEX_TOKEN");

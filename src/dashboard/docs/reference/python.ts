@@ -8,7 +8,7 @@ export function pythonOf(request: SampleRequest): string {
   const headers = [
     token && `"Authorization": "Bearer " + os.environ["${token}"]`,
     body && `"Content-Type": ${pythonLiteral(body.type)}`,
-    // Some firewalls refuse the one that urllib has.
+    // Some firewalls refuse the User-Agent that urllib has.
     '"User-Agent": "auspex-sample"',
   ].filter((line) => typeof line === "string");
   const isJson = body !== undefined && !body.isBytes;

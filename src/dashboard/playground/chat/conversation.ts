@@ -1,4 +1,4 @@
-/** A conversation in the playground: what was said, and what may be said next. */
+/** A conversation in the playground: its turns, and the turns that may follow. */
 
 export interface Picture {
   /** URL of the upload; the model gets the file. */
@@ -30,16 +30,16 @@ export interface Usage {
 
 export interface AssistantTurn {
   role: "assistant";
-  /** The prediction that writes it; undefined when none was made. */
+  /** The prediction that writes the answer; undefined when none was made. */
   prediction?: string;
   state: "running" | "done" | "stopped" | "failed";
   text: string;
   reasoning: string;
   calls: ToolCall[];
-  /** Why it failed, or why it ended early. */
+  /** The reason why the answer failed, or ended early. */
   problem?: string;
   usage?: Usage;
-  /** Unix ms; 0 for what was not sent from here. */
+  /** Unix ms; 0 for an answer that was not requested here. */
   sentAt: number;
   /** Time from sending to the first output, ms; `totalMs` is the time to the end. */
   firstMs?: number;

@@ -11,7 +11,7 @@ export interface Kept {
 /** A browser keeps some 5 million characters for all pages of a tab. */
 const MAX_CHARS = 1_000_000;
 
-/** Without the oldest turns if it is too long. */
+/** Returns the conversation as text, without the oldest turns if it is too long. */
 export function historyText({ turns, ...kept }: Kept): string {
   for (let from = 0; ; from++) {
     const text = JSON.stringify({ ...kept, turns: turns.slice(from) });
@@ -19,7 +19,7 @@ export function historyText({ turns, ...kept }: Kept): string {
   }
 }
 
-/** Undefined for what is not such a text: an older page may have kept another. */
+/** Reads the text; undefined if it is none of a conversation: an older page may have kept another. */
 export function readHistory(text: string | null): Kept | undefined {
   let value: unknown;
   try {

@@ -7,7 +7,7 @@ import type { ChatWire } from "./wire.ts";
 export interface ChatOptions {
   system: string;
   tools: Tool[];
-  /** Sampling and whatever else the version takes. */
+  /** Settings such as sampling, by the version's names. */
   settings: { [name: string]: Json };
 }
 
@@ -41,7 +41,7 @@ export function chatInput(
   }
 }
 
-/** How the conventions name the limit of tokens. A Cog model's own name for it stays. */
+/** Names of the conventions for the limit of tokens. A Cog model's own name for it stays. */
 const LIMIT = { chat: "max_tokens", responses: "max_output_tokens", messages: "max_tokens" };
 export const LIMITS = new Set(Object.values(LIMIT));
 

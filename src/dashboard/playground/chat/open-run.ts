@@ -24,7 +24,7 @@ export interface OpenedRun {
 
 interface Run {
   prediction: PredictionView;
-  /** Without its secrets. */
+  /** The input without its secrets. */
   input: Input;
 }
 

@@ -8,13 +8,13 @@ type Part = { [key: string]: Json };
 /** Ends that cut an answer short, as the conventions call them. */
 const CUT = ["length", "max_tokens", "max_output_tokens"];
 
-/** Each has a form: 100,000 of them would freeze the tab. */
+/** The most calls of an answer. Each has a form, and 100,000 forms would freeze the tab. */
 const MAX_CALLS = 128;
 
 export class Reply {
   text = "";
   reasoning = "";
-  /** Whether it has reached its limit of tokens. */
+  /** Whether the answer has reached its limit of tokens. */
   isCut = false;
   readonly usage: Usage = {};
   readonly #calls = new Map<string, ToolCall>();
@@ -50,7 +50,7 @@ export class Reply {
     else this.#messageEvent(type, value);
   }
 
-  /** One answer: of several choices the first. */
+  /** Reads one answer: the first of several choices. */
   #chat(choices: Json[], { usage }: Part): void {
     const { prompt_tokens, completion_tokens } = partOf(usage);
     this.count({ input_tokens: prompt_tokens ?? null, output_tokens: completion_tokens ?? null });

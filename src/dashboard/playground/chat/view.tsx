@@ -15,7 +15,7 @@ import { chatWire, takesPictures } from "./wire.ts";
 
 interface Props {
   play: PlaygroundState;
-  /** The id of whoever chats: a conversation is kept for them alone. */
+  /** The id of the user, for whom alone a conversation is kept. */
   user: string;
   origin: string;
 }

@@ -45,7 +45,7 @@ export class MediaOutputs {
     else if (output !== null) this.text += String(output);
   }
 
-  /** Nothing more will come: sound is whole only then. */
+  /** Ends the output: sound is whole only then. */
   end(): void {
     const { address } = this.#sound;
     this.#sound = new Sound();

@@ -9,7 +9,7 @@ import { outputOf } from "../../prediction-view/output-kind.ts";
 export type KnownField = Pick<Field, "name" | "kind" | "default">;
 
 const MAX_CHARS = 90;
-/** Addresses and colours say nothing to whoever looks for a run. */
+/** Addresses and colours do not help to find a run. */
 const NO_WORDS = /^(?:https?:|data:|\/v1\/|#)/;
 
 /** A number that has kept its digits is a string, too. */
@@ -38,7 +38,7 @@ export function labelOf(input: Json, fields: KnownField[] = []): string {
   return cut(said ?? (longest || fieldsOf(changedOf(input, fields), choices)));
 }
 
-/** All of it, if nothing was changed. */
+/** All fields are in the label if no field was changed. */
 function changedOf(input: { [name: string]: Json }, fields: KnownField[]) {
   const initial = new Map(fields.map((field) => [field.name, JSON.stringify(field.default)]));
   const changed = Object.entries(input).filter(
@@ -47,7 +47,7 @@ function changedOf(input: { [name: string]: Json }, fields: KnownField[]) {
   return changed.length > 0 ? Object.fromEntries(changed) : input;
 }
 
-/** Also of several, as those of an embedding. */
+/** Lists of several texts have labels, too, as those of an embedding. */
 function textOf(value: Json): string {
   const texts = [value].flat();
   if (!texts.every(isText)) return "";
@@ -74,7 +74,7 @@ const fieldsOf = (input: { [name: string]: Json }, choices: Set<string>) =>
 
 const cut = (text: string) => oneLine(text, MAX_CHARS);
 
-/** The address of the first picture of this deployment among its outputs. */
+/** Returns the address of the first picture of this deployment among the run's outputs. */
 export function pictureOf(output: Json, host: string): string | undefined {
   for (const one of Array.isArray(output) ? output.slice(0, 4) : [output]) {
     const shown = typeof one === "string" ? outputOf(one, host) : undefined;

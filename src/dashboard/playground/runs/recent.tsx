@@ -59,7 +59,7 @@ const RunStatus = ({ status, at }: { status: Prediction["status"]; at: string })
   </span>
 );
 
-/** The one that is shown, or the newest, with the one before it. */
+/** Returns the shown run, or the newest, with the run before it. */
 function compareAddress(address: string, runs: RecentRun[], current: string | undefined): string {
   const ids = runs.map(({ prediction }) => prediction.id);
   const [newest = ""] = ids;

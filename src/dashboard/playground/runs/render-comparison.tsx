@@ -57,7 +57,7 @@ async function readRun(c: PageContext, model: DetailedModelRow, id: string): Pro
   return { view };
 }
 
-/** Two runs of a model beside each other: what they were given, how long they took, what came of it. */
+/** Two runs of a model next to each other: inputs, durations and outputs. */
 interface ComparedRun {
   view: PredictionView;
 }
@@ -117,7 +117,7 @@ function Choice({ comparison: { model, runs, fields, both } }: { comparison: Com
 
 const NAMES = ["prediction", "compare"] as const;
 
-/** Also one that is older than those. */
+/** The chosen run may be older than the listed ones. */
 function Options({
   runs,
   fields,

@@ -4,7 +4,7 @@ import { Reply } from "../../../playground/chat/reply.ts";
 import { post } from "../post.ts";
 import { type Ending, PredictionStream, type Status } from "../prediction-stream.ts";
 
-/** More is not shown: the prediction's page has all of it. */
+/** The most text of an answer that is shown: the prediction's page has all of it. */
 const MAX_CHARS = 256 * 1024;
 
 const CUT = "The answer reached its maximum of tokens, and ends early.";
@@ -15,7 +15,7 @@ export interface AnswerOptions {
   turn: AssistantTurn;
   /** Address and body of the request that makes a prediction. */
   start: { address: string; body: object };
-  /** The turn has changed. @param note what it waits for, in words */
+  /** The turn has changed. @param note the reason why it waits, in words */
   onChange: (note?: string) => void;
   /** The status of the answer's prediction has changed. */
   onStatus: (id: string, status: Status) => void;

@@ -131,7 +131,7 @@ export class Chat {
     else this.#changed();
   }
 
-  /** Back leads to what was said. */
+  /** Back leads to the conversation as it was. */
   #clear(): void {
     this.#answer?.stop();
     this.#answer = undefined;
@@ -144,7 +144,7 @@ export class Chat {
     this.#composer.field.focus();
   }
 
-  /** Undefined if something is wrong with them, which is then shown. */
+  /** Returns the settings; undefined if they are invalid, and then shows their errors. */
   #options(): ChatOptions | undefined {
     const options = this.#settings.read();
     if (options) return options;
@@ -186,7 +186,7 @@ export class Chat {
       },
       onEnd: () => this.#ended(turn),
     });
-    // So that it can be found again if the page is left now.
+    // The prediction is kept at once, so that it can be found again if the page is left now.
     this.#keep();
   }
 
@@ -217,7 +217,7 @@ export class Chat {
     this.#recent.begin(run);
   }
 
-  /** The list has the run that was opened, with which this conversation has gone on. */
+  /** Opens the run of the address again when it is chosen in the list: the conversation has gone on since. */
   #openAgain(event: MouseEvent): void {
     const { target, button, ctrlKey, metaKey, shiftKey } = event;
     const link = target instanceof Element ? target.closest("a") : null;
@@ -265,7 +265,7 @@ export class Chat {
   }
 }
 
-/** Without a draft the code asks for the last answer again. */
+/** The code asks for the last answer again if there is no draft. */
 const withoutAnswerTo = (turns: Turn[], draft: Turn[]): Turn[] =>
   draft.length > 0 || openCalls(turns).length > 0 ? turns : withoutAnswer(turns);
 

@@ -56,7 +56,7 @@ export class Composer {
 
   set isBusy(isBusy: boolean) {
     this.#isBusy = isBusy;
-    // Pressed, it would lose the focus when it is hidden.
+    // A pressed button would lose the focus when it is hidden.
     const hadFocus = [this.#send, this.#stop].some((one) => one === document.activeElement);
     this.#stop.hidden = !isBusy;
     this.#send.hidden = isBusy;
@@ -80,7 +80,7 @@ export class Composer {
       void this.#submit();
     });
     this.field.addEventListener("keydown", (event) => {
-      // Enter that ends the writing of a character is no end of the message.
+      // Enter may end the input of one character, such as a Chinese one, and does not send the message then.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       this.#form.requestSubmit();
@@ -139,7 +139,7 @@ export class Composer {
     }
   }
 
-  /** After a message was taken. */
+  /** Called after a message was taken. */
   empty(): void {
     this.field.value = "";
     this.#pictures.clear();
@@ -154,7 +154,7 @@ interface Attached {
   name: string;
   preview: string;
   row: HTMLLIElement;
-  /** Undefined once it is uploaded. */
+  /** The file of the picture; undefined once it is uploaded. */
   file: File | undefined;
   url: string;
 }
@@ -199,7 +199,7 @@ class Pictures {
     this.#list.hidden = true;
   }
 
-  /** Uploads those that are not yet. @throws Error whose message can be shown */
+  /** Uploads the pictures that are not uploaded yet. @throws Error whose message can be shown */
   async send(signal: AbortSignal): Promise<Picture[]> {
     for (const one of this.#all) {
       if (one.file) one.url = await upload(one.file, { signal, onProgress: () => {} });

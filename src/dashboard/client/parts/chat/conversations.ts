@@ -5,7 +5,7 @@
 import { isObject } from "../../../../lib/json.ts";
 import { runInAddress } from "../run-steps.ts";
 
-/** Before the name, which is a time: so the oldest sorts first. */
+/** Prefix of keys. The name that follows is a time, so the oldest conversation sorts first. */
 const KEPT = "auspex.chat.2:";
 
 export class Conversations {
@@ -29,7 +29,7 @@ export class Conversations {
     });
   }
 
-  /** Null where nothing is. */
+  /** Returns the text of the conversation; null if there is none. */
   get kept(): string | null {
     return sessionStorage.getItem(this.#key);
   }
@@ -45,7 +45,7 @@ export class Conversations {
     }
   }
 
-  /** Another begins. @param address that leads to it */
+  /** Begins another conversation. @param address that leads to it */
   begin(address: string): void {
     history.pushState(null, "", address);
     this.#name = newName();
@@ -78,7 +78,7 @@ function opensRun(): boolean {
   return query.has("prediction") && !query.has("version");
 }
 
-/** Or reached by a link; not by a reload, Back or Forward. */
+/** Whether the page was opened or reached by a link, not by a reload, Back or Forward. */
 function isEntered(): boolean {
   const [entry] = performance.getEntriesByType("navigation");
   return entry instanceof PerformanceNavigationTiming && entry.type === "navigate";

@@ -48,7 +48,7 @@ function elementOf(block: Block): HTMLElement {
   }
 }
 
-/** With the copy button of every page. */
+/** Returns a code block with the copy button of every page. */
 export function codeBlock(text: string, language = ""): HTMLElement {
   const code = element("pre", "", element("code", "", text));
   code.tabIndex = 0;

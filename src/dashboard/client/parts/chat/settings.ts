@@ -50,7 +50,7 @@ export class Settings {
       panel.open = tools !== "";
   }
 
-  /** Shows what is wrong with them. @returns undefined if something is */
+  /** Returns the settings; shows their errors and returns undefined if they have any. */
   read(): ChatOptions | undefined {
     const { input, faults } = readForm(
       this.#fields.map(({ field, control }) => ({ ...field, text: textOf(control) })),
@@ -64,7 +64,7 @@ export class Settings {
     return { system: this.#system.value, tools: read.tools, settings: input };
   }
 
-  /** Unfolds and focuses the first that is wrong. */
+  /** Unfolds and focuses the first control with an error. */
   showFault(): void {
     const wrong = this.#form.querySelector<HTMLElement>('[aria-invalid="true"]');
     wrong?.closest("details")?.setAttribute("open", "");

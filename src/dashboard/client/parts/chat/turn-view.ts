@@ -58,7 +58,7 @@ export class AnswerView {
     this.draw(turn, "");
   }
 
-  /** Once per frame, however fast the model writes. */
+  /** Draws once per frame, however fast the model writes. */
   update(turn: AssistantTurn, note = ""): void {
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
     this.#frame = requestAnimationFrame(() => this.draw(turn, note));
@@ -174,7 +174,7 @@ class CallView {
     );
   }
 
-  /** @param isWhole whether the model has said all of it */
+  /** @param isWhole whether the model has written all of it */
   update({ name, arguments: json, result }: ToolCall, isWhole: boolean): void {
     if (this.#name.textContent !== name) this.#name.textContent = name;
     const text = shown(json, isWhole);

@@ -40,7 +40,7 @@ export class Turns {
     }
   }
 
-  /** The last answer has changed. @param note what it waits for */
+  /** The last answer has changed. @param note the reason why it waits */
   update(turn: AssistantTurn, note?: string): void {
     const { isAtEnd } = this;
     this.#shown.find((one) => one.turn === turn)?.answer?.update(turn, note);
@@ -59,12 +59,12 @@ export class Turns {
     return this.#list.getBoundingClientRect().bottom - innerHeight < NEAR_END;
   }
 
-  /** So far that the composer, which stays at the bottom, hides nothing. */
+  /** Scrolls so far that the composer, which stays at the bottom, hides no turn. */
   scrollToEnd(): void {
     this.#list.parentElement?.lastElementChild?.scrollIntoView({ block: "end" });
   }
 
-  /** Said to those who do not see it: whole answers, not every token. */
+  /** Announces whole answers to screen readers, not every token. */
   announce(message: string): void {
     this.#announce.textContent = message;
   }

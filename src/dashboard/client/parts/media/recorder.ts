@@ -8,7 +8,7 @@ const RATE = 16_000;
 const MAX_MS = 10 * 60_000;
 
 export function attachRecorder(picker: FilePicker): void {
-  // Only where the page is served securely.
+  // Browsers offer the microphone only on pages that are served securely.
   if (!navigator.mediaDevices || typeof MediaRecorder !== "function") return;
   const button = element("button", "quiet", "Record");
   button.type = "button";

@@ -84,7 +84,7 @@ export class MediaRuns implements Result {
     try {
       sessionStorage.setItem(this.#key, JSON.stringify(this.#runs.map(({ kept }) => kept)));
     } catch {
-      // Full, or not allowed: then it is not kept.
+      // The runs are not kept if the browser's storage is full or off.
     }
   }
 }
