@@ -9,8 +9,8 @@ import { retry } from "../lib/retry.ts";
 import { withTimeout } from "../lib/timeout.ts";
 
 /**
- * An object answers within milliseconds; one that has to start far away, or reads and deletes much,
- * within seconds.
+ * The default limit of a call. An object answers within milliseconds, or within seconds if it has to start
+ * far away, or reads and deletes much.
  */
 export const ANSWER_MS = 10_000;
 
@@ -25,8 +25,8 @@ interface Bounds<Stub> {
 }
 
 /**
- * The stub of an object. Its calls reject with TimedOut after the time; what they have done by then,
- * or will do, is unknown.
+ * Returns the stub of an object. Its calls reject with TimedOut after the time; their effects by then, or
+ * later, are unknown.
  * @param open makes the stub
  */
 export function bounded<Stub extends object>(
@@ -59,7 +59,7 @@ export function bounded<Stub extends object>(
 /** Pauses of the retries take half a second at most: an object is back within a fraction of that. */
 const RETRIES = { attempts: 4, baseMs: 50, maxMs: 1_000 };
 
-/** @param call may be made twice, and makes a stub of its own: one whose call has failed stays broken */
+/** @param call may be made twice, and makes a stub of its own: a stub whose call has failed stays broken */
 export const repeated = <Result>(
   call: () => Promise<Result>,
   signal = new AbortController().signal,

@@ -6,7 +6,7 @@
  */
 import { logger } from "../log.ts";
 
-/** A stream stands still, and a job waits, for at most about twice this. */
+/** How often the object checks. A stream stands still, and a job waits, for at most about twice this. */
 export const CHECK_MS = 1_000;
 
 export class ReplacementCheck {
@@ -18,7 +18,10 @@ export class ReplacementCheck {
     this.#ctx = ctx;
   }
 
-  /** Checks once a second while anybody is held. @returns what says that they are not any more */
+  /**
+   * Checks once a second while there are holders.
+   * @returns a function that ends the hold
+   */
   hold(): () => void {
     this.#held += 1;
     this.#timer ??= this.#schedule();
@@ -37,7 +40,9 @@ export class ReplacementCheck {
     return setTimeout(() => this.#check(), CHECK_MS);
   }
 
-  /** A read, because a write is billed. One that throws ends the instance, and all that it holds. */
+  /**
+   * Reads storage, because a write is billed. A read that throws ends the instance, and all that it holds.
+   */
   #check(): void {
     try {
       this.#ctx.storage.sql.exec("SELECT 1 FROM sqlite_schema LIMIT 1");

@@ -47,7 +47,7 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 /** A live runner connects sooner. After this a second attempt is offered to another runner. */
 const SECOND_MS = 1_000;
 
-/** How often the count of stored objects is saved: what an evicted object forgets is less. */
+/** The count of stored objects is saved every so many: an evicted object forgets fewer. */
 export const STORED_SAVE_INTERVAL = 100;
 
 export const NO_ATTEMPTS: AttemptsState = {

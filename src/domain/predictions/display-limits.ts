@@ -1,6 +1,6 @@
-/** How much of a prediction a page shows; all of it can be opened as JSON. */
+/** Limits of the part of a prediction that a page shows; all of it can be opened as JSON. */
 
-/** The last lines of the log. */
+/** The most lines of the log, from its end. */
 export const MAX_LOG_LINES = 2_000;
 /** Characters of the log, the input and the output each. */
 export const MAX_CHARS = 256 * 1024;

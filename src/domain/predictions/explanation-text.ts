@@ -1,4 +1,4 @@
-/** Why a prediction waits, in words, with what would help. */
+/** Texts on why a prediction waits, and what would help. */
 import { aboutText, count, freeText } from "../../lib/text.ts";
 import { runnersText } from "../scheduling/class-text.ts";
 import type { Reason } from "../scheduling/decide/explain.ts";
@@ -71,7 +71,7 @@ export function setupWords(setup: SetupStanding, now: number): string {
   return `${setupText(setup.progress)}${left === undefined ? "" : `, ${aboutText(left)} left at this rate`}.`;
 }
 
-/** @param names of those that may be named, of `all` that were stopped */
+/** @param names of the containers that may be named, of `all` that were stopped */
 export function stoppedText(names: readonly string[], all: number): string {
   if (all === 0) return "";
   const others = all - names.length;

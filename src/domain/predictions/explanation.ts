@@ -30,7 +30,7 @@ export interface Viewer {
   sees: (model: NamedModel) => boolean;
 }
 
-/** Whether the pool is to be asked: the model does not run yet. */
+/** Whether the pool must be asked: the model does not run yet. */
 export const isWaiting = ({ times, moments }: Standing): boolean =>
   !isTerminal(times.status) && (moments.ready ?? moments.output) === null;
 

@@ -2,7 +2,7 @@
 import { firstIdAt } from "../../lib/hex.ts";
 
 export interface IdRange {
-  /** The first that may be in it, and the first that is beyond it. */
+  /** The first id that may be in the range, and the first that is beyond it. */
   from?: string;
   before?: string;
 }

@@ -30,7 +30,7 @@ export const newSecret = () => crypto.randomUUID() + crypto.randomUUID();
 export const leaseProof = (secret: string, tokenId: string, runnerId: string): Promise<string> =>
   sha256(`${secret.slice(0, HALF_LENGTH)} ${tokenId} ${runnerId}`);
 
-/** Given to a runner when it connects to its prediction; proves to the pool that it has. */
+/** Returns the receipt that a runner gets when it connects to its prediction; it proves that to the pool. */
 export const receiptOf = (secret: string): string => secret.slice(HALF_LENGTH);
 
 export const formatLease = ({ attempt, objectId, runnerId, proof }: Lease) =>

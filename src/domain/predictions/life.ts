@@ -33,7 +33,7 @@ export const MAX_STORED_OBJECTS = 20_000;
 
 /** How long an Idempotency-Key finds its prediction. */
 const IDEMPOTENCY_KEY_MS = 86_400_000;
-/** A request that writes to R2 ends within this. */
+/** The longest that a request that writes to R2 takes. */
 const LATE_WRITE_MS = 3_600_000;
 
 /**

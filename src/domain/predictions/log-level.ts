@@ -1,4 +1,4 @@
-/** How serious a line of a log is, where it says so. */
+/** The level of a line of a log, if the line has one. */
 export const LOG_LEVELS = ["debug", "info", "warning", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

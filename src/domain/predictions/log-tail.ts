@@ -5,7 +5,7 @@ import { compacted, openStyles, plainText } from "./log-text.ts";
 export interface LogLine {
   /** Text as the container wrote it, with escape sequences. */
   text: string;
-  /** When its text came, unix ms. */
+  /** When the text of the line came, unix ms. */
   at: number | null;
 }
 

@@ -1,4 +1,6 @@
-/** The text of an output, from its JSON text as it comes: strings as they are, messages of a chat by what they say. */
+/**
+ * The text of an output, from its JSON text as it comes: strings as they are, chat messages by their text.
+ */
 import { parseExact } from "../../lib/exact-json.ts";
 import { nextMark } from "../../lib/json.ts";
 import { readableJson } from "../../lib/text.ts";
@@ -7,7 +9,7 @@ import { messageText } from "./message-text.ts";
 /** A value that is no string is held until its end; the text of a larger one is its JSON. */
 const MAX_HELD_CHARS = 4_000_000;
 
-/** An escape at the end of a piece, which goes on in the next. */
+/** Returns the escape at the end of a piece that goes on in the next piece. */
 function tornEscape(json: string): string {
   const [, slashes = "", rest = ""] = /(\\+)(u[\dA-Fa-f]{0,3})?$/.exec(json) ?? [];
   return slashes.length % 2 === 1 ? `\\${rest}` : "";

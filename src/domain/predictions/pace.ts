@@ -3,7 +3,7 @@
  * and a part of a row.
  */
 
-/** Fast enough to look continuous. */
+/** A pace that looks continuous. */
 const READ_MS = 30;
 /** `output` webhooks come at most every 500 ms. */
 const WEBHOOK_MS = 250;

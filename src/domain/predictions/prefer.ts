@@ -9,7 +9,7 @@ export interface Preference {
   cancel: boolean;
 }
 
-/** A longer header says nothing that is understood. */
+/** A longer header is ignored. */
 const MAX_CHARS = 1_000;
 
 /**

@@ -1,4 +1,4 @@
-/** The progress of a container's setup, in words. */
+/** Texts on the progress of a container's setup. */
 import type { SetupProgress } from "../../protocol/event.ts";
 
 const PHASES: Record<SetupProgress["phase"], string> = {

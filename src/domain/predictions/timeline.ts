@@ -152,7 +152,7 @@ const stateOf = (at: number | null, until: number | null): Step["state"] => {
   return at === null ? "ahead" : "current";
 };
 
-/** The clocks of two machines may differ: nothing is shown before the creation. */
+/** Returns a time that is not before the creation: the clocks of two machines may differ. */
 const within = (created: number, at: number | null) => at && Math.max(at, created);
 
 const before = (at: number | null, ms: number | null) =>

@@ -6,7 +6,10 @@
  */
 import { LRUCache } from "lru-cache";
 
-/** Jobs that may go to runners that nobody has heard of: each is delayed by the second after which others get it. */
+/**
+ * The most jobs of runners that have reported on none: each is delayed by a second, after which others get
+ * it.
+ */
 const FIRST = { runner: 4, token: 8 };
 const AFTER_SILENCE = { runner: 1, token: 4 };
 /** The most jobs that the runners of a token share, however many were reported with it. */
@@ -29,7 +32,7 @@ export class Allowances {
   /** Conduct of runners and of tokens, by their ids. */
   readonly #conducts = new LRUCache<string, Conduct>({ max: MAX_KNOWN });
 
-  /** A runner has reported on a job. */
+  /** Records that a runner has reported on a job. */
   reported({ runnerId, token }: Holder): void {
     for (const id of [runnerId, token]) {
       const { reports = 0, wasSilent = false } = this.#conducts.get(id) ?? {};
@@ -37,7 +40,7 @@ export class Allowances {
     }
   }
 
-  /** A runner has not reported on a job in time. */
+  /** Records that a runner has not reported on a job in time. */
   silent({ runnerId, token }: Holder): void {
     for (const id of this.isProven(runnerId) ? [runnerId] : [runnerId, token])
       this.#conducts.set(id, { reports: 0, wasSilent: true });

@@ -1,4 +1,4 @@
-/** Why predictions of a model wait, in words, with what would help. For its owner and for operators. */
+/** Texts on why predictions of a model wait, and what would help. For its owner and for operators. */
 import { count } from "../../lib/text.ts";
 import type { SomeReason } from "./decide/explain-some.ts";
 

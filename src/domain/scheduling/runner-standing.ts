@@ -139,7 +139,7 @@ export class RunnerStanding {
     return this.#allowances.isProven(runnerId);
   }
 
-  /** How many more jobs a runner may be handed, whatever it has room for. */
+  /** How many more jobs a runner may be handed, even if it has room for more. */
   allowance(holder: Holder, now: number): number {
     const own = this.unconfirmed(holder.runnerId, now).size;
     const shared = this.#shared.get(holder.token) ?? 0;

@@ -1,4 +1,4 @@
-/** The conversations of an account: how many it has, and which go with it. */
+/** The conversations of an account: their number, and those that are deleted with the account. */
 import { MAX_CONVERSATIONS } from "../../domain/conversations/limits.ts";
 import type { Bindings } from "../../env.ts";
 import { conversationWithId } from "../conversation/stub.ts";
@@ -15,7 +15,7 @@ export class Conversations {
     this.#env = env;
   }
 
-  /** @returns false when there are as many as may be */
+  /** @returns false when the account has as many as it may */
   add(objectId: string): boolean {
     if (this.#has(objectId)) return true;
     const { count } = this.#sql
@@ -34,7 +34,10 @@ export class Conversations {
     return this.#some(1).length === 0;
   }
 
-  /** Deletes the next of a closed account. @throws what a call does that fails: it is deleted next time */
+  /**
+   * Deletes the next conversations of a closed account.
+   * @throws the error of a call that fails: its conversation is deleted next time
+   */
   async discardSome(): Promise<void> {
     await Promise.all(
       this.#some(MAX_OBJECTS).map(async (objectId) => {

@@ -105,7 +105,7 @@ export class Counters {
     return { publishing: this.publish(userId, now) };
   }
 
-  /** Publishes what is owed, unless that was tried a moment ago: it sums up all usage. */
+  /** Publishes figures that are owed, unless that was tried a moment ago: it sums up all usage. */
   async catchUp(userId: string, now: number): Promise<void> {
     if (this.#isOwed && now - this.#publishedAt >= PACE_MS) await this.publish(userId, now);
   }
@@ -197,7 +197,9 @@ export function selectUsage(db: AccountDatabase, day: string, named: string[]) {
     .groupBy(usage.day, model_id);
 }
 
-/** The account's bucket of what it may write to D1 and R2 (domain/accounts/write-bucket.ts). */
+/**
+ * The account's bucket of rows and bytes that it may write to D1 and R2 (domain/accounts/write-bucket.ts).
+ */
 
 const NAME = "writes";
 /**

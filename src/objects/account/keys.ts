@@ -1,7 +1,7 @@
 /**
- * The Idempotency-Keys of an account, each for 24 h. A key belongs to the prediction object that has
- * claimed it. No clock frees it earlier: one whose object is not known to have begun is freed only when
- * that object has promised that it never will.
+ * The Idempotency-Keys of an account, each for 24 h. A key belongs to the prediction object that has claimed
+ * it. No clock frees a key earlier: a key whose object is not known to have begun is freed only when that
+ * object has promised that it never will.
  */
 import { isOfBegun, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { type Claim, isTerminal } from "../../domain/predictions/state.ts";

@@ -49,7 +49,7 @@ import { type NewFile, StoredFiles } from "./stored-files.ts";
 import { createTables } from "./tables.ts";
 import { Removals, Upkeep } from "./upkeep.ts";
 
-/** When a step of its alarm has left something to be done. */
+/** When the alarm goes off after a step that has left work to be done. */
 const STEP_MS = 100;
 const RETRY_MS = 60_000;
 /** Keys are deleted this late, so that an account does not wake up for each. */
@@ -99,8 +99,8 @@ export class AccountObject extends DurableObject<Bindings> {
   // ---- for predictions
 
   /**
-   * Writes the row of a prediction as it is now. An older one changes nothing.
-   * @returns false if the account takes none: it is closed, or the row was deleted with its history
+   * Writes the row of a prediction as it is now. An older row changes nothing.
+   * @returns false if the account takes no row: it is closed, or the row was deleted with its history
    */
   async put(update: PredictionUpdate): Promise<boolean> {
     return this.#put(update);
@@ -155,7 +155,7 @@ export class AccountObject extends DurableObject<Bindings> {
     return findPrediction(this.#db, id);
   }
 
-  /** Newest first. */
+  /** Lists predictions, newest first. */
   list(filter: PredictionFilter, keyset: Keyset): ListedPredictions {
     return listPredictions(this.#db, filter, keyset);
   }
@@ -172,8 +172,8 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /**
    * Usage since a day (UTC).
-   * @param named how many models are named, those most used; the others are summed
-   * @param most so many tokens at most, those most used
+   * @param named how many of the most used models are named; the others are summed
+   * @param most how many of the most used tokens are listed
    */
   usage(day: string, named: number, most: number): Usage {
     const models = selectMostUsed(this.#db, day, named).all();
@@ -230,7 +230,7 @@ export class AccountObject extends DurableObject<Bindings> {
 
   // ---- conversations
 
-  /** @returns false if the account takes none: it is closed, or has as many as it may */
+  /** @returns false if the account takes no conversation: it is closed, or has as many as it may */
   addConversation(objectId: string): boolean {
     return !this.#closed && this.#conversations.add(objectId);
   }
@@ -273,7 +273,7 @@ export class AccountObject extends DurableObject<Bindings> {
     await this.#removeAll();
   }
 
-  /** Whether nothing is left of a closed account but that it was closed. */
+  /** Whether nothing is left of a closed account but its tombstone. */
   isEmpty(): boolean {
     const isLeft = selectOldest(this.#db, 1).get() !== undefined || !this.#conversations.isEmpty;
     return this.#closed && !isLeft && this.#counters.allPublished;

@@ -47,7 +47,7 @@ export function listPredictions(
   return checked.length === keyset.limit ? { rows } : { rows: checked, reached: [end] };
 }
 
-/** Part of the index, and what is checked of each of its rows. */
+/** Part of the index, and the conditions that each of its rows must meet. */
 export interface Range {
   within: SQL | undefined;
   check: SQL | undefined;
@@ -143,7 +143,7 @@ const ofName = ({ owner, name }: ModelName) =>
   and(eq(predictions.model_owner, owner), eq(predictions.model_name, name));
 
 /**
- * Tells the planner that the condition is selective. Without statistics it prefers the table itself and
+ * Tells the planner that the condition is selective. Without statistics SQLite prefers the table itself and
  * reads every row for a rare status.
  */
 const few = (condition: SQL) => sql`unlikely(${condition})`;

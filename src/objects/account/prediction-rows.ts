@@ -1,4 +1,4 @@
-/** Writes the index of predictions, and counts what it writes. All of a call is one transaction. */
+/** Writes the index of predictions, and counts usage. All writes of a call are one transaction. */
 
 import {
   ACCOUNT_TABLE_NAMES,
@@ -101,7 +101,7 @@ export class PredictionRows {
 
   /**
    * Writes the row, unless later events were already written.
-   * @param isGone whether a row that is not there was there once
+   * @param isGone whether a row that is missing existed before
    * @returns gone: nothing is written
    */
   put(row: PredictionUpdate, isGone: (id: string) => boolean): "added" | "known" | "gone" {
@@ -221,7 +221,7 @@ export class PredictionRows {
 const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
   value === undefined || typeof value === "boolean" ? Number(value ?? false) : value;
 
-/** Reads what an account has for a backup, and writes it into the account's new object. */
+/** Reads an account's rows for a backup, and writes them into the account's new object. */
 
 const rowsSchema = accountPage.pick({ usage: true, counts: true, predictions: true });
 type Rows = Pick<AccountPage, AccountTable>;

@@ -31,7 +31,7 @@ export interface PredictionFilter {
   ending?: string;
   /** The name of the access token. */
   token?: string;
-  /** Seconds. */
+  /** The shortest execution time, in seconds. */
   min_execution_time?: number;
 }
 
@@ -67,7 +67,7 @@ export interface Usage {
   rows: (UsageCount & { day: string; model_id: string })[];
   /** Most used first. The id of the dashboard is ''. */
   tokens: (UsageCount & { token_id: string })[];
-  /** Up to when predictions were deleted early, because the history was full, unix ms. */
+  /** When the last prediction was created that was deleted early, unix ms. The history was full. */
   trimmed_to: number | null;
 }
 

@@ -17,7 +17,10 @@ export class StoredFiles {
   readonly #sql: SqlStorage;
   readonly #db: D1Database;
   #total: number | undefined;
-  /** The bytes of uploads as D1 had them last, with those declared since. Too many, once uploads have been deleted. */
+  /**
+   * The bytes of uploads as D1 had them last, with those declared since. The number is too high once uploads
+   * have been deleted.
+   */
   #uploads: number | undefined;
 
   constructor(sql: SqlStorage, db: D1Database) {
@@ -67,7 +70,10 @@ export class StoredFiles {
     return this.bytes + (this.#uploads ?? 0);
   }
 
-  /** A run does not fail because D1 does not answer: uploads then count as they were known. */
+  /**
+   * Reads the bytes of uploads. A run does not fail because D1 does not answer: uploads then count as they
+   * were known.
+   */
   async #readUploads(userId: string): Promise<void> {
     const read = await findFileBytes(database(this.#db), userId).catch(() => undefined);
     this.#uploads = read ?? this.#uploads;

@@ -1,4 +1,4 @@
-/** How everything outside reaches account objects. */
+/** The only way to account objects. */
 import type { Bindings } from "../../env.ts";
 import { bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";

@@ -34,7 +34,8 @@ export const predictions = sqliteTable(
     waits_again: integer({ mode: "boolean" }).notNull(),
   },
   (t) => [
-    // Most succeed: they are found in the table, whose order the list has, and cost no row of this.
+    // Most predictions succeed: these are found in the table, whose order the list has, and cost no row of
+    // this index.
     index("predictions_status").on(t.status, t.id).where(sql`status <> 'succeeded'`),
     index("predictions_model").on(t.model_id, t.id),
     index("predictions_due").on(t.due_at).where(sql`due_at IS NOT NULL`),
@@ -48,7 +49,7 @@ export const usage = sqliteTable(
     /** `2026-11-21`. */
     day: text().notNull(),
     model_id: text().notNull(),
-    /** Empty: the dashboard. */
+    /** Empty for the dashboard. */
     token_id: text().notNull(),
     /** `owner/name`, its latest name. */
     model: text().notNull(),

@@ -66,7 +66,7 @@ export class Upkeep {
     const removal = this.#removals.next;
     if (!removal || removal.due_at > now) return;
     const key = JSON.stringify(removal);
-    // Another may have become the next one meanwhile.
+    // Another removal may have become the next one meanwhile.
     const after = this.#reached.removal === key ? this.#reached.id : "";
     const rows = this.#removals.predictions(removal, after, MAX_OBJECTS);
     const results = await Promise.allSettled(
@@ -118,9 +118,9 @@ export class Upkeep {
   }
 
   /**
-   * Removes the next predictions of a closed account: those that run are canceled first, and removed
-   * once they have stopped.
-   * @returns how many it has asked, and whether any are left
+   * Removes the next predictions of a closed account: running ones are canceled first, and removed once they
+   * have stopped.
+   * @returns how many predictions were asked, and whether any are left
    */
   async removeAll(now: number): Promise<{ asked: number; left: boolean }> {
     const oldest = selectOldest(this.#db, MAX_ROWS).all();
@@ -201,13 +201,16 @@ export class Upkeep {
 }
 
 /**
- * When the data of short runs is to be removed, which set no alarm for it: the account does it. An index
- * by that time would cost each of them two rows more. So those that were made and have ended within the
- * same minutes, and are kept equally long, share one row here: they are found by their ids, which begin
- * with the time.
+ * Plans the removal of data of short runs. They set no alarm for it: the account removes the data. An index
+ * by that time would cost each of them two rows more. So runs that were made and have ended within the same
+ * minutes, and are kept equally long, share one row here: they are found by their ids, which begin with the
+ * time.
  */
 
-/** Data is removed when that of all that share a row is due: at most this late, or 1 % of the time. */
+/**
+ * Data is removed when that of all runs that share a row is due: at most 1 % of its time late, within these
+ * bounds.
+ */
 const LONGEST_MS = 5 * 60_000;
 const SHORTEST_MS = 1_000;
 

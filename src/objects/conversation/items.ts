@@ -1,4 +1,4 @@
-/** The items of a conversation, in their order. A row may have 2 MB: the text of a large item is in pieces. */
+/** The items of a conversation, in order. A row may have 2 MB: the text of a large item is in pieces. */
 import { MAX_BYTES } from "../../domain/conversations/limits.ts";
 import type { ItemJson, ItemsPage, ItemsRange, Large } from "./rpc-types.ts";
 
@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS pieces (
   PRIMARY KEY (position, piece)) WITHOUT ROWID;
 `;
 
-/** Bytes in UTF-8. */
+/** Bytes of a piece, in UTF-8. */
 const PIECE = 1_000_000;
 
 type Row = { position: number; id: string; bytes: number; text: string | null };
@@ -29,7 +29,7 @@ export class Items {
     this.#sql.exec(CREATE);
   }
 
-  /** How many there are, and their bytes. */
+  /** The number of items, and their bytes. */
   get size(): { count: number; bytes: number } {
     return this.#sql
       .exec<{ count: number; bytes: number }>(
@@ -75,7 +75,10 @@ export class Items {
     return this.#read("SELECT position, id, text FROM items WHERE id = ?", id)[0];
   }
 
-  /** Fewer than the limit if they are large. @returns undefined when there is no item `after` */
+  /**
+   * Returns the next items, fewer than the limit if they are large.
+   * @returns undefined when there is no item `after`
+   */
   page({ after, order, limit }: ItemsRange, maxBytes: number): ItemsPage | Large | undefined {
     const from = after === undefined ? undefined : this.#positionOf(after);
     if (after !== undefined && from === undefined) return undefined;

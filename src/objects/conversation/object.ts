@@ -73,7 +73,7 @@ export class ConversationObject extends DurableObject<Bindings> {
 
   // ---- responses
 
-  /** Begins a response, which is given what has been said so far. */
+  /** Begins a response, which is given all earlier items. */
   begin(member: Member, prediction_id: string, maxBytes: number): Begun {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;

@@ -12,8 +12,8 @@ export interface Head {
 }
 
 /**
- * An item as JSON: the service checks and presents it. In UTF-8, since a message has 32 MiB at most, and
- * 2 bytes for each character of a text that has one outside Latin-1.
+ * An item as JSON: the service checks and presents it. The text is in UTF-8, since a message has 32 MiB at
+ * most, and 2 bytes for each character of a string that has one outside Latin-1.
  */
 export interface ItemJson {
   id: string;

@@ -1,4 +1,4 @@
-/** How everything outside reaches conversation objects. */
+/** The only way to conversation objects. */
 import type { Bindings } from "../../env.ts";
 import { bounded } from "../bounded.ts";
 import { inJurisdiction } from "../jurisdiction.ts";
@@ -8,7 +8,7 @@ export type ConversationStub = ReturnType<typeof conversationAt>;
 export const newConversationObjectId = (env: Bindings) =>
   inJurisdiction(env, env.CONVERSATION).newUniqueId().toString();
 
-/** @throws TypeError for what is no id of a conversation object of this deployment */
+/** @throws TypeError if `objectId` is no id of a conversation object of this deployment */
 export const conversationAt = (env: Bindings, objectId: string) => {
   const id = env.CONVERSATION.idFromString(objectId);
   return bounded(() => env.CONVERSATION.get(id), {
@@ -27,7 +27,7 @@ export const conversationAt = (env: Bindings, objectId: string) => {
   });
 };
 
-/** @returns undefined for what is no id of a conversation object of this deployment */
+/** @returns undefined if `objectId` is no id of a conversation object of this deployment */
 export function conversationWithId(env: Bindings, objectId: string): ConversationStub | undefined {
   try {
     return conversationAt(env, objectId);

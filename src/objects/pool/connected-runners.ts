@@ -75,7 +75,9 @@ export class ConnectedRunners {
     return isKnown && runner.isExpected && this.#takes(runner, Date.now());
   }
 
-  /** Whether a runner may have another job now: one decision may give several runners what they share. */
+  /**
+   * Whether a runner may have another job now: one decision may give several runners a place that they share.
+   */
   isAllowed(runner: PoolRunner): boolean {
     const now = Date.now();
     if (this.#standing.allowance(runner.holder, now) > 0) return true;
@@ -98,7 +100,7 @@ export class ConnectedRunners {
     const now = Date.now();
     const { runner_id, session, snapshot } = report;
     const previous = this.#runners.get(runner_id);
-    // The runner has connected for these, whether or not its report is kept.
+    // The runner has connected for these jobs, whether or not its report is kept.
     this.#standing.recordConnected(runner_id, snapshot.heard);
     if (snapshot.heard.length > 0) this.#updateShort(report.token_id, now);
     for (const receipt of snapshot.heard) previous?.settle(receipt);

@@ -1,4 +1,4 @@
-/** Why jobs wait (domain/scheduling/decide/explain.ts), with the names of what the reasons are about. */
+/** Why jobs wait (domain/scheduling/decide/explain.ts), with the names of models and runners. */
 
 import { LRUCache } from "lru-cache";
 import { explain } from "../../domain/scheduling/decide/explain.ts";

@@ -11,7 +11,7 @@ import type { PoolClaim } from "./rpc-types.ts";
 export const knownRunner = z.object({
   session: z.string(),
   name: z.string(),
-  /** The classes that it serves. */
+  /** The classes that the runner serves. */
   hardware: z.array(z.string()),
   slots: z.number(),
   draining: z.boolean(),
@@ -26,7 +26,7 @@ export class KnownRunners {
     this.#env = env;
   }
 
-  /** @returns `superseded` by a later session, or `unknown`: it has no such session here */
+  /** @returns `superseded` by a later session, or `unknown`: the runner has no such session here */
   async find({
     runner_id,
     session,

@@ -1,8 +1,8 @@
 /**
- * The pool of some hardware classes: the jobs that wait, and the runners that serve them. Who gets what
- * is decided by domain/scheduling/decide; what follows from it is here. Jobs are rows of its SQLite.
- * Polls and offers are only in memory, because both are repeated: a runner polls again, and a prediction
- * whose attempt no runner took dispatches itself again.
+ * The pool of some hardware classes: the waiting jobs, and the runners that serve them.
+ * domain/scheduling/decide chooses the runner of a job; the pool carries the decision out. Jobs are rows of
+ * its SQLite. Polls and offers are only in memory, because both are repeated: a runner polls again, and a
+ * prediction whose attempt no runner took dispatches itself again.
  */
 import { DurableObject } from "cloudflare:workers";
 import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
@@ -113,19 +113,19 @@ export class PoolObject extends DurableObject<Bindings> {
     this.#line.withdraw(objectId);
   }
 
-  /** The runner that was handed this attempt has not connected in time. */
+  /** Counts an attempt whose runner has not connected in time. */
   reportMissed(receipt: string): void {
     this.#connected.missed(receipt);
     this.#line.assign();
   }
 
-  /** This attempt is no longer needed, because another runner connected first. */
+  /** Settles an attempt that is no longer needed, because another runner connected first. */
   reportDismissed(receipt: string): void {
     this.#connected.dismissed(receipt);
     this.#line.assign();
   }
 
-  /** The machine of a runner failed to start a job, which goes to others first. */
+  /** Records that the machine of a runner failed to start a job, which goes to others first. */
   startFailed(job: WaitingJob, { failed_on, reason, waits }: FailedJob): void {
     const runnerId = failed_on.at(-1);
     const { model_owner_id: publisher, container_key: container } = job;
@@ -147,9 +147,9 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   /**
-   * An operator has drained, resumed or removed a runner.
+   * Takes over that an operator has drained, resumed or removed a runner.
    * @param forgive whether its misses are forgotten, as they are unless it was drained
-   * @returns whether it was set aside until now
+   * @returns whether the runner was set aside until now
    */
   async refreshRunner(runnerId: string, forgive: boolean): Promise<boolean> {
     this.#knownRunners.forget(runnerId);
@@ -364,7 +364,10 @@ const conditionOf = (runner: PoolRunner, now: number): Omit<RunnerCondition, "fa
 
 /** The response to a runner's claim. */
 
-/** A ClaimResponse as JSON text. Inputs are passed on verbatim. @param log whether an operator asks for the runner's log */
+/**
+ * Returns a ClaimResponse as JSON text. Inputs are passed on verbatim.
+ * @param log whether an operator asks for the runner's log
+ */
 async function claimResponseText(
   handed: Handed[],
   { token_id, runner_id }: PoolClaim,

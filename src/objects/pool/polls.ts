@@ -1,4 +1,7 @@
-/** A runner's long poll: held until there is a job for it, it is replaced, 30 s are over, or its runner is gone. */
+/**
+ * A runner's long poll. It is held until there is a job, a newer poll replaces it, 30 s are over, or the
+ * runner is gone.
+ */
 
 import { TOKEN_MS } from "../../domain/accounts/access-checks.ts";
 import type { Bindings } from "../../env.ts";
@@ -35,7 +38,7 @@ export class HeldPoll<Item> {
     stopListening = onAbort(signal, () => this.#end(true, []));
   }
 
-  /** The first answer counts. */
+  /** Answers the poll. Only the first answer counts. */
   answer(items: Item[]): void {
     this.#end(false, items);
   }

@@ -1,7 +1,7 @@
 /**
- * The line of a pool: the jobs that wait, each a row, and what becomes of those that are handed out. One
- * whose attempt is open, because it was just offered or its runner did not come for it, is handed out as
- * it is; for any other an attempt is opened when there is room.
+ * The line of a pool: the waiting jobs, each a row, and the fate of those that are handed out. A job whose
+ * attempt is open, because it was just offered or its runner did not come for it, is handed out as it is; for
+ * any other an attempt is opened when there is room.
  */
 import { LRUCache } from "lru-cache";
 import { AnnouncedJobs } from "../../domain/scheduling/announced-jobs.ts";
@@ -17,7 +17,7 @@ import type { ContainerNames } from "./container-names.ts";
 import { askOf, type Declination, type Handed, type PoolRunner } from "./pool-runner.ts";
 import { WaitingJobs, WaitTimes } from "./waiting-jobs.ts";
 
-/** Tries to reach a job's prediction; after that the prediction must dispatch itself again. */
+/** How often a job's prediction is called; after that the prediction must dispatch itself again. */
 const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
 /** The runners of a token share an allowance, so a decision may give several of them the same place. */
@@ -133,9 +133,9 @@ export class PoolLine {
   }
 
   /**
-   * A job that waits in the line meanwhile, because its prediction has dispatched it before, leaves the
-   * line with the offer, or keeps its place.
-   * @returns false when no runner has room for it: it is not put into the line
+   * Offers a job to a runner. A job that waits in the line meanwhile, because its prediction has dispatched
+   * it before, leaves the line with the offer, or keeps its place.
+   * @returns false when no runner has room for the job: it is not put into the line
    */
   offerNow(waiting: Waiting, except?: string): boolean {
     const { since: now, job } = waiting;
@@ -207,7 +207,10 @@ export class PoolLine {
     this.assign();
   }
 
-  /** Hands out whatever can be handed out now. @param rounds decisions, each of which may be refused in part */
+  /**
+   * Hands out all jobs that can be handed out now.
+   * @param rounds decisions, each of which may be refused in part
+   */
   assign(rounds = MAX_ROUNDS): void {
     const now = Date.now();
     const { handouts, until } = handOut(this.#state, now);

@@ -46,7 +46,10 @@ export const storedRunner = z.object({
 });
 export type StoredRunner = z.infer<typeof storedRunner>;
 
-/** Numbers of hand-outs are about the time (domain/scheduling/decide/box.ts): one so far ahead was never given. */
+/**
+ * How far in the future the number of a hand-out may be: numbers are about the time
+ * (domain/scheduling/decide/box.ts), and none was given so far ahead.
+ */
 const AHEAD_MS = 3_600_000;
 
 /**

@@ -1,16 +1,16 @@
 /**
- * How much a pool keeps of its runners' reports. Its isolate has 128 MB for all of its objects: the runners of one
- * token fill at most 80 MB, and a runner with 8 containers and 40 images takes about 10 KB.
+ * Limits of the reports that a pool keeps of its runners. Its isolate has 128 MB for all of its objects: the
+ * runners of one token fill at most 80 MB, and a runner with 8 containers and 40 images takes about 10 KB.
  */
 import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
 
 /** Characters of JSON; 256 containers have about 110,000. */
 const MAX_REPORT = 130_000;
-/** Characters. Images beyond them count as not downloaded. */
+/** The most characters of images. Further images count as not downloaded. */
 const MAX_IMAGES = 30_000;
 const MAX_RUNNERS = 1_000;
 
-/** Whether what a pool keeps of a runner's report is small enough. */
+/** Whether the kept part of a runner's report is small enough. */
 export const isSmall = ({ containers, devices, jobs }: RunnerSnapshot): boolean =>
   JSON.stringify([containers, devices, jobs]).length <= MAX_REPORT;
 

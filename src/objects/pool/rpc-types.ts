@@ -57,7 +57,10 @@ export interface ReportedContainer
   idle_since: number | null;
 }
 
-/** How long a runner is waited for: one that is full or drained says every 30 s that it is there, which is when it hears. */
+/**
+ * How long a log is expected: a runner that is full or drained reports every 30 s, and learns of the request
+ * then.
+ */
 export const LOG_ASKED_MS = 60_000;
 
 /** The log of a runner, as far as an operator has asked for it in the last ten minutes. */
@@ -69,7 +72,7 @@ export interface ReportedRunnerLog {
   lines: RunnerLogLine[];
 }
 
-/** How the connection of a runner to its pool is. */
+/** The connection of a runner to its pool. */
 export interface RunnerCondition {
   /** Unix ms. */
   heard_at: number;

@@ -13,7 +13,7 @@ const KEPT_MS = 600_000;
 const WAIT_MS = 3_000;
 /** A runner is not asked again for this long. */
 const FRESH_MS = 2_000;
-/** A log has 64 K characters. */
+/** The most logs that are kept: each has 64 K characters. */
 const MAX_KEPT = 16;
 const MAX_ASKED = 100;
 

@@ -9,7 +9,7 @@ import type { Measured } from "../../protocol/runner-state.ts";
 
 const SAVE_MS = 60_000;
 
-/** No version's run may take longer (protocol/model.ts). */
+/** The longest run that a version may have (protocol/model.ts). */
 const RUN_LIMIT_MS = 86_400_000;
 
 const atMost = (limit: number, ms: number | undefined): number | undefined =>

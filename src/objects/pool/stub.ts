@@ -1,4 +1,4 @@
-/** How everything outside reaches pool objects. */
+/** The only way to pool objects. */
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { LocationHint } from "../../protocol/hardware.ts";

@@ -1,4 +1,4 @@
-/** The stored waiting jobs: all of a pool that survives its eviction. */
+/** The stored waiting jobs, which alone survive the eviction of a pool. */
 import type { WaitingJob } from "../../protocol/queue.ts";
 
 type Row = WaitingJob & Record<string, SqlStorageValue>;
@@ -48,8 +48,8 @@ export class WaitingJobs {
   }
 
   /**
-   * @param since when it arrived, unix ms
-   * @param unplaced the attempt that was offered for it and not handed out
+   * @param since when the job arrived, unix ms
+   * @param unplaced the attempt that was offered for the job and not handed out
    */
   add(job: WaitingJob, since: number, unplaced: number | undefined): void {
     this.#sql.exec(

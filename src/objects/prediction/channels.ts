@@ -1,6 +1,6 @@
 /**
- * The WebSockets of runners. They are hibernatable: between frames the object may sleep while the
- * platform answers pings for it. Each carries the number of its attempt; normally there is one.
+ * The WebSockets of runners. They are hibernatable: between frames the object may sleep while the platform
+ * answers pings for it. Each socket carries the number of its attempt; normally there is one.
  */
 import type { OpenChannel } from "../../domain/predictions/deadlines.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
@@ -65,7 +65,7 @@ export class Channels {
 
   /** The open channel of an attempt, or null. */
   open(attempt: number): (OpenChannel & Pick<Attachment, "token_id">) | null {
-    // The last one: an older one may still be closing.
+    // The last socket counts: an older one may still be closing.
     const socket = this.#openOf(attempt).at(-1);
     if (!socket) return null;
     const { attempt: _, accepted_at, ...runner } = attached(socket);
@@ -73,7 +73,7 @@ export class Channels {
     return { heard_at: Math.max(accepted_at, pingedAt, this.#frameAt), ...runner };
   }
 
-  /** The token of an attempt's runner is known to be valid as of this time. */
+  /** Notes that the token of an attempt's runner is known to be valid as of this time. */
   renewToken(attempt: number, token_known_at: number): void {
     for (const socket of this.#openOf(attempt))
       socket.serializeAttachment({ ...attached(socket), token_known_at } satisfies Attachment);

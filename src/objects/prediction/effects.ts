@@ -37,9 +37,12 @@ const reportedSizes = new LRUCache<string, true>({ max: 1_000 });
 export interface Commit {
   /** Whether the state has changed, and not just the log. */
   changed?: boolean;
-  /** Whether the runner's own frame ended it: the runner then learns so by its ack. */
+  /** Whether the runner's own frame ended the prediction: the runner then learns so by its ack. */
   finished?: boolean;
-  /** Whether readers may see it only once it is durable; what the prediction says itself always is. */
+  /**
+   * Whether readers may see the events only once they are durable; the prediction's own events are always
+   * held.
+   */
   held?: boolean;
   /** The `started` webhook, as of before anything else that this commit writes. */
   started?: WebhookEvent | undefined;
@@ -104,7 +107,7 @@ export class Effects {
   async #list(record: PredictionRecord): Promise<boolean> {
     const written = await this.row.write(record).catch(() => false);
     if (record.life.terminal) {
-      // The alarm also removes its data, which its account then does not.
+      // The alarm also removes the data, which the account then does not.
       if (written) this.alarm.arm(record);
       else this.alarm.retry(record);
     }
@@ -206,8 +209,8 @@ export class Effects {
   }
 
   /**
-   * Tells the pool that the machine of a runner failed the start. If it waits again it is in the pool's
-   * line with that. A pool that does not answer gets it through the dispatch queue.
+   * Tells the pool that the machine of a runner failed the start. If the job waits again, it is in the pool's
+   * line from then on. A pool that does not answer gets the job through the dispatch queue.
    */
   reportFailedStart(record: PredictionRecord, reason: string, now: number): void {
     const { life } = record;

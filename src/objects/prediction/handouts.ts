@@ -1,6 +1,6 @@
 /**
- * How a job gets to runners: it is offered to the pool when it is created, requested by the pool when a
- * runner has room, and offered a second time when the first runner does not connect.
+ * Ways of a job to runners: it is offered to the pool when it is created, requested by the pool when a runner
+ * has room, and offered a second time when the first runner does not connect.
  */
 
 import { DecryptionFailed } from "../../domain/encryption.ts";
@@ -61,14 +61,14 @@ export class Handouts {
   }
 
   /**
-   * The express lane: the first attempt is opened with the prediction and offered to the pool; only
-   * if no runner takes it does the job go through the queue. It is offered before the prediction is
-   * written, so that the runner starts while the object stores it. A runner that connects
-   * first waits for that; one whose prediction was never written is fenced. A short run is written
-   * once, at its end: if the object dies before, it has never begun.
+   * The express lane: the first attempt is opened with the prediction and offered to the pool; only if no
+   * runner takes it does the job go through the queue. The attempt is offered before the prediction is
+   * written, so that the runner starts while the object stores it. A runner that connects first waits for
+   * that; a runner whose prediction was never written is fenced. A short run is written once, at its end: if
+   * the object dies before, it has never begun. The row is written beside the offer; with an Idempotency-Key
+   * before it, because it claims the key.
    * @param write writes the prediction; not called if it does not begin
-   * The row is written beside the offer; with an Idempotency-Key before it, because it claims the key.
-   * @returns what keeps it from beginning, if anything does
+   * @returns the reason why it does not begin, if there is one
    */
   async begin(
     spec: PredictionSpec,
@@ -110,7 +110,7 @@ export class Handouts {
    * Opens an attempt for a runner that has room.
    * @param load the prediction as it is after its parts have been opened
    * @param unplaced the number of an attempt that was offered and never handed out
-   * @returns undefined when none is needed any more, which is no error
+   * @returns undefined when no attempt is needed any more, which is no error
    */
   async open(
     load: () => PredictionRecord | undefined,
@@ -131,8 +131,8 @@ export class Handouts {
   }
 
   /**
-   * The runner that was handed the job has not connected: it is offered to another one, too. The
-   * attempt is saved before it is offered, so that the runner that takes it finds it.
+   * Offers the job to a second runner, because the first has not connected. The attempt is saved before it is
+   * offered, so that the runner that takes it finds it.
    */
   async openSecond(record: PredictionRecord): Promise<void> {
     const { life } = record;
@@ -159,8 +159,8 @@ export class Handouts {
   }
 
   /**
-   * The runner that was handed an attempt has no place for it. It does not count as lost.
-   * @returns whether it waits for another one: its pool puts it into line
+   * Takes back an attempt that its runner has no place for. It does not count as lost.
+   * @returns whether the prediction waits for another runner: its pool puts it into line
    */
   takeBack(record: PredictionRecord, number: number): boolean {
     const { life } = record;
@@ -171,7 +171,7 @@ export class Handouts {
     return life.waiting;
   }
 
-  /** @returns undefined when its variables cannot be decrypted */
+  /** @returns undefined when the variables cannot be decrypted */
   async #openParts(spec: PredictionSpec): Promise<OpenedParts | undefined> {
     const variables = await openVariables(this.#env, spec);
     return variables && { variables, weights: await openWeights(this.#env, spec) };

@@ -1,6 +1,6 @@
 /**
- * The row of a prediction in the index of its account, which is a copy of what its object knows, and
- * which it writes itself. A short run (domain/predictions/short-run.ts) has only its final row.
+ * The row of a prediction in the index of its account: a copy, which the prediction's object writes. A short
+ * run (domain/predictions/short-run.ts) has only its final row.
  */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { initialRow, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
@@ -13,7 +13,9 @@ import type { Alarm } from "./alarm.ts";
 import { predictionRowOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
 
-/** A run that ends sooner needs no row that says `started`, and a shorter wait for another runner none. */
+/**
+ * A run that ends sooner gets no row that says `started`, and a shorter wait for another runner gets none.
+ */
 const UNDER_WAY_ROW_MS = 2_000;
 /** Callers that wait for the end come first: nobody notices a row that is this late. */
 const FINAL_ROW_DELAY_MS = 20;
@@ -59,7 +61,7 @@ export class IndexRow {
 
   /** Writes the current row. @throws when it cannot be written */
   async write(record: PredictionRecord, dataRemoved = false): Promise<boolean> {
-    // Set until it is written: an alarm for a webhook may come before the retry.
+    // `#pending` is set until the row is written: an alarm for a webhook may come before the retry.
     this.#pending = true;
     const row = predictionRowOf(record, this.#objectId);
     const written = await this.#write(record.life.spec, {
@@ -86,9 +88,9 @@ export class IndexRow {
   }
 
   /**
-   * Writes the only row of a short run, while its end is stored. The account then removes its data when
-   * that is due, and the prediction needs no alarm. Only if it is kept as long as others are: the account
-   * removes together what is kept equally long.
+   * Writes the only row of a short run, while its end is stored. The account then removes its data when that
+   * is due, and the prediction needs no alarm. This holds only for a run that is kept as long as others: the
+   * account removes data together that is kept equally long.
    */
   async writeOnly(record: PredictionRecord): Promise<OnlyRow> {
     const { spec } = record.life;
@@ -110,7 +112,7 @@ export class IndexRow {
   async discard({ id, account_object }: PredictionSpec): Promise<void> {
     await accountAt(this.#env, account_object)
       .discard(id, this.#objectId)
-      // Then the account finds out that there is none.
+      // The account finds out by itself that there is no prediction.
       .catch(() => {});
   }
 

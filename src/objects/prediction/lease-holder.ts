@@ -91,8 +91,9 @@ function writeGrantOf({ life }: PredictionRecord): WriteGrant {
 const UPLOADS = 100;
 
 /**
- * Ends uploads that runners have begun for a prediction, and deletes their rows. The sweep would find them a day later.
- * @param list which of them
+ * Ends uploads that runners have begun for a prediction, and deletes their rows. The sweep would find them a
+ * day later.
+ * @param list finds some of them
  */
 export async function endUploads(
   env: Bindings,

@@ -24,7 +24,7 @@ export interface NumberedEvent {
   json: string;
 }
 
-/** Events as readers are sent them. */
+/** Events in the form that readers get. */
 export interface EncodedEvents {
   /** The id of the last event. */
   last: number;
@@ -56,10 +56,10 @@ export const encodeEvents = (events: LogEvent[], texts?: string[]): EncodedEvent
 const [HEAD, DATA, FINISH] = ['{"event":"', '","data":', ',"finish":'];
 
 /**
- * The names and the data of events in a frame or in a row of the log, as it was written.
+ * Returns the names and the data of events in a frame or in a row of the log, as they were written.
  * @param text without spaces between values
- * @param from where their list begins
- * @returns undefined where they are written in another way, such as with more members
+ * @param from where the list of events begins
+ * @returns undefined where events are written in another way, such as with more members
  */
 export function writtenEvents(text: string, from: number): WrittenEvent[] | undefined {
   const events: WrittenEvent[] = [];
@@ -128,7 +128,7 @@ export function pageOf(
   return text === "" ? undefined : { last, bytes: encoder.encode(text) };
 }
 
-/** Added up, not joined: 20 % faster for a frame of tokens. */
+/** Returns the text of events. Strings are added up, not joined: 20 % faster for a frame of tokens. */
 function streamText(events: NumberedEvent[]): string {
   let text = "";
   for (const { id, event, json } of events) text += encodeJsonEvent(id, event, json);
@@ -143,7 +143,7 @@ function notesIn({ event, data }: LogEvent): number {
 }
 
 function sizeOf({ event, data }: LogEvent, json: string): number {
-  // The log has all of its JSON, whatever it says of the value.
+  // The log has all of the event's JSON, whatever size it states.
   if (event === "stored") return Math.max(data.size, json.length);
   if (event === "setup") return data.logs?.length ?? 0;
   return typeof data === "string" ? data.length : json.length;
@@ -175,7 +175,7 @@ const MAX_WHOLE_BYTES = 1_600_000;
 
 interface Request {
   spec: PredictionSpec;
-  /** UTF-8: a string with one rare character would take two bytes for each. */
+  /** JSON text in UTF-8: a string with one rare character would take two bytes for each. */
   input: Uint8Array;
   /** The first row of the log, by its id, or all of them. */
   rows: Map<number, string>;
@@ -209,7 +209,7 @@ export class Entries {
   }
 
   /**
-   * Stores nothing yet.
+   * Creates entries that are in memory alone.
    * @param onKept called with what `keep` writes
    */
   static create(
@@ -289,7 +289,7 @@ export class Entries {
       for (const [name] of rows) this.#kv.delete(name);
   }
 
-  /** A row that is there. */
+  /** Returns a row. @throws Error when there is none */
   row(id: number): string {
     const body = this.#rows.get(id) ?? this.#kv.get<string>(nameOf(id));
     if (body === undefined) throw new Error(`row ${id} of the log is missing`);
@@ -303,7 +303,9 @@ export class Entries {
     return last;
   }
 
-  /** The rows from the one that holds `eventId` on; read as they are consumed, without an await between. */
+  /**
+   * The rows from the one that holds `eventId` on; read as they are consumed, without an await in between.
+   */
   *frames(eventId: number): Generator<Row> {
     const from = this.#atOrBefore(eventId)?.id ?? 1;
     for (const [id, body] of this.#rows) if (id >= from) yield { id, body };

@@ -69,7 +69,7 @@ export class LogRows {
   static first = (events: EncodedEvent[], state: string): string =>
     rowText({ ...NO_TOTALS, at: Date.now() }, { state, events: eventsText(events) });
 
-  /** The log of that row. */
+  /** The log that begins with that row. */
   static begin(entries: RowStore, state: string): LogRows {
     return new LogRows(entries, { id: 1, text: state });
   }
@@ -86,8 +86,8 @@ export class LogRows {
 
   /**
    * Writes one row.
-   * @param id of its first event, or of the next one
-   * @param events their ids without a gap
+   * @param id of the row's first event, or of the next one if it has none
+   * @param events whose ids have no gap
    * @param state of the prediction, as JSON text, if it has changed
    */
   write(
@@ -95,7 +95,7 @@ export class LogRows {
     events: NumberedEvent[],
     { totals, at, state }: { totals: LogTotals; at: number; state: string | undefined },
   ): void {
-    // The row that it replaces may have had the state.
+    // The row that is replaced may have had the state.
     let text = state ?? (this.#state.id === id ? this.#state.text : undefined);
     if (text !== undefined && text.length > MAX_STATE_UNITS) {
       this.#entries.putState(text);
@@ -112,7 +112,9 @@ export class LogRows {
       lastRead = undefined;
   }
 
-  /** The events after `after`, up to the event `last`; read as they are consumed, without an await between. */
+  /**
+   * The events after `after`, up to the event `last`; read as they are consumed, without an await in between.
+   */
   *events(after: number, last: number): Generator<StoredRowEvent> {
     let next = after + 1;
     const read = lastRead?.rows === this ? lastRead.events : [];

@@ -1,6 +1,6 @@
 /**
- * When events are stored, acknowledged and shown. A frame is shown when it comes, stored with the
- * others of the last 250 ms, and acknowledged then.
+ * Stores, acknowledges and shows events. A frame is shown when it comes, stored with the others of the last
+ * 250 ms, and acknowledged then.
  */
 
 import type { PredictionLife } from "../../domain/predictions/life.ts";
@@ -19,8 +19,9 @@ import type { Subscribers } from "./subscribers.ts";
 export const LOG_FLUSH_MS = 250;
 
 /**
- * UTF-16 units that wait in memory to be shown, while the disk is slow: beyond them readers take what
- * follows from the log. All that a runner may send in an attempt would be most of an isolate.
+ * The most UTF-16 units of hidden events, which wait in memory to be shown while the disk is slow: beyond
+ * them readers take further events from the log. All events that a runner may send in an attempt would be
+ * most of an isolate.
  */
 const MAX_HIDDEN_UNITS = 1024 * 1024;
 
@@ -59,8 +60,8 @@ export class LogWriter {
   }
 
   /**
-   * Shows what was added to the log, and stores it now or soon.
-   * @param held to be shown once it is durable
+   * Shows the events that were added to the log, and stores them now or soon.
+   * @param held whether the events are shown only once they are durable
    */
   added(record: Logged, held: boolean): void {
     const { log } = record;
@@ -136,7 +137,7 @@ export class LogWriter {
     this.#hiddenUnits = 0;
   }
 
-  /** Shows what may be shown, and makes the rest durable. */
+  /** Shows the events that may be shown, and makes the rest durable. */
   #publish(record: Logged): void {
     const { log, shown } = record;
     // Without readers nothing has to be shown. New readers are answered once all that was written is durable.
@@ -187,13 +188,13 @@ export class LogWriter {
 }
 
 /**
- * The line that the log has of a prediction: what an operator searches for by its id, its model or
- * its runner. The error's text is left out: it may quote a container, and so its input.
+ * The line about a prediction in the service's log, which operators search by its id, its model or its
+ * runner. The error's text is left out: it may quote a container, and so its input.
  */
 
 const MESSAGE = "Prediction ended";
 
-/** Always written when the service itself has failed it; otherwise for a sample. */
+/** Logs the end: always when the service itself has failed the prediction; otherwise for a sample. */
 export function logEnd(env: Bindings, { spec, state }: PredictionLife): void {
   const { owner, name, version_number } = spec.model;
   const line = {

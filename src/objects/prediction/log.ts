@@ -1,7 +1,7 @@
 /**
- * The event log. What a runner reports is numbered when it comes and stored a little later, many
- * frames in a row: until then it is in memory alone, and readers may have been shown it. If the
- * object dies meanwhile, the runner sends it again, and it gets the same ids, as nothing else may.
+ * The event log. A runner's events are numbered when they arrive and stored a little later, many frames in a
+ * row: until then they are in memory alone, and readers may have been shown them. If the object dies
+ * meanwhile, the runner sends them again, and they get the same ids, as no other event may.
  */
 import {
   type EncodedEvent,
@@ -28,7 +28,7 @@ const MAX_UNSTORED = 8_192;
  */
 export const MAX_AHEAD = 16_384;
 
-/** UTF-16 units at which what has gathered is stored at once. */
+/** UTF-16 units at which gathered events are stored at once. */
 const FULL_UNITS = 128 * 1024;
 
 /** A page of a replay ends with the event that exceeds this: the cost of a reader that lags. */
@@ -141,10 +141,10 @@ export class EventLog {
   }
 
   /**
-   * Numbers events of the prediction itself: the first one after a load beyond all that may have
+   * Numbers events of the prediction itself: after a load the first one gets an id beyond all that may have
    * been shown before it.
-   * @param starting the attempt that they say has started. Of the first one that may have been shown,
-   * and has the id that it had.
+   * @param starting the attempt whose start the events report. That of the first attempt may have been shown,
+   * and gets the id that it had.
    */
   addOwn(events: EncodedEvent[], starting?: number): void {
     if (events.length === 0) return;
@@ -157,7 +157,7 @@ export class EventLog {
     this.#number(events, units, first);
   }
 
-  /** Whether what has gathered must be stored at once. */
+  /** Whether the gathered events must be stored at once. */
   get full(): boolean {
     return this.#hasFirstOutput || this.#units >= FULL_UNITS || this.#buffer.length >= MAX_UNSTORED;
   }
@@ -167,8 +167,8 @@ export class EventLog {
   }
 
   /**
-   * Stores what has gathered, in one row.
-   * @param state of the prediction, as JSON text, if it has changed: it is stored with that
+   * Stores the gathered events in one row.
+   * @param state of the prediction, as JSON text, if it has changed: it is stored in the same row
    */
   store(state?: string): void {
     const [first] = this.#buffer;

@@ -112,7 +112,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     return { refused: "unavailable" };
   }
 
-  /** @returns why it is not created */
+  /** @returns why the prediction is not created */
   #create(spec: PredictionSpec, input: string): Promise<NotBegun | undefined> {
     this.#creation ??= this.#begin(spec, input);
     return this.#creation;
@@ -142,9 +142,9 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Returns at the end, or after this time. It returns at once if as many calls wait already as it
-   * may have readers: it cannot tell which of them have disconnected, and a repeated create adds one
-   * each time.
+   * Returns at the end, or after this time. The call returns at once if as many calls wait already as the
+   * prediction may have readers: the object cannot tell which of them have disconnected, and a repeated
+   * create adds one each time.
    */
   async waitForEnd(seconds: number, chars: number): Promise<Snapshot | undefined> {
     const hasRoom = this.#waiters.size < settings(this.env).maxReaders;
@@ -235,7 +235,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   /**
    * Delivers a webhook event again.
    * @param endpointId to this endpoint only; null is the prediction's own webhook
-   * @returns undefined when there is no such event, or it does not go to that endpoint
+   * @returns undefined when there is no such event, or the event does not go to that endpoint
    */
   redeliver(sequence: number, endpointId?: string | null): EventDeliveries | undefined {
     const record = this.#load();
@@ -297,15 +297,15 @@ export class PredictionObject extends DurableObject<Bindings> {
   /**
    * Opens an attempt for a runner that has room.
    * @param unplaced the number of an attempt that was offered and never handed out
-   * @returns undefined when none is needed any more, which is no error
+   * @returns undefined when no attempt is needed any more, which is no error
    */
   openAttempt(unplaced: number | undefined): Promise<OfferedJob | undefined> {
     return this.#handouts.open(() => this.#load(), unplaced);
   }
 
   /**
-   * A runner has no place for an attempt that it was handed.
-   * @returns whether it waits again: then the pool puts it into line
+   * Takes back an attempt that its runner has no place for.
+   * @returns whether the prediction waits again: the pool then puts it into line
    */
   async takeBack(attempt: number): Promise<boolean> {
     const record = await this.#created();
@@ -332,12 +332,12 @@ export class PredictionObject extends DurableObject<Bindings> {
     return beginWrite(await this.#created(), holder);
   }
 
-  /** @returns undefined when the attempt has ended: what it was writing must be deleted */
+  /** @returns undefined when the attempt has ended: the object that the runner was writing must be deleted */
   async continueWrite(holder: LeaseHolder): Promise<WriteGrant | undefined> {
     return continueWrite(await this.#created(), holder);
   }
 
-  /** The only frame of a run that ended before it opened a channel. */
+  /** Takes the only frame of a run that ended before it opened a channel. */
   async report(holder: LeaseHolder, frame: string): Promise<ReportReply> {
     return this.#connection.report(await this.#created(), holder, frame);
   }
@@ -375,7 +375,7 @@ export class PredictionObject extends DurableObject<Bindings> {
           await this.#connection.checkToken(record, this.#tokenKnownAt);
         else handleDeadline(record, due.kind, now, this.#effects, this.#connection);
       }
-      // An account that takes it no more is closed: nobody would remove its data.
+      // An account that does not take the row is closed: nobody else would remove the data.
       if (owesRow && this.#record && !(await this.#effects.row.write(record)))
         await this.#removal.purge(record, now, true);
       if (this.#record) this.#effects.alarm.arm(record);

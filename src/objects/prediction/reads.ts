@@ -1,6 +1,6 @@
 /**
- * The JSON of a prediction as a stream of bytes, for what is too large for one message: texts, and between
- * two line feeds the reference to a value in R2. JSON in one line has no line feed of its own.
+ * The JSON of a prediction as a stream of bytes, when it is too large for one message: texts, and between two
+ * line feeds the reference to a value in R2. JSON in one line has no line feed of its own.
  */
 
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
@@ -188,7 +188,7 @@ export async function openValue(
 
 /** The history of a prediction for the dashboard, read from its whole log. */
 
-/** @param hasLogs whether anybody wants to see the lines of its log, which take longest to read */
+/** @param hasLogs whether the lines of the log are wanted, which take longest to read */
 export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
   const { life, log } = record;
   const tail = new LogTail();
@@ -232,7 +232,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
   };
 }
 
-/** How far a prediction has come (domain/predictions/standing.ts), read from its whole log. */
+/** The progress of a prediction (domain/predictions/standing.ts), read from its whole log. */
 
 /** Gathers from the log, event by event, how far the prediction has come. */
 class Progress {
@@ -248,7 +248,7 @@ class Progress {
     const { spec, state, terminal } = record.life;
     const { attempt } = state;
     const { created_at, updated_at, status, setup_time, execution_time } = record.present();
-    // The log says when the runner first reported; it had the job since the attempt was opened.
+    // The log says when the runner first reported; the runner had the job since the attempt was opened.
     const started = attempt?.started_at ? attempt.opened_at : this.#moments.started;
     return {
       times: { created_at, updated_at, status, setup_time, execution_time },

@@ -278,7 +278,7 @@ class OutboxStore {
     this.#exists = sql.exec(table).toArray().length > 0;
   }
 
-  /** Ordered by sequence. */
+  /** Loads the events, ordered by sequence. */
   load(): OutboxEvent[] {
     if (!this.#exists) return [];
     const rows = this.#sql.exec<Row>("SELECT body FROM webhook ORDER BY sequence");
@@ -317,7 +317,7 @@ class OutputSoFar {
 
   /** The values of an attempt up to an event. They stay in memory, so not for large values. */
   upTo(attempt: number, last: number): Piece[] {
-    // A retry of an earlier event.
+    // The webhook may be a retry of an earlier event.
     if (attempt < this.#attempt || last < this.#last) return this.#log.outputs(attempt, last);
     if (attempt > this.#attempt) this.forget();
     this.#attempt = attempt;

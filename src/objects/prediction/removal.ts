@@ -1,4 +1,4 @@
-/** Deletes what is stored of a prediction: its data first, its record later (life.ts, forgetAt). */
+/** Deletes the stored values of a prediction: its data first, its record later (life.ts, forgetAt). */
 import type { Bindings } from "../../env.ts";
 import { deleteAll } from "../../storage/files/files.ts";
 import { listUploadsOf } from "../../storage/files/uploads.ts";
@@ -23,7 +23,10 @@ export class Removal {
     this.#parts = parts;
   }
 
-  /** Deletes input, output, log and files. R2 first: without the record nobody would know of them. */
+  /**
+   * Deletes input, output, log and files. R2 comes first: without the record nobody would know of its
+   * objects.
+   */
   async purge(record: PredictionRecord, now: number, isKnown = false): Promise<void> {
     const { effects, subscribers } = this.#parts;
     await this.#deleteFiles(record);
@@ -35,7 +38,7 @@ export class Removal {
     effects.alarm.arm(record);
   }
 
-  /** Deletes everything, including what was written to R2 after the data was deleted. */
+  /** Deletes everything, including objects that were written to R2 after the data was deleted. */
   async forget(record: PredictionRecord): Promise<void> {
     const { ctx, effects, onForgotten } = this.#parts;
     await this.#deleteFiles(record);

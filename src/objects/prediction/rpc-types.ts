@@ -25,7 +25,10 @@ export interface CreateRequest {
   snapshot_chars: number;
 }
 
-/** The key was used with another request; too many of the account wait; its row cannot be written. */
+/**
+ * `conflict`: the key was used with another request. `full`: too many predictions of the account wait.
+ * `unavailable`: the row cannot be written.
+ */
 export const refusal = z.enum(["conflict", "full", "unavailable"]);
 export type Refusal = z.infer<typeof refusal>;
 
@@ -103,7 +106,7 @@ export interface WriteGrant {
   user_id: string;
   account_object: string;
   url: string;
-  /** The size limit of all its outputs together. */
+  /** The size limit of all outputs together. */
   output_bytes: number;
   /** The longest that anything written now is kept. */
   keep_seconds: number;
@@ -120,7 +123,7 @@ export type CancelReason =
   | "its caller has disconnected"
   | "the wait its caller allowed is over"
   | "it could not be created"
-  /** To a runner that reconnects: the reason was sent before. */
+  /** Sent to a runner that reconnects: the reason was sent before. */
   | "canceled";
 
 export type CancelResult = "accepted" | "terminal" | "unknown";

@@ -33,7 +33,7 @@ export class RunnerConnection {
   readonly #effects: Effects;
   readonly #patience: Patience;
   readonly #files: R2Bucket;
-  /** The values that runners said are in R2, since the object was started. */
+  /** The values that runners have named as stored in R2, since the object was started. */
   readonly #named = new Set<string>();
 
   constructor(effects: Effects, patience: Patience, files: R2Bucket) {
@@ -66,8 +66,8 @@ export class RunnerConnection {
   }
 
   /**
-   * The runner of an attempt has connected: the first of two keeps the job.
-   * @returns whether it may go on, also if the prediction has ended by its own last frame
+   * Confirms the attempt whose runner has connected: the first of two keeps the job.
+   * @returns whether the runner may go on, also if the prediction has ended by the runner's own last frame
    */
   #confirm(record: PredictionRecord, attempt: Attempt): boolean {
     const { life } = record;
@@ -103,7 +103,7 @@ export class RunnerConnection {
     }
   }
 
-  /** The only frame of a run that ended before it opened a channel. */
+  /** Takes the only frame of a run that ended before it opened a channel. */
   async report(
     record: PredictionRecord | undefined,
     holder: LeaseHolder,
@@ -135,7 +135,8 @@ export class RunnerConnection {
   }
 
   /**
-   * Remembers the values that a frame names. At the end of the run, each one that is missing costs a write to R2.
+   * Remembers the values that a frame names. At the end of the run, each value that is missing costs a write
+   * to R2.
    * @returns whether they are more than the attempt has stored
    */
   #namesTooMany(record: PredictionRecord | undefined, number: number, frame: ReadFrame): boolean {
@@ -150,7 +151,7 @@ export class RunnerConnection {
     return frame.type === "events" && frame.finish !== undefined && this.#named.size > 0;
   }
 
-  /** The end of a run whose values are not there is its failure. */
+  /** Turns the end of a run whose values are missing into its failure. */
   async #checked(
     record: PredictionRecord | undefined,
     frame: ReadEvents & { finish: Finish },
@@ -206,7 +207,7 @@ export class RunnerConnection {
     this.#effects.commit(record);
   }
 
-  /** A channel has closed: the lease counts from here, unless another channel has replaced it. */
+  /** Notes that a channel has closed: the lease counts from here, unless another channel has replaced it. */
   disconnected(record: PredictionRecord | undefined, socket: WebSocket): void {
     const { channels } = this.#effects;
     if (!record?.life.acceptsFrom(channels.attemptOf(socket))) return;

@@ -109,7 +109,7 @@ class ReaderChecks {
     this.#subscribers = subscribers;
   }
 
-  /** Checks every CHECK_MS while anybody reads. */
+  /** Checks readers every CHECK_MS while there are any. */
   begin(): void {
     this.#timer ??= setTimeout(() => void this.#check(), CHECK_MS);
   }
@@ -129,7 +129,7 @@ class ReaderChecks {
     try {
       return await isLive(database(this.#env.DB), reader);
     } catch (error) {
-      // If it cannot be checked right now, the stream goes on.
+      // A stream goes on while its reader cannot be checked.
       const { id, kind, user_id } = reader;
       logger.error("Reader not checked", { [`${kind}_id`]: id, user_id, error });
       return true;

@@ -1,4 +1,4 @@
-/** How everything outside reaches prediction objects. */
+/** The only way to prediction objects. */
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
@@ -9,7 +9,7 @@ import type { ContentPiece, CreateRequest, LeaveAction } from "./rpc-types.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
-/** A new unique id: unlike a name, its first use needs no global look-up. */
+/** Returns a new unique id: unlike a name, its first use needs no global look-up. */
 export const newPredictionId = (env: Bindings) => inJurisdiction(env, env.PREDICTION).newUniqueId();
 
 /** @param waitSeconds how long a call may wait for the prediction's end before it is answered */
@@ -35,7 +35,7 @@ export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0
     ],
   });
 
-/** A new stub of the same object: one whose call has failed with the object stays broken. */
+/** Returns a new stub of the same object: a stub whose call has failed with the object stays broken. */
 export const renewed = (env: Bindings, { id }: PredictionStub, waitSeconds?: number) =>
   predictionAt(env, id, waitSeconds);
 
@@ -76,7 +76,7 @@ export interface StreamOptions extends StreamLimits {
 }
 
 /**
- * The event stream.
+ * Opens the event stream.
  * @returns 204 when no further event will come, 404 when the log has been deleted, 429 (its body is a
  * TooManyReaders)
  */
@@ -85,9 +85,9 @@ export function openStream(stub: PredictionStub, options: StreamOptions): Promis
 }
 
 /**
- * Creates a prediction and follows it from its first event on, in one call. Not RPC: an object does not
- * notice that the reader of a stream it returned by RPC has left.
- * @returns as openStream; 409 (its body is a Refusal) when it is not created
+ * Creates a prediction and follows it from its first event on, in one call. The call is not RPC: an object
+ * does not notice that the reader of a stream it returned by RPC has left.
+ * @returns as openStream; 409 (its body is a Refusal) when the prediction is not created
  */
 export function createAndFollow(
   stub: PredictionStub,
@@ -169,7 +169,7 @@ export function streamOptionsOf({ searchParams }: URL): StreamOptions {
 /** Identifies the runner that connects, as JSON: leases and ids are ASCII. */
 export const HOLDER_HEADER = "x-auspex-holder";
 
-/** Connects a runner. Nothing of its request is forwarded but its lease and the upgrade. */
+/** Connects a runner. Only its lease and the upgrade of its request are forwarded. */
 export function openChannel(stub: PredictionStub, holder: LeaseHolder): Promise<Response> {
   return stub.fetch("https://prediction/channel", {
     headers: { upgrade: "websocket", [HOLDER_HEADER]: JSON.stringify(holder) },

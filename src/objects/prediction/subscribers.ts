@@ -1,8 +1,8 @@
 /**
- * The readers of one prediction's event stream. The log is the buffer: a reader that keeps up is sent
- * each frame as it is written, the same bytes for all; one that lags is sent nothing until it has
- * room again, and then continues with what was shown lately, or from the log. So a slow reader costs
- * 32 KiB and a frame, however much it misses, and all of them 256 KiB more.
+ * The readers of one prediction's event stream. The log is the buffer: a reader that keeps up is sent each
+ * frame as it is written, the same bytes for all; a reader that lags is sent nothing until it has room again,
+ * and then continues with recent frames, or from the log. So a slow reader costs 32 KiB and a frame, however
+ * much it misses, and all slow readers 256 KiB more.
  */
 import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
 import type { ReplacementCheck } from "../replacement-check.ts";
@@ -145,7 +145,7 @@ export class Subscribers {
     if (this.#source.ended()) for (const reader of [...this.#all]) this.#endIfDone(reader);
   }
 
-  /** Called when the reader has room: it has taken what it was sent. */
+  /** Called when the reader has room: it has taken all that it was sent. */
   #pull(subscriber: Subscriber): void {
     subscriber.tookAt = Date.now();
     subscriber.onRoom();
@@ -157,7 +157,7 @@ export class Subscribers {
       return;
     }
     if (page) {
-      // Set first: a waiting reader pulls again from within enqueue.
+      // The position is set first: a waiting reader pulls again from within enqueue.
       subscriber.position = page.last;
       subscriber.eventAt = subscriber.tookAt;
       subscriber.controller.enqueue(page.bytes);
@@ -165,7 +165,7 @@ export class Subscribers {
     this.#endIfDone(subscriber);
   }
 
-  /** Sends a value from R2 at the reader's pace, and then whatever follows. */
+  /** Sends a value from R2 at the reader's pace, and then the events after it. */
   async #copy(subscriber: Subscriber, { id, stored }: StoredEvent): Promise<void> {
     const { controller } = subscriber;
     subscriber.copying = true;

@@ -1,13 +1,13 @@
-/** Reads what a runner sends over its channel. */
+/** Reads the frames that a runner sends over its channel. */
 import { exceededBound, isDeeper, type JsonBounds } from "../../lib/json-scan.ts";
 import { memberFrom, oneLineJson } from "../../lib/json-text.ts";
 import { type EventsFrame, FRAME_BOUNDS, type UpFrame, upFrame } from "../../protocol/channel.ts";
 import { encodeEvents, writtenEvents } from "./log-events.ts";
 
 /**
- * A text of this length cannot have too many values, and is parsed quickly however deep it is: its
- * depth is measured afterwards, where there is any. To scan a frame of tokens took a sixth of the time
- * that all else takes.
+ * A text of this length cannot have too many values, and is parsed quickly however deep it is: its depth is
+ * measured afterwards, where there is any. Scanning a frame of tokens took a sixth of the time of all other
+ * work.
  */
 const SMALL_UNITS = 64 * 1024;
 

@@ -1,6 +1,6 @@
 /**
- * Sends the webhooks of a prediction. Nothing waits for it: the alarm starts tries and goes on, and
- * each try is settled when it has ended.
+ * Sends the webhooks of a prediction. No call waits for them: the alarm starts tries and goes on, and each
+ * try is settled when it has ended.
  */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { withoutQuery } from "../../domain/webhooks/address.ts";
@@ -33,7 +33,7 @@ interface WebhookSenderOptions {
   ctx: DurableObjectState;
   env: Bindings;
   find: FindValue;
-  /** The deliveries of a record have changed: they must be saved and the alarm set. */
+  /** Called when the deliveries of a record have changed: they must be saved and the alarm set. */
   onChange(record: PredictionRecord): void;
 }
 
@@ -157,7 +157,9 @@ const MAX_DATA_BYTES = 1024 * 1024;
 /** Opens a value that is stored in R2; undefined when it does not exist. */
 export type FindValue = (name: string) => Promise<ReadableStream<Uint8Array> | undefined>;
 
-/** JSON text of little more than 2 MiB at most. `data_omitted` says that input or output is left out. */
+/**
+ * Returns JSON text of little more than 2 MiB at most. `data_omitted` says that input or output is left out.
+ */
 async function webhookBody(
   record: PredictionRecord,
   event: OutboxEvent,
@@ -234,9 +236,9 @@ export async function bodyOf(
 }
 
 /**
- * Tells the account how its webhooks fare, for its list of deliveries: what changes within a second in
- * one call. Nothing waits for it, and what is lost stays as it was listed until the next change: the
- * prediction knows better.
+ * Reports the state of webhooks to the account, for its list of deliveries: changes within a second go in one
+ * call. No call waits for a report, and a delivery whose report is lost stays as it was listed until the next
+ * change: the prediction knows better.
  */
 
 /** How long changes are gathered. Most tries end sooner, and are reported with their outcome. */

@@ -38,9 +38,9 @@ export class RunnerObject extends createDurable() {
   events: RunnerEvent[] = [];
 
   /**
-   * A process of this runner has started. It stays drained if an operator has drained it.
-   * @returns the session that the process has already, if it has registered before; null when another
-   * process has come after it, or the runner was removed
+   * Begins a session of a process that has started. The runner stays drained if an operator has drained it.
+   * @returns the session that the process has already, if it has registered before; null when another process
+   * has come after it, or the runner was removed
    */
   beginSession(session: string, request: NewSession): Presence | null {
     if (this.removed) return null;
@@ -78,7 +78,7 @@ export class RunnerObject extends createDurable() {
     return this.keep({ ...this.presence, ...telemetry, last_seen_at: Date.now() });
   }
 
-  /** The lease of a prediction that ran there has expired: it is not listed until reported again. */
+  /** Removes a run whose lease has expired: it is not listed until reported again. */
   removeRun(predictionId: string): Presence | null {
     const { presence } = this;
     if (!presence) return null;

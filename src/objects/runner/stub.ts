@@ -1,7 +1,7 @@
 /**
- * The only door to runner objects. itty-durable's router obeys whatever URL and headers reach it,
- * so a request is always made here, from a method name of ours: a client's never gets through.
- * Arguments travel in a header: they are escaped to ASCII, and bounded (`boundedSession`, `boundedReport`).
+ * The only way to runner objects. itty-durable's router obeys any URL and headers that reach it, so a request
+ * is always made here, from a method name of ours: a client's never gets through. Arguments travel in a
+ * header: they are escaped to ASCII, and bounded (`boundedSession`, `boundedReport`).
  */
 import type { RunnerEvent } from "../../domain/runners/events.ts";
 import type { Bindings } from "../../env.ts";
@@ -20,7 +20,7 @@ type Method =
   | "tellEvents"
   | "remove";
 
-/** @param ms how long it may take to answer */
+/** @param ms how long the object may take to answer */
 export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
   const callOnce = async (method: Method, args: unknown[]): Promise<unknown> => {
     const runner = bounded(() => inJurisdiction(env, env.RUNNER).getByName(runnerId), { ms });
@@ -35,7 +35,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
   const call = async (method: Method, ...args: unknown[]) =>
     presence.nullable().parse(await repeated(() => callOnce(method, args)));
   return {
-    /** Null when another process has come after it, or it was removed. */
+    /** Null when another process has come after this one, or the runner was removed. */
     beginSession: (session: string, request: NewSession) =>
       call("beginSession", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
@@ -44,7 +44,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
     getPresence: () => call("getPresence"),
     tellEvents: (events: RunnerEvent[]) => call("tellEvents", events),
     history: async () => history.parse(await repeated(() => callOnce("history", []))),
-    /** Null when it was deleted. */
+    /** Null when the runner was deleted. */
     remove: (since: number) => call("remove", since),
   };
 }
@@ -53,9 +53,9 @@ const ascii = (json: string) =>
   json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /**
- * Bounds on what a runner's object is sent. It travels in a header, and the headers of a request may
- * have 128 KB: a report has at most 52 KB (39 for a thousand running predictions, 10 for fifty
- * models), a session 23 KB (most of it the names of GPUs).
+ * Bounds on the arguments for a runner's object. They travel in a header, and the headers of a request may
+ * have 128 KB: a report has at most 52 KB (39 for a thousand running predictions, 10 for fifty models), a
+ * session 23 KB (most of it the names of GPUs).
  */
 
 const MAX_WARM = 50;

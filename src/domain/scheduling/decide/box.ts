@@ -20,7 +20,7 @@ export interface Container {
   /** Since when the container has no user, if the box has reported that. */
   readonly idle_since: number | undefined;
   users: number;
-  /** When each of its runs began. */
+  /** When each of the container's runs began. */
   runs: number[];
 }
 

@@ -4,7 +4,7 @@
  */
 import { type Ask, LEVELS, type Priority } from "./types.ts";
 
-/** A job of low priority counts as normal from then on. */
+/** A job of low priority counts as normal after this time. */
 export const RISE_MS = 600_000;
 
 export interface Job {
@@ -94,7 +94,7 @@ export class ClassLine {
     if (turn.size === 0) this.#turns.delete(account);
   }
 
-  /** The account's next turn comes after all others'. */
+  /** Puts the account's next turn after all others. */
   passTurn(account: string): void {
     const turn = this.#turns.get(account);
     if (!turn) return;
@@ -102,7 +102,7 @@ export class ClassLine {
     this.#turns.set(account, turn);
   }
 
-  /** All jobs, in no order, whatever their accounts have. */
+  /** All jobs, in no order, whatever share their accounts have. */
   *jobs(): Generator<Job> {
     for (const { jobs } of this.#turns.values())
       for (const level of LEVELS) yield* jobs[level].values();

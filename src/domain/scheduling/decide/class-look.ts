@@ -29,7 +29,7 @@ export class ClassLook {
   readonly hardware: string;
   readonly line: ClassLine;
   readonly now: number;
-  /** When an account that is left out may stand otherwise, though nothing changes until then. */
+  /** When an account that is left out may be let in, though nothing changes until then. */
   until = Number.POSITIVE_INFINITY;
   readonly #state: Known;
   readonly #standings = new Map<string, ReturnType<Standing>>();

@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 export const HALF_LIFE_MS = 1_800_000;
-/** Keys beyond it are forgotten, those that were not asked for longest first. */
+/** The most keys: those that were not asked for longest are forgotten first. */
 const MAX_KEYS = 5_000;
 
 const count = z.object({ asks: z.number(), at: z.number() });

@@ -1,7 +1,7 @@
 /** How long setups and runs take, as measured: decayed mean and variance of about the last 50. */
 import { z } from "zod";
 
-/** Keys beyond it are forgotten, the least recently used first. */
+/** The most keys: the least recently used are forgotten first. */
 const MAX_KEYS = 5_000;
 const LAST = 50;
 /** Estimates before anything was measured. */
@@ -9,7 +9,7 @@ const SETUP_MS = 30_000;
 const RUN_MS = 5_000;
 
 const estimate = z.object({
-  /** How many were measured, at most 50. */
+  /** How many durations were measured, at most 50. */
   count: z.number(),
   mean: z.number(),
   variance: z.number(),

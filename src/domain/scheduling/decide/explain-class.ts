@@ -1,4 +1,4 @@
-/** Why the jobs of a class wait: how many for each reason. */
+/** Why the jobs of a class wait: the number of jobs for each reason. */
 
 import { canTake } from "./box.ts";
 import { ClassLook } from "./class-look.ts";
@@ -33,7 +33,7 @@ export interface WaitingAccount {
 const MAX_ACCOUNTS = 10;
 
 export interface ClassExplanation {
-  /** Most jobs first. */
+  /** Reasons with most jobs first. */
   reasons: ClassReason[];
   /** The accounts with most jobs, at most 10. */
   by_account: WaitingAccount[];
@@ -43,7 +43,7 @@ export interface ClassExplanation {
   boxes: number;
   box_gpus: number;
   used_gpus: number;
-  /** Whether a container of the class has room that is of no use: all slots of its box are taken. */
+  /** Whether a container of the class has room but no slot: all slots of its box are taken. */
   lacks_slots: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Why some jobs wait, whatever their classes and accounts: those of one model. */
+/** Why the jobs of one model wait, whatever their classes and accounts. */
 import type { Job } from "./class-line.ts";
 import { ClassLook } from "./class-look.ts";
 import { boxesOf, obstacleTo } from "./explain.ts";
@@ -15,7 +15,7 @@ export interface SomeReason {
   since: number;
 }
 
-/** @returns most jobs first */
+/** @returns the reasons with most jobs first */
 export function explainSome(state: PoolState, ids: Iterable<string>, now: number): SomeReason[] {
   const reasons = new Map<string, SomeReason>();
   const looks = new Map<string, (job: Job) => ClassReason["why"]>();

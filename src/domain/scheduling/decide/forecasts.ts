@@ -9,7 +9,7 @@ import type { Forecast, ForecastKind } from "./types.ts";
 const LAST = 200;
 /** The fewest misses from which a range is made. */
 const LEAST = 5;
-/** Less than this is no wait: a miss would be many times nothing. */
+/** A shorter wait counts as this one: a miss would be many times nothing. */
 const LEAST_MS = 100;
 
 export interface Range {

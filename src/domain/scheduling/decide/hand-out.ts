@@ -14,7 +14,7 @@ export interface HandedOut {
   until: number | null;
 }
 
-/** @param rule the simulation tries others */
+/** @param rule makes decisions; the simulation tries other rules */
 export function handOut(
   state: PoolState,
   now: number,
@@ -31,7 +31,7 @@ export function handOut(
   }
 }
 
-/** When the job that came last is expected to run, if it has to wait. */
+/** Makes a forecast for the job that came last, if it has to wait. */
 function learn(state: PoolState, now: number): void {
   const job = state.line.get(state.newest ?? "");
   const line = job && state.line.classes.get(job.ask.hardware);

@@ -66,7 +66,7 @@ export class Line {
     return job;
   }
 
-  /** The next turn of a job's account, and that of its class, come after all others'. */
+  /** Puts the next turn of a job's account, and that of its class, after all others. */
   passTurn({ account, hardware }: Ask): void {
     for (const line of this.classes.values()) line.passTurn(account);
     const line = this.classes.get(hardware);

@@ -46,7 +46,7 @@ export class PoolState {
   /** Jobs on boxes, or on their way there. */
   readonly #handed = new Map<string, Handed>();
   readonly forecasts = new Forecasts();
-  /** Jobs that boxes declined, until they are asked for again. */
+  /** Jobs that boxes declined, by id, until they are asked for again. */
   readonly #declined = new Map<string, Job>();
   /** The job that was asked for last, unless there is a forecast for it. */
   newest: string | undefined;

@@ -73,13 +73,13 @@ export interface BoxView {
   images: ReadonlySet<string>;
 }
 
-/** A job is kept for a container that will soon take it, until then; this happens once. */
+/** A hold: a job is kept for a container that will soon take it, until then; this happens once. */
 export interface Hold {
   job: string;
   until: number;
 }
 
-/** A box is kept for a job that finds no room otherwise. */
+/** A reservation: a box is kept for a job that finds no room otherwise. */
 export interface Reservation {
   job: string;
   hardware: string;
