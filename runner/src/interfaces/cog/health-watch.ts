@@ -17,6 +17,10 @@ const TIMEOUT_MS = 2_000;
  */
 const IDLE_CHECKS = 3;
 
+/** Cog's own sender of webhooks refuses NaN: such a result reaches the container's log only. */
+const NO_RESULT =
+  "the container is idle without having reported a result. Cog drops a result that is not valid JSON, such as one with NaN or Infinity: see the log";
+
 export interface HealthWatchOptions {
   client: ContainerClient;
   /** The endpoint that receives the run's reports. */
@@ -58,8 +62,7 @@ export class HealthWatch {
     const quiet = !reports.isReceiving && reports.count === this.#count;
     this.#count = reports.count;
     this.#idle = quiet && reported && this.#isIdle(reported) ? this.#idle + 1 : 0;
-    if (this.#idle === IDLE_CHECKS)
-      onFailure(internal("the container is idle without having reported a result"));
+    if (this.#idle === IDLE_CHECKS) onFailure(internal(NO_RESULT));
     this.#schedule();
   }
 
