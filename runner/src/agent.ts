@@ -120,7 +120,7 @@ export class Agent {
     );
   }
 
-  /** Runs one session. @returns true if the control plane no longer knows it */
+  /** Runs one session. @returns true if the control plane no longer knows the session */
   async #runSession(response: SessionResponse): Promise<boolean> {
     const { runner, log } = this.#options;
     const session = new Session(response, {

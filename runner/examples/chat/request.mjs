@@ -78,10 +78,7 @@ function textOf(parts, at) {
   return texts.join("\n");
 }
 
-/**
- * Returns the functions that may be called: none, unless the request requires a call or the question names
- * one.
- */
+/** Returns the functions of which one is called: none, unless the request or the question asks for one. */
 function toolsOf(body, messages) {
   const tools = take(body.tools, "tools", { type: "array", otherwise: [] });
   const functions = tools.map((tool, index) => {
@@ -110,7 +107,7 @@ function toolsOf(body, messages) {
   return named;
 }
 
-/** Whether the user has just used the words of its name. When the function has answered, the answer is last. */
+/** Whether the user has just used the words of the function's name. After a call, its answer is last. */
 function isNamed(name, { role, text }) {
   const words = (said) => ` ${said.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")} `;
   return role === "user" && words(text).includes(words(name));

@@ -36,7 +36,7 @@ export function embeddings(embedder) {
   };
 }
 
-/** As float32: its bytes in little-endian order, or seven digits. */
+/** Returns the vector as float32: its bytes in little-endian order, or seven digits. */
 function written(vector, format) {
   const short = Float32Array.from(vector);
   if (format === "base64") return Buffer.from(short.buffer).toString("base64");

@@ -18,7 +18,7 @@ export function wordsOf(text) {
   return folded.match(WORD) ?? [folded.slice(0, 64)];
 }
 
-/** The word and its n-grams of three to five letters: a typo or an ending changes only some. */
+/** Returns the word and its n-grams of three to five letters: a typo or an ending changes only some. */
 export function gramsOf(word) {
   const letters = ["<", ...word, ">"];
   const grams = [letters.join("")];

@@ -9,7 +9,7 @@ export interface Finding {
   ok: boolean;
   name: string;
   detail: string;
-  /** How to fix it. If `ok` is true, the finding is a warning. */
+  /** The way to fix the problem. If `ok` is true, the finding is a warning. */
   advice?: string;
 }
 

@@ -32,7 +32,7 @@ export async function readLoad(withGpus: boolean): Promise<Load> {
   return { ...load, gpus: parseGpuLoads(csv) };
 }
 
-/** Returns one line per GPU; rejects if there is no driver or it does not respond. */
+/** Returns one line per GPU; rejects if the driver is missing or does not respond. */
 export async function queryGpus(fields: string): Promise<string> {
   const { stdout } = await run(
     "nvidia-smi",

@@ -78,7 +78,7 @@ export class Container {
   readonly #occupancy: Occupancy;
   #lastWords = "";
   #retired = false;
-  /** Set if it is to be killed once its last run has left. */
+  /** Set if the container must be killed once its last run has left. */
   #killReason: Failure | undefined;
   #stopping: Promise<void> | undefined;
   /** Killing the container had no effect. */
@@ -143,7 +143,7 @@ export class Container {
     return this.#session !== undefined && !this.#retired;
   }
 
-  /** Whether it may stop to make room for another. */
+  /** Whether the container may stop to make room for another. */
   get isUnused(): boolean {
     return !this.#retired && this.users === 0;
   }
@@ -152,7 +152,7 @@ export class Container {
     return !this.#occupancy.isSuspect && this.#mayHaveRoom;
   }
 
-  /** Whether it may have room, which will be known shortly. */
+  /** Whether the container may have room, which will be known shortly. */
   get isSuspect(): boolean {
     return this.#occupancy.isSuspect && this.#mayHaveRoom;
   }
@@ -170,7 +170,7 @@ export class Container {
     return this.#occupancy.users;
   }
 
-  /** How it is, for the pool. */
+  /** The state of the container, for the pool. */
   get state(): ContainerState {
     const { hardware, maxConcurrency } = this.#specification;
     return {
@@ -192,7 +192,10 @@ export class Container {
     if (!this.#occupancy.isShared && this.#session) this.#running?.clearLogs();
   }
 
-  /** A run begins in it. @returns to be called when the run has ended, with whether it succeeded */
+  /**
+   * Begins a run in the container.
+   * @returns to be called when the run has ended, with whether it succeeded
+   */
   begin(): (succeeded: boolean) => void {
     return this.#activity.run();
   }
@@ -227,7 +230,7 @@ export class Container {
     this.#idle = setTimeout(() => void this.stop(), ms).unref();
   }
 
-  /** Resolves when it is ready, or will not be. */
+  /** Resolves when the container is ready, or will not be. */
   get ready(): Promise<unknown> {
     return this.#ready.promise.catch(() => undefined);
   }
@@ -262,25 +265,29 @@ export class Container {
     throw external(`the container ended before its file ${path} was read`);
   }
 
-  /** Asks it to stop, then kills it. Resolves when it has ended, or will not end. */
+  /** Asks the container to stop, then kills it. Resolves when the container has ended, or will not end. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
-  /** Kills it; its runs fail with this reason. Resolves when it has ended, or will not end. */
+  /**
+   * Kills the container; its runs fail with `reason`. Resolves when the container has ended, or will not end.
+   */
   async kill(reason: Failure): Promise<void> {
     this.#retire(reason);
     await this.#killRunning();
   }
 
-  /** Stops it once its last run has left. Until then it gets no new runs. */
+  /** Stops the container once its last run has left. The container gets no new runs until then. */
   retire(): void {
     this.#retired = true;
     if (this.users === 0) void this.stop();
   }
 
-  /** Whether it may open a device file, if it has that; undefined if this cannot be found out. */
+  /**
+   * Whether the container may open a device file, if it has the file; undefined if this cannot be found out.
+   */
   async canOpen(device: string): Promise<boolean | undefined> {
     return this.#alive?.canOpen(device);
   }
@@ -301,7 +308,7 @@ export class Container {
     void this.kill(internal("the prediction was abandoned"));
   }
 
-  /** Kills it once the calling run is alone in it. Until then it gets no new runs. */
+  /** Kills the container once the calling run is alone in it. The container gets no new runs until then. */
   async killOnceUnused(reason: Failure): Promise<void> {
     if (this.users === 1) return this.kill(reason);
     this.#retired = true;
@@ -340,7 +347,7 @@ export class Container {
     if (this.users === 0) this.#rest();
   }
 
-  /** Why its runs ended: because the runner stopped it, or because it exited. */
+  /** The reason why the runs ended: the runner stopped the container, or the container exited. */
   #exitReason({ description, logs, reason }: Exit): unknown {
     if (this.#halt.signal.aborted) return this.#halt.signal.reason;
     if (reason) return reason;

@@ -38,7 +38,7 @@ import { type TunnelOptions, Tunnels } from "./tunnels.ts";
 const IMAGES_INTERVAL_MS = 60_000;
 
 export interface ExecutorOptions {
-  /** The runner's name: the label of its containers, by which a later process finds them. */
+  /** The runner's name, which labels its containers so that a later process finds them. */
   name: string;
   slots: number;
   /** How many containers at a time; as many as slots by default. */
@@ -195,7 +195,7 @@ function logShares(ledger: Ledger, log: Log): void {
   log.info("resources of a container without GPUs", { ...ledger.share(0) });
 }
 
-/** A job's place in a container from the hand-out on: the job's run takes the place, or gives it up. */
+/** A job's place in a container from the hand-out on: the job's run takes the place, or it is given up. */
 interface ContainerPlaceOptions {
   /** The container that the job has joined; undefined if a container is about to have room. */
   container: Container | undefined;

@@ -34,7 +34,7 @@ export interface LaunchParts {
 interface LaunchOptions {
   specification: Specification;
   lease: Lease;
-  /** Resolves when those whose GPUs and memory it takes over have ended. */
+  /** Resolves when the containers whose GPUs and memory this one takes over have ended. */
   room: Promise<unknown>;
   files: OutputServer;
   publish: SetupListener;

@@ -33,7 +33,8 @@ export class Occupancy {
   }
 
   /**
-   * Whether runs have overlapped since it was last unused; if so, its logs belong to no single run.
+   * Whether runs have overlapped since the container was last unused; if so, its logs belong to no single
+   * run.
    */
   get isShared(): boolean {
     return this.#shared;

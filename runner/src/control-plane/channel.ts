@@ -21,7 +21,7 @@ export interface Outbox {
   readonly empty: boolean;
   /** The run has ended; the source adds no more events. */
   readonly finished: boolean;
-  /** Clients wait for its content: it is sent at once. */
+  /** Whether the frame is sent at once, because clients wait for its content. */
   readonly urgent: boolean;
   take(): Portion;
 }

@@ -139,7 +139,7 @@ export class ControlPlane {
     return this.#service.call(`/v1/runner/uploads/${id}/complete`, storedFile, call);
   }
 
-  /** Stores a value as JSON text. Returns the fields of a `stored` event. */
+  /** Stores a value as JSON text. Returns its name for a `stored` event. */
   async storeValue(lease: string, json: string, signal: AbortSignal) {
     const headers = { [LEASE_HEADER]: lease };
     const call = { content: json, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };

@@ -2,8 +2,8 @@
  * Claims jobs: one long poll at a time, while a slot is free.
  *
  * An open poll is never aborted to ask for more: it brings the next job as soon as there is one.
- * A job that the control plane had just put into an aborted poll would wait there until it is given to another
- * runner (5 s).
+ * A job that the control plane had just put into an aborted poll would wait there until it is given to
+ * another runner (5 s).
  */
 import { EventEmitter, once } from "node:events";
 import type { Backoff } from "../../../src/lib/retry.ts";

@@ -7,7 +7,7 @@ export interface Device {
   name: string;
   /** The memory in GB; 0 if the driver does not report it. */
   memory_gb: number;
-  /** Why it cannot be used, in the driver's words. */
+  /** The reason why the GPU cannot be used, in the driver's words. */
   fault?: string;
   /** Set for a pretended GPU, without hardware behind it, for trying things out. */
   pretend?: true;

@@ -7,7 +7,7 @@ export interface Evictable {
   size: number;
   /** Ms since the epoch. */
   lastUsed: number;
-  /** Whether something runs with it, or a job is about to start with it. */
+  /** Whether a container runs with the item, or a job is about to start with it. */
   inUse: boolean;
   /** Does nothing if the item is in use. @returns whether it was removed */
   remove(): Promise<boolean>;

@@ -84,15 +84,19 @@ export interface RunningContainer {
   readonly listening?: Listening | undefined;
   /** Advice that completes the message if the setup fails. */
   readonly setupAdvice?: string | undefined;
-  /** Reports its output from its start, until the returned function is called. */
+  /** Reports the container's output from its start, until the returned function is called. */
   follow(listener: (text: string) => void): () => void;
   /** Drops the output so far from the logs of the exit, since it belongs to another run. */
   clearLogs(): void;
   /** Opens a file of the container. Rejects with a Failure if it does not exist or may not be read. */
   read(path: string): Promise<ContainerFile>;
-  /** Whether it may open a device file, if it has that; undefined if this cannot be found out. */
+  /**
+   * Whether the container may open a device file, if it has the file; undefined if this cannot be found out.
+   */
   canOpen(device: string): Promise<boolean | undefined>;
-  /** Asks it to stop, and kills it after the grace period. Resolves when it has ended. */
+  /**
+   * Asks the container to stop, and kills it after the grace period. Resolves when the container has ended.
+   */
   stop(graceMs: number): Promise<void>;
   /** Resolves when it has ended. */
   kill(): Promise<void>;
@@ -124,7 +128,7 @@ export interface Engine {
   open(listen: (host: string) => Promise<number>, left?: Left): Promise<OpenEngine>;
   /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
-  /** Why it cannot mount anything into containers; undefined if it can. */
+  /** The reason why the engine cannot mount folders into containers; undefined if it can. */
   readonly noMounts: string | undefined;
   /** @returns the size of the unpacked image in bytes */
   pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number>;

@@ -171,6 +171,6 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
   }
 }
 
-/** Whether it is too large for the log. */
+/** Whether the value is too large for the log. */
 const isLarge = (json: string): boolean =>
   json.length * UTF8_GROWTH > MAX_INLINE_OUTPUT && Buffer.byteLength(json) > MAX_INLINE_OUTPUT;

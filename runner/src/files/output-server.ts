@@ -65,7 +65,7 @@ export class OutputServer {
     return run;
   }
 
-  /** The file with this URL; it is kept until the run has ended. */
+  /** Returns the file with this URL, which is kept until the run has ended. */
   find(run: RunFiles, location: string): LocalFile | undefined {
     const received = this.#files.get(location);
     received?.runs.add(run);

@@ -98,7 +98,8 @@ export class PublicFetch {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const request = url.protocol === "https:" ? requestSecure : requestPlain;
     const outgoing = request(url, {
-      // A connection of its own: the global agent has a pool and may use the environment's proxies.
+      // `agent: false` makes a new connection: the global agent has a pool and may use the environment's
+      // proxies.
       agent: false,
       lookup: this.#lookup(url),
       headers: {

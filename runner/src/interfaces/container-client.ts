@@ -70,7 +70,7 @@ export class ContainerClient {
     onUpgrade(outgoing, (error) => reject(asExternal(error)));
     outgoing.on("response", resolve);
     if (isText) outgoing.end(body);
-    // A server may answer before it has read everything, and break off: then its answer counts.
+    // A server may answer and break off before it has read the whole body: its answer counts.
     else pipeline(body.content, outgoing).catch(reject);
     return promise;
   }

@@ -100,7 +100,7 @@ export interface RunEnd extends Finish {
   hasFailedStart?: boolean;
 }
 
-/** Room for one job: the job keeps it until it has run or gives it up. */
+/** Room for one job, which keeps it until the job has run or is given up. */
 export interface Place {
   /** Runs the job to its end. Never rejects: any failure is a `failed` finish. */
   run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<RunEnd>;
@@ -124,7 +124,7 @@ export interface Executor {
   state(): ExecutorState;
   /** Returns the durations of setups and runs since the last call. */
   measured(): Measured[];
-  /** Called when its state has changed. */
+  /** Called when the executor's state has changed. */
   onChange: () => void;
   /**
    * @param stop names of idle containers that may be stopped for it

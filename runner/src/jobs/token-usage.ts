@@ -99,7 +99,9 @@ function readUsage(value: Json, isWithoutOutput: boolean): Tokens | undefined {
   return { input: input ?? (isWithoutOutput ? tokenCount(usage.total_tokens) : undefined), output };
 }
 
-/** A message counts those of a cache apart, and may leave all out at its end. */
+/**
+ * Returns the input tokens with those of the cache, which a message counts apart, and may omit at its end.
+ */
 function inputTokens(usage: Record<string, Json>): number | undefined {
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage;
   const input = tokenCount(input_tokens);

@@ -91,7 +91,7 @@ export function asFailure(error: unknown, log: Log): Failure {
 const causeOf = ({ cause }: Failure): unknown =>
   cause instanceof Failure ? causeOf(cause) : cause;
 
-/** The failure with its setup logs for the model's owner, without them for others. */
+/** Returns the failure with its setup logs for the model's owner, and without them for others. */
 export function withSetupLogs(owner: boolean, failure: Failure): Failure {
   const { source, message, setupLogs, detail } = failure;
   if (!setupLogs) return failure;

@@ -68,7 +68,7 @@ const outlined = (fields: Fields): Fields =>
     ]),
   );
 
-/** Quoted unless it is a single word, so that container output cannot forge a log line. */
+/** Returns the field, quoted unless it is a single word, so that container output cannot forge a log line. */
 function plain(field: unknown, unsafe = /[\s"=\p{Cc}]/u): string {
   const value = field instanceof OfRun ? field.value : field;
   const text = value instanceof Error ? (value.stack ?? value.message) : String(value);

@@ -57,7 +57,7 @@ export class WeightFetcher {
     this.#store = store;
   }
 
-  /** A file as it is, unless it is there. @throws Failure; the signal's reason */
+  /** Fetches a file, unless it is there. @throws Failure; the signal's reason */
   file(file: RemoteFile, context: FetchContext): Promise<void> {
     const { held } = context;
     const { name } = file;

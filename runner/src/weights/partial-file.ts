@@ -97,7 +97,7 @@ export class PartialFile {
     this.#change = Promise.withResolvers();
   }
 
-  /** The file from its beginning, as it arrives. @throws the signal's reason */
+  /** Yields the file from its beginning, as it arrives. @throws the signal's reason */
   async *read(signal: AbortSignal): AsyncGenerator<Buffer> {
     for (let position = 0; position < this.size; ) {
       const end = Math.min(this.#front * this.#bytes, this.size);
@@ -113,14 +113,14 @@ export class PartialFile {
     }
   }
 
-  /** Ends the work on it, which another can go on with. */
+  /** Ends the work on the file, which another call of `open` can continue. */
   async close(): Promise<void> {
     await Promise.all([this.#part.close(), this.#notes.close()]);
   }
 
   /** Ends the work on a complete file, which moves to `path`. */
   async finish(path: string): Promise<void> {
-    // A file of the right size in its place is then complete even after a power failure.
+    // After `sync`, a file of the right size in its place is complete even after a power failure.
     await this.#part.sync();
     await this.#part.chmod(0o444);
     await this.close();

@@ -63,7 +63,7 @@ export class StoreFolder {
     return found.sort((a, b) => a.usedAt - b.usedAt);
   }
 
-  /** Makes the account's folder and its parents each time, since they may have been deleted meanwhile. */
+  /** Makes the folders of the account and the trash each time, since they may have been deleted meanwhile. */
   async makeAccount(account: string): Promise<void> {
     for (const folder of [`files/${account}`, "trash"])
       await mkdir(join(this.root, folder), { recursive: true, mode: 0o700 });

@@ -101,7 +101,7 @@ async function writeFile(
     const digest = await copy(bytes, handle);
     if (digest !== file.digest) throw external(`${file.path} has another digest than is listed`);
     await handle.chmod(0o444);
-    // A file of the right size in its place is then complete even after a power failure.
+    // After `sync`, a file of the right size in its place is complete even after a power failure.
     await handle.sync();
     await rename(temporary, path);
   } finally {

@@ -46,7 +46,7 @@ export function watchDisk(options: DiskOptions): () => void {
   });
 }
 
-/** Bytes written to its own layer and its volumes. */
+/** Returns the bytes that the container has written to its own layer and its volumes. */
 async function writtenBytes(docker: Dockerode, id: string): Promise<number> {
   const inspected = await ignoreStatus([404], docker.getContainer(id).inspect(SIZED));
   const { SizeRw, Mounts } = sized.parse(inspected ?? {});

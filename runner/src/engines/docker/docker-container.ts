@@ -121,12 +121,12 @@ export class DockerContainer implements RunningContainer {
   }
 
   async kill(): Promise<void> {
-    // 409: it is no longer running, or is being removed.
+    // Status 409: the container is no longer running, or is being removed.
     await onceBack(() => ignoreStatus([404, 409], this.#container.kill()));
     await this.exited;
   }
 
-  /** Kills it because of a violation, or because of a change on this machine. */
+  /** Kills the container because of a violation, or because of a change on this machine. */
   async killFor(reason: Failure): Promise<void> {
     this.#reason ??= reason;
     await this.kill();

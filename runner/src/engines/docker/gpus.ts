@@ -1,4 +1,4 @@
-/** How a container is given its GPUs, and kept from all others. */
+/** GPUs of containers: a container is given its own GPUs and kept from all others. */
 import type Dockerode from "dockerode";
 import { z } from "zod";
 import type { Device } from "../../devices/device.ts";

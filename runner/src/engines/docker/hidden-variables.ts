@@ -31,7 +31,7 @@ export const variablesLine = (variables: Record<string, string>): string =>
 const quote = (value: string): string =>
   `'${value.replaceAll("'", `'\\''`).replaceAll("\n", `'"$n"'`)}'`;
 
-/** An image's command: its ENTRYPOINT, and its CMD or the replacement of that. */
+/** Returns an image's command: its ENTRYPOINT, and its CMD or the replacement of the CMD. */
 export function startCommand(
   { Entrypoint, Cmd }: { Entrypoint?: string | string[] | null; Cmd?: string[] | null },
   instead?: readonly string[],

@@ -87,7 +87,9 @@ function ownPlatform({ manifests }: z.infer<typeof index>): string {
   throw new Error(`the index has no image for linux/${architecture}`);
 }
 
-/** Compressed bytes of those layers that no image here has: a layer is shared with all below it. */
+/**
+ * Returns the compressed bytes of the layers that no local image has: images share a layer with all below it.
+ */
 export function missingBytes(layers: readonly Layer[], local: readonly string[][]): number {
   const present = (diffIds: readonly string[]) => {
     const differs = layers.findIndex(({ diffId }, at) => diffIds[at] !== diffId);

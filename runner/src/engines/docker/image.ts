@@ -16,9 +16,9 @@ const cogConfiguration = z.object({
 });
 
 export interface ImageFacts {
-  /** Built by Cog, so its server accepts flags. */
+  /** Whether Cog has built the image, so that its server accepts flags. */
   cog: boolean;
-  /** Whether its server uploads files; otherwise they are inside its outputs. */
+  /** Whether the image's server uploads files; otherwise files are inside the outputs. */
   uploads: boolean;
   /** Whether the image asks for a GPU. The hardware class decides whether a container gets one. */
   gpu: GpuNeed;

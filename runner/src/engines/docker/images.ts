@@ -163,7 +163,7 @@ export class DockerImages {
     await this.#store?.used(this.#localReference(image));
   }
 
-  /** From now on it neither removes images nor notes which are used. */
+  /** Stops removing images and noting their use. */
   close(): void {
     this.#endWatch();
     this.#closed.abort();

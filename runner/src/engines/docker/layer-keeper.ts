@@ -101,7 +101,7 @@ export class LayerKeeper {
     for (const { id } of before) await ignoreStatus([404], docker.getImage(id).remove());
   }
 
-  /** As `docker save` writes it. Layers that Docker has by their digests are not read. */
+  /** Returns an archive in the format of `docker save`. Docker does not read layers whose digests it has. */
   #archive(lowest: number): NodeJS.ReadableStream {
     const { image, runner, reference } = this.#options;
     const diffIds = image.layers.slice(0, lowest).map(({ diffId }) => diffId);

@@ -23,7 +23,7 @@ export async function listeningIn(container: Dockerode.Container): Promise<strin
 
 async function readInside(container: Dockerode.Container): Promise<string | undefined> {
   try {
-    // With a terminal its output comes as it is.
+    // A terminal leaves the output unframed.
     const options = { Cmd: ["cat", ...TABLES], AttachStdout: true, Tty: true };
     const exec = await container.exec(options);
     const output = await exec.start({ Tty: true });

@@ -53,7 +53,7 @@ export class Networks {
     }));
   }
 
-  /** Makes those that are gone again, with the addresses that they had: the runner listens there. */
+  /** Makes missing networks again, with the addresses that they had: the runner listens there. */
   ensure(): Promise<void> {
     this.#restoring ??= this.#restore().finally(() => {
       this.#restoring = undefined;

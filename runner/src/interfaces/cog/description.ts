@@ -14,7 +14,7 @@ export interface Description {
   /** Whether the output is a list that grows item by item. */
   iterator: boolean;
   declaresFiles: boolean;
-  /** Whether it accepts chat `messages` and no responses `input`. */
+  /** Whether the model accepts chat `messages` and no responses `input`. */
   chatOnly: boolean;
 }
 

@@ -60,7 +60,7 @@ export const listsFiles = (document: Openapi): boolean =>
 
 const input = z.object({ properties: z.record(z.string(), z.unknown()) });
 
-/** Whether it accepts messages as in chat completions, and no `input` as in responses. */
+/** Whether the model accepts messages as in chat completions, and no `input` as in responses. */
 export function takesChatOnly({ components }: Openapi): boolean {
   const { properties } = input.safeParse(components.schemas.Input).data ?? { properties: {} };
   return "messages" in properties && !("input" in properties);

@@ -37,7 +37,7 @@ const OVER = "over";
 const CREATE_TIMEOUT_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 1_000;
 
-/** A container may be slow to notice that its last run has ended. About 3 s in all. */
+/** A container may be slow to notice that its last run has ended: the attempts take about 3 s in all. */
 const CREATE_ATTEMPTS = 8;
 const CREATE_DELAYS = { baseMs: 50, maxMs: 1_000 };
 

@@ -33,7 +33,10 @@ const TIMES: TurnTimes = { waitMs: 5_000, turnMs: TURN_MS };
 export interface WebhookRun {
   token: string;
   maxBytes: number;
-  /** Stores its large files, which do not count toward `maxBytes`; undefined if it has none. */
+  /**
+   * Stores large files of the report, which do not count toward `maxBytes`; undefined if reports have no
+   * files.
+   */
   saveFile: SaveFile | undefined;
   report(body: string): void;
   /** Called if a file could not be stored. */

@@ -37,7 +37,7 @@ const body = z.looseObject({
   error: z.union([z.string().transform((message) => ({ message })), z.looseObject({})]).nullish(),
 });
 
-/** An error that the server reported in its own format, so it is alive. */
+/** An error that the server reported in its own format, which means that the server is alive. */
 export class ServerFailure extends Failure {
   readonly status: number;
   readonly error: VendoraError;

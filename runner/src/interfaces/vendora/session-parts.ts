@@ -20,6 +20,6 @@ export interface SessionParts {
   release: ReleaseWatch;
   /** The calls that the server does not have, as runs have found. */
   missing: Set<VendoraCall>;
-  /** The fields that its own responses have, once a call has asked for them. */
+  /** The fields that the server's own responses have, once a call has asked for them. */
   responseFields?: Promise<Set<string> | undefined>;
 }
