@@ -1,6 +1,6 @@
 /**
  * Search queries: turns what the user typed into FTS5 expressions over the documents described in
- * migrations/0000_baseline.sql.. Only letters and digits are used, always quoted: no operators, no private-use
+ * migrations/0000_baseline.sql. Only letters and digits are used, always quoted: no operators, no private-use
  * characters, nothing that could be a syntax error.
  */
 import { hex } from "../lib/hex.ts";

@@ -12,7 +12,10 @@ const FLOAT_BYTES = 4;
  */
 const PIECE_BYTES = 24_576;
 
-/** Converts a vector of parsed-log.ts from either format. @throws TranslationFailed when it is not a vector */
+/**
+ * Converts a vector of parsed-log.ts from either format.
+ * @throws TranslationFailed when the value is not a vector
+ */
 export function convertVector(format: EmbeddingFormat, vector: Json | undefined): Json[] | string {
   if (isVector(vector)) return format === "float" ? vector : base64Of(vector);
   if (typeof vector !== "string") {

@@ -1,4 +1,6 @@
-/** The latest webhook deliveries of all predictions of an account: those that arrived, and those that did not. */
+/**
+ * The latest webhook deliveries of all predictions of an account: those that arrived, and those that did not.
+ */
 import { and, eq, isNotNull, or, type SQL } from "drizzle-orm";
 import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import { type Keyset, range } from "../../storage/keyset.ts";

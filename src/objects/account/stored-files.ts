@@ -36,8 +36,8 @@ export class StoredFiles {
   }
 
   /**
-   * Counts an object that is about to be stored, once for each key. D1 is read only when the object has restarted,
-   * or before a refusal.
+   * Counts an object that is about to be stored, once for each key. D1 is read only when the object has
+   * restarted, or before a refusal.
    * @returns the bytes that the account has already, if there is no room; 0: it is counted
    */
   async add(userId: string, { key, bytes, maxBytes }: NewFile): Promise<number> {
