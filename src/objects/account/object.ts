@@ -190,7 +190,7 @@ export class AccountObject extends DurableObject<Bindings> {
     return selectUsagePage(this.#db, keyset).all();
   }
 
-  // ---- what it writes
+  // ---- the bucket of writes
 
   /**
    * Charges the most that a request may write.
@@ -206,7 +206,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#writes.settle(difference, Date.now());
   }
 
-  // ---- the bytes of its files
+  // ---- the bytes of files
 
   /** Counts a file like `StoredFiles.add`. */
   addFile(userId: string, file: NewFile): Promise<number> {
@@ -261,7 +261,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#arm(Date.now() + RETRY_MS);
   }
 
-  // ---- its end
+  // ---- the end of the account
 
   /** Takes no more predictions, and removes the present ones, whatever interrupts it. */
   async close(userId: string): Promise<void> {
@@ -354,7 +354,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.ctx.waitUntil(this.ctx.storage.setAlarm(soon));
   }
 
-  // ---- what it remembers
+  // ---- remembered facts
 
   readonly #known = new Map<string, unknown>(this.ctx.storage.kv.list());
 

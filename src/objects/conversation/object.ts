@@ -150,7 +150,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     return this.#items.remove(id) ? this.head(member) : undefined;
   }
 
-  // ---- its end
+  // ---- the end of the conversation
 
   async remove(member: Member): Promise<true | Refused> {
     const record = this.#recordFor(member);

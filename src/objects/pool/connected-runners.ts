@@ -85,7 +85,7 @@ export class ConnectedRunners {
     return false;
   }
 
-  // ---- what they tell
+  // ---- reports of runners
 
   /** Whether the runner has left: its earlier reports may come afterwards. A poll brings it back. */
   hasLeft({ runner_id, session }: PoolReport): boolean {
@@ -208,7 +208,7 @@ export class ConnectedRunners {
     this.#options.onUnclaimed(unclaimed);
   }
 
-  // ---- what becomes of hand-outs
+  // ---- hand-outs
 
   holderOf(receipt: string): PoolRunner["holder"] | undefined {
     return this.#standing.holderOf(receipt);
@@ -300,6 +300,8 @@ export class ConnectedRunners {
       else if (runner.holder.token === token) this.#update(runner, now);
     }
   }
+
+  // ---- presence of runners
 
   /**
    * Takes over what the runner's object knows now.

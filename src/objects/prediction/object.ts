@@ -356,7 +356,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     this.#connection.disconnected(this.#load(), socket);
   }
 
-  // ---- its alarm
+  // ---- the alarm
 
   override async alarm(): Promise<void> {
     const record = await this.#created();
