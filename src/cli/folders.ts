@@ -46,7 +46,7 @@ export function foldersOf(environment: NodeJS.ProcessEnv): Folders {
 const inXdg = (folder = ""): string | undefined =>
   isAbsolute(folder) ? join(folder, "auspex") : undefined;
 
-/** Creates a folder and its parents. `mkdir` with `recursive` never ends below a folder that allows none, such as /proc. */
+/** Creates a folder and its parents. `mkdir` with `recursive` never ends below /proc, which allows none. */
 export async function makeFolder(folder: string): Promise<void> {
   const make = () =>
     mkdir(folder).catch(async (error: NodeJS.ErrnoException) => {

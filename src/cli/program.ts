@@ -29,7 +29,7 @@ export function createProgram(host: Host, { printsMisuse }: ProgramOptions): Com
     .description("Publishes models to an Auspex deployment, and runs them.")
     .version(VERSION, "-v, --version")
     .showSuggestionAfterError()
-    // `enablePositionalOptions` gives options after `delete` to `delete`, also where `models` has an option of that name.
+    // `enablePositionalOptions` gives options after `delete` to `delete`, also if `models` has the option.
     .enablePositionalOptions()
     .addHelpText("after", END)
     .exitOverride();

@@ -95,7 +95,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     })
     .use(requestId({ limitLength: 128 }))
     .use(noStoreByDefault)
-    // Headers of some pages are set before those of all pages: the value that is set last stays.
+    // `privateHeaders` wraps `pageHeaders`, so that its values are set last and stay.
     .use(privateHeaders)
     .use(pageHeaders)
     .use(requestBody)

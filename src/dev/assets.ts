@@ -36,7 +36,7 @@ export async function buildAssets(): Promise<void> {
         ...scripts.map((name) => join(DASHBOARD, "client", name)),
         join(DASHBOARD, "style/style.css"),
       ],
-      // Letters that few pages have are files.
+      // Fonts that few pages need are files.
       loader: { ".woff2": "copy" },
       plugins: [lettersInside, iconsInside],
     }),
@@ -103,7 +103,7 @@ async function pathOf(icon: string): Promise<string> {
   return `path(${svg.includes("evenodd") ? "evenodd" : "nonzero"}, "${paths.join("")}")`;
 }
 
-/** @returns the addresses of what it made, by the names of what that was made of */
+/** @returns the addresses of the built files, by the names of their sources */
 async function bundle(
   options: Pick<BuildOptions, "entryPoints" | "loader" | "plugins">,
 ): Promise<Manifest["files"]> {

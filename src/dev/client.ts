@@ -73,7 +73,7 @@ export class Client {
 
 const isBytes = (body: unknown): body is Uint8Array<ArrayBuffer> => body instanceof Uint8Array;
 
-/** The detail of an error's body; undefined if the body is none of ours. */
+/** Returns the detail of an error's body; undefined if the body is not Auspex's. */
 export function detailOf(text: string): string | undefined {
   let body: unknown;
   try {
@@ -87,7 +87,7 @@ export function detailOf(text: string): string | undefined {
     : problem.safeParse(body).data?.detail;
 }
 
-/** fetch itself says only that it failed. */
+/** The message of `fetch` itself is only that it failed. */
 export function messageOf(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
   if (!(error instanceof TypeError && cause instanceof Error)) return message;

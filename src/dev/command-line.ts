@@ -13,7 +13,7 @@ export function readCommandLine<Config extends ParseArgsConfig>(
   try {
     return parseArgs<Config>(config);
   } catch (error) {
-    // The rest is about positional arguments that begin with a dash, of which no command has any.
+    // The rest of the message is about positional arguments that begin with a dash; no command has these.
     return misused(usage, String(error instanceof Error ? error.message : error).split(". ")[0]);
   }
 }
@@ -40,7 +40,7 @@ export function readAddress(usage: string, text: string): string {
   return misused(usage, `“${text}” is no address such as https://auspex.example.com.`);
 }
 
-/** @param what is wrong */
+/** @param what the error */
 export function misused(usage: string, what?: string): never {
   console.error([what, usage].filter(Boolean).join("\n\n"));
   process.exit(1);

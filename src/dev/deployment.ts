@@ -33,7 +33,7 @@ type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 export interface Deployment {
   url: string;
   database(): Promise<Database>;
-  /** Runs the scheduled handler as if at that time. */
+  /** Runs the scheduled handler with that time. */
   scheduled(at?: Date): Promise<void>;
   stop(): Promise<void>;
 }
@@ -93,7 +93,7 @@ function workersOf(options: DeploymentOptions, configuration: Configuration) {
     ...configuration,
     durableObjects: Object.fromEntries(durableObjects),
     bindings: Object.assign({}, configuration.bindings, FOLDERS, options.variables, {
-      // workerd implements none.
+      // workerd implements no jurisdictions.
       JURISDICTION: "",
       OPERATOR_TOKEN: options.operatorToken,
       SECRET_KEY: options.secretKey,
@@ -137,7 +137,7 @@ async function migrate(db: Database, stateFolder = ""): Promise<void> {
   }
 }
 
-/** Call this first: what is built takes seconds. @throws PortTaken */
+/** Checks that the port is free. Callers do so first, since a build takes seconds. @throws PortTaken */
 export function assertFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

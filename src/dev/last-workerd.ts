@@ -20,7 +20,7 @@ const fileIn = (folder: string) => join(folder, "workerd.json");
 /** Notes each workerd that this process starts from now on: Miniflare starts another when one crashes. */
 export function noteWorkerd(folder: string): void {
   subscribe("child_process", (message) => {
-    // The process has its name and number a moment later.
+    // The process has its name and pid a moment later.
     setImmediate(() => {
       const { spawnfile, pid } = spawned.parse(message).process;
       if (pid === undefined || !spawnfile?.endsWith("workerd")) return;
@@ -35,7 +35,7 @@ export async function endLastWorkerd(folder: string): Promise<void> {
   const { pid, identity } = lastWorkerd.parse(JSON.parse(readFileSync(fileIn(folder), "utf8")));
   await retry(
     async () => {
-      // Another process may have its number by now.
+      // Another process may have the same pid by now.
       if (identityOf(pid) !== identity) return;
       process.kill(pid, "SIGKILL");
       throw new Error(`workerd (process ${pid}) of an earlier start does not end`);

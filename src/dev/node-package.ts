@@ -32,7 +32,7 @@ export interface NodePackage {
   folder: string;
   /** The module that is run, in the folder. */
   entry: string;
-  /** Paths in the package, with where their content is. */
+  /** Paths in the package, each with its source. */
   files: [path: string, source: string][];
   plugins?: Plugin[];
 }

@@ -13,7 +13,7 @@ const INPUTS: Record<string, object> = {
   "text-generation": { prompt: "Alice was", max_tokens: 80, seed: 7 },
 };
 
-/** Pins an example for each model that has none. What fails is left for the next start. */
+/** Pins an example for each model that has none. The next start tries failed ones again. */
 export async function pinExamples(client: Client, owner: string): Promise<void> {
   for (const [name, input] of Object.entries(INPUTS)) {
     const path = `/models/${owner}/${name}/examples`;

@@ -17,7 +17,7 @@ export interface Relay {
   close(): void;
 }
 
-/** How much to read after an early response: more than clients send by mistake, but limited. */
+/** Bytes that are read after an early response: more than clients send by mistake, but limited. */
 const LINGER_BYTES = 64 * 1024 ** 2;
 const LINGER_MS = 10_000;
 

@@ -19,11 +19,11 @@ export interface RunnerOptions {
   name: string;
   hardware: string;
   slots: number;
-  /** A folder of its own, for state that outlives it. */
+  /** Folder of the runner, for state that outlives it. */
   stateFolder: string;
   /** One account's models, for the process engine. Without them the runner uses Docker. */
   models?: { owner: string; folder: string };
-  /** The command that starts it. By default it runs from source. */
+  /** The command that starts the runner. By default it runs from source. */
   command?: readonly [string, ...string[]];
   /** More settings, as environment variables. */
   environment?: Record<string, string>;
@@ -33,7 +33,7 @@ export interface RunnerOptions {
 
 export interface RunnerProcess {
   process: ChildProcess;
-  /** Drains and stops it; kills it after `ms`. */
+  /** Drains and stops the runner; kills it after `ms`. */
   stop(ms: number): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ const SLOTS = 4;
 
 const socket = process.env.AUSPEX_DOCKER_SOCKET;
 
-/** Before anything is started. @throws Error with what to do */
+/** Checks Docker before anything is started. @throws Error with advice */
 export async function requireDocker(): Promise<void> {
   const socketPath = socket ?? DEFAULT_SOCKET;
   await readDockerInfo(socketPath).catch((error: unknown) => {

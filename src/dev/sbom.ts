@@ -55,7 +55,7 @@ export function sbomText(of: { name: string; version: string }, packages: Packag
 
 const json = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8"));
 
-/** For the Worker as it would be deployed. */
+/** Returns the bill of materials of the Worker as it would be deployed. */
 async function workerSbom(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "auspex-sbom-"));
   try {

@@ -41,7 +41,7 @@ const MODELS = join(STATE_FOLDER, "models");
 /** The cron trigger of wrangler.toml, which does not run locally. */
 const SCHEDULE_MS = 60_000;
 const PARENT_CHECK_MS = 500;
-/** Short, because this is a demonstration. */
+/** The stop of a runner is short, because this is a demonstration. */
 const RUNNER_STOP_MS = 3_000;
 
 const USAGE = `npm start -- [--port 8787] [--docker] [--empty]
@@ -105,7 +105,7 @@ async function takeState(folder: string): Promise<void> {
   noteWorkerd(folder);
 }
 
-/** @returns its address */
+/** @returns the address of the deployment */
 async function startControlPlane(folder: string, secrets: Secrets): Promise<string> {
   const { BACKUP_KEY = "", SECRET_KEY } = process.env;
   say("Building the Worker …");
@@ -126,7 +126,7 @@ async function startControlPlane(folder: string, secrets: Secrets): Promise<stri
   handleSignals();
   relay = await startRelay(deployment.url, port);
   say(`The control plane runs at ${relay.url}`);
-  // A failure, while workerd restarts for example, is made up for by the next run.
+  // The next run makes up for a failed one, as while workerd restarts.
   setInterval(() => deployment?.scheduled().catch(() => {}), SCHEDULE_MS).unref();
   return relay.url;
 }
@@ -142,7 +142,7 @@ async function startEmpty(): Promise<void> {
 /** About isolation: it would interrupt the first story, and the farewell and the guide have it. */
 const KNOWN = /isolates nothing|root in a container is root/;
 
-/** A runner's warnings are shown, and its end is the end of all. */
+/** Shows a runner's warnings, and stops everything when a runner ends. */
 const watched = (name: string) => (line: string) =>
   /warn|error/i.test(line) && !KNOWN.test(line) && say(`${name}: ${line}`);
 
@@ -206,7 +206,7 @@ async function main(): Promise<void> {
   const login = { email: EMAIL, password: secrets.password };
   const { docker } = values;
   showUsage({ url, token: user.token, username: USERNAME, login, docker });
-  // Everything can be used meanwhile.
+  // The deployment can be used meanwhile.
   await pinExamples(client, USERNAME).catch((error: unknown) => {
     if (!stopping) say(`Not all examples were pinned: ${messageOf(error)}`);
   });

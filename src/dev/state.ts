@@ -39,7 +39,7 @@ export const writeSecrets = (value: Secrets) =>
 
 export class StateTaken extends Error {}
 
-/** Never closed: SQLite's lock ends with the process, however that ends. */
+/** The database of the lock is never closed: SQLite's lock ends with the process, however that ends. */
 const claims: DatabaseSync[] = [];
 
 /** Two deployments that share a state folder would corrupt it. @throws StateTaken */

@@ -52,9 +52,9 @@ export function showUsage({
   url: string;
   token: string;
   username: string;
-  /** For the dashboard. */
+  /** The login for the dashboard. */
   login: { email: string; password: string };
-  /** Whether a runner has Docker. */
+  /** Whether one of the runners has Docker. */
   docker: boolean;
 }): void {
   const pages = pagesOf(url);

@@ -17,9 +17,9 @@ export interface ByteLimits {
   /** Bytes for all owners together, and for one of them. */
   shared: number;
   share: number;
-  /** How many requests of one owner may wait. More are refused at once. */
+  /** The number of requests of one owner that may wait. More are refused at once. */
   waiting: number;
-  /** How long a request may wait. */
+  /** The longest time that a request waits, ms. */
   patience_ms: number;
 }
 
@@ -49,7 +49,7 @@ export class ByteBudget {
   readonly #limits: ByteLimits;
   #shared = 0;
   readonly #shares = new Map<string, number>();
-  /** All that hold or wait. */
+  /** Holders that have bytes or wait for some. */
   readonly #holders = new Set<Held>();
   /** The holder that has the extra room. Its bytes do not count as shared. */
   #favoured: Held | undefined;
@@ -88,7 +88,7 @@ export class ByteBudget {
     held.leave?.();
   }
 
-  /** @returns what gives back whatever it has */
+  /** @returns a function that releases all bytes of the holder */
   #enter(held: Held): () => void {
     this.#holders.add(held);
     return holdForRequest({

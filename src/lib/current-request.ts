@@ -13,7 +13,7 @@ export interface CurrentRequest {
   waitUntil: (promise: Promise<unknown>) => void;
 }
 
-/** Something of the isolate that a request holds: memory, or a place among a limited number. */
+/** A resource of the isolate that a request holds: memory, or a place among a limited number. */
 export interface Holding {
   /** Without a call it lapses after `LAPSE_MS`, and whoever needs room next ends it. */
   renew(): void;
@@ -31,7 +31,7 @@ export const duringRequest = <T>(request: CurrentRequest, answer: () => T): T =>
 /** @throws the reason of the abort: what a request takes after it would never be given back */
 export const requireClient = (): void => current.getStore()?.signal.throwIfAborted();
 
-/** Does it if the client disconnects before the response is complete. */
+/** Calls a function if the client disconnects before the response is complete. */
 export function whenClientLeaves(act: () => Promise<unknown>): void {
   const request = current.getStore();
   if (request) onAbort(request.signal, () => request.waitUntil(act()));

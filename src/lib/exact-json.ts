@@ -55,12 +55,12 @@ function marked(text: string): string {
 export function exactText(value: object | Json, indent = 0): string {
   const json = withoutSeparators(JSON.stringify(value, null, indent));
   if (mark === undefined || !json.includes(mark)) return json;
-  // Only where a run of backslashes begins: from each of them, a long run would take seconds.
+  // A match begins only at the start of a run of backslashes: from each one, a long run would take seconds.
   const numbers = new RegExp(`(?<!\\\\)(\\\\*")${mark}(${NUMBER.source})\\1(?!\\s*:)`, "g");
   return json.replace(numbers, "$2").replaceAll(mark, "");
 }
 
-/** A string as it is written, with the numbers in it that were marked. */
+/** Returns a string as JSON text, with the numbers in it that were marked. */
 export const unmarked = (text: string): string =>
   mark === undefined ? text : text.replaceAll(mark, "");
 
@@ -68,7 +68,7 @@ export const unmarked = (text: string): string =>
 export const markedName = (name: string): string =>
   /^(?:\d+|__proto__)$/.test(name) ? madeMark() + name : name;
 
-/** The number that JSON.parse makes of it; undefined if it is none. */
+/** Returns the number that JSON.parse makes of a marked string; undefined for other values. */
 export function numberIn(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   const isMarked = mark !== undefined && typeof value === "string" && value.startsWith(mark);

@@ -10,7 +10,7 @@
  */
 export type Hiccup = "passing" | "busy" | "full";
 
-/** Each with what tells it from other errors. */
+/** Errors of each kind, with the texts that identify them. */
 export const MESSAGES: Record<Hiccup, string[]> = {
   passing: [
     "D1 DB reset because its code was updated.",

@@ -64,7 +64,7 @@ export function objectWriter(members: object, name: string): (value: string) => 
 /** `arrayPieces` of texts alone. */
 export const arrayText = (values: string[]): string => `[${values.join(",")}]`;
 
-/** With neighboring texts joined. */
+/** Returns the pieces with neighboring texts joined. */
 export function joined<Reference>(pieces: Iterable<string | Reference>): JsonPieces<Reference> {
   const all: JsonPieces<Reference> = [];
   let texts: string[] = [];

@@ -19,7 +19,7 @@ const SPACE = /[ \t\n\r]/;
 const SPACE_OR_QUOTE = /[" \t\n\r]/g;
 const SPACES = /[ \t\n\r]*/y;
 
-/** The text in one line, whatever its reader takes for the end of one: without spaces between values. */
+/** Returns the text in one line for any reader, without spaces between values. */
 export function oneLineJson(text: string): string {
   const compact = SPACE.test(text) ? withoutSpaces(text) : text;
   return withoutSeparators(compact);
@@ -78,7 +78,7 @@ export function* itemsOf(text: string, from = 0): Generator<Span> {
   }
 }
 
-/** The values of an object, likewise. */
+/** The values of an object. Parameters are those of the items of a list. */
 export function* membersOf(text: string, from = 0): Generator<Span & { name: string }> {
   for (let at = from + 1; text.charCodeAt(at) === QUOTE; ) {
     const end = stringEnd(text, at + 1);
@@ -135,7 +135,7 @@ export function textFrom(value: Json, source: JsonSource | undefined): string {
 }
 
 interface Changes {
-  /** The lists and objects that are not as they were. */
+  /** Lists and objects that have changed. */
   parts: Set<Json>;
   /** The earlier place of each item of a list whose length has changed. */
   lists: Map<Json, (number | undefined)[]>;
@@ -190,7 +190,7 @@ const isSame = (value: Json | undefined, before: Json | undefined) =>
 const own = (value: Tree, name: string): Json | undefined =>
   Object.getOwnPropertyDescriptor(value, name)?.value;
 
-/** As JSON.stringify has it, a property that is undefined is none. */
+/** JSON.stringify leaves out a property that is undefined. */
 const namesIn = (value: Tree) =>
   Object.keys(value).filter((name) => own(value, name) !== undefined);
 

@@ -18,7 +18,7 @@ const PLAIN = 0;
 const WRONG = 1;
 const MARK = 2;
 
-/** Outside of a string, everything that has a meaning is a mark. */
+/** Every byte outside of a string that has a meaning is a mark. */
 const OUTSIDE = new Uint8Array(256);
 const INSIDE = new Uint8Array(256);
 for (const kinds of [OUTSIDE, INSIDE]) kinds.fill(WRONG, 0, SPACE);
@@ -28,13 +28,13 @@ for (const mark of '"\\') INSIDE[mark.charCodeAt(0)] = MARK;
 export class JsonValueCheck {
   #depth = 0;
   #inText = false;
-  /** The next byte belongs to an escape. */
+  /** Whether the next byte belongs to an escape. */
   #escaped = false;
   #isEmpty = true;
 
-  /** @returns whether it may go on like this; do not feed more after that */
+  /** @returns whether the bytes are valid so far; do not feed more if not */
   feed(bytes: Uint8Array): boolean {
-    // Kept out of fields: 16 MB take a fifth of the time.
+    // The state is in local variables: 16 MB then take a fifth of the time that fields would.
     let depth = this.#depth;
     let inText = this.#inText;
     let kinds = inText ? INSIDE : OUTSIDE;
@@ -69,7 +69,7 @@ export class JsonValueCheck {
     return true;
   }
 
-  /** Whether it may end here. */
+  /** Whether the value may end here. */
   get complete(): boolean {
     return this.#depth === 0 && !this.#inText && !this.#isEmpty;
   }

@@ -9,7 +9,7 @@
 
 export interface PartHead {
   name: string;
-  /** Undefined for a field. */
+  /** The file's name; undefined for a field. */
   filename: string | undefined;
   /** The media type as it was sent. */
   type: string | undefined;
@@ -57,7 +57,7 @@ export class MultipartParser {
     this.#rest = this.#rest.length === 0 ? chunk : joined(this.#rest, chunk);
     for (;;) {
       if (this.#state === "done") {
-        // The epilogue may be as long as a form may be.
+        // The epilogue has no limit but that of the form.
         this.#rest = NOTHING;
         return;
       }
@@ -81,12 +81,12 @@ export class MultipartParser {
     }
   }
 
-  /** To be called when all has been fed. @throws MalformedForm */
+  /** Ends the form after its last bytes. @throws MalformedForm */
   end(): void {
     if (this.#state !== "done") throw new MalformedForm("it ends before its last delimiter");
   }
 
-  /** @returns whether enough has arrived to tell what follows */
+  /** @returns whether enough bytes have arrived to decide what follows */
   #afterDelimiter(): boolean {
     if (this.#rest.length < 2) return false;
     if (indexOf(this.#rest.subarray(0, 2), HYPHENS) === 0) {

@@ -1,9 +1,9 @@
-/** The slowest body that is waited for while others wait for its memory: 160 kB in 10 s, or 16 kB a second. */
+/** Minimum speed of bodies, since others wait for their memory: 160 kB in 10 s, or 16 kB a second. */
 
 const PACE_MS = 10_000;
 const MIN_BYTES = 160_000;
 
-/** For whoever was too slow. */
+/** Message for clients that were too slow. */
 export const LEAST_PACE = `at least ${MIN_BYTES / 1_000} kB every ${PACE_MS / 1_000} s are required.`;
 
 /** The rate that a whole body must have after its grace period. */
@@ -19,14 +19,14 @@ export class Pace {
   #timer = setTimeout(() => this.#check(), PACE_MS);
   #received = 0;
   readonly #average: Average;
-  /** Milliseconds of the client's in past periods. */
+  /** Time of the client in past periods, ms. */
   #ownMs = 0;
   #total = 0;
   /** When the client began to wait for us, and how long it has in this period. */
   #waitsSince: number | undefined;
   #waitedMs = 0;
 
-  /** @param error what it rejects with */
+  /** @param error that the promise rejects with */
   constructor(error: () => Error, average: Average = { bytesPerSecond: 0, graceMs: 0 }) {
     this.#error = error;
     this.#average = average;
@@ -34,7 +34,7 @@ export class Pace {
     this.#tooSlow.promise.catch(() => {});
   }
 
-  /** Rejects when the body is too slow. */
+  /** A promise that rejects when the body is too slow. */
   get tooSlow(): Promise<never> {
     return this.#tooSlow.promise;
   }

@@ -31,5 +31,5 @@ export const NOT_PUBLIC = [
  */
 export const GLOBAL_V6 = "2000::/3";
 
-/** Parts of it that are not public: protocol assignments such as Teredo, documentation, 6to4. */
+/** Parts of global unicast that are not public: protocol assignments such as Teredo, documentation, 6to4. */
 export const NOT_PUBLIC_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];

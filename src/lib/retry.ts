@@ -7,14 +7,14 @@ export interface Backoff {
   maxMs: number;
 }
 
-/** Between half and all of the delay, so that many clients do not come back at the same moment. */
+/** Returns half to all of the delay, so that many clients do not come back at the same moment. */
 export function backoffMs(failures: number, { baseMs, maxMs }: Backoff): number {
   const delayMs = Math.min(maxMs, baseMs * 2 ** (failures - 1));
   return delayMs * (0.5 + Math.random() / 2);
 }
 
 export interface RetryOptions extends Backoff {
-  /** How many attempts in all; Infinity if only the signal ends them. */
+  /** The number of attempts in all; Infinity if only the signal ends them. */
   attempts: number;
   signal: AbortSignal;
   isRetryable: (error: unknown) => boolean;

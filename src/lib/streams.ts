@@ -1,5 +1,5 @@
 /** Reads streams in large pieces, ahead of a reader, or up to a limit. */
-/** The runtime's own choice is 4 KiB, and each piece costs: a request of 8 MiB took 1.5 s in workerd, not 0.7 s. */
+/** The runtime's own size is 4 KiB, which is slow: a request of 8 MiB took 1.5 s in workerd, not 0.7 s. */
 const MOST_BYTES = 64 * 1024;
 
 /** Reads a stream of bytes in pieces of the reader's choice. */
@@ -7,7 +7,7 @@ export class ChunkReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #onBroken: () => never;
 
-  /** @param onBroken throws what is said of a stream that breaks off */
+  /** @param onBroken throws the error for a stream that breaks off */
   constructor(stream: ReadableStream<Uint8Array>, onBroken: () => never) {
     this.#reader = stream.getReader({ mode: "byob" });
     this.#onBroken = onBroken;
@@ -18,7 +18,7 @@ export class ChunkReader {
     const buffer = new Uint8Array(Math.min(most, MOST_BYTES));
     const { done, value } = await this.#reader.read(buffer).catch(this.#onBroken);
     if (done) return undefined;
-    // A view keeps its whole buffer in memory.
+    // The bytes are copied, since a view keeps its whole buffer in memory.
     return value.byteLength < MOST_BYTES / 2 ? value.slice() : value;
   }
 
@@ -61,7 +61,7 @@ export async function textUpTo(bytes: number, { body }: Response): Promise<strin
   return text + decoder.decode();
 }
 
-/** The beginning of a body, of so many bytes. Of a larger one the rest is not read. */
+/** Returns the beginning of a body, up to a number of bytes. The rest is not read. */
 export async function textStart(bytes: number, { body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,4 +1,4 @@
-/** Texts for people and spreadsheets: sizes, counts, durations, one line of a text, readable JSON, lines of CSV. */
+/** Texts for people and spreadsheets: sizes, counts, durations, text on one line, readable JSON, CSV. */
 import { exactText } from "./exact-json.ts";
 import type { Json } from "./json.ts";
 
@@ -15,7 +15,7 @@ export function byteText(bytes: number): string {
 export const count = (number: number, noun: string): string =>
   `${number} ${noun}${number === 1 ? "" : "s"}`;
 
-/** Says when a runner that is kept until its runs end is free. */
+/** Returns a text that says when a runner that is kept until its runs end is free. */
 export const freeText = (ms: number): string =>
   ms <= 0
     ? "should be free by now: what runs there takes longer than expected"
@@ -26,7 +26,7 @@ export function aboutText(ms: number): string {
   return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 60)} min`;
 }
 
-/** The beginning of a text on one line, with an ellipsis where it is cut. */
+/** Returns the beginning of a text on one line, with an ellipsis where it is cut. */
 export function oneLine(text: string, maxChars: number): string {
   const line = text
     .slice(0, 4 * maxChars)
@@ -53,13 +53,13 @@ function isDeeper(value: Json, levels: number): boolean {
 const isTree = (value: Json): value is Json[] | { [key: string]: Json } =>
   typeof value === "object" && value !== null;
 
-/** A semicolon or a tab parts cells where a comma is for decimals. */
+/** Spreadsheets split cells at a semicolon or a tab where a comma is for decimals. */
 const NEEDS_QUOTES = /[",;\t\r\n]/;
 
-/** A spreadsheet takes what begins so for a formula, and runs it; a quote before it keeps it a text. */
+/** A spreadsheet runs a text that begins so as a formula, unless a quote stands before it. */
 const FORMULA = /^[\s\p{Cf}]*[=+\-@]|^[\t\r]/u;
 
-/** Returns a line of CSV (RFC 4180). The types of csv-stringify and papaparse would bring those of Node into the Worker. */
+/** Returns a line of CSV (RFC 4180). The types of csv-stringify and papaparse would bring in those of Node. */
 export const csvLine = (cells: readonly (string | number)[]): string =>
   `${cells.map(cell).join(",")}\r\n`;
 

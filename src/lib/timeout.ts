@@ -1,7 +1,7 @@
 /** Waiting with a limit: by time, or until a signal is aborted. For Node, workerd and browsers. */
 
 /**
- * Calls the listener once when the signal is aborted, or now if it is. @returns what removes it.
+ * Calls the listener once when the signal is aborted, or now if it is. @returns a function that removes it.
  * The option `signal` of a listener does the same with a signal more for each.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
@@ -51,7 +51,7 @@ export async function withTimeout<T>(promise: Promise<T>, ms: number, what = "re
 }
 
 /**
- * The promise's result. The promise itself goes on after the signal is aborted.
+ * Returns the promise's result. The promise itself goes on after the signal is aborted.
  * @throws the signal's reason; what the promise is rejected with before that
  */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

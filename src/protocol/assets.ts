@@ -4,7 +4,7 @@ import { z } from "zod";
 const packageSummary = z.object({
   version: z.string(),
   bytes: z.number(),
-  /** Hex, of the package. */
+  /** Hash of the package, in hexadecimal. */
   sha256: z.string(),
 });
 export type PackageSummary = z.infer<typeof packageSummary>;
@@ -18,7 +18,7 @@ export const manifest = z.object({
   bird: z.string(),
   /** The runner's package, at /auspex-runner.tgz. */
   runner: packageSummary,
-  /** The command's, at /auspex.tgz. */
+  /** The package of the command, at /auspex.tgz. */
   cli: packageSummary,
 });
 export type Manifest = z.infer<typeof manifest>;
@@ -44,7 +44,7 @@ export const passage = z.object({
   /** The id of the heading; empty for the beginning of a page. */
   id: z.string(),
   title: z.string(),
-  /** As plain text. */
+  /** The passage as plain text. */
   text: z.string(),
 });
 export type Passage = z.infer<typeof passage>;

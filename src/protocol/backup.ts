@@ -131,10 +131,10 @@ export type StoredPrediction = z.infer<typeof predictionRow>;
 
 /** The values that the object stores by name. */
 export const accountFacts = z.strictObject({
-  /** Up to which id its history was deleted, and up to which because it was full. */
+  /** The id up to which history was deleted, and the id up to which it was deleted because it was full. */
   history_end: z.string().optional(),
   trimmed_to: z.string().optional(),
-  /** From which day on usage is not summed up. */
+  /** The day from which on usage is not summed up. */
   open_from: z.string().optional(),
 });
 

@@ -65,9 +65,9 @@ export const finish = z.object({
    */
   output: z.enum(["items", "value", "none"]),
   error: runError.optional(),
-  /** From the claim until the container was ready; absent if it never was. */
+  /** Time from the claim until the container was ready; absent if it never was. */
   setup_seconds: seconds.optional(),
-  /** From the request to the container until its response ended; absent if the model never ran. */
+  /** Time from the request to the container to the end of its response; absent if the model never ran. */
   execution_seconds: seconds.optional(),
   /** Size of the unpacked image, if the job asked for it (`measure`). */
   image_bytes: z.number().int().min(1).max(MAX_IMAGE_BYTES).optional(),
@@ -99,10 +99,10 @@ export type ReleaseFrame = z.infer<typeof releaseFrame>;
 export const upFrame = z.discriminatedUnion("type", [eventsFrame, releaseFrame]);
 export type UpFrame = z.infer<typeof upFrame>;
 
-/** Proof that the runner's report arrived, for its next claim. Not in every frame. */
+/** Proof that the runner's report arrived, for its next claim. Some frames have none. */
 const receipt = z.string().max(64).optional();
 
-/** The shortest time between two frames, ms: as finely as somebody watches. */
+/** The shortest time between two frames, ms; shorter while readers watch. */
 const flush_ms = z.number().nonnegative();
 
 /** Bytes of frames that may be unacknowledged; a larger one is sent alone. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { numberIn } from "../lib/exact-json.ts";
 import type { Json } from "../lib/json.ts";
 
-/** Compared without case, as RFC 9562 says. */
+/** UUIDs are compared without case, as RFC 9562 says. */
 export const uuid = z.uuid().toLowerCase();
 export const timestamp = z.iso.datetime();
 
@@ -222,17 +222,17 @@ export const validationError = z
   .object({ detail: z.array(validationIssue) })
   .meta({ id: "ValidationError", description: "All validation errors of a request" });
 
-/** Controls, and what turns the direction of all that follows. */
+/** Control characters, and characters that change the direction of the text after them. */
 const UNSEEN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** A name that somebody chooses and others are shown, without what would make a page say something else. */
+/** A name that a user chooses and others see, without characters that falsify the text around it. */
 export const shownText = (most: number) =>
   z
     .string()
     .max(most)
     .overwrite((text) => text.replace(UNSEEN, ""));
 
-/** From the last to the first. */
+/** Priorities, from the one that runs last to the one that runs first. */
 export const PRIORITIES = ["low", "normal", "high"] as const;
 
 export const priority = z.enum(PRIORITIES).meta({

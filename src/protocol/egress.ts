@@ -22,5 +22,5 @@ export const egress = z.union([word, z.array(egressHost).min(1).max(50)]).meta({
 });
 export type Egress = z.infer<typeof egress>;
 
-/** For versions that do not set it. */
+/** The egress of versions that do not set it. */
 export const DEFAULT_EGRESS: Egress = "public";

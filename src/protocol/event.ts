@@ -14,7 +14,7 @@ import type { Json } from "./common.ts";
 export const setupProgress = z.object({
   phase: z.enum(["pulling", "starting", "ready"]),
   message: z.string().max(2_000).optional(),
-  /** 0 to 1, where it is known. */
+  /** Progress from 0 to 1, where it is known. */
   progress: z.number().min(0).max(1).optional(),
   /** Container output since the last setup event. */
   logs: z.string().optional(),
@@ -96,7 +96,7 @@ export interface StatusChange {
   /** The number of an attempt whose runner was lost or returned the job. The prediction waits for another. */
   lost?: number;
   returned?: number;
-  /** In the first event. */
+  /** A field of the first event. */
   prediction?: object;
 }
 

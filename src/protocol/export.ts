@@ -11,7 +11,7 @@ import { webhookEndpoint } from "./webhook.ts";
 const line = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), ...shape });
 
-/** How predictions of a day, model and token add up. */
+/** Sums of the predictions of a day, model and token. */
 export const exportedUsage = z.object({
   day: z.iso.date(),
   model_id: uuid,
@@ -52,7 +52,7 @@ export const exportLine = z
     line("file", { prediction_id: uuid, name: z.string(), size: z.int(), url: z.url() }),
     /** A prediction that could not be read just now, or its files. */
     line("failure", { prediction, detail: z.string() }),
-    /** Instead of the end: why it was cut short. */
+    /** The last line of an export that was cut short, with the reason. */
     line("problem", { problem }),
     /** The last line: an export without it was cut short. */
     line("end", {

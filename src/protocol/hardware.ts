@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { slug, timestamp } from "./common.ts";
 
-/** The region in which Cloudflare creates an object, as near as it can. Source: "Data location" of its Durable Objects. */
+/** Regions near which Cloudflare creates an object. Source: "Data location" of its Durable Objects. */
 export const LOCATION_HINTS = [
   "wnam",
   "enam",
@@ -32,7 +32,7 @@ const machine = z.object({
 });
 const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
 
-/** For models and versions that do not set it. */
+/** The class of models and versions that do not set it. */
 export const DEFAULT_HARDWARE = "cpu";
 
 export const hardware = machine

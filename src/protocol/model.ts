@@ -162,7 +162,7 @@ export const isolation = z.enum(["model", "account", "prediction"]).meta({
 });
 export type Isolation = z.infer<typeof isolation>;
 
-/** For versions that do not set it. */
+/** The isolation of versions that do not set it. */
 export const DEFAULT_ISOLATION: Isolation = "model";
 
 /** Strict: a misspelt field could have been `egress`. */

@@ -47,7 +47,7 @@ const mediaType = z
     "a media type",
   );
 
-/** Absent, or null. */
+/** An optional field, which may also be null. */
 const orAbsent = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined);
 

@@ -12,7 +12,7 @@ export const waitingJob = z.object({
   hardware: z.string(),
   gpus: z.int().nonnegative(),
   priority,
-  /** For explanations: its name with the version, as of the creation, and whose it is. */
+  /** The model's name with the version, as of the creation, and its owner, for explanations. */
   model: z.string(),
   model_id: uuid,
   model_owner_id: uuid,
@@ -20,9 +20,9 @@ export const waitingJob = z.object({
   image: z.string(),
   /** Identifies containers that the job may share. */
   container_key: z.string(),
-  /** How many runs such a container has room for. */
+  /** The number of runs that such a container has room for. */
   room: z.int().positive(),
-  /** How long its run may take. */
+  /** The longest time of the run. */
   run_limit_ms: z.int().positive(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;

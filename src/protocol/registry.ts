@@ -22,7 +22,7 @@ export const registryErrorCode = z.enum([
   "DENIED",
   "UNSUPPORTED",
   "TOOMANYREQUESTS",
-  // Not of the specification: docker's own registry has them for what is nobody's mistake.
+  // Codes of docker's own registry, for errors that no client causes. The specification has none.
   "UNAVAILABLE",
   "UNKNOWN",
 ]);
@@ -42,5 +42,5 @@ export const registryToken = z.object({
 });
 export type RegistryToken = z.infer<typeof registryToken>;
 
-/** The bearer token of whoever has no credentials: clients refuse an empty one. */
+/** The bearer token of clients without credentials: they refuse an empty one. */
 export const ANONYMOUS_TOKEN = "anonymous";

@@ -24,7 +24,7 @@ export const runnerLogLine = z.object({
 export type RunnerLogLine = z.infer<typeof runnerLogLine>;
 
 export const runnerLogRequest = stateRequest.omit({ snapshot: true }).extend({
-  /** The oldest first. */
+  /** Lines, the oldest first. */
   lines: z
     .array(runnerLogLine)
     .max(MAX_RUNNER_LOG_LINES)

@@ -12,7 +12,7 @@ export const MAX_DEVICES = 256;
 /** A report has stopping containers beside those that replace them. */
 export const MAX_TOLD = 2 * MAX_CONTAINERS;
 export const MAX_JOBS = 1_000;
-/** In all containers together. Those of jobs that were given up may take a while to end. */
+/** The most runs in all containers together. Runs of jobs that were given up may take a while to end. */
 export const MAX_RUNS = 2 * MAX_JOBS;
 /** Runs and setups measured since the last snapshot that was received. What is over is not told. */
 export const MAX_MEASURED = 200;
@@ -39,7 +39,7 @@ const device = z.object({
   id: z.string().min(1).max(100),
   name: shownText(200),
   memory_gb: z.number().nonnegative(),
-  /** The container that has it. */
+  /** The container that has the device. */
   holder: containerName.nullable(),
   /** The driver does not list it any more, or says that it has failed: nothing is started on it. */
   lost: z.literal(true).optional(),
@@ -52,7 +52,7 @@ export const containerState = z.object({
   image: shownText(400),
   /** `owner/name:version` of the job that it was started for. */
   version: shownText(200).optional(),
-  /** The class that it was started for. */
+  /** The class that the container was started for. */
   hardware: z.string().min(1).max(63),
   /** Devices that it has, or will have as soon as those that it replaces have stopped. */
   gpus: count,
@@ -62,9 +62,9 @@ export const containerState = z.object({
   /** Milliseconds since the container's last run; null during a run. */
   idle_ms: milliseconds.nullable(),
   users: count,
-  /** How many runs it takes at a time. */
+  /** The number of runs that the container takes at a time. */
   room: z.int().min(1).max(1_000_000),
-  /** How long each of its runs has been going on. */
+  /** The time that each run has taken so far, ms. */
   runs_ms: z.array(milliseconds).max(MAX_JOBS),
   /** Bytes of RAM that it used when that was measured last; absent if it is not known. */
   memory_bytes: memory.optional(),
@@ -74,7 +74,7 @@ export type ContainerState = z.infer<typeof containerState>;
 /** The duration of a setup or a run of a container: what is expected of the next one. */
 const measured = z.object({
   key: containerKey,
-  /** From the start of its pull until it was ready. */
+  /** Time from the start of the image's pull until the container was ready. */
   setup_ms: milliseconds.optional(),
   run_ms: milliseconds.optional(),
 });
@@ -83,7 +83,7 @@ export type Measured = z.infer<typeof measured>;
 /** A job that was handed out and that has no place there: it goes to another runner, uncounted. */
 const declined = z.object({
   handout,
-  /** Why, for operators. */
+  /** The reason, for operators. */
   reason: z.string().max(200),
 });
 export type Declined = z.infer<typeof declined>;
@@ -93,11 +93,11 @@ export const runnerSnapshot = z.object({
   number: z.int().positive(),
   /** The highest number of a hand-out that it has received; 0 before the first. */
   handed: z.int().nonnegative(),
-  /** How many jobs it may have at a time; fewer while the process before it has some. */
+  /** The number of jobs that the runner may have at a time; fewer while its previous process has some. */
   slots: z.int().nonnegative().max(MAX_JOBS),
   /** The jobs that the runner has, by the numbers of their hand-outs. */
   jobs: z.array(handout).max(MAX_JOBS),
-  /** How many containers it may have. */
+  /** The number of containers that the runner may have. */
   max_containers: z.int().min(1).max(MAX_CONTAINERS),
   devices: z.array(device).max(MAX_DEVICES),
   containers: z
@@ -117,7 +117,7 @@ export type RunnerSnapshot = z.infer<typeof runnerSnapshot>;
 export const snapshotResponse = z.object({
   /** Jobs wait for room in this pool: changes are told at once, not only five times a second. */
   wanted: z.boolean(),
-  /** As in the response to a claim. */
+  /** An operator asks for the runner's log, as in the response to a claim. */
   log: z.literal(true).optional(),
 });
 export type SnapshotResponse = z.infer<typeof snapshotResponse>;

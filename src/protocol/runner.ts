@@ -77,7 +77,7 @@ export type Machine = z.infer<typeof machine>;
 /** Identifies a class of hardware, or a pool. */
 const className = z.string().min(1).max(63);
 
-/** A runner serves at most so many classes of hardware. */
+/** The most classes of hardware that a runner serves. */
 export const MAX_CLASSES = 16;
 
 /** `spokenProtocol` reads the version of a session request, whatever else it has. */
@@ -136,7 +136,7 @@ export const stateRequest = claimRequest.omit({ images: true });
 export type StateRequest = z.infer<typeof stateRequest>;
 
 export const image = z.object({
-  /** The reference has a registry's host, or is `auspex/models/{model id}` in the deployment's own registry. */
+  /** The reference has a registry's host, or is `auspex/models/{model id}` in the own registry. */
   repository: z.string().max(300),
   digest,
   /**
@@ -163,7 +163,7 @@ export type Keys = z.infer<typeof keys>;
 
 /** Limits that the runner enforces. Deadlines are enforced by the prediction, which cancels. */
 export const limits = z.object({
-  /** How long an idle container is kept. */
+  /** The time for which an idle container is kept. */
   idle_seconds: z.number().nonnegative(),
   /** Concurrent predictions per container. */
   max_concurrency: z.number().int().positive(),
@@ -214,7 +214,7 @@ export const job = z.object({
   attempt: z.number().int().min(1),
   /** The number of this hand-out, which the runner's snapshots name. */
   handout,
-  /** Names of idle containers of the runner, which it may stop to make room. */
+  /** Names of idle containers that the runner may stop to make room. */
   stop: z.array(containerName).max(MAX_CONTAINERS),
   /** Opaque proof that this attempt was assigned to this runner. */
   lease: z.string(),
@@ -233,7 +233,7 @@ export const job = z.object({
   setup_logs: z.boolean(),
   /** Whether to report the size of the image, which is not known yet. */
   measure: z.boolean(),
-  /** Whether the runner reports the description that the server gives of itself: nothing else says what the version can do. */
+  /** Whether the runner reports the server's description of itself: the version has no other facts. */
   describe: z.boolean().optional(),
   limits,
   /** Absent if larger than 1 MiB: then it is at GET /v1/runner/input. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { digest, uuid } from "./common.ts";
 
-/** A version has at most so many weights. */
+/** The most weights of a version. */
 export const MAX_WEIGHTS = 100;
 
 /** Paths of a container's system, and paths where Docker mounts files. */
@@ -18,7 +18,7 @@ export function targetProblem(target: string): string | undefined {
   if (!target.startsWith("/")) return "the target must be an absolute path, such as /models/a.gguf";
   if (target.length > MAX_TARGET) return `the target can have at most ${MAX_TARGET} characters`;
   const parts = target.slice(1).split("/");
-  // Also for "/" itself: no container starts without its root.
+  // "/" itself is refused, too: no container starts without its root.
   if (parts.some((part) => part === "" || part === "." || part === "..")) {
     return "the target must name a path below /, without '.', '..' or empty parts";
   }
@@ -81,7 +81,7 @@ export interface WeightFile {
   target: string;
   /** The id of the upload. */
   id: string;
-  /** In R2. */
+  /** Key of the object in R2. */
   key: string;
   size: number;
 }

@@ -13,7 +13,7 @@ import { type RegistryClient, RegistryError, registryError } from "./registry-cl
 /** Covers about a minute and a half without progress. */
 const MAX_FAILURES = 10;
 const DELAYS = { baseMs: 500, maxMs: 15_000 };
-/** A server that refuses a chunk closes the connection. A retry waits this long for its answer before it sends the chunk. */
+/** A server that refuses a chunk closes the connection. A retry waits this long for an early answer. */
 const EARLY_ANSWER_MS = 500;
 
 /** No retry helps: what came before is not there to be sent again. */
@@ -22,7 +22,7 @@ const LOST = { status: 409 };
 const MIB = 1024 * 1024;
 /** Below the limit of Cloudflare's smaller plans, 100 MB. */
 const USUAL_CHUNK_BYTES = 80 * MIB;
-/** A chunk stays this far below the announced maximum so that it ends at a part of the registry, as Cog's chunks do. */
+/** A chunk stays this far below the announced maximum, so that it ends at a part of the registry. */
 const ROOM_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = MIB;
 

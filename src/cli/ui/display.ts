@@ -10,12 +10,12 @@ const REDRAW_MS = 100;
 /** Without a terminal every fifth sample is printed. */
 const SAMPLE_MS = 1_000;
 const SAMPLES_PER_LINE = 5;
-/** If the terminal's width is unknown. */
+/** Columns of a terminal whose width is unknown. */
 const COLUMNS = 80;
 
 /** Something that changes while it is shown. */
 export interface Live {
-  /** In a terminal of so many columns. */
+  /** Returns the progress for a terminal of this width. */
   draw(columns: number): string[];
   /** Returns the progress as a line of a log; undefined if there is nothing to print. */
   line(): string | undefined;
@@ -24,9 +24,9 @@ export interface Live {
 export interface Display {
   /** Prints a line. */
   say(text: string): void;
-  /** Shows it, instead of what was shown before, until the returned function is called. */
+  /** Shows a progress in place of the previous one, until the returned function is called. */
   show(live: Live): () => void;
-  /** Whether a person watches. */
+  /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
 }
 
@@ -109,7 +109,7 @@ export class Status {
     this.#display = display;
   }
 
-  /** @param line what a log has of it, where nobody watches; the same by default, "" for nothing */
+  /** @param line the text without a terminal; the same by default, "" for none */
   set(text: string, line = text): void {
     if (text === this.#text) return;
     this.#text = text;
@@ -123,7 +123,7 @@ export class Status {
     });
   }
 
-  /** Shows it no more. */
+  /** Ends the display of a progress. */
   end(): void {
     this.#hide?.();
     this.#hide = undefined;

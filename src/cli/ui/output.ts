@@ -7,9 +7,9 @@ import { Failure, Interrupted, Misuse } from "../failure.ts";
 
 export interface Output {
   readonly json: boolean;
-  /** Prints the one that was asked for. */
+  /** Prints the text, or the JSON with `--json`. */
   result(text: string, value: object | Json): void;
-  /** Without a line's end, as it comes. */
+  /** Prints a text as it comes, without a line break. */
   write(text: string): void;
 }
 
@@ -17,7 +17,7 @@ export function createOutput(
   json: boolean,
   stream: NodeJS.WritableStream & { isTTY?: boolean },
 ): Output {
-  // Into a file or another program it goes as it is.
+  // Output into a file or another program is not changed.
   const write = (text: string) => void stream.write(stream.isTTY ? safeText(text) : text);
   return {
     json,
@@ -54,11 +54,11 @@ const CONTROLS =
 export const safeText = (text: string): string =>
   text.replace(CONTROLS, (found) => (found.length > 1 ? found : ""));
 
-/** One word, for a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 export const quoted = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A path, which may look like an option. */
+/** Quotes a path, which may look like an option. */
 export const quotedPath = (path: string): string =>
   quoted(path.startsWith("-") ? `./${path}` : path);
 

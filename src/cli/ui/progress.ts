@@ -13,7 +13,7 @@ export interface Progress {
 const MIN_BAR_COLUMNS = 10;
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** One line of at most this many columns: the bar takes what is left, and is dropped first. */
+/** Returns one line of at most this many columns: the bar takes the free ones, and is dropped first. */
 export function progressBar(progress: Progress, columns: number): string {
   // The last column stays empty: some terminals wrap when it is filled.
   const room = columns - 1;
@@ -59,7 +59,7 @@ export function formatDuration(seconds: number): string {
   return `${Math.round(hours / 24)} days`;
 }
 
-/** Rounded down: 100 % means complete. */
+/** Returns a percentage rounded down: 100 % means complete. */
 const percentOf = ({ sent, size }: Progress): string => `${Math.floor((sent / size) * 100)}%`;
 
 function amountOf({ sent, size }: Progress): string {
@@ -97,7 +97,7 @@ const inUnit = (count: number, unit: number): string =>
  * The rate is the mean over this time: long enough to be steady, short enough to follow changes.
  */
 const WINDOW_MS = 10_000;
-/** At first the system only buffers what is to be sent. */
+/** The system only buffers the first bytes, so they do not count toward the rate. */
 const WARM_UP_MS = 1_000;
 /** The shortest time to compute a rate from. */
 const MIN_SPAN_MS = 1_000;
@@ -122,18 +122,18 @@ export class Meter {
     this.#startedAt = now;
   }
 
-  /** More was uploaded before than was known; negative if it is there no more. */
+  /** Adds bytes that were uploaded before; a negative number if they are lost. */
   readonly found = (bytes: number): void => {
     this.#there += bytes;
   };
 
-  /** Negative if something is sent again: the rate then starts over. */
+  /** Adds sent bytes; a negative number if bytes are sent again, which restarts the rate. */
   readonly add = (bytes: number): void => {
     this.#sent += bytes;
     if (bytes < 0) this.#samples = [];
   };
 
-  /** To be called at least every second: the rate is computed between samples. */
+  /** Takes a sample. Callers do so at least every second: the rate is computed between samples. */
   sample(now: number): Progress {
     if (now - this.#startedAt >= WARM_UP_MS) this.#samples.push({ at: now, sent: this.#sent });
     const old = this.#samples.findLastIndex(({ at }) => now - at >= WINDOW_MS);
@@ -142,7 +142,7 @@ export class Meter {
     return { size: this.#size, sent: this.#there + this.#sent, rate: this.#rate(now) };
   }
 
-  /** Since the start: the bytes sent, the time, and bytes per second. */
+  /** Returns the bytes sent since the start, the time, and bytes per second. */
   total(now: number): { bytes: number; ms: number; rate: number } {
     const [bytes, ms] = [this.#sent, Math.max(now - this.#startedAt, 1)];
     return { bytes, ms, rate: (bytes / ms) * 1000 };
@@ -156,7 +156,7 @@ export class Meter {
 }
 
 export interface Shown {
-  /** Shows it no more; says what was sent, if it is complete. */
+  /** Ends the display; prints the bytes sent, if the upload is complete. */
   end(isComplete: boolean): void;
 }
 

@@ -44,7 +44,7 @@ export class BackupApi {
   start = () => this.#json(backupUnderWay, "POST", "");
   restore = (id: string) => this.#json(restoreState, "POST", `/${id}/restore`);
 
-  /** @param id undefined: the newest */
+  /** @param id undefined: the newest backup */
   async find(id: string | undefined): Promise<Backup> {
     const { backups } = await this.list();
     const found = id === undefined ? backups[0] : backups.find((one) => one.id === id);

@@ -1,4 +1,4 @@
-/** `npm run backup -- list | start | download | verify | restore`: brings backups out, and back. */
+/** `npm run backup -- list | start | download | verify | restore`: downloads backups, and restores them. */
 import { stat } from "node:fs/promises";
 import { z } from "zod";
 import { sleep } from "../../lib/timeout.ts";
@@ -19,17 +19,17 @@ which the deployment has.`;
 
 export interface Command {
   api: () => BackupApi;
-  /** BACKUP_KEY, newest first. */
+  /** Keys of BACKUP_KEY, newest first. */
   keys: string[];
   say: (line: string) => void;
   signal: AbortSignal;
-  /** Between two looks at what is under way. */
+  /** Interval of requests for the state of a backup or restore. */
   lookMs: number;
 }
 
 const LOOK_TICKS = 600;
 
-/** @throws Error, whose messages are for who has called it */
+/** @throws Error whose message is for the user */
 export async function runCommand([name, first, second]: string[], command: Command): Promise<void> {
   if (name === "list") return list(command);
   if (name === "start") return start(command);
@@ -90,7 +90,7 @@ async function bringBack(command: Command, source: string): Promise<void> {
   }
 }
 
-/** Only to one that would take it in: whoever names another deployment by mistake uploads nothing there. */
+/** The deployment has to accept a restore first: a wrong address receives no upload. */
 async function bringParts({ api, say }: Command, folder: string, id: string): Promise<void> {
   try {
     await api().restore(id);
@@ -116,7 +116,7 @@ function report(state: RestoreState, say: Command["say"]): void {
   say("Done. Everyone signs in again. Next, open /set-up and enter the OPERATOR_TOKEN.");
 }
 
-/** Every hundredth part, and the last. */
+/** Prints every hundredth part, and the last. */
 const progressOf = (parts: number, say: Command["say"]) => (number: number) => {
   if (number === parts || (number > 0 && number % 100 === 0)) say(`${number} of ${parts} parts`);
 };

@@ -33,7 +33,7 @@ export async function download(
   }
 }
 
-/** The manifest last: before that the backup is not whole. */
+/** The manifest is written last: the backup is not whole without it. */
 export async function upload(
   api: BackupApi,
   folder: string,
@@ -92,7 +92,7 @@ async function read(file: string): Promise<Bytes | undefined> {
   }
 }
 
-/** Whole or not at all. */
+/** The file is written whole or not at all. */
 async function write(file: string, content: string | Bytes): Promise<void> {
   await writeFile(`${file}.new`, content, { mode: 0o600 });
   await rename(`${file}.new`, file);

@@ -23,7 +23,7 @@ try {
   const { positionals } = readCommandLine(USAGE, { allowPositionals: true });
   await runCommand(positionals, {
     api,
-    // As the deployment reads it.
+    // `BACKUP_KEY` is parsed as the deployment does.
     keys: BACKUP_KEY.split(",")
       .map((key) => key.trim())
       .filter(Boolean),

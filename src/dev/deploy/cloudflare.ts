@@ -64,13 +64,13 @@ export class Cloudflare {
     this.#named = account || environment.CLOUDFLARE_ACCOUNT_ID || undefined;
   }
 
-  /** The one that everything goes to, with its name if the login may see it. */
+  /** Returns the account that the deploy uses, with its name if the login may see it. */
   async account(): Promise<Account> {
     this.#account ??= this.#choose();
     return this.#account;
   }
 
-  /** A command of wrangler's for that account, which by itself may remember another. */
+  /** Runs a command of wrangler for that account; wrangler itself may remember another. */
   async wrangler(args: string[], options: WranglerOptions = {}): Promise<string> {
     const { id } = await this.account();
     const environment = { CLOUDFLARE_ACCOUNT_ID: id, ...options.environment };

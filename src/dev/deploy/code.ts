@@ -18,7 +18,7 @@ export const code = (address: Address): Step => ({
       const folder = await mkdtemp(join(tmpdir(), "auspex-deploy-"));
       const report = join(folder, "report.ndjson");
       try {
-        // Shown, since it asks once for the name of the account's subdomain of workers.dev.
+        // The output is shown, since wrangler asks once for the account's subdomain of workers.dev.
         const environment = { WRANGLER_OUTPUT_FILE_PATH: report };
         await cloudflare.wrangler(["deploy"], { shown: true, environment });
         address.url ??= addressIn(await readFile(report, "utf8"), configuration.filesOrigin);
@@ -31,7 +31,7 @@ export const code = (address: Address): Step => ({
 
 const deployed = z.object({ type: z.literal("deploy"), targets: z.array(z.string()) });
 
-/** A domain of one's own rather than the one of workers.dev. */
+/** Custom domains are preferred to that of workers.dev. */
 export function addressIn(report: string, filesOrigin: string): string | undefined {
   const entries = report.split("\n").filter(Boolean);
   const targets = entries.flatMap((line) => {
@@ -46,13 +46,13 @@ export function addressIn(report: string, filesOrigin: string): string | undefin
   return pages.find((origin) => !origin.endsWith(".workers.dev")) ?? pages[0];
 }
 
-/** Answers from the database, without a token. */
+/** A path that answers from the database, without a token. */
 const PROBE = "/v1/hardware";
 /** A new address of workers.dev needs a minute or two until its name and certificate are everywhere. */
 const PATIENCE_MS = 5 * 60_000;
 const INTERVAL_MS = 2_000;
 
-/** @param patienceMs how long to wait for it; another only in tests */
+/** @param patienceMs how long to wait for the Worker; only tests set it */
 export const answers = (address: Address, patienceMs = PATIENCE_MS): Step => ({
   title: "Address",
   async run({ note, change }) {

@@ -4,7 +4,8 @@
  * Each migration goes as one file through D1's import, which runs it in one transaction. All go together into
  * an empty database, where they have no rows to change, since each start of wrangler takes a second.
  * `wrangler d1 migrations apply --remote` posts a file to D1's query endpoint instead, which cuts it into
- * statements by rules of its own: files with triggers fail there with "incomplete input" (workers-sdk 10998, 15314, 15690).
+ * statements by rules of its own: files with triggers fail there with "incomplete input" (workers-sdk 10998,
+ * 15314, 15690).
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +21,7 @@ const FILES = join(STATE_FOLDER, "deploy");
 const TABLE =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
-/** @param folder where they are; of another only in tests */
+/** @param folder of the migrations; only tests set it */
 export const migrations = (folder = FOLDER): Step => ({
   title: "Migrations",
   async run({ cloudflare, configuration: { database }, note, change }) {
@@ -74,7 +75,7 @@ export async function appliedMigrations(
   }
 }
 
-/** A file that applies them and records that: all or nothing. One that is recorded already fails. */
+/** Returns a file that applies and records migrations, all or none. It fails for a recorded one. */
 async function recordedMigrations(folder: string, names: string[]): Promise<string> {
   const texts = names.map(async (name) => {
     const record = `INSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}');`;

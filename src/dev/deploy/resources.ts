@@ -40,7 +40,7 @@ export const buckets: Step = {
   },
 };
 
-/** Whether a database that is in use has copies near its visitors is up to its operators. */
+/** Operators decide whether a database in use has read replicas. */
 export const database: Step = {
   title: "D1 database",
   async run({ cloudflare, configuration: { database: name, jurisdiction }, note, change }) {
@@ -69,7 +69,7 @@ export const database: Step = {
   },
 };
 
-/** First, so that whoever is not logged in is told nothing else. */
+/** The login is the first step, so that a missing login is the only error shown. */
 export const account: Step = {
   title: "Cloudflare account",
   async run({ cloudflare, note }) {

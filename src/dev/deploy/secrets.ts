@@ -31,7 +31,7 @@ export const secrets = (given: Record<string, string | undefined>): Step => ({
       else
         await change(`set ${name}: ${purpose}`, async () => {
           missing[name] = given[name] || generated(given);
-          // Before it is sent: a secret whose sending failed half-way may be the one that counts.
+          // The secret is shown before it is sent: Cloudflare may have stored it although the request failed.
           if (given[name]) note(`${name} is the one of your environment`);
           else note(`${name}  ${missing[name]}  keep it, it is not shown again`);
         });
@@ -41,7 +41,7 @@ export const secrets = (given: Record<string, string | undefined>): Step => ({
   },
 });
 
-/** @throws Error where whatever is shown is kept in a log */
+/** @throws Error where the output is kept in a log */
 function generated({ CI }: Record<string, string | undefined>): string {
   if (CI) {
     const names = Object.keys(REQUIRED).join(" and ");

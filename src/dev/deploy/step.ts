@@ -6,9 +6,9 @@ import { adviceOn } from "./wrangler.ts";
 export interface Context {
   cloudflare: Cloudflare;
   configuration: Configuration;
-  /** One line of what a step found or did. */
+  /** Prints one line on a result of a step. */
   note(text: string): void;
-  /** Says what changes, and changes it unless this is a dry run. */
+  /** Prints a change, and makes it unless this is a dry run. */
   change(what: string, how: () => Promise<unknown>): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface Step {
 
 export class StepFailed extends Error {}
 
-/** Runs them in order. @throws StepFailed with what to do, at the first that fails */
+/** Runs the steps in order. @throws StepFailed with advice, at the first that fails */
 export async function runSteps(
   steps: readonly Step[],
   {

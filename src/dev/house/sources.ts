@@ -5,7 +5,7 @@ import { dirname, join, normalize } from "node:path";
 import { ROOT } from "../bundle.ts";
 
 export interface Source {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   path: string;
   lines: string[];
   /** Paths of other sources. */

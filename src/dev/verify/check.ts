@@ -10,7 +10,7 @@ import { NAME, type Visit } from "./visit.ts";
 
 export interface Check {
   name: string;
-  /** @returns what was seen @throws NotAsked, or any Error with what is wrong */
+  /** @returns a text on the result @throws NotAsked, or an Error that says what is wrong */
   run(visit: Visit): Promise<string>;
 }
 
@@ -19,7 +19,7 @@ export class NotAsked extends Error {}
 
 type Result = "ok" | "failed" | "left out";
 
-/** Runs one after the other, also after a failure, with a row for each. @returns whether none failed */
+/** Runs the checks in turn, also after a failure, with a row for each. @returns whether all passed */
 export async function runChecks(
   checks: readonly Check[],
   visit: Visit,
@@ -72,7 +72,7 @@ export const pages: Check = {
 /** A response of 400 or above is a failure. */
 const CURL_SETTINGS = "fail-with-body\nsilent\nshow-error\nmax-time = 120\n";
 
-/** Runs the call of README.md with the names of the check, on a model published before with the process engine. */
+/** Runs the call of README.md with the names of the check, on a model published with the process engine. */
 export const readmeCalls: Check = {
   name: "README's call",
   async run({ url, token, folder, models }) {

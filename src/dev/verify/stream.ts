@@ -1,4 +1,4 @@
-/** A stream that is taken up again: after a break, and across a deploy. */
+/** Checks that a stream can be resumed after a break, and across a deploy. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { predictionWithIO } from "../../protocol/prediction.ts";
@@ -50,7 +50,7 @@ class Reader {
   readonly id: string;
   readonly #client: Client;
   readonly #seen: Seen[] = [];
-  /** When it was not the reader who ended. */
+  /** Times at which the stream broke off without the reader, ms. */
   readonly #breaks: number[] = [];
   /** The number of times that the stream was resumed. */
   #resumed = 0;
@@ -117,7 +117,7 @@ class Reader {
   }
 }
 
-/** The first that one of them has and the other has not. */
+/** Returns the first event that only one of the two has. */
 function apart(seen: Event[], log: Event[]): string {
   const texts = log.map((event) => JSON.stringify(event));
   const n = texts.findIndex((text, at) => text !== JSON.stringify(seen[at]));
@@ -134,13 +134,13 @@ export interface Seen {
   id: number;
   event: string;
   data: unknown;
-  /** When it came, ms. */
+  /** Time at which the event came, ms. */
   at: number;
 }
 
 export interface Sight {
   seen: Seen[];
-  /** When the stream broke off, and when it could not be taken up again, ms. */
+  /** Times at which the stream broke off or could not be resumed, ms. */
   breaks: number[];
   log: Pick<Seen, "id">[];
 }
@@ -155,7 +155,7 @@ const OWN = ["status", "error", "done"];
 
 const change = z.object({ lost: z.number().optional(), attempt: z.number().optional() });
 
-/** Only the last events of an attempt that was lost, if the prediction was tried again. */
+/** A new attempt may lose only the last events of the lost attempt. */
 export function lostEvents({ seen, breaks, log }: Sight): Seen[] {
   const stored = new Set(log.map(({ id }) => id));
   const isMissing = ({ id, event }: Seen) => !stored.has(id) && !OWN.includes(event);

@@ -1,7 +1,7 @@
 /**
  * A visit has what the checks need in a deployment: a user, a class of hardware that nobody else's models or
- * runners use, tokens, a runner on this machine with example models. All but the user's name is removed at the
- * end, and the leftovers of a killed visit at the next one.
+ * runners use, tokens, a runner on this machine with example models. All but the user's name is removed at
+ * the end, and the leftovers of a killed visit at the next one.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ export class Visit {
   readonly operator: Client;
   /** Folder on this machine. */
   readonly folder: string;
-  /** The models that its runner has; nothing is published yet. */
+  /** The models of the visit's runner; none is published yet. */
   readonly models: ModelFolder[];
   readonly #runner: RunnerProcess;
 
@@ -80,7 +80,7 @@ export class Visit {
     this.#runner = runner;
   }
 
-  /** Publishes one of them. @returns its name, as predictions name it */
+  /** Publishes one of the models. @returns its name, as predictions name it */
   async publish(name: string): Promise<string> {
     const found = this.models.find(({ manifest }) => manifest.name === name);
     if (!found) throw new Error(`There is no model ${name}.`);
@@ -96,7 +96,7 @@ export class Visit {
     return `${NAME}/${name}`;
   }
 
-  /** Removes what it made. @throws Error with what is left */
+  /** Removes everything that the visit made. @throws Error with the leftovers */
   async end(): Promise<void> {
     const left: string[] = [];
     const steps = [

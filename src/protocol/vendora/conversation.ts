@@ -10,7 +10,7 @@ const PAIRS = 16;
 const NAME = 64;
 const VALUE = 512;
 
-/** As it is: `z.record` drops a property named `__proto__`. */
+/** The object is unchanged: `z.record` drops a property named `__proto__`. */
 const metadata = z
   .custom<Record<string, string>>()
   .check(({ value, issues }) => {

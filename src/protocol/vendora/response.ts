@@ -92,11 +92,11 @@ export const responseQuery = z.object({
     .meta({ description: "With `stream`: only events after this `sequence_number`" }),
 });
 
-/** The message of a client that starts a response. All other fields are those of POST /vendora/responses, which checks them. */
+/** The message that starts a response. All other fields are those of POST /vendora/responses. */
 export const responseCreate = z.looseObject({
   type: z.literal("response.create"),
   background: z.literal(false).nullish(),
-  /** Comes back with each event. */
+  /** The id comes back with each event. */
   stream_id: z
     .string()
     .regex(/^[\w.-]{1,256}$/)
