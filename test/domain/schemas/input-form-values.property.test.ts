@@ -5,6 +5,7 @@ import { type FieldKind, formFields } from "../../../src/domain/schemas/input-fo
 import { inputChecker } from "../../../src/domain/schemas/input-form-check.ts";
 import { fillForm, readForm } from "../../../src/domain/schemas/input-form-values.ts";
 import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
+import { exactText, parseExact } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { sized } from "../../support/sized.ts";
 import { field } from "./filled-field.ts";
@@ -101,12 +102,19 @@ const cases = fc
 const sorted = (input: Record<string, Json>) =>
   Object.entries(input).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
+const objectIn = (value: Json): Record<string, Json> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value
+    : expect.fail("no object");
+
 describe("an input that is shown in its form", () => {
   test("a shown input comes back unchanged, with the defaults of omitted fields, and is valid", () => {
     fc.assert(
       fc.property(cases, ({ schema, given, defaults }) => {
-        const { input, faults } = readForm(fillForm(formFields(schema), given) ?? []);
+        const shown = objectIn(parseExact(JSON.stringify(given)));
+        const { input: read, faults } = readForm(fillForm(formFields(schema), shown) ?? []);
         expect(faults).toEqual(new Map());
+        const input = objectIn(JSON.parse(exactText(read)));
         expect(JSON.stringify(sorted(input))).toBe(
           JSON.stringify(sorted({ ...given, ...defaults })),
         );
