@@ -59,10 +59,7 @@ for (const [one, other] of pairs(code)) row(`${one}  ${other}`);
 title("Words");
 const odd = oddPlaces();
 for (const kind of ["comments", "titles"] as const)
-  row(
-    odd.filter((place) => place.kind === kind).length,
-    `${kind} to rewrite (npm run words -- --list)`,
-  );
+  row(odd.filter((place) => place.kind === kind).length, `${kind} to rewrite (npm run words)`);
 
 const kept = join(ROOT, ".auspex/test-times.json");
 if (existsSync(kept)) {
