@@ -8,7 +8,7 @@ import { safeText } from "./ui/output.ts";
 
 async function main(): Promise<number> {
   const stop = new AbortController();
-  // Not `once`: what log-update restores the cursor with ends the process if no other listener is left.
+  // `once` is not used: log-update's listener, which restores the cursor, ends the process if it is the last.
   for (const name of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
     process.on(name, () => {
       const interrupted = new Interrupted(name);

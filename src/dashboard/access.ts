@@ -22,7 +22,7 @@ export const SAFE_METHODS = new Set(["GET", "HEAD"]);
 export const FORM_TOKEN_FIELD = "form_token";
 const FORM_TOKEN_HEADER = "x-form-token";
 
-/** For all pages: loads the session and its user. */
+/** Loads the session and its user, for all pages. */
 export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
   const { origin } = new URL(c.req.url);
   c.set("origin", origin);
@@ -99,7 +99,7 @@ export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
   }),
 );
 
-/** For handlers behind `requireUser`. */
+/** Returns the viewer, in handlers behind `requireUser`. */
 export function viewerOf(c: Context<Dashboard>): Viewer {
   if (c.var.viewer) return c.var.viewer;
   throw new ProblemError("unauthenticated", "You are not signed in.");
@@ -154,7 +154,7 @@ async function formTokenOf(secret: string, sessionId: string): Promise<string> {
   return hex(await crypto.subtle.sign("HMAC", key, encoder.encode(`form ${sessionId}`)));
 }
 
-/** Also accepts forms served before SECRET_KEY was rotated. */
+/** The check also accepts forms served before SECRET_KEY was rotated. */
 async function hasFormToken(c: Context<Dashboard>, sessionId: string): Promise<boolean> {
   const { secretKeys } = c.var.services.settings;
   const [sent, ...tokens] = await Promise.all([

@@ -12,7 +12,7 @@ export function redirectWithFlash(c: PageContext, message: string, address: stri
   return c.redirect(address, 303);
 }
 
-/** Only for full pages: fragments must not use up the message. */
+/** Only full pages read the message: fragments must not use it up. */
 export const loadFlash = createMiddleware<Dashboard>(async (c, next) => {
   const page = c.req.method === "GET" && c.req.header("accept")?.includes("text/html");
   const message = page ? getCookie(c, COOKIE) : undefined;

@@ -55,7 +55,7 @@ export async function handleForm<Done>(
   }
 }
 
-/** Empty when the field is missing or a file. */
+/** Returns the text of a field; empty when the field is missing or a file. */
 export function fieldText(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value : "";

@@ -22,7 +22,7 @@ export interface DeploymentOptions {
   /** 0: any free port. */
   port: number;
   operatorToken: string;
-  /** At least 32 characters. */
+  /** SECRET_KEY of the deployment, at least 32 characters. */
   secretKey: string;
   /** Overrides of the variables in wrangler.toml. */
   variables?: Record<string, string>;

@@ -55,7 +55,7 @@ export async function withTimeout<T>(promise: Promise<T>, ms: number, what = "re
  * @throws the signal's reason; what the promise is rejected with before that
  */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  // After the abort nobody handles a rejection of the promise.
+  // This handles a rejection of the promise after the abort.
   promise.catch(() => {});
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

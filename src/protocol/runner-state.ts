@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { shownText } from "./common.ts";
 
-/** A runner reports at most so many containers and devices; a machine has fewer. */
+/** The most containers and devices that a runner reports; a machine has fewer. */
 export const MAX_CONTAINERS = 256;
 export const MAX_DEVICES = 256;
 /** A report has stopping containers beside those that replace them. */

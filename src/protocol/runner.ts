@@ -154,7 +154,7 @@ export const keys = z.object({
    * variables, or another class: jobs with equal keys need the same container.
    */
   container: containerKey,
-  /** For cached files: a job can notice that a file is already cached. */
+  /** Isolation of cached files: a job can notice that a file is already cached. */
   files: containerKey,
   /** A job with weights can notice that they are cached. */
   weights: containerKey.optional(),
@@ -236,7 +236,7 @@ export const job = z.object({
   /** Whether the runner reports the server's description of itself: the version has no other facts. */
   describe: z.boolean().optional(),
   limits,
-  /** Absent if larger than 1 MiB: then it is at GET /v1/runner/input. */
+  /** The input; absent if larger than 1 MiB: then it is at GET /v1/runner/input. */
   input: jsonObject.optional(),
   /** Files in the input. */
   files: z.array(inputFile),

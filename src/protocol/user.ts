@@ -55,7 +55,7 @@ export type User = z.infer<typeof user>;
  */
 export const VERIFIER = "auspex-verify";
 
-/** Names of pages beside that of an owner (/models/new). */
+/** Names of pages at the same level as that of an owner (/models/new). */
 const PAGES = ["new", "publish"];
 
 /** Names that others would take for the service itself, or for its staff. */

@@ -13,7 +13,7 @@ const SYSTEM = [
 
 const MAX_TARGET = 255;
 
-/** The paths where weights may be mounted. @returns what is wrong with the target; undefined if nothing is */
+/** Checks a path where weights are to be mounted. @returns the error; undefined if there is none */
 export function targetProblem(target: string): string | undefined {
   if (!target.startsWith("/")) return "the target must be an absolute path, such as /models/a.gguf";
   if (target.length > MAX_TARGET) return `the target can have at most ${MAX_TARGET} characters`;
@@ -30,7 +30,7 @@ export function targetProblem(target: string): string | undefined {
   return system && `the target must not hide ${system}: choose a folder of your own, as in /models`;
 }
 
-/** A mount inside another one, which is read-only, has no place. @returns what is wrong, if anything */
+/** Mounts inside others, which are read-only, are refused. @returns the error; undefined if there is none */
 export function overlapProblem(targets: readonly string[]): string | undefined {
   const sorted = targets.toSorted();
   for (const [n, target] of sorted.entries()) {

@@ -55,7 +55,7 @@ export interface ArchiveLayer {
   path: string;
   /** The content of a small layer; `OnLarge` has read that of a large one. */
   small: Buffer | undefined;
-  /** Undefined for a layer of `docker save`. */
+  /** The blob of the layer; undefined for a layer of `docker save`. */
   blob: Blob | undefined;
 }
 
@@ -152,7 +152,7 @@ function layoutImage(contents: Contents, layout: Buffer, name: string | undefine
 
 interface Candidate {
   names: string[];
-  /** As in `linux/amd64`; undefined for what is not an image, such as a signature. */
+  /** Returns the platform, as `linux/amd64`; undefined for a manifest of no image, such as a signature. */
   platform: string | undefined;
 }
 

@@ -20,7 +20,7 @@ const inspected = z
   });
 
 export interface LocalImage {
-  /** As in `linux/amd64`. */
+  /** The platform of the image, as `linux/amd64`. */
   platform: string;
   config: ImageConfig["config"];
 }

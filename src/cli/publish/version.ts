@@ -78,12 +78,12 @@ interface ConfigurationOptions {
   manifest: ProjectManifest;
   /** The interface that the command line names. */
   spoken: ContainerInterface | undefined;
-  /** Undefined for the model's own hardware. */
+  /** The version's hardware; undefined for the model's own. */
   hardware: string | undefined;
   latest: Version | null;
 }
 
-/** Undefined leaves it as it was in the version before: one that is sent replaces all of it. */
+/** Returns the configuration, which replaces all of the one before; undefined keeps the one before. */
 export function configurationOf({
   manifest,
   spoken,

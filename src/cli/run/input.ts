@@ -135,12 +135,12 @@ export function noSuchInput(who: string, name: string, names: readonly string[])
   return `${who} has no input “${name}”${hint} It has: ${names.join(", ")}.`;
 }
 
-/** JSON Schema keywords that can allow names beside `properties`. */
+/** JSON Schema keywords that can allow names in addition to `properties`. */
 const KEYWORDS = [
   ...["additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"],
   ...["anyOf", "oneOf", "if", "dependentSchemas", "$dynamicRef"],
 ];
-/** References may be circular, so at most so many are followed. */
+/** The most references that are followed, since they may be circular. */
 const MAX_DEPTH = 8;
 
 function takesMore(root: Json, part: Json | undefined, depth = 0): boolean {

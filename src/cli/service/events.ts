@@ -42,7 +42,7 @@ export interface Follow {
   create?: { body: object; key: string };
   /** The id of an existing prediction. */
   id?: string;
-  /** Ends after so long without an event, even if the prediction goes on. */
+  /** Time without an event after which the stream ends, even if the prediction goes on. */
   idleSeconds?: number | undefined;
   onRetry: (error: unknown, delayMs: number) => void;
 }

@@ -17,7 +17,7 @@ import type { ModelReference } from "../options.ts";
 const RETRIES = { attempts: 4, baseMs: 500, maxMs: 2_000 };
 /** Retries cover about 45 s after work that would be lost. */
 const PATIENT_RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
-/** To assemble ten thousand parts takes the service a while. */
+/** Time limit of a request: the service needs a while to assemble ten thousand parts. */
 const TIMEOUT_MS = 120_000;
 
 export interface ServiceOptions {
@@ -184,7 +184,7 @@ export async function deleteOnce(send: Send, retried: (send: Send) => Promise<un
   });
 }
 
-/** An interrupted command waits at most so long for the cancel. */
+/** The longest time that an interrupted command waits for the cancel. */
 const PATIENCE_MS = 5_000;
 
 export async function cancelSoon(access: Access, id: string): Promise<void> {

@@ -64,7 +64,7 @@ class TerminalDisplay implements Display {
       clearInterval(timer);
       if (this.#shown === live) this.#shown = undefined;
       this.#area.clear();
-      // Also shows the cursor again.
+      // `done` shows the cursor again, too.
       this.#area.done();
     };
   }

@@ -16,7 +16,7 @@ import { Storage } from "./storage.tsx";
 import { AccountTabs } from "./tabs.tsx";
 import { Totals } from "./totals.tsx";
 
-/** In SVG units. The drawing is stretched to fit, so its labels are HTML beside it. */
+/** Sizes in SVG units. The drawing is stretched to fit, so its labels are HTML next to it. */
 const HEIGHT = 100;
 const STEP = 10;
 const BAR = 8;
@@ -227,7 +227,7 @@ const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
   </>
 );
 
-/** With a line break opportunity after the owner. */
+/** The model's name with a line break opportunity after the owner. */
 function Name({ model }: { model: string }) {
   const [owner, name] = model.split("/");
   return (

@@ -1,4 +1,4 @@
-/** The containers of a runner: what they are, since when, and how full. */
+/** The containers of a runner: versions or images, ages and runs. */
 import type { RunnerContainer, RunnerDetail } from "../../protocol/fleet.ts";
 import { Table } from "../ui/table.tsx";
 import { memoryText, sinceText } from "./status-text.ts";

@@ -82,7 +82,7 @@ export const AskForLog = ({
   </Form>
 );
 
-/** On the runner's page. */
+/** The part of the runner's page that is about its log. */
 export const LogSection = ({ runner, heard }: { runner: RunnerState; heard: boolean }) => (
   <section aria-labelledby="log-title">
     <h2 id="log-title">Log</h2>

@@ -266,7 +266,7 @@ const Gauge = (gauge: { name: string; value: number; max: number; text: string }
   </div>
 );
 
-/** From this share on the gauge turns yellow. */
+/** Share from which on the gauge is yellow. */
 const NEARLY_FULL = 0.9;
 
 /** Sorts version 12 after version 3. */

@@ -69,7 +69,7 @@ export const ModelHeader = ({
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   page: ModelPage;
-  /** Undefined for a model without a version. */
+  /** Expectations of a run; undefined for a model without a version. */
   expected: Expected | undefined;
 }) => (
   <header class="model-header">

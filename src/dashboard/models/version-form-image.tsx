@@ -90,7 +90,7 @@ function Tag({ model, draft, images: { repository, tags } }: Props) {
   );
 }
 
-/** Without the `required` attribute: browsers would enforce it while the field is hidden. */
+/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
 function Digest({ draft }: { draft: Draft }) {
   const about = { name: "container_image_digest", hint: "Of the image or its index.", draft };
   return (

@@ -130,7 +130,7 @@ const Egress = ({ draft, choice, hosts }: { draft: Draft } & ReturnType<typeof e
   </>
 );
 
-/** Without the `required` attribute: browsers would enforce it while the field is hidden. */
+/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
 function Hosts({ draft, hosts }: { draft: Draft } & { hosts: string }) {
   const about = {
     name: "egress_hosts",

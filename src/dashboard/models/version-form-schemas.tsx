@@ -93,7 +93,7 @@ const SOURCES = [
   { value: "form", label: "Given here", hint: "Needed for an image in another registry." },
 ];
 
-/** Without the `required` attribute: browsers would enforce it while the field is hidden. */
+/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
 function Schema({
   value,
   rows,

@@ -68,7 +68,7 @@ export const VisitorPage = ({ model, version, expected, examples, host, ...chose
   </>
 );
 
-/** Disabled: what they type would be lost when they sign in. */
+/** The form is disabled: typed values would be lost when a visitor signs in. */
 function Inputs({ version, example }: Pick<Props, "version" | "example">) {
   const { fields } = inputFor(inputFields(version), example?.input, false);
   if (fields.length === 0) return <p class="hint">It takes its input as JSON.</p>;

@@ -109,7 +109,7 @@ export function convertInput(
 
 function fitField(field: FilledField, typed: FilledField | undefined): FilledField {
   if (!typed) return field;
-  // Also text that is not valid yet.
+  // The text may be invalid still.
   if (typed.kind === field.kind && field.kind !== "enum") return { ...field, text: typed.text };
   const reading = readField(typed);
   if (!reading || "fault" in reading) return field;

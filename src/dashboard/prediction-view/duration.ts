@@ -5,7 +5,7 @@ export function duration(seconds: number): string {
   return longDuration(Math.round(seconds));
 }
 
-/** Without fractions, which would flicker in a running clock. @param seconds whole */
+/** Returns a duration without fractions, which would flicker in a running clock. @param seconds whole */
 export function longDuration(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);

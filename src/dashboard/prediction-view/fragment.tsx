@@ -3,6 +3,6 @@ import type { Child } from "hono/jsx";
 import { RequestContext } from "hono/jsx-renderer";
 import type { PageContext } from "../context.ts";
 
-/** Without the layout, but with the context that forms need. */
+/** Renders without the layout, but with the context that forms need. */
 export const fragment = (c: PageContext, content: Child) =>
   c.html(<RequestContext.Provider value={c}>{content}</RequestContext.Provider>);

@@ -64,7 +64,7 @@ const LEVEL_NAMES: Record<LogLevel, string> = {
   error: "Errors",
 };
 
-/** Without client code the server looks for the lines. */
+/** The server searches the lines if there is no client code. */
 export const LogTools = ({
   action,
   query,
@@ -131,7 +131,7 @@ export const Line = ({ segments, at, level, wanted, find }: ReadLine & { find: s
   </span>
 );
 
-/** In UTC; client code converts it. */
+/** The time in UTC, which client code converts. */
 function LogTime({ at }: { at: number }) {
   const iso = new Date(at).toISOString();
   return (

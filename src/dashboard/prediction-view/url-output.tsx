@@ -3,7 +3,7 @@ import type { UrlKind } from "./output-kind.ts";
 
 type Named = Extract<UrlKind, { name: string }>;
 
-/** As client/parts/url-output.ts makes it. */
+/** The markup is the same as in client/parts/url-output.ts. */
 export function UrlOutput({ output }: { output: UrlKind }) {
   switch (output.kind) {
     case "image":

@@ -6,7 +6,7 @@ import type { PageContext } from "../context.ts";
 /** The most characters that a log is searched for. */
 const MAX_FIND_CHARS = 200;
 
-/** Without what is not known: people edit addresses by hand. */
+/** Unknown values are ignored: people edit addresses by hand. */
 export function readLogQuery(c: PageContext): LogQuery {
   const { find = "", level } = c.req.query();
   const known = LOG_LEVELS.find((one) => one === level);

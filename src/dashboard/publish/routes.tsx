@@ -11,7 +11,7 @@ import { ModelHeader, modelAddress } from "../models/header.tsx";
 import { publishState } from "./state.ts";
 import { PublishWays } from "./ways.tsx";
 
-/** As long as tokens are valid by default (tokens/form.ts). */
+/** Lifetime of the token, the default of tokens/form.ts. */
 const TOKEN_MS = 90 * 86_400_000;
 
 export const publishPages = pages()

@@ -158,7 +158,7 @@ export const SignUpPage = ({
   </SignInLayout>
 );
 
-/** For an invitation that resets the password of an existing login. */
+/** The page of an invitation that resets the password of an existing login. */
 export const RecoverPage = ({
   draft,
   token,

@@ -69,7 +69,7 @@ export const signInPages = pages()
   })
   .get("/sign-up", async (c) => {
     const { session, viewer } = c.var;
-    // Not a redirect: browsers carry the fragment along, which holds the invitation token.
+    // A redirect would carry the fragment along, which holds the invitation token.
     if (viewer) return c.render(<SignedInPage viewer={viewer} />, { title: "Create an account" });
     if (session) return c.redirect("/", 303);
     return showSignUp(c, emptyDraft, getCookie(c, INVITATION_COOKIE));

@@ -68,7 +68,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
   </Form>
 );
 
-/** Without the `required` attribute: browsers would enforce it while the field is hidden. */
+/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
 function LastDay({ draft }: { draft: Draft }) {
   const about = {
     name: "expires_at",

@@ -148,7 +148,7 @@ export const tokenPages = pages()
     } = await handleForm(c, async (form) => {
       const request = parse(createTokenBody, readTokenForm(form, Date.now()), "body");
       const { token } = await createToken(c.var.services, viewerOf(c).user.id, request);
-      // Without `read`, /user is forbidden; the public list of models checks the token too.
+      // The public list of models checks a token without `read`, for which /user is forbidden.
       const call = request.scopes.includes("read") ? "user" : "models";
       return { token, name: request.name, url: `${c.var.origin}/v1/${call}` };
     });
@@ -156,7 +156,7 @@ export const tokenPages = pages()
       c.status(status);
       return show(c, draft);
     }
-    // Only in this response, which is never cached (middleware/conditional.ts).
+    // The token is only in this response, which is never cached (middleware/conditional.ts).
     return show(c, emptyDraft, created);
   })
   .post("/tokens/:id/revoke", requireUser, async (c) => {

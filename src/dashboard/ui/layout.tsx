@@ -135,7 +135,7 @@ const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
     </span>
   );
 
-/** Not on responses to forms: leaving would lose what was typed, and the address may not be a page. */
+/** Responses to forms have no sign-in link: typed text would be lost, and their address may not be a page. */
 const SignInLink = ({
   request: { method, path },
 }: {

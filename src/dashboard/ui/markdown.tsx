@@ -128,7 +128,7 @@ function bareLink(text: string): string {
   return `${linkTo(address)}${address}</a>${text.slice(end)}`;
 }
 
-/** Only absolute links: a user's text must not link to pages of this deployment's dashboard. */
+/** Only absolute links stay: a user's text must not link to pages of this deployment's dashboard. */
 const linkTo = (address = "") =>
   /^(?:https?:\/\/|mailto:)/i.test(address)
     ? `<a href="${address}" rel="nofollow ugc noopener">`

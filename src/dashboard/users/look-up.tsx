@@ -1,4 +1,4 @@
-/** Looking up anybody's prediction by its id: what happened to it, never what it was about. */
+/** The page of another user's prediction, found by its id: its course, without input and output. */
 import type { Explanation } from "../../protocol/explanation.ts";
 import type { OperatorPrediction, PredictionSearch } from "../../protocol/operator.ts";
 import { duration } from "../prediction-view/duration.ts";

@@ -32,7 +32,7 @@ export const UsersPage = ({
   link: string | undefined;
   invitations: Invitation[];
   circle: Circle;
-  /** Empty: a list, not a search. */
+  /** The query; empty for a list without a search. */
   query: string;
   people: Page<Person>;
   signUp: Settings["signUp"];

@@ -1,4 +1,4 @@
-/** `/users/{username}`, for operators: a user, and what can be done about them. */
+/** `/users/{username}`, for operators: a user, with actions. */
 import { conflict, notFound } from "../../errors.ts";
 import { releaseFormerUsername } from "../../services/accounts/people.ts";
 import { type PersonView, viewPerson } from "../../services/accounts/person-view.ts";
@@ -132,7 +132,7 @@ const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean
   </>
 );
 
-/** A user, as operators see them: what they have, and what operators can do. */
+/** The page of a user for operators: predictions, tokens, models and actions. */
 const PersonPage = ({
   view,
   isOneself,
@@ -209,7 +209,7 @@ const PAGE_SIZE = 25;
 
 const ONE = "/users/:username";
 
-/** Back on the page of the user. */
+/** Redirects to the page of the user. */
 const done = (c: PageContext, message: string) =>
   redirectWithFlash(c, message, `/users/${usernameIn(c)}`);
 

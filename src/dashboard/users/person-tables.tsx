@@ -121,7 +121,7 @@ export const Models = ({
   total,
 }: {
   username: string;
-  /** The newest. */
+  /** The newest models. */
   models: ModelItem[];
   total: number;
 }) => (

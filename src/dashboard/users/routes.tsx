@@ -1,4 +1,4 @@
-/** `/users`, for operators: everybody, and invitations. */
+/** `/users`, for operators: all users, and invitations. */
 import { createInvitation } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
 import { CIRCLES, listPeople, searchPeople } from "../../services/accounts/people.ts";
@@ -15,7 +15,7 @@ import { UsersPage } from "./page.tsx";
 
 const PAGE_SIZE = 50;
 
-/** A new link for whoever is invited: what is after # is in no log. */
+/** Returns the link of a new invitation: the fragment after # is in no log. */
 export const linkOf = (c: PageContext, token: string) =>
   `${c.var.origin}/sign-up#invitation=${token}`;
 
@@ -49,7 +49,7 @@ async function show(c: PageContext, draft: Draft, link?: string) {
   const { services } = c.var;
   const circle = CIRCLES.find((name) => name === c.req.query("show")) ?? "everybody";
   const query = circle === "everybody" ? (c.req.query("q")?.trim().slice(0, MAX_QUERY) ?? "") : "";
-  // After a form, the pages of the list are those of the page itself.
+  // Links to the pages of the list lead to the page itself, also after a form.
   const url = new URL("/users", c.var.origin);
   url.search = new URL(c.req.url).search;
   const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: url.href };

@@ -158,7 +158,7 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer
   );
 }
 
-/** The most that a model can have. */
+/** The most variables of a model. */
 const MAX_VARIABLES = 100;
 
 const form = setBody.extend(oneSettable.shape);

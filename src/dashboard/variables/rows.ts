@@ -4,7 +4,7 @@ import type { Variable } from "../../protocol/variable.ts";
 
 export interface VariableRow {
   name: string;
-  /** When it was last set; null when it is not set. */
+  /** The time at which the variable was last set; null when it is not set. */
   updated_at: string | null;
   /** Whether the latest version lists it. */
   listed: boolean;

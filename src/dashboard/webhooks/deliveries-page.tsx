@@ -1,4 +1,4 @@
-/** `/account/webhooks/deliveries`: what was sent of all predictions, and sending many again. */
+/** `/account/webhooks/deliveries`: the deliveries of all predictions, and sending many again. */
 import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import type { Page } from "../../services/pagination.ts";

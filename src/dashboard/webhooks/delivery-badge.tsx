@@ -15,9 +15,9 @@ export const DeliveryBadge = ({
   isFailing,
 }: {
   state: DeliveryState;
-  /** Whether it waits for an endpoint that was deleted: it is not sent any more. */
+  /** Whether the delivery is not sent any more, since its endpoint was deleted. */
   isAbandoned: boolean;
-  /** Whether its last try has failed. */
+  /** Whether the last try of the delivery has failed. */
   isFailing: boolean;
 }) =>
   isAbandoned ? (

@@ -17,7 +17,7 @@ export interface DeliveryQuery {
   to: string;
 }
 
-/** Without what is not known: people edit addresses by hand. */
+/** Unknown values are ignored: people edit addresses by hand. */
 export function readDeliveryQuery(
   { searchParams }: URL,
   endpoints: Pick<WebhookEndpoint, "id">[],

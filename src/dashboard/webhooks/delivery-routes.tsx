@@ -146,7 +146,7 @@ async function endpointsOf(c: PageContext): Promise<WebhookEndpoint[]> {
 
 const receiver = z.union([z.literal(OWN_WEBHOOK), uuid]);
 
-/** Without what no form of ours has sent. */
+/** Values that no form of the dashboard sends are ignored. */
 function readChosen(form: FormData): Redelivery[] {
   return fieldTexts(form, "chosen")
     .slice(0, PAGE_SIZE)
@@ -160,11 +160,11 @@ function readChosen(form: FormData): Redelivery[] {
     });
 }
 
-/** To one that is disabled or deleted nothing can be sent. */
+/** A disabled or deleted endpoint gets no delivery. */
 const isOpen = ({ endpoint_id }: Redelivery, endpoints: WebhookEndpoint[]) =>
   endpoint_id === null || endpoints.some(({ id, enabled }) => id === endpoint_id && enabled);
 
-/** @param later how many are left for another time, because they are too many */
+/** @param later the number of deliveries that are too many for one request */
 function outcomeOf(
   { begun, gone, stopped }: Redelivered,
   chosen: number,

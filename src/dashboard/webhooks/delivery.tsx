@@ -1,4 +1,4 @@
-/** The delivery of an event to one receiver: how it went, each try, and doing it again. */
+/** The delivery of an event to one receiver: its state, its tries and a button to send it again. */
 import type { DeliveryAttempt, WebhookDelivery } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { Form } from "../ui/layout.tsx";

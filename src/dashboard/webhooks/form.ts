@@ -14,7 +14,7 @@ export const EVENTS: { value: WebhookEventName; label: string; hint: string }[] 
 
 export const CHOSEN_EVENTS = DEFAULT_EVENTS;
 
-/** To be validated with the API's schema. */
+/** Returns the request, to be validated with the API's schema. */
 export const readEndpointForm = (form: FormData) => ({
   url: fieldText(form, "url").trim(),
   description: fieldText(form, "description").trim(),

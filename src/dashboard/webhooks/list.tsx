@@ -15,7 +15,7 @@ export const LIST = "/account/webhooks";
 
 export interface EndpointsPageProps {
   endpoints: WebhookEndpoint[];
-  /** How many an account may have. */
+  /** The most endpoints of an account. */
   most: number;
   created: (NewSecret & { id: string }) | undefined;
   draft: Draft;

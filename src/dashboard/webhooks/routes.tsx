@@ -108,7 +108,7 @@ const Settings = ({ endpoint, draft }: Pick<EndpointPageProps, "endpoint" | "dra
   </>
 );
 
-/** How the receiver has answered a test. */
+/** The receiver's response to a test. */
 const TestResult = ({ test }: { test: WebhookTest }) => (
   <section class="test-result" aria-labelledby="test-title">
     <h2 id="test-title">Test</h2>
@@ -194,7 +194,7 @@ export const webhookPages = pages()
       c.status(status);
       return showList(c, { draft });
     }
-    // Only in this response, which is never cached.
+    // The secret is only in this response, which is never cached.
     const { row, secret } = done;
     return showList(c, { created: { id: row.id, url: row.url, secret, origin: c.var.origin } });
   })

@@ -1,4 +1,4 @@
-/** How an endpoint is: delivering, failing, or disabled, and by whom. */
+/** The state of an endpoint: delivering, failing or disabled, and who disabled it. */
 import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { Time } from "../ui/parts.tsx";
 

@@ -50,7 +50,7 @@ const messageContent = z.looseObject({
   role: z.string().nullish(),
   content: z.string().nullish(),
   refusal: z.string().nullish(),
-  /** From reasoning models; some servers call it `reasoning`. */
+  /** The reasoning of a model; some servers call the field `reasoning`. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   tool_calls: z.array(toolCall).nullish(),
@@ -64,7 +64,7 @@ export const chatUsage = z.looseObject({
 });
 export type ChatUsage = z.infer<typeof chatUsage>;
 
-/** As servers tell it: null is a count that they do not know. */
+/** Usage as servers report it: null is a count that they do not know. */
 export const toldUsage = z
   .preprocess((usage) => (isObject(usage) ? withoutNulls(usage) : usage), chatUsage)
   .nullish();

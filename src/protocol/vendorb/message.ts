@@ -24,7 +24,7 @@ const block = z.looseObject({ type: z.string().min(1).max(64) });
 
 const content = z.union([text, z.array(block).max(MAX_BLOCKS)]);
 
-/** The content blocks of a conversation: what is to be counted, or to be gone on with. */
+/** The content blocks of a conversation, which is counted or continued. */
 const conversation = z
   .object({
     model: vendoraModelName,

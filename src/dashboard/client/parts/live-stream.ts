@@ -7,7 +7,7 @@ import { type Backoff, backoffMs } from "../../../lib/retry.ts";
 
 /** Streams end after some minutes and browsers reconnect after about 3 s: not worth a notice. */
 const NOTICE_MS = 8_000;
-/** Without an event for so long it connects again. */
+/** Time without an event after which the stream connects again. */
 const SILENCE_MS = 45_000;
 const REFUSED: Backoff = { baseMs: 2_000, maxMs: 30_000 };
 

@@ -175,7 +175,7 @@ export class Playground {
     this.#ran = JSON.stringify(input);
     await this.#result.open(id, input);
     this.#showTab("output");
-    // On a phone the output is below the form.
+    // The output is below the form on a phone.
     if (this.#resultElement.getBoundingClientRect().top > innerHeight)
       this.#resultElement.scrollIntoView();
   }

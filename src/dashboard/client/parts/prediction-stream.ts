@@ -131,7 +131,7 @@ export class PredictionStream {
         this.#end({ status: "failed", message: "The prediction is no longer here." });
         return false;
       }
-      // How it goes on is not known, and told once somebody has signed in again.
+      // The further course is unknown until the user has signed in again.
       if (response.redirected || response.status === 401) this.#reader.note(SIGNED_OUT);
       return true;
     } catch {

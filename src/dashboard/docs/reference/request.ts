@@ -13,7 +13,7 @@ import {
 
 export interface SampleRequest {
   url: string;
-  /** In capitals. */
+  /** The method in capitals. */
   method: string;
   /** The variable with the token; undefined when none is needed. */
   token: "OPERATOR_TOKEN" | "AUSPEX_TOKEN" | undefined;

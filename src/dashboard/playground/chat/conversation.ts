@@ -77,7 +77,7 @@ export function openCalls(turns: Turn[]): ToolCall[] {
 export const withoutAnswer = (turns: Turn[]): Turn[] =>
   turns.at(-1)?.role === "assistant" ? turns.slice(0, -1) : turns;
 
-/** The last message of the user, and what was before it: to write it again. */
+/** Returns the last message of the user, to edit it, and the turns before it. */
 export function beforeLastMessage(
   turns: Turn[],
 ): { before: Turn[]; message: UserTurn } | undefined {

@@ -48,7 +48,7 @@ export const LIMITS = new Set(Object.values(LIMIT));
 /** Anthropic's API requires a limit. */
 export const DEFAULT_MAX_TOKENS = 1000;
 
-/** An answer that failed, or was stopped before it began, is no part of what was said. */
+/** The conversation has no answer that failed or was stopped before it began. */
 const isSaid = (turn: Turn) =>
   turn.role === "user" || turn.text.trim() !== "" || turn.calls.length > 0;
 

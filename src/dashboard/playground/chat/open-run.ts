@@ -50,7 +50,7 @@ export function openRun(
 
 const WIRES: ChatWire[] = ["chat", "responses", "messages"];
 
-/** As the first of these conventions that has it. */
+/** The first of these conventions that can read the input counts. */
 function readAs(wires: ChatWire[], input: { [name: string]: Json }): ReadChat | undefined {
   for (const wire of wires) {
     const read = readChat(wire, input);

@@ -10,7 +10,7 @@ export interface Tool {
   parameters: Json;
 }
 
-/** @returns the tools, or what is wrong with the text */
+/** @returns the tools, or the error in the text */
 export function readTools(text: string): { tools: Tool[] } | { fault: string } {
   if (text.trim() === "") return { tools: [] };
   let value: Json;

@@ -36,7 +36,7 @@ export function takesPictures(schema: Json): boolean {
   return types.length === 0 || types.some((type) => PICTURE_PARTS.includes(String(type)));
 }
 
-/** Empty when they are not listed. */
+/** Returns the listed types; none when the schema lists none. */
 function typesOfParts(items: Json, resolver: SchemaResolver): Json[] {
   const { anyOf, oneOf } = objectOf(items);
   return listOf(anyOf ?? oneOf ?? [items]).flatMap((part) => {

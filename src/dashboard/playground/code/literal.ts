@@ -37,7 +37,7 @@ export const plainText = (value: Json): string =>
   typeof value === "string" ? unmarked(value) : exactText(value);
 
 function key(name: string): string {
-  // As a plain or quoted key it would set the prototype.
+  // A plain or quoted key `__proto__` would set the prototype.
   if (name === "__proto__") return '["__proto__"]';
   return NAME.test(name) ? name : JSON.stringify(name);
 }

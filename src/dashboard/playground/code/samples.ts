@@ -10,7 +10,7 @@ export interface SampleOptions {
   origin: string;
   /** `owner/name`. */
   model: string;
-  /** Absent for always the latest. */
+  /** Number of the version; absent for always the latest. */
   version?: number | undefined;
   input: Input;
   /** The input as each call has it; made from `input` where it is absent. */

@@ -120,7 +120,7 @@ class Sound {
   #type = DEFAULT_TYPE;
 
   take(base64: string, contentType: string): void {
-    // Without its parameters, which a data URL has elsewhere.
+    // The media type without its parameters, which a data URL has elsewhere.
     this.#type = /^audio\/[\w.+-]+/.exec(contentType)?.[0] ?? this.#type;
     try {
       this.#pieces.push(atob(base64));

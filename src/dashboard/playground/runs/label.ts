@@ -16,7 +16,7 @@ const NO_WORDS = /^(?:https?:|data:|\/v1\/|#)/;
 const isText = (value: Json): value is string =>
   typeof value === "string" && numberIn(value) === undefined;
 
-/** The first words of a text that it has made; undefined for what is not text. */
+/** Returns the first words of a text that the run has made; undefined for other outputs. */
 export function wordsOf(output: Json): string | undefined {
   const texts = [output].flat().filter(isText);
   const text = texts.join("").slice(0, 4 * MAX_CHARS);

@@ -6,7 +6,7 @@ export function blobAddress(address: string): string {
   return blob ? URL.createObjectURL(blob) : address;
 }
 
-/** Undefined for any other address. */
+/** Returns the blob of a data URL; undefined for any other address. */
 export function blobOf(address: string): Blob | undefined {
   const head = dataUriHead(address);
   if (!head) return undefined;

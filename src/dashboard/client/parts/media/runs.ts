@@ -107,12 +107,12 @@ const isKept = (one: unknown): one is Kept =>
   "label" in one &&
   typeof one.label === "string";
 
-/** One run of a view of pictures or sounds: what it was asked, how far it is, and what it has made. */
+/** One run of a view of pictures or sounds: its input in words, its status and its output. */
 interface RunOptions {
   id: string;
   /** The run's input in words. */
   label: string;
-  /** Undefined where the model takes no picture. */
+  /** Uses a picture as input; undefined where the model takes no picture. */
   useAsInput: ((address: string) => void) | undefined;
   onStatus: (status: Status) => void;
   onEnd: (message: string) => void;
