@@ -3,15 +3,17 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { getPath } from "hono/utils/url";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
-import { errorResponse, ProblemError } from "./errors.ts";
-import { isRegistryRequest } from "./errors-registry.ts";
-import { vendoraProblem } from "./errors-vendora.ts";
-import { vendorbResponse } from "./errors-vendorb.ts";
+import { anthropicResponse } from "./errors/anthropic.ts";
+import { errorResponse, ProblemError } from "./errors/errors.ts";
+import { openAiProblem } from "./errors/openai.ts";
+import { isRegistryRequest } from "./errors/registry.ts";
 import { requestBody } from "./middleware/body.ts";
 import { responseHeaders, separateFilesOrigin } from "./middleware/response-headers.ts";
 import { avatarRoutes } from "./routes/accounts/avatars.ts";
 import { exportRoutes } from "./routes/accounts/export.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
+import { messageRoutes } from "./routes/anthropic/messages.ts";
+import { anthropicModelRoutes } from "./routes/anthropic/models.ts";
 import { assetRoutes } from "./routes/assets.ts";
 import { backupRoutes } from "./routes/backups/backups.ts";
 import { fileRoutes } from "./routes/files/files.ts";
@@ -21,6 +23,17 @@ import { exampleRoutes } from "./routes/models/examples.ts";
 import { modelRoutes } from "./routes/models/models.ts";
 import { variableRoutes } from "./routes/models/variables.ts";
 import { versionRoutes } from "./routes/models/versions.ts";
+import { callRoutes } from "./routes/openai/calls.ts";
+import { completionRoutes } from "./routes/openai/completions.ts";
+import { conversationRoutes } from "./routes/openai/conversations.ts";
+import { imageRoutes } from "./routes/openai/images.ts";
+import { openAiModelRoutes } from "./routes/openai/models.ts";
+import { responseContextRoutes } from "./routes/openai/response-context.ts";
+import { responseSocketRoutes } from "./routes/openai/response-socket.ts";
+import { responseRoutes } from "./routes/openai/responses.ts";
+import { speechRoutes } from "./routes/openai/speech.ts";
+import { transcriptionRoutes } from "./routes/openai/transcriptions.ts";
+import { verdictRoutes } from "./routes/openai/verdicts.ts";
 import { mountOpenapi } from "./routes/openapi.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { lookUpRoutes } from "./routes/predictions/look-up.ts";
@@ -31,28 +44,15 @@ import { fleetRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
 import { runnerHistoryRoutes } from "./routes/runners/runner-history.ts";
 import { securityRoutes } from "./routes/security.ts";
-import { callRoutes } from "./routes/vendora/calls.ts";
-import { completionRoutes } from "./routes/vendora/completions.ts";
-import { conversationRoutes } from "./routes/vendora/conversations.ts";
-import { imageRoutes } from "./routes/vendora/images.ts";
-import { vendoraModelRoutes } from "./routes/vendora/models.ts";
-import { responseContextRoutes } from "./routes/vendora/response-context.ts";
-import { responseSocketRoutes } from "./routes/vendora/response-socket.ts";
-import { responseRoutes } from "./routes/vendora/responses.ts";
-import { speechRoutes } from "./routes/vendora/speech.ts";
-import { transcriptionRoutes } from "./routes/vendora/transcriptions.ts";
-import { verdictRoutes } from "./routes/vendora/verdicts.ts";
-import { messageRoutes } from "./routes/vendorb/messages.ts";
-import { vendorbModelRoutes } from "./routes/vendorb/models.ts";
 import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
 import { getServices } from "./services/services.ts";
 
-/** Paths that clients of the vendora convention call when their base URL is slightly wrong. */
-const NEAR_VENDORA =
+/** Paths that clients of the OpenAI convention call when their base URL is slightly wrong. */
+const NEAR_OPENAI =
   /^(?:\/v1)?\/(?:audio|chat\/completions|completions|conversations|embeddings|images|moderations|rerank|responses)(?:\/|$)|^\/vendora(?:\/|$)/;
-/** Paths that clients of the vendorb convention call when their base URL is slightly wrong. */
-const NEAR_VENDORB = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
+/** Paths that clients of the Anthropic convention call when their base URL is slightly wrong. */
+const NEAR_ANTHROPIC = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
 
 /** Removes the second `/v1` of a path. Anthropic's own client adds `/v1` to its base URL, others do not. */
 const withoutSecondVersion = (request: Request) =>
@@ -83,13 +83,13 @@ api.onError(errorResponse);
 api.notFound((c) => {
   const nothing = `There is nothing at ${c.req.path.slice(0, 200)}.`;
   const { origin } = new URL(c.req.url);
-  if (NEAR_VENDORA.test(c.req.path)) {
+  if (NEAR_OPENAI.test(c.req.path)) {
     const detail = `${nothing} The base URL for this client is ${origin}/v1/vendora.`;
-    return errorResponse(vendoraProblem(404, detail), c);
+    return errorResponse(openAiProblem(404, detail), c);
   }
-  if (NEAR_VENDORB.test(c.req.path)) {
+  if (NEAR_ANTHROPIC.test(c.req.path)) {
     const detail = `${nothing} The base URL for this client is ${origin}/v1/vendorb.`;
-    return vendorbResponse(vendoraProblem(404, detail), c.var.requestId);
+    return anthropicResponse(openAiProblem(404, detail), c.var.requestId);
   }
   const next = isRegistryRequest(c)
     ? "Images are {owner}/{model}, such as ada/story."
@@ -115,9 +115,9 @@ api.route(
 );
 api.route("/v1", speechRoutes);
 api.route("/v1", transcriptionRoutes);
-api.route("/v1", vendoraModelRoutes);
+api.route("/v1", openAiModelRoutes);
 api.route("/v1", messageRoutes);
-api.route("/v1", vendorbModelRoutes);
+api.route("/v1", anthropicModelRoutes);
 api.route("/v1", webhookRoutes);
 api.route("/v1", webhookEndpointRoutes);
 api.route("/v1", uploadRoutes);

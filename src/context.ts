@@ -28,7 +28,7 @@ export interface AppEnv {
     bodies: object[] | undefined;
     /** Frees the memory of the request body, for handlers that wait for something else afterwards. */
     releaseBody: (() => void) | undefined;
-    /** The version that a call of the vendora convention runs. */
+    /** The version that a call of the OpenAI convention runs. */
     target: ResolvedVersion;
     /** The prediction that such a call created. */
     predictionId: string | undefined;

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { timingSafeEqual } from "../domain/accounts/token.ts";
-import { notFound, ProblemError, problemEvent, problemLine } from "../errors.ts";
+import { notFound, ProblemError, problemEvent, problemLine } from "../errors/errors.ts";
 import { hex } from "../lib/hex.ts";
 import { isSuspended, SUSPENDED } from "../services/accounts/access.ts";
 import { streamReader } from "../services/predictions/event-log.ts";

@@ -7,7 +7,13 @@ import type { AppEnv } from "../context.ts";
 import { FORM_ROWS } from "../domain/accounts/write-rows.ts";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { settings } from "../env.ts";
-import { errorResponse, ProblemError, problemStatus, problemTitle, toProblem } from "../errors.ts";
+import {
+  errorResponse,
+  ProblemError,
+  problemStatus,
+  problemTitle,
+  toProblem,
+} from "../errors/errors.ts";
 import { logger } from "../log.ts";
 import { requestBody } from "../middleware/body.ts";
 import { noStoreByDefault } from "../middleware/conditional.ts";

@@ -1,7 +1,7 @@
 /** Form submissions: read, handled, or shown again with their errors. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
-import { ProblemError, problemStatus } from "../errors.ts";
+import { ProblemError, problemStatus } from "../errors/errors.ts";
 import type { ValidationIssue } from "../protocol/common.ts";
 import type { PageContext } from "./context.ts";
 

@@ -5,7 +5,7 @@ import type { AppEnv } from "../context.ts";
 import { RECENT_CHECK_MS } from "../domain/accounts/access-checks.ts";
 import { WRITE_ROWS, type WriteRoute } from "../domain/accounts/write-rows.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
-import { conventionOf, ProblemError } from "../errors.ts";
+import { conventionOf, ProblemError } from "../errors/errors.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
@@ -284,10 +284,10 @@ function allScopes(scopes: Scope[]) {
 const forbidden = (what: string) =>
   new ProblemError("forbidden", `This requires a token with ${what}. Create one at /tokens.`);
 
-/** Returns the bearer token. Clients of the vendorb convention may send it as a key instead. */
+/** Returns the bearer token. Clients of the Anthropic convention may send it as a key instead. */
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];
-  const key = conventionOf(c) === "vendorb" ? c.req.header("x-api-key") : undefined;
+  const key = conventionOf(c) === "anthropic" ? c.req.header("x-api-key") : undefined;
   const sent = token ?? key;
   if (sent) return sent;
   throw new ProblemError(

@@ -3,7 +3,7 @@
  * memory that all bodies of this isolate hold together, and its values, counted before it is parsed.
  */
 import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
-import { ProblemError } from "../errors.ts";
+import { ProblemError } from "../errors/errors.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
 import { LEAST_PACE, Pace } from "../lib/pace.ts";

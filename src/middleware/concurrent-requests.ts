@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { AppEnv } from "../context.ts";
 import { CHECK_MS } from "../domain/accounts/access-checks.ts";
-import { problemEvent } from "../errors.ts";
+import { problemEvent } from "../errors/errors.ts";
 import { accessEnded } from "../services/accounts/authentication.ts";
 import {
   countExport,

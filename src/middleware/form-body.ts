@@ -6,24 +6,24 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { z } from "zod";
 import type { AppEnv } from "../context.ts";
+import { type FormField, fieldName, formObject } from "../domain/openai/form-fields.ts";
 import { invalid } from "../domain/schemas/validation.ts";
-import { type FormField, fieldName, formObject } from "../domain/vendora/form-fields.ts";
-import { ProblemError } from "../errors.ts";
+import { ProblemError } from "../errors/errors.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { whenClientLeaves } from "../lib/current-request.ts";
 import { boundaryOf, MalformedForm, MultipartParser, type PartHead } from "../lib/multipart.ts";
 import { type Average, LEAST_PACE, Pace } from "../lib/pace.ts";
 import { logger } from "../log.ts";
 import type { Json } from "../protocol/common.ts";
-import type { VendoraCall } from "../protocol/runner.ts";
-import { vendoraModelName } from "../protocol/vendora/chat.ts";
+import { openAiModelName } from "../protocol/openai/chat.ts";
+import type { OpenAiCall } from "../protocol/runner.ts";
+import { findCallable } from "../services/openai/calls.ts";
 import {
   type FormFile,
   FormFiles,
   KEPT_BYTES,
   PART_BYTES,
 } from "../services/predictions/form-files.ts";
-import { findCallable } from "../services/vendora/calls.ts";
 import { brokenOff, busy, requirePlain, tooLarge } from "./body-reader.ts";
 
 /**
@@ -32,7 +32,7 @@ import { brokenOff, busy, requirePlain, tooLarge } from "./body-reader.ts";
  * so that a caller may cost at most as much as a form may have.
  * @param schema of the body
  */
-export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
+export const takesForm = (call: OpenAiCall, schema: z.ZodObject) =>
   createMiddleware<AppEnv>(async (c, next) => {
     const boundary = boundaryOf(c.req.header("content-type") ?? "");
     if (boundary === undefined) return next();
@@ -45,7 +45,7 @@ export const takesForm = (call: VendoraCall, schema: z.ZodObject) =>
       maxBytes: services.settings.partSizes.largest,
       files,
       onField: async ({ name, value }) => {
-        const model = name === "model" ? vendoraModelName.safeParse(value).data : undefined;
+        const model = name === "model" ? openAiModelName.safeParse(value).data : undefined;
         if (model !== undefined) await findCallable(services, caller, model, call);
       },
     });

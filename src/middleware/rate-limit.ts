@@ -1,7 +1,7 @@
 /** Rate limits per IP address, token and account (numbers in wrangler.toml). */
 import { nearerLimit, type RateStatus, RequestCounter } from "../domain/accounts/rate-limit.ts";
 import type { WriteCost } from "../domain/accounts/write-bucket.ts";
-import { ProblemError } from "../errors.ts";
+import { ProblemError } from "../errors/errors.ts";
 import { withinWriteLimit } from "../services/accounts/write-limit.ts";
 import type { Services } from "../services/services.ts";
 

@@ -7,9 +7,9 @@ import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { rateHeaders } from "../domain/accounts/rate-limit.ts";
-import { conventionOf, ProblemError } from "../errors.ts";
+import { conventionOf, ProblemError } from "../errors/errors.ts";
 import { isNotStored } from "./conditional.ts";
-import { CONTENT_LEFT_OUT_HEADER, PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
+import { CONTENT_LEFT_OUT_HEADER, PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./openai.ts";
 
 const ALWAYS = {
   "access-control-allow-origin": "*",
@@ -54,7 +54,7 @@ function headersOf(c: Context<AppEnv>): [string, string][] {
   return Object.entries({
     ...ALWAYS,
     ...(rate && rateHeaders(rate, convention, Date.now())),
-    ...(convention === "vendorb" && { "request-id": c.get("requestId") }),
+    ...(convention === "anthropic" && { "request-id": c.get("requestId") }),
   });
 }
 

@@ -1,5 +1,5 @@
 /** Responses that operations share: errors, and common headers. */
-import { type ProblemCode, problemTitle } from "../errors.ts";
+import { type ProblemCode, problemTitle } from "../errors/errors.ts";
 import type { Components, ResponseObject } from "./types.ts";
 
 export const json = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });

@@ -1,5 +1,5 @@
 /** Errors of the endpoints of a convention, in its format. */
-import type { Convention } from "../domain/vendora/call.ts";
+import type { Convention } from "../domain/openai/call.ts";
 import { type ErrorExample, errorHeaders, invalid, json, PROBLEMS, REQUEST_ID } from "./answers.ts";
 import type { ResponseObject } from "./types.ts";
 
@@ -30,7 +30,7 @@ interface Format {
 }
 
 const FORMATS: Record<Convention, Format> = {
-  vendora: {
+  openai: {
     schema: "VendoraError",
     example: (message) => ({
       error: { message, type: "invalid_request_error", param: null, code: null },
@@ -45,7 +45,7 @@ const FORMATS: Record<Convention, Format> = {
       },
     },
   },
-  vendorb: {
+  anthropic: {
     schema: "VendorbError",
     example: (message) => ({
       type: "error",
@@ -85,14 +85,14 @@ function answersIn(format: Format): Record<string, ResponseObject> {
 
 /** The errors of a convention by status. */
 export const conventionAnswers: Record<Convention, Record<string, ResponseObject>> = {
-  vendora: answersIn(FORMATS.vendora),
-  vendorb: answersIn(FORMATS.vendorb),
+  openai: answersIn(FORMATS.openai),
+  anthropic: answersIn(FORMATS.anthropic),
 };
 
 /** The prefix of these answers' names in the document, before the status. */
-export const PREFIX: Record<Convention, string> = { vendora: "Vendora", vendorb: "Vendorb" };
+export const PREFIX: Record<Convention, string> = { openai: "Vendora", anthropic: "Vendorb" };
 
 export function conventionOfPath(path: string): Convention | undefined {
-  if (path.startsWith("/v1/vendora/")) return "vendora";
-  return path.startsWith("/v1/vendorb/") ? "vendorb" : undefined;
+  if (path.startsWith("/v1/vendora/")) return "openai";
+  return path.startsWith("/v1/vendorb/") ? "anthropic" : undefined;
 }

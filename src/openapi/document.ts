@@ -3,7 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context, Handler } from "hono";
 import { LRUCache } from "lru-cache";
 import type { AppEnv } from "../context.ts";
-import type { Convention } from "../domain/vendora/call.ts";
+import type { Convention } from "../domain/openai/call.ts";
 import type { ResourceShape } from "../protocol/user.ts";
 import { headers, sharedAnswers } from "./answers.ts";
 import { conventionAnswers, PREFIX } from "./convention-answers.ts";
@@ -60,7 +60,7 @@ export function createDocument(
     webhooks: Object.fromEntries(named),
     components: {
       schemas: describeDefaults(schemas),
-      responses: { ...sharedAnswers, ...ofConvention("vendora"), ...ofConvention("vendorb") },
+      responses: { ...sharedAnswers, ...ofConvention("openai"), ...ofConvention("anthropic") },
       headers,
       securitySchemes,
     },

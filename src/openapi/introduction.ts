@@ -52,7 +52,7 @@ export const info: Document["info"] = {
   license: { name: "Apache-2.0", identifier: "Apache-2.0" },
 };
 
-const vendora = `
+const openai = `
 Chat completions, responses, completions, embeddings, moderations, images, speech and transcriptions, compatible with the API of OpenAI and its clients, and rerank as Jina and Cohere have it. Use \`/v1/vendora\` of this deployment as the base URL and an access token as the API key:
 
 \`\`\`js
@@ -63,7 +63,7 @@ const client = new OpenAI({ baseURL: process.env.AUSPEX_URL + "/v1/vendora", api
 Every call creates a prediction. Errors use the format of OpenAI's API. These endpoints are experimental and follow changes of that API.
 `.trim();
 
-const vendorb = `
+const anthropic = `
 Messages, compatible with the API of Anthropic, its clients and agents that are built on them. Use \`/v1/vendorb\` of this deployment as the base URL, and an access token as the API key or as a bearer token. The paths are served below \`/v1/vendorb/v1\` too, because some clients add \`/v1\` to their base URL:
 
 \`\`\`js
@@ -94,11 +94,11 @@ export const tags = [
   { name: "Webhooks", description: webhooks },
   {
     name: "Vendora",
-    description: vendora,
+    description: openai,
   },
   {
     name: "Vendorb",
-    description: vendorb,
+    description: anthropic,
   },
   {
     name: "Uploads",

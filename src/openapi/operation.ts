@@ -30,7 +30,7 @@ export function completeOperation(
   const declared: Record<string, ResponseObject> = responses ?? {};
   const convention = conventionOfPath(one.path);
   const security = securityOf(handlers);
-  const ways = security ?? (convention === "vendorb" ? TOKEN_OR_KEY : undefined);
+  const ways = security ?? (convention === "anthropic" ? TOKEN_OR_KEY : undefined);
   const isConditional = handlers.includes(conditionalGet) || "304" in declared;
   const [prefix, shared] = convention
     ? ([PREFIX[convention], conventionAnswers[convention]] as const)
@@ -60,7 +60,7 @@ export function completeOperation(
   };
 }
 
-/** Clients of the vendorb convention send the token in either way. */
+/** Clients of the Anthropic convention send the token in either way. */
 const TOKEN_OR_KEY: Security = [{ accessToken: [] }, { apiKey: [] }];
 
 /** Returns the security of an operation. Undefined: an access token is required, the default. */

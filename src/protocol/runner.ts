@@ -42,10 +42,10 @@ export const containerInterface = z.enum(["cog", "vendora"]);
 export type ContainerInterface = z.infer<typeof containerInterface>;
 
 /**
- * The call that created a prediction, whose input is the body of that call: of the vendora convention, or
- * of the vendorb convention (`messages`, `count_tokens`).
+ * The call that created a prediction, whose input is the body of that call: of the OpenAI convention, or
+ * of the Anthropic convention (`messages`, `count_tokens`).
  */
-export const vendoraCall = z.enum([
+export const openAiCall = z.enum([
   "chat_completions",
   "responses",
   "embeddings",
@@ -60,7 +60,7 @@ export const vendoraCall = z.enum([
   "moderations",
   "rerank",
 ]);
-export type VendoraCall = z.infer<typeof vendoraCall>;
+export type OpenAiCall = z.infer<typeof openAiCall>;
 
 export const machine = z
   .object({
@@ -225,7 +225,7 @@ export const job = z.object({
   interface: containerInterface,
   egress,
   /** Null: the input follows the model's own schema. */
-  call: vendoraCall.nullable(),
+  call: openAiCall.nullable(),
   /** The API for a responses call. */
   responses: responsesVia.optional(),
   variables: z.record(z.string(), z.string()),

@@ -2,7 +2,7 @@
  * Assets of an earlier deployment that open pages still ask for: the response is the current file of the same
  * name. Assets of the current deployment are served before the Worker is called.
  */
-import { notFound } from "../errors.ts";
+import { notFound } from "../errors/errors.ts";
 import { readManifest } from "../services/assets.ts";
 import { router } from "./router.ts";
 

@@ -1,5 +1,5 @@
 /** /.well-known/security.txt: where to report vulnerabilities (RFC 9116). */
-import { notFound } from "../errors.ts";
+import { notFound } from "../errors/errors.ts";
 import { router } from "./router.ts";
 
 /** How long the file is valid: RFC 9116 recommends less than a year. */

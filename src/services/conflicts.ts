@@ -1,5 +1,5 @@
 /** Turns constraint violations that the caller can resolve into conflicts. */
-import { conflict } from "../errors.ts";
+import { conflict } from "../errors/errors.ts";
 
 /**
  * @param isReason recognizes the violation by its error: `isDuplicate` or `isLimitReached`

@@ -5,8 +5,8 @@
 import type { Bed } from "./bed.ts";
 import { chatOf, completionsOf, messagesOf } from "./chat-reader.ts";
 import type { Effort } from "./effort.ts";
+import { inTurn } from "./openai.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
-import { inTurn } from "./vendora.ts";
 
 const STREAMS = [1, 32] as const;
 /** Tokens of each stream, which come as fast as the container can: the test measures the cost of a token. */

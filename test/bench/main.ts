@@ -22,11 +22,11 @@ import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
 import { measureNeighbours } from "./neighbours.ts";
+import { measureOpenAi } from "./openai.ts";
 import { measurePages } from "./page.ts";
 import { measureRegistry } from "./registry.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
-import { measureVendora } from "./vendora.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 type Part = (bed: Bed, effort: Effort) => Promise<Table>;
@@ -41,7 +41,7 @@ const PARTS: Record<string, Part | Part[]> = {
   lists: measureLists,
   files: measureFiles,
   registry: measureRegistry,
-  vendora: [measureVendora, measureBesideChats],
+  openai: [measureOpenAi, measureBesideChats],
   webhooks: measureWebhooks,
   neighbours: measureNeighbours,
   page: measurePages,

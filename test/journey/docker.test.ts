@@ -13,9 +13,9 @@ import { listAllModels } from "../support/models.ts";
 import { USERNAME } from "./support/access.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
+import { openAiOf } from "./support/openai.ts";
 import type { Runner } from "./support/runner.ts";
 import { uploadFile } from "./support/upload-file.ts";
-import { vendoraOf } from "./support/vendora.ts";
 import { World } from "./support/world.ts";
 
 if (!dockerIsUp) console.log("Docker does not answer: the journeys of containers are left out.");
@@ -85,7 +85,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
   });
 
   it("containers with an OpenAI-compatible server chat and embed", async () => {
-    const { openai } = vendoraOf(world.access);
+    const { openai } = openAiOf(world.access);
     const stream = openai.chat.completions.stream({
       model: `${USERNAME}/chat`,
       messages: [{ role: "user", content: "Who is the Mad Hatter?" }],

@@ -7,11 +7,11 @@ import OpenAI from "openai-6";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { USERNAME } from "./support/access.ts";
-import { asks as chatting, told } from "./support/vendora.ts";
-import { VENDORA_CHECKS } from "./support/vendora-checks.ts";
-import { Wire } from "./support/vendora-wire.ts";
-import { asks, textIn } from "./support/vendorb.ts";
-import { VENDORB_CHECKS } from "./support/vendorb-checks.ts";
+import { asks, textIn } from "./support/anthropic.ts";
+import { ANTHROPIC_CHECKS } from "./support/anthropic-checks.ts";
+import { asks as chatting, told } from "./support/openai.ts";
+import { OPENAI_CHECKS } from "./support/openai-checks.ts";
+import { Wire } from "./support/openai-wire.ts";
 import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
@@ -21,7 +21,7 @@ const SCRIPT = { think: ["hm"], say: ["It", " rains"] };
 const CALLING = { say: ["Let me see."], calls: [{ name: "weather", arguments: { city: "Rome" } }] };
 const USED = "You said: the tool says sunny in Rome";
 
-const wires = [new Wire(VENDORA_CHECKS), new Wire(VENDORB_CHECKS)] as const;
+const wires = [new Wire(OPENAI_CHECKS), new Wire(ANTHROPIC_CHECKS)] as const;
 
 let world: World;
 let openai: OpenAI;
@@ -34,12 +34,12 @@ beforeAll(async () => {
   await world.runner("one", { slots: 8 });
   const { url, token: apiKey } = world.access;
   const [a, b] = wires;
-  const vendora = { apiKey, baseURL: `${url}/v1/vendora`, fetch: a.fetch };
-  const vendorb = { apiKey, baseURL: `${url}/v1/vendorb`, fetch: b.fetch };
-  openai = new OpenAI(vendora);
-  openaiProvider = createOpenAI(vendora);
-  anthropic = new Anthropic(vendorb);
-  anthropicProvider = createAnthropic(vendorb);
+  const openaiSetup = { apiKey, baseURL: `${url}/v1/vendora`, fetch: a.fetch };
+  const anthropicSetup = { apiKey, baseURL: `${url}/v1/vendorb`, fetch: b.fetch };
+  openai = new OpenAI(openaiSetup);
+  openaiProvider = createOpenAI(openaiSetup);
+  anthropic = new Anthropic(anthropicSetup);
+  anthropicProvider = createAnthropic(anthropicSetup);
 });
 afterEach(async () => {
   for (const wire of wires) await wire.settle();

@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
+import { told } from "./support/openai.ts";
 import { ResponseWatch } from "./support/response-watch.ts";
-import { told } from "./support/vendora.ts";
 import type { Watch } from "./support/watch.ts";
 import { World } from "./support/world.ts";
 

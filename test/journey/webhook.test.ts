@@ -8,8 +8,8 @@ import type { Behaviour, Received } from "../receiver/exchange.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
+import { asks, openAiOf, predictionIn } from "./support/openai.ts";
 import type { Runner } from "./support/runner.ts";
-import { asks, predictionIn, vendoraOf } from "./support/vendora.ts";
 import type { Watch } from "./support/watch.ts";
 import { deliveryIn, ledgerWith } from "./support/webhook-ledger.ts";
 import { expectSigned, newStandardSecret } from "./support/webhook-signatures.ts";
@@ -223,8 +223,8 @@ it("a webhook leaves out values over 1 MiB, and nothing else", async () => {
   expect(await read.json()).toEqual(full);
 });
 
-it("a webhook of the vendora convention's call works, and its container does not get the field", async () => {
-  const vendora = vendoraOf(world.access);
+it("a webhook of the OpenAI convention's call works, and its container does not get the field", async () => {
+  const setup = openAiOf(world.access);
   const path = pathWith();
   const secret = newStandardSecret();
   const call = {
@@ -232,15 +232,15 @@ it("a webhook of the vendora convention's call works, and its container does not
     messages: asks({ echo: true }),
     webhook: { url: receiver.url + path, secret },
   };
-  const { choices } = await vendora.openai.chat.completions.create(call);
+  const { choices } = await setup.openai.chat.completions.create(call);
   const heard: unknown = JSON.parse(choices[0]?.message.content ?? "");
   expect(heard).toMatchObject({ messages: call.messages });
   expect(heard).not.toHaveProperty("webhook");
   const received = await first(path, "completed");
   expectSigned(received, [secret]);
-  const id = predictionIn(vendora.wire.last);
+  const id = predictionIn(setup.wire.last);
   const full = await endOf(world, world.watch(id), "succeeded");
   expect(payloadOf(received)).toMatchObject(full);
   expect(JSON.stringify(full)).not.toContain("webhook");
-  await vendora.wire.settle();
+  await setup.wire.settle();
 });

@@ -1,7 +1,7 @@
 /** Bounds on bodies: their speed, their size, and the room for all bodies together. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ValidationFailure } from "../../src/domain/schemas/validation.ts";
-import { ProblemError } from "../../src/errors.ts";
+import { ProblemError } from "../../src/errors/errors.ts";
 import { duringRequest } from "../../src/lib/current-request.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES } from "../../src/middleware/body-reader.ts";
 

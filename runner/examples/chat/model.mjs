@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import manifest from "./auspex.json" with { type: "json" };
 import { chatCompletions } from "./chat.mjs";
-import { serve } from "./vendora.mjs";
+import { serve } from "./openai.mjs";
 import { Writer } from "./writer.mjs";
 
 const writer = new Writer();

@@ -1,6 +1,6 @@
 // Validates chat requests, with the API's own error messages.
 
-import { Refusal, take } from "./vendora.mjs";
+import { Refusal, take } from "./openai.mjs";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"];
 /** Longer answers would only repeat the text. */

@@ -2,7 +2,7 @@
 
 import { setImmediate as breathe } from "node:timers/promises";
 import { DIMENSIONS } from "./vectors.mjs";
-import { Refusal, take } from "./vendora.mjs";
+import { Refusal, take } from "./openai.mjs";
 
 const MAX_TEXTS = 2048;
 /** Texts per batch. Between batches other requests run, and a disconnected client is noticed. */

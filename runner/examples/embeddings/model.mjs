@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import manifest from "./auspex.json" with { type: "json" };
 import { Embedder } from "./embedder.mjs";
 import { embeddings } from "./embeddings.mjs";
-import { serve } from "./vendora.mjs";
+import { serve } from "./openai.mjs";
 
 const embedder = new Embedder();
 

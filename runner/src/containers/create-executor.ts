@@ -14,7 +14,7 @@ import { OutputFiles } from "../files/output-files.ts";
 import { CogInterface } from "../interfaces/cog/cog.ts";
 import { CogWebhooks } from "../interfaces/cog/webhooks.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
-import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
+import { OpenAiInterface } from "../interfaces/openai/openai.ts";
 import type {
   Executor,
   JobOrder,
@@ -70,7 +70,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const server = new CallbackServer();
   const interfaces: Record<ContainerInterface, ServerInterface> = {
     cog: new CogInterface(new CogWebhooks(server), timing),
-    vendora: new VendoraInterface(timing),
+    vendora: new OpenAiInterface(timing),
   };
   const allowed = engineOptions.kind === "process" || engineOptions.sandbox?.egress !== false;
   const tunnels = new Tunnels(server, { allowed, ...options.tunnels });

@@ -3,7 +3,7 @@ import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 import type { Listening } from "../interfaces/listen-watch.ts";
 
 /**
- * Cog, TGI and TEI read PORT; llama.cpp reads LLAMA_ARG_…, which is set for vendora containers
+ * Cog, TGI and TEI read PORT; llama.cpp reads LLAMA_ARG_…, which is set for OpenAI containers
  * only: a Cog model may start a llama.cpp server of its own on another port.
  */
 export function listenVariables(

@@ -10,9 +10,9 @@ import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type {
   Limits,
+  OpenAiCall,
   ResponsesVia,
   ServerDescription,
-  VendoraCall,
 } from "../../../src/protocol/runner.ts";
 import type { SaveFile } from "../files/output-queue.ts";
 import type { ServedFile } from "../files/serve-files.ts";
@@ -41,7 +41,7 @@ export interface ContainerConnection {
 export interface Run {
   id: string;
   /** The call whose request body the input is; null for the model's own input. */
-  call: VendoraCall | null;
+  call: OpenAiCall | null;
   /** The way in which a responses call is made. */
   responses?: ResponsesVia | undefined;
   /** The model as callers know it: `owner/name`. */

@@ -3,11 +3,11 @@
  * the model's metrics report it, otherwise estimated from the length of the texts.
  */
 
-import { estimatedTokens } from "../../../src/domain/vendorb/token-count.ts";
+import { estimatedTokens } from "../../../src/domain/anthropic/token-count.ts";
 import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
-import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import type { OpenAiCall } from "../../../src/protocol/runner.ts";
 import { isImageCall, PassingReporter, type RunReporter } from "./executor.ts";
 import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 
@@ -15,7 +15,7 @@ import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 const CHARACTERS_PER_TOKEN = 4;
 
 /** The calls whose answers are no text. */
-const WITHOUT_OUTPUT: VendoraCall[] = ["embeddings", "moderations", "rerank"];
+const WITHOUT_OUTPUT: OpenAiCall[] = ["embeddings", "moderations", "rerank"];
 
 interface Tokens {
   input?: number | undefined;
@@ -23,7 +23,7 @@ interface Tokens {
 }
 
 export class TokenUsage extends PassingReporter {
-  readonly #call: VendoraCall;
+  readonly #call: OpenAiCall;
   readonly #input: Record<string, Json>;
   #usage: Tokens = {};
   #metrics: Tokens = {};
@@ -31,7 +31,7 @@ export class TokenUsage extends PassingReporter {
   /** Characters that the reported output tokens cover; the usage at a message's beginning covers none. */
   #counted = 0;
 
-  constructor(reporter: RunReporter, call: VendoraCall, input: Record<string, Json>) {
+  constructor(reporter: RunReporter, call: OpenAiCall, input: Record<string, Json>) {
     super(reporter);
     this.#call = call;
     this.#input = input;

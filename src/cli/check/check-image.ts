@@ -10,7 +10,7 @@ import { ContainerClient } from "../../../runner/src/interfaces/container-client
 import { describeServer } from "../../../runner/src/interfaces/describe-server.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { ListenWatch } from "../../../runner/src/interfaces/listen-watch.ts";
-import { waitUntilReady as waitForVendora } from "../../../runner/src/interfaces/vendora/ready.ts";
+import { waitUntilReady as waitForOpenAi } from "../../../runner/src/interfaces/openai/ready.ts";
 import { messageOf } from "../../../runner/src/lib/error.ts";
 import { Failure as StartFailure } from "../../../runner/src/lib/failure.ts";
 import { serverFacts } from "../../domain/images/image-facts.ts";
@@ -60,7 +60,7 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
   const maxConcurrency = configuration.max_concurrency ?? facts.maxConcurrency ?? 1;
   const start = { image, config, spoken, maxConcurrency, variables, hasGpu };
   const plan = containerPlan({ engine: engine.name, ...start });
-  if (!said) display.say(SPEAKS_VENDORA);
+  if (!said) display.say(SPEAKS_OPENAI);
   let logs = "";
   let description: ServerDescription | undefined;
   try {
@@ -80,7 +80,7 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
     signal.throwIfAborted();
     const setupLogs = error instanceof StartFailure ? error.setupLogs : undefined;
     const hints = [
-      ...(said ? [] : [SPEAKS_VENDORA]),
+      ...(said ? [] : [SPEAKS_OPENAI]),
       ...(needsGpu(config) && !hasGpu ? [`It asks for a GPU, and ${engine.name} has none.`] : []),
       `Correct it and run the same command again, or publish ${WITHOUT_CHECK}`,
     ];
@@ -96,7 +96,7 @@ const NOT_TOLD =
   "It did not answer in time what it takes and can do: the first runner that starts it asks again.";
 
 const WITHOUT_CHECK = "without --check: the first runner that starts it then tells what it can do.";
-const SPEAKS_VENDORA =
+const SPEAKS_OPENAI =
   'It is taken for a Cog server. If it speaks OpenAI\'s API, add --interface vendora, or "interface": "vendora" in auspex.json.';
 
 /** Returns the facts that neither the image nor auspex.json says. The deployment validates them. */
@@ -165,7 +165,7 @@ export async function firstStart(
       const wait = { maxConcurrency, report: () => {}, end, watch };
       await waitForCog(client, DEFAULT_TIMING, wait);
       await describe(client, wait);
-    } else await waitForVendora(client, DEFAULT_TIMING, () => {}, end, watch);
+    } else await waitForOpenAi(client, DEFAULT_TIMING, () => {}, end, watch);
     const description = await describeServer(client);
     status.end();
     const seconds = (performance.now() - startedAt) / 1_000;

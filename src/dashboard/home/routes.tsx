@@ -2,7 +2,7 @@
 import { ownerName } from "../../domain/accounts/owner-name.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";

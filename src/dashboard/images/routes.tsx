@@ -1,5 +1,5 @@
 /** `/account/images`: images that an account has pushed to the deployment's registry, and their removal. */
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { byteText } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { getOwnStorage } from "../../services/accounts/usage.ts";

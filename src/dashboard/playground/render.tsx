@@ -3,7 +3,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { schemaShape } from "../../domain/schemas/json-schema-shape.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { exampleChoices } from "../../services/models/examples.ts";
 import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";

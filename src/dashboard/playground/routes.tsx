@@ -7,7 +7,7 @@ import { type Input, readForm } from "../../domain/schemas/input-form-values.ts"
 import { secretFieldsOf, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
 import { checkFinite, malformedJson, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { notFound, ProblemError, problemStatus } from "../../errors.ts";
+import { notFound, ProblemError, problemStatus } from "../../errors/errors.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";

@@ -1,6 +1,6 @@
 /** `/predictions`: the list of your predictions, each with its view, stream and actions. */
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";

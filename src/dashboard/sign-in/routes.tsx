@@ -1,6 +1,6 @@
 /** /sign-in, /sign-up, /welcome, /set-up, /sign-out, and the endpoints of better-auth below /auth. */
 import { deleteCookie, getCookie } from "hono/cookie";
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
 import {

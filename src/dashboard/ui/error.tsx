@@ -1,5 +1,5 @@
 /** The error page, and the page of suspended accounts. */
-import type { ProblemError } from "../../errors.ts";
+import type { ProblemError } from "../../errors/errors.ts";
 
 export const ErrorPage = ({
   title,

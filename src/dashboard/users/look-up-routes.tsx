@@ -1,6 +1,6 @@
 /** `/look-up`, for operators: anybody's prediction, by its id. */
 import { ownerName } from "../../domain/accounts/owner-name.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { uuid } from "../../protocol/common.ts";
 import type { PredictionSearch } from "../../protocol/operator.ts";
 import { explainOfUser, lookUp, search } from "../../services/predictions/look-up.ts";

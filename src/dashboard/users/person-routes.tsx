@@ -1,5 +1,5 @@
 /** `/users/{username}`, for operators: a user, with actions. */
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import { releaseFormerUsername } from "../../services/accounts/people.ts";
 import { type PersonView, viewPerson } from "../../services/accounts/person-view.ts";
 import { restoreAccount, suspendAccount } from "../../services/accounts/suspension.ts";

@@ -1,6 +1,6 @@
 /** Routes of `/account/webhooks/deliveries`, and of one event. */
 import { z } from "zod";
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import { parseExact } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import { readableJson } from "../../lib/text.ts";

@@ -1,6 +1,6 @@
 /** The remaining requests of a rate limit, estimated by one isolate. */
 import { LRUCache } from "lru-cache";
-import type { Convention } from "../vendora/call.ts";
+import type { Convention } from "../openai/call.ts";
 
 export interface RateStatus {
   /** Requests per period. */
@@ -53,14 +53,14 @@ export function rateHeaders(
     "x-ratelimit-reset": String(Math.floor(now / 1_000) + reset),
   };
   switch (convention) {
-    case "vendora":
+    case "openai":
       return {
         ...headers,
         "x-ratelimit-limit-requests": String(limit),
         "x-ratelimit-remaining-requests": String(remaining),
         "x-ratelimit-reset-requests": `${reset}s`,
       };
-    case "vendorb":
+    case "anthropic":
       return {
         ...headers,
         "anthropic-ratelimit-requests-limit": String(limit),

@@ -9,12 +9,12 @@
  * choose.
  */
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import { isFile, isFreeText, isList, ModelFields, saidOf } from "../openai/model-fields.ts";
+import { speechFields } from "../openai/speech-input.ts";
+import { SOUND_PLACES } from "../openai/speech-output.ts";
+import { AUDIO, hearingFields } from "../openai/transcription-input.ts";
 import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
-import { isFile, isFreeText, isList, ModelFields, saidOf } from "../vendora/model-fields.ts";
-import { speechFields } from "../vendora/speech-input.ts";
-import { SOUND_PLACES } from "../vendora/speech-output.ts";
-import { AUDIO, hearingFields } from "../vendora/transcription-input.ts";
 
 type AudioFlags = Pick<
   Compatibilities,

@@ -1,5 +1,5 @@
 /**
- * Finds the calls of the vendora convention that a Cog model answers, from its schemas: it gets the body of
+ * Finds the calls of the OpenAI convention that a Cog model answers, from its schemas: it gets the body of
  * the call as its input, so it must name what is essential, and require nothing else. Calls whose body is
  * made into its input have rules of their own.
  */

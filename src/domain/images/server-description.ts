@@ -61,7 +61,7 @@ export function described(
   description: ServerDescription,
 ): ToldVersion {
   const { fault, ...told }: Known & ReadSchemas =
-    spoken === "vendora" ? vendoraServer(description) : cogServer(description);
+    spoken === "vendora" ? openAiServer(description) : cogServer(description);
   // The known parts are used to derive the others, too.
   const all = derived(spoken, { ...told, ...defined(known) });
   return {
@@ -97,7 +97,7 @@ export const PATHS = {
   vendora_rerank: "/v1/rerank",
 } as const satisfies Record<keyof Compatibilities, string>;
 
-function vendoraServer(description: ServerDescription): Known {
+function openAiServer(description: ServerDescription): Known {
   const { openapi, models, info } = description;
   const paths = openapi === undefined ? [] : (readOpenapi(openapi)?.paths ?? []);
   const documented = Object.entries(PATHS).filter(([, path]) => paths.includes(path));

@@ -11,8 +11,8 @@ import type {
   JobHardware,
   Keys,
   Limits,
+  OpenAiCall,
   ResponsesVia,
-  VendoraCall,
 } from "../../protocol/runner.ts";
 import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
@@ -63,8 +63,8 @@ export interface PredictionSpec {
   interface: ContainerInterface;
   /** Hosts that the container may reach. */
   egress: Egress;
-  /** The vendora call that created the prediction, whose body is the input; null for any other prediction. */
-  call: VendoraCall | null;
+  /** The openai call that created the prediction, whose body is the input; null for any other prediction. */
+  call: OpenAiCall | null;
   /** Only for a responses call. */
   responses?: ResponsesVia;
   /** Encrypted; decrypted only for the runner that gets the job. */
@@ -91,10 +91,10 @@ export interface PredictionSpec {
   setup_timeout_seconds: number;
   queue_timeout_seconds: number;
   retention_seconds: number;
-  /** When to cancel the prediction if it has not ended (`Prefer: wait=n, cancel`, vendora calls). */
+  /** When to cancel the prediction if it has not ended (`Prefer: wait=n, cancel`, openai calls). */
   cancel_at: number | null;
   /**
-   * Whether the prediction is canceled when its caller disconnects: a vendora call without an
+   * Whether the prediction is canceled when its caller disconnects: a openai call without an
    * Idempotency-Key.
    */
   cancel_on_disconnect: boolean;

@@ -7,7 +7,7 @@ import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
-import type { VendoraCall } from "../../protocol/runner.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
 
 /** A JSON value: its text, or the name under which it lies in R2. */
 export type Piece = string | StoredValue;
@@ -38,7 +38,7 @@ export type CreateResult = Snapshot | { refused: Refusal } | { taken: string };
 /** A prediction in full. Its JSON text is not parsed: it is large, and only passed on. */
 export interface Snapshot {
   id: string;
-  call: VendoraCall | null;
+  call: OpenAiCall | null;
   created_at: number;
   terminal: boolean;
   status: TaskStatus;
@@ -65,7 +65,7 @@ export interface LastRun {
 
 /** The request that a prediction was created with, so that it can be run again. */
 export interface OriginalRequest {
-  call: VendoraCall | null;
+  call: OpenAiCall | null;
   stream: boolean;
   retention_seconds: number;
   input: Piece;

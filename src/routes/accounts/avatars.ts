@@ -1,6 +1,6 @@
 /** /avatars: users' avatars. They are public and cached without end, since a new avatar has a new URL. */
 import { z } from "zod";
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import { uuid } from "../../protocol/common.ts";
 import { readAvatar } from "../../services/accounts/avatars.ts";
 import { router } from "../router.ts";

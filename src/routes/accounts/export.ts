@@ -1,7 +1,7 @@
 /** The export of an account. */
 import { createRoute } from "@hono/zod-openapi";
 import type { TypedResponse } from "hono";
-import { problemLine } from "../../errors.ts";
+import { problemLine } from "../../errors/errors.ts";
 import { requireScope, tokenEndedWords } from "../../middleware/authentication.ts";
 import { limitExport } from "../../middleware/concurrent-requests.ts";
 import { type ExportLine, exportLine, exportQuery } from "../../protocol/export.ts";

@@ -22,6 +22,7 @@ import {
   predictionQuery,
   predictionWithIO,
 } from "../../protocol/prediction.ts";
+import { keepSaid } from "../../services/openai/turns.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { createPredictionStream } from "../../services/predictions/create-stream.ts";
 import { explainPrediction } from "../../services/predictions/explain.ts";
@@ -33,7 +34,6 @@ import {
   removePrediction,
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
-import { keepSaid } from "../../services/vendora/turns.ts";
 import { errorResponses, jsonBody, jsonResponse, problemResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
 import {

@@ -1,7 +1,7 @@
 /** /v2/{owner}/{name}/manifests, /tags and /referrers. */
 import { type Context, Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { pusherOf } from "../../middleware/registry.ts";
 import { MEDIA_TYPES, ociDigest, tag } from "../../protocol/oci.ts";
 import { contentHeaders, isKnown } from "../../services/registry/blobs.ts";

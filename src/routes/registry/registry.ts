@@ -4,7 +4,7 @@
  */
 import { Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { credentialOf, hasCredential, registryCaller } from "../../middleware/registry.ts";
 import { ANONYMOUS_TOKEN, type RegistryToken } from "../../protocol/registry.ts";
 import { registryBlobRoutes } from "./blobs.ts";

@@ -1,7 +1,7 @@
 /** The repository that a path names. */
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { pullerOf, pusherOf } from "../../middleware/registry.ts";
 import { ociDigest } from "../../protocol/oci.ts";
 import { MODEL_HEADER } from "../../protocol/registry.ts";

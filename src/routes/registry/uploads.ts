@@ -6,7 +6,7 @@ import {
   MIN_CHUNK_BYTES,
   parseContentRange,
 } from "../../domain/registry/chunk.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { pusherOf, requireValidCredential } from "../../middleware/registry.ts";
 import { hasBlob, mountBlob } from "../../services/registry/blobs.ts";
 import { finishUpload, putWholeBlob } from "../../services/registry/finish-upload.ts";

@@ -1,6 +1,6 @@
 /** /v1/operator/runners/{id}/history, /events and /log: further parts of a runner's page. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { requireOperator } from "../../middleware/authentication.ts";
 import { pageOf, uuid } from "../../protocol/common.ts";
 import {

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import type { z } from "zod";
 import type { AppEnv } from "../../context.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { limitRunner, limitRunnerToken, requireRunner } from "../../middleware/authentication.ts";
 import { MAX_BODY_BYTES } from "../../middleware/body-reader.ts";
 import { reportsRequest } from "../../protocol/channel.ts";

@@ -1,6 +1,6 @@
 /** Enforces access: turns the decisions of domain/accounts/access.ts into errors. */
 import { type Access, accessToAccount } from "../../domain/accounts/access.ts";
-import { notVisible, ProblemError } from "../../errors.ts";
+import { notVisible, ProblemError } from "../../errors/errors.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "./caller.ts";

@@ -1,5 +1,5 @@
 /** Finds the object of an account, which has its predictions and its usage. */
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { type AccountStub, accountAt, newAccountObjectId } from "../../objects/account/stub.ts";
 import { findAccountObject, setAccountObject } from "../../storage/accounts/users.ts";
 import { immutable } from "../../storage/cache.ts";

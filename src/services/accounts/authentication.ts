@@ -1,7 +1,7 @@
 /** Resolves bearer tokens: access tokens of users, runner tokens, and the operator's token. */
 import { LRUCache } from "lru-cache";
 import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { forgetRunnerTokenChecks } from "../../storage/accounts/reader-access.ts";
 import {
   findRunnerToken,

@@ -1,7 +1,7 @@
 /** Users' avatars, which are public. */
 import { imageTypeOf } from "../../domain/files/image-type.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import { hex } from "../../lib/hex.ts";
 import { findUser, replaceAvatarUrl } from "../../storage/accounts/users.ts";
 import { deleteAvatar, getAvatar, putAvatar } from "../../storage/files/avatars.ts";

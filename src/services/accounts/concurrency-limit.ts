@@ -3,7 +3,7 @@
  * Worker passes on unchanged are counted in the prediction's object.
  */
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { holdForRequest } from "../../lib/current-request.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";

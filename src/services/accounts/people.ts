@@ -1,5 +1,5 @@
 /** The people of a deployment, as its operators see them: who they are, never what they run. */
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import {
   type Activity,
   findActivity,

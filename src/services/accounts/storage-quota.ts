@@ -1,5 +1,5 @@
 /** The storage quota of an account in the database. */
-import { conflict, ProblemError } from "../../errors.ts";
+import { conflict, ProblemError } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import {
   findTotalBytes,

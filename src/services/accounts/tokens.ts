@@ -2,7 +2,7 @@
 import { v7 as uuid } from "uuid";
 import { newToken, sha256, tokenPrefix } from "../../domain/accounts/token.ts";
 import { invalid, unknownNameIssues, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import type { CreateToken, RunnerToken, Token } from "../../protocol/operator.ts";
 import {
   findModelsByName,

@@ -1,7 +1,7 @@
 /** Users: reading them, and updating the caller's own profile. */
 import { v7 as uuid } from "uuid";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import type { UpdateUser, User } from "../../protocol/user.ts";
 import {
   deleteUsername,

@@ -5,7 +5,7 @@
 import { waitUntil } from "cloudflare:workers";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import { withBindings } from "../../env.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { logger } from "../../log.ts";
 import { accountAt } from "../../objects/account/stub.ts";

@@ -1,6 +1,6 @@
 /** Backups for the operator: listing them, and reading and receiving their parts. */
 import { openPart, sha256 } from "../../domain/backups/seal.ts";
-import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import type { BackupList, BackupUnderWay } from "../../protocol/backup.ts";
 import {
   getManifest,

@@ -1,5 +1,5 @@
 /** BACKUP_KEY. A key that is too short only prevents backups: the rest of the deployment works. */
-import { conflict } from "../../errors.ts";
+import { conflict } from "../../errors/errors.ts";
 import type { Services } from "../services.ts";
 
 const LEAST = 32;

@@ -1,7 +1,7 @@
 /** The manifest of a backup, and whether this version can restore it. */
 import { ACCOUNT_TABLE_NAMES, ACCOUNT_TABLES } from "../../domain/backups/account-tables.ts";
 import { openPart, UnreadablePart } from "../../domain/backups/seal.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import { type Manifest, manifest } from "../../protocol/backup.ts";
 import { getManifest } from "../../storage/backups/bucket.ts";
 import { BACKUP_TABLES } from "../../storage/backups/tables.ts";

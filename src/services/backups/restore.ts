@@ -1,7 +1,7 @@
 /** Restores a backup into an empty deployment, some parts in each call. */
 import type { RestoreProgress } from "../../domain/backups/progress.ts";
 import { openPart, sha256, UnreadablePart } from "../../domain/backups/seal.ts";
-import { conflict } from "../../errors.ts";
+import { conflict } from "../../errors/errors.ts";
 import {
   type Manifest,
   type PartContent,

@@ -1,5 +1,5 @@
 /** FILES_GB: the bytes of files that an account may have, uploads and what its predictions store together. */
-import { type ProblemCode, ProblemError } from "../../errors.ts";
+import { type ProblemCode, ProblemError } from "../../errors/errors.ts";
 import { byteText } from "../../lib/text.ts";
 import { accountAt } from "../../objects/account/stub.ts";
 import type { Services } from "../services.ts";

@@ -2,7 +2,7 @@
 import { parseRange } from "../../domain/files/byte-range.ts";
 import { disposition } from "../../domain/files/file-name.ts";
 import { asUtf8, lacksCharset, servedType } from "../../domain/files/file-type.ts";
-import { notFound, ProblemError } from "../../errors.ts";
+import { notFound, ProblemError } from "../../errors/errors.ts";
 import { cached } from "../../storage/cache.ts";
 import { type FileFacts, factsOf, getFile, headFile } from "../../storage/files/files.ts";
 import { findUpload } from "../../storage/files/uploads.ts";

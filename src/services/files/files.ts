@@ -1,6 +1,6 @@
 /** Reading files, with a signed URL or as their owner. */
 import { type Access, accessToPrediction, accessToUpload } from "../../domain/accounts/access.ts";
-import { notFound, ProblemError } from "../../errors.ts";
+import { notFound, ProblemError } from "../../errors/errors.ts";
 import type { FileAddress, OneFile, SignedQuery } from "../../protocol/file.ts";
 import { fileKey, headFile } from "../../storage/files/files.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";

@@ -1,6 +1,6 @@
 /** Signed URLs, which need no token: created and verified with the deployment's keys. */
 import { type Grant, signGrant, verifyGrant } from "../../domain/files/signed-url.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
 import { signFileUrl, signingKeys } from "../../storage/files/signed-file-urls.ts";
 import type { Services } from "../services.ts";

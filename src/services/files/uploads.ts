@@ -7,7 +7,7 @@ import { lacksCharset } from "../../domain/files/file-type.ts";
 import { madeName } from "../../domain/files/media-types.ts";
 import { largestUpload, partCount, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { Utf8Check } from "../../lib/utf8-check.ts";
 import type { SignedQuery } from "../../protocol/file.ts";

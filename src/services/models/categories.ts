@@ -1,6 +1,6 @@
 /** Categories of models, which the operator manages. */
 import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import type { Category } from "../../protocol/model.ts";
 import {

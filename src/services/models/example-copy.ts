@@ -12,7 +12,7 @@ import {
 } from "../../domain/models/example-content.ts";
 import { hiddenFieldsOf, withoutHidden } from "../../domain/schemas/secret-fields.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";

@@ -2,7 +2,7 @@
 import { v7 as uuid } from "uuid";
 import { mapStrings, ownFileName } from "../../domain/models/example-content.ts";
 import { secondsText } from "../../domain/predictions/prediction-resource.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import { type Example, MAX_EXAMPLES, type UpdateExample } from "../../protocol/example.ts";
 import { isDuplicate } from "../../storage/database.ts";

@@ -5,7 +5,7 @@ import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
-import { notFound, notVisible } from "../../errors.ts";
+import { notFound, notVisible } from "../../errors/errors.ts";
 import type {
   CreateModel,
   Model,

@@ -3,7 +3,7 @@
  * sets and deletes them; they are stored encrypted and decrypted only for runners.
  */
 import { encryptVariable } from "../../domain/models/variables.ts";
-import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import type { Variable } from "../../protocol/variable.ts";
 import {
   deleteVariable as deleteRow,

@@ -1,5 +1,5 @@
 /** Creates the object of a prediction, which writes its row and claims its Idempotency-Key. */
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import { accountAt } from "../../objects/account/stub.ts";
 import {

@@ -1,5 +1,7 @@
 /** Creates predictions. */
 import { sha256 } from "../../domain/accounts/token.ts";
+import { bodyFiles } from "../../domain/openai/body-files.ts";
+import { callOf } from "../../domain/openai/call.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { priorityOf } from "../../domain/predictions/priority.ts";
 import { hasStoredInput } from "../../domain/predictions/state.ts";
@@ -12,13 +14,11 @@ import {
   ValidationFailure,
 } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { bodyFiles } from "../../domain/vendora/body-files.ts";
-import { callOf } from "../../domain/vendora/call.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
-import type { VendoraCall } from "../../protocol/runner.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
 import { getEnabledEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import { openAccount } from "../accounts/account-object.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -37,7 +37,7 @@ export interface ResolvedRequest {
   /** The model's name as the caller wrote it. */
   reference: string;
   target: ResolvedVersion;
-  call: VendoraCall | null;
+  call: OpenAiCall | null;
   request: CreatePredictionOfVersion;
 }
 

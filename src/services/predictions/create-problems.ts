@@ -1,6 +1,6 @@
 /** The errors of predictions that are not created. */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import type { Refusal } from "../../objects/prediction/rpc-types.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,5 @@
 /** Reading the event log of a prediction as a stream. */
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import {
   openStream,
   type PredictionStub,

@@ -1,5 +1,5 @@
 /** The whole log of a prediction as a file to download. */
-import { notVisible } from "../../errors.ts";
+import { notVisible } from "../../errors/errors.ts";
 import { openLogFile } from "../../objects/prediction/stub.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { tooManyConnections } from "../accounts/concurrency-limit.ts";

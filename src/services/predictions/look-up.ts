@@ -1,6 +1,6 @@
 /** Look-ups by support, of a prediction of one account or of any account. Each is logged. */
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import { timeOfId } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";
 import { accountAt } from "../../objects/account/stub.ts";

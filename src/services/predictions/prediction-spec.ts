@@ -1,5 +1,6 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { pickVariables } from "../../domain/models/variables.ts";
+import { responsesViaOf } from "../../domain/openai/call.ts";
 import { holdsRow } from "../../domain/predictions/short-run.ts";
 import type {
   Claim,
@@ -8,14 +9,13 @@ import type {
   StoredWebhook,
 } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
-import { responsesViaOf } from "../../domain/vendora/call.ts";
 import type { Priority } from "../../protocol/common.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
-import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
+import type { ContainerInterface, InputFile, OpenAiCall } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
@@ -32,7 +32,7 @@ export interface SpecDetails {
   id: string;
   accountObject: string;
   priority: Priority;
-  call: VendoraCall | null;
+  call: OpenAiCall | null;
   /** Whether the caller waits for the end, and for nothing before. */
   waits: boolean;
   /** Scheme and host that the request came to. */

@@ -12,7 +12,7 @@ import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeli
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts";
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { conflict, notVisible } from "../../errors.ts";
+import { conflict, notVisible } from "../../errors/errors.ts";
 import { parseExact } from "../../lib/exact-json.ts";
 import type { History } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";

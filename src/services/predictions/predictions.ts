@@ -4,7 +4,7 @@ import { accessToPrediction } from "../../domain/accounts/access.ts";
 import { readIdPart } from "../../domain/predictions/id-part.ts";
 import { type IdRange, idRange } from "../../domain/predictions/id-range.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import { conflict, notVisible } from "../../errors.ts";
+import { conflict, notVisible } from "../../errors/errors.ts";
 import type { MeantModel } from "../../objects/account/rpc-types.ts";
 import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
 import {

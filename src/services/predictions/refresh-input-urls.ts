@@ -1,6 +1,6 @@
 /** URLs in an input that stay valid while its page is open. */
 import { accessToUpload } from "../../domain/accounts/access.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { createFileUrl } from "../files/files.ts";

@@ -3,6 +3,8 @@
  * prediction that it creates, and are removed with its data; its input has their addresses. The runner turns
  * a data URI or base64 into a data URI again.
  */
+
+import { withImageAddresses } from "../../domain/anthropic/image-sources.ts";
 import { findBase64Data } from "../../domain/files/base64-data.ts";
 import { dataUri } from "../../domain/files/data-uri.ts";
 import { lacksCharset } from "../../domain/files/file-type.ts";
@@ -12,7 +14,6 @@ import { madeName } from "../../domain/files/media-types.ts";
 import { sentName } from "../../domain/files/sent-name.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
-import { withImageAddresses } from "../../domain/vendorb/image-sources.ts";
 import { hex } from "../../lib/hex.ts";
 import { isUtf8 } from "../../lib/utf8-check.ts";
 import type { Json } from "../../protocol/common.ts";

@@ -1,6 +1,6 @@
 /** Resolves `owner/name:number` to a version: the only look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
-import { notFound, notVisible, ProblemError } from "../../errors.ts";
+import { notFound, notVisible, ProblemError } from "../../errors/errors.ts";
 import { cache } from "../../storage/cache.ts";
 import {
   selectTarget,

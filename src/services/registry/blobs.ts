@@ -6,8 +6,8 @@ import {
   parseRange,
   parseRanges,
 } from "../../domain/files/byte-range.ts";
-import { ProblemError } from "../../errors.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import {
   findLinkedBlob,
   findOwnLink,

@@ -1,7 +1,7 @@
 /** The end of an upload: its bytes become a blob, if their digest is the one that was announced. */
 import { MAX_PUT_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { hex } from "../../lib/hex.ts";
 import { completeMultipart, isStale, putPart } from "../../storage/files/files.ts";
 import { type BlobPlace, takeBlob } from "../../storage/registry/blobs.ts";

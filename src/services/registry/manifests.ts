@@ -9,7 +9,7 @@ import {
   namesManifest,
   parseDocument,
 } from "../../domain/registry/named.ts";
-import { invalidManifest, RegistryError } from "../../errors-registry.ts";
+import { invalidManifest, RegistryError } from "../../errors/registry.ts";
 import { hex } from "../../lib/hex.ts";
 import { type Descriptor, kindOf, MAX_MANIFEST_BYTES, ociDigest } from "../../protocol/oci.ts";
 import { type Present, touchLinks } from "../../storage/registry/blobs.ts";

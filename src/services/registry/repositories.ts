@@ -1,8 +1,8 @@
 /** Repositories of the registry: models, by the names that clients push to and pull from. */
 import { accessToModel, hasFullAccess } from "../../domain/accounts/access.ts";
 import { accessToPull } from "../../domain/registry/access.ts";
-import { ProblemError } from "../../errors.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { slug } from "../../protocol/common.ts";
 import type { Visibility } from "../../protocol/model.ts";
 import { findUser } from "../../storage/accounts/users.ts";

@@ -1,6 +1,6 @@
 /** The space that an account's images may take. */
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { byteText } from "../../lib/text.ts";
 import { findImageBytes } from "../../storage/registry/bytes.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,5 @@
 /** The error for an image that is still needed: what needs it, and when it can be deleted. */
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { MAX_NAMERS, MAX_TAGS, type Need } from "../../storage/registry/manifests.ts";
 
 /** How many versions the error names at most. */

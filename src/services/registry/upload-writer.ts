@@ -5,7 +5,7 @@
  */
 import { nextPiece, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import type { ChunkReader } from "../../lib/streams.ts";
 import { droppingObject } from "../../storage/registry/blobs.ts";
 import { getObject, objectKey, putObject } from "../../storage/registry/objects.ts";

@@ -1,7 +1,7 @@
 /** Uploads of blobs: beginning, continuing in one request or many, and ending them. */
 import { MAX_BLOB_BYTES, PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
-import { RegistryError } from "../../errors-registry.ts";
+import { RegistryError } from "../../errors/registry.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../../lib/byte-budget.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { LEAST_PACE, Pace } from "../../lib/pace.ts";

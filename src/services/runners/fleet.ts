@@ -1,5 +1,5 @@
 /** The fleet: the state of runners, and the queues that they serve. */
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import { listHardware } from "../../storage/runners/hardware.ts";

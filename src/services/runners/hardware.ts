@@ -1,6 +1,6 @@
 /** Hardware classes, which the operator manages. */
 import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE, type Hardware, type PutHardware } from "../../protocol/hardware.ts";
 import {

@@ -2,7 +2,7 @@
  * The pools for operators. The first call to an object makes it, near the caller, and it stays there. So
  * reading a pool that has never been used must not call its object.
  */
-import { conflict } from "../../errors.ts";
+import { conflict } from "../../errors/errors.ts";
 import { poolOf } from "../../objects/pool/stub.ts";
 import type { LocationHint } from "../../protocol/hardware.ts";
 import {

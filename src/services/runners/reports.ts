@@ -1,6 +1,6 @@
 /** The reports of short runs: each goes to its prediction, and has a reply of its own. */
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { ReportReply, ReportsRequest, ReportsResponse } from "../../protocol/channel.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,5 @@
 /** Revoking runner tokens. Their runners are removed a day later. */
-import { notFound } from "../../errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import { mapAhead } from "../../lib/streams.ts";
 import { logger } from "../../log.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";

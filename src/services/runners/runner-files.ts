@@ -4,7 +4,7 @@ import { WRITE_ROWS } from "../../domain/accounts/write-rows.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
-import { notFound, ProblemError } from "../../errors.ts";
+import { notFound, ProblemError } from "../../errors/errors.ts";
 import { JsonValueCheck } from "../../lib/json-value-check.ts";
 import type { WriteGrant } from "../../objects/prediction/rpc-types.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";

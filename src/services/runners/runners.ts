@@ -2,7 +2,7 @@
 import { v7 as uuid } from "uuid";
 import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
-import { notFound, ProblemError } from "../../errors.ts";
+import { notFound, ProblemError } from "../../errors/errors.ts";
 import { POLL_SECONDS, type ReportProblem, reportProblem } from "../../objects/pool/rpc-types.ts";
 import { claimJobs, poolOf } from "../../objects/pool/stub.ts";
 import {

@@ -1,5 +1,5 @@
 /** The hardware that a runner may serve: classes that its token covers, all of one pool. */
-import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import { findAllHardware } from "../../storage/runners/hardware.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";

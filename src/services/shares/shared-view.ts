@@ -8,7 +8,7 @@ import {
 } from "../../domain/predictions/shared-content.ts";
 import { hiddenFieldsOf } from "../../domain/schemas/secret-fields.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { Json } from "../../protocol/common.ts";
 import { fileKey } from "../../storage/files/files.ts";
 import { findVersion } from "../../storage/models/versions.ts";

@@ -3,7 +3,7 @@
  * expires or is revoked, its data is removed, or the account is suspended or deleted.
  */
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
-import { conflict, notFound, ProblemError } from "../../errors.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import {
   deleteExpiredShares as deleteExpired,
   deleteShare,

@@ -1,5 +1,5 @@
 /** Decides who may create an account. */
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { InvitationRow } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
 import { findOpenInvitation } from "./invitations.ts";

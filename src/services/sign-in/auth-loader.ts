@@ -3,7 +3,7 @@
  * together, and the API never needs them.
  */
 import { LRUCache } from "lru-cache";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { Services } from "../services.ts";
 import type { Auth } from "./auth.ts";
 

@@ -1,6 +1,6 @@
 /** Confirms that the user is present, before sensitive actions: by password, or by a recent sign-in. */
 import { invalid } from "../../domain/schemas/validation.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";
 import { listSignInMethods } from "./security.ts";

@@ -1,7 +1,7 @@
 /** Invitations: an operator creates one, and anybody with its link can create one account with it. */
 import { v7 as uuid } from "uuid";
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
-import { conflict } from "../../errors.ts";
+import { conflict } from "../../errors/errors.ts";
 import type { CreateInvitation } from "../../protocol/sign-in.ts";
 import {
   deleteInvitation,

@@ -3,7 +3,7 @@
  * is an operator until they prove the new one.
  */
 import { operatorProof } from "../../domain/accounts/token.ts";
-import { conflict } from "../../errors.ts";
+import { conflict } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import { hasOperator, removeOperator, setOperator } from "../../storage/accounts/operators.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";

@@ -1,6 +1,6 @@
 /** A user's sign-in methods and sessions. */
 import { invalid } from "../../domain/schemas/validation.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import {
   clearRecoveryNotice,
   deleteInvitationsFor,

@@ -1,5 +1,5 @@
 /** Begins and ends sessions with better-auth. */
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";
 

@@ -1,6 +1,6 @@
 /** Limits sign-ups per network and per invitation in a day. */
 import { sha256 } from "../../domain/accounts/token.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import {
   countSignUpAttempt,
   deleteSignUpAttemptsBefore,

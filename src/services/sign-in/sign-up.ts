@@ -1,7 +1,7 @@
 /** Creating accounts, and setting new passwords with an invitation. */
 import { v7 as uuid } from "uuid";
 import { invalid } from "../../domain/schemas/validation.ts";
-import { conflict } from "../../errors.ts";
+import { conflict } from "../../errors/errors.ts";
 import type { SignUp, Welcome } from "../../protocol/sign-in.ts";
 import {
   findLogin,

@@ -2,7 +2,7 @@
 
 import type { DeliveryFilter } from "../../domain/webhooks/delivery-row.ts";
 import { eventId } from "../../domain/webhooks/event-id.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { ListedDelivery } from "../../objects/account/rpc-types.ts";
 import type { DeliveryState, WebhookEventName } from "../../protocol/webhook.ts";
 import { findAccount } from "../accounts/account-object.ts";

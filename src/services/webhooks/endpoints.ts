@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { newWebhookSecret } from "../../domain/webhooks/signature.ts";
 import { storedForEndpoint } from "../../domain/webhooks/stored-secret.ts";
-import { conflict, notFound } from "../../errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
 import { checkResolvedUrl } from "../../outbound/refusal.ts";
 import { ResolutionFailed } from "../../outbound/resolve.ts";
 import type {

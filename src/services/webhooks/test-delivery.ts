@@ -4,7 +4,7 @@ import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { eventId } from "../../domain/webhooks/event-id.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { signingSecrets } from "../../domain/webhooks/stored-secret.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
 import type { WebhookTest } from "../../protocol/webhook.ts";

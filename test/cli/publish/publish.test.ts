@@ -347,8 +347,8 @@ test("--interface sets the interface of an image's server, and changes nothing e
   // `--interface` takes precedence over the folder's value, too.
   await home.run(["publish", "story", "--interface", "vendora"]);
   const made = deployment.models.get("story")?.versions.map((one) => one.configuration);
-  const vendora = { max_concurrency: 8, interface: "vendora" };
-  expect(made).toEqual([configuration, vendora, vendora]);
+  const openai = { max_concurrency: 8, interface: "vendora" };
+  expect(made).toEqual([configuration, openai, openai]);
 });
 
 test("an archive is published without an engine, and again without sending a layer", async () => {
@@ -437,7 +437,7 @@ test("a publish that cannot succeed is refused with advice before anything is bu
   await says(["story", "--check", "--env", "NOT_SET"], 2, /--env NOT_SET: this shell has no such/);
   await says(["story", "--tag", "bad tag"], 2, /--tag.*'bad tag' is invalid.*128 letters, digits/);
   await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
-  await says(["story", "--interface", "openai"], 2, /One of cog, vendora is needed/);
+  await says(["story", "--interface", "openai"], 2, /One of cog, openai is needed/);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
   await says(["story"], 2, /^auspex: auspex\.json: visibility: Invalid option: /);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"name": "Story!", "hardware": 1}');

@@ -1,8 +1,8 @@
 /** Data URIs: requests, outputs, conventions and pages recognize them by one rule. */
 import { describe, expect, test } from "vitest";
 import { outputOf } from "../../../src/dashboard/prediction-view/output-kind.ts";
+import { encodedSource } from "../../../src/domain/anthropic/image-sources.ts";
 import { dataUriHead } from "../../../src/domain/files/data-uri.ts";
-import { encodedSource } from "../../../src/domain/vendorb/image-sources.ts";
 
 describe("a data URI", () => {
   test.each([

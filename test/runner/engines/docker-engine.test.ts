@@ -76,7 +76,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   });
 
   it.each(["server", "fixed"])(
-    "the engine finds a vendora server on its port: %s",
+    "the engine finds a OpenAI server on its port: %s",
     async (model) => {
       const input = { way: "say", words: ["a"], stream: true };
       const job = { interface: "vendora", call: "chat_completions" } as const;

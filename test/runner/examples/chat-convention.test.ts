@@ -176,7 +176,7 @@ it("a server is not ready while it loads, and ends on SIGTERM", async () => {
     join(folder, "model.mjs"),
     `import { once } from "node:events";
      import manifest from "./auspex.json" with { type: "json" };
-     import { serve } from "./vendora.mjs";
+     import { serve } from "./openai.mjs";
      serve(manifest, {
        load: () => once(process, "SIGUSR2"),
        calls: { "${CHAT}": () => ({}) },

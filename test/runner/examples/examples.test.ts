@@ -86,7 +86,7 @@ describe("the folders", () => {
     const scribes = ["chat", "scribe-cog"];
     const copies: Record<string, string[]> = {
       "cog.mjs": cog,
-      "vendora.mjs": ["embeddings", "chat"],
+      "openai.mjs": ["embeddings", "chat"],
       "voice.mjs": ["text-to-speech", "speech-to-text"],
       "wav.mjs": ["text-to-speech", "speech-to-text"],
       "text.txt": [...scribes, "text-generation"],

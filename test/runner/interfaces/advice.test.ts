@@ -1,7 +1,7 @@
 // Images that do not do what their version says: whose fault it is, and the advice.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type Box, openBox } from "../support/containers.ts";
-import { asking, CHAT, connect, FakeServer, json } from "../support/vendora-server.ts";
+import { asking, CHAT, connect, FakeServer, json } from "../support/openai-server.ts";
 
 vi.setConfig({ testTimeout: 15_000 });
 
@@ -29,7 +29,7 @@ it.each([
 );
 
 it.each([401, 403])(
-  "a vendora server that answers calls with %i causes advice that no caller's key is meant",
+  "a OpenAI server that answers calls with %i causes advice that no caller's key is meant",
   async (status) => {
     const wrong = { error: { message: "Invalid API Key", type: "authentication_error" } };
     const server = await FakeServer.start({ [CHAT]: json(status, wrong) });
@@ -45,7 +45,7 @@ it.each([401, 403])(
   },
 );
 
-it("a vendora server that demands a key for its health causes advice", async () => {
+it("a OpenAI server that demands a key for its health causes advice", async () => {
   const server = await FakeServer.start({ "/health": json(403, {}) });
   await expect(connect(server)).rejects.toMatchObject({
     source: "external",

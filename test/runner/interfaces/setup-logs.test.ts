@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => box.close());
 
-/** Runs a vendora server in a container of its own, given by its key, so that each run has a setup. */
+/** Runs a OpenAI server in a container of its own, given by its key, so that each run has a setup. */
 function ask(SETUP: string, key: string, setup_logs: boolean) {
   const messages = [{ role: "user", content: "hi" }];
   const input = { messages, stream: true, way: "say", words: ["hello"] };

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { TokenUsage } from "../../../runner/src/jobs/token-usage.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import type { OpenAiCall } from "../../../src/protocol/runner.ts";
 import { record } from "../support/containers.ts";
 
 /** Returns the metrics of a run with these outputs. */
-function tokens(call: VendoraCall, input: Record<string, Json>, outputs: Json[]) {
+function tokens(call: OpenAiCall, input: Record<string, Json>, outputs: Json[]) {
   const reporter = record();
   const meter = new TokenUsage(reporter, call, input);
   for (const output of outputs) meter.output(output);
@@ -22,7 +22,7 @@ describe("what outputs say of their tokens", () => {
   const usage = { prompt_tokens: 7, completion_tokens: 11, total_tokens: 18 };
   const own = { input_tokens: 7, output_tokens: 11, total_tokens: 18 };
 
-  it.each<[string, VendoraCall, Json[]]>([
+  it.each<[string, OpenAiCall, Json[]]>([
     ["a last chunk", "chat_completions", [chunk({ content: "a" }), { choices: [], usage }]],
     [
       "every chunk, the last counts",
@@ -73,7 +73,7 @@ describe("what outputs say of their tokens", () => {
     expect(tokens(call, {}, outputs)).toEqual({ input_tokens: 7, output_tokens: 11 });
   });
 
-  it.each<[string, VendoraCall, Json[]]>([
+  it.each<[string, OpenAiCall, Json[]]>([
     [
       "a message",
       "messages",
@@ -206,7 +206,7 @@ describe("what a model reports", () => {
 });
 
 describe("an estimate", () => {
-  const of = (call: VendoraCall, input: Record<string, Json>, outputs: Json[]) => {
+  const of = (call: OpenAiCall, input: Record<string, Json>, outputs: Json[]) => {
     const metrics = tokens(call, input, outputs);
     expect(metrics).toMatchObject({ tokens_estimated: 1 });
     return metrics;

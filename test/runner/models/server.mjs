@@ -1,4 +1,4 @@
-// A server that speaks the vendora convention, steered by the text of the last message.
+// A server that speaks the OpenAI convention, steered by the text of the last message.
 
 import http from "node:http";
 

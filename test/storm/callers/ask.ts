@@ -15,7 +15,7 @@ const TIMEOUT_MS = 30_000;
 /** The time between the first two tries, ms. */
 const RETRY_MS = 200;
 
-/** The service's message for an error that it does not know (src/errors.ts). */
+/** The service's message for an error that it does not know (src/errors/errors.ts). */
 const INTERNAL = /Something went wrong on our side/;
 
 /** @returns undefined when the connection broke off: the outcome is unknown */
@@ -65,7 +65,7 @@ export async function insist(
 export const RETRIED = [408, 429];
 
 /**
- * Whether an answer is final. A call of the vendora convention names its prediction also when that has
+ * Whether an answer is final. A call of the OpenAI convention names its prediction also when that has
  * failed.
  */
 const isAnswered = ({ status, headers }: Answer) =>

@@ -67,7 +67,7 @@ export const nothingElseCancels: StormPromise = {
 };
 
 /**
- * Whether a cancel is possible. A call of the vendora convention is cancelled when its caller is cut off,
+ * Whether a cancel is possible. A call of the OpenAI convention is cancelled when its caller is cut off,
  * unless it has a key.
  */
 const mayBeCanceled = ({ call, cancels }: MadeCall): boolean =>

@@ -5,7 +5,7 @@ import type { Prediction } from "../../../src/protocol/prediction.ts";
 import { namesOf, newModel, pageAt, publish, referenceOf, walk } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
-import { ALL } from "../support/vendora.ts";
+import { ALL } from "../support/openai.ts";
 import { newClient, newWorld, unique } from "../support/world.ts";
 
 const newCallable = async (client: Client): Promise<string> => {

@@ -4,7 +4,7 @@ import type { Model } from "../../../src/protocol/model.ts";
 import type { Token } from "../../../src/protocol/operator.ts";
 import { newModel, pageAt, pathOf, publish, referenceOf } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
-import { ALL, answerAll, MESSAGES, newVendora } from "../support/vendora.ts";
+import { ALL, answerAll, MESSAGES, newOpenAi } from "../support/openai.ts";
 import { newClient, newUser, operator, unique } from "../support/world.ts";
 
 const tokensOf = (username: string) => `/v1/operator/users/${username}/tokens`;
@@ -23,7 +23,7 @@ const run = (client: Client, model: string) =>
   client.refused("/v1/predictions", { model, input: {} });
 
 describe("a request that runs a model", async () => {
-  const { client, username, model: one, fleet } = await newVendora();
+  const { client, username, model: one, fleet } = await newOpenAi();
   const other = referenceOf(await newCallable(client));
   const limited = await newClient(username, { models: [one] });
   const over = new AbortController();

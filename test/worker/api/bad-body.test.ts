@@ -1,8 +1,8 @@
 /** Invalid bodies: not JSON, too large, nested too deep, with fields of wrong types or names. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { Refusal } from "../support/client.ts";
+import { ALL } from "../support/openai.ts";
 import { expectInvalid, expectProblem, expectUntouched } from "../support/refusals.ts";
-import { ALL } from "../support/vendora.ts";
 import { DIGEST, newWorld } from "../support/world.ts";
 
 const world = await newWorld({ compatibilities: ALL });

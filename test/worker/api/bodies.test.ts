@@ -1,7 +1,7 @@
 /** Bodies of requests: bounded while they arrive, on every route, before they are parsed. */
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { parsedLog } from "../../../src/services/vendora/parsed-log.ts";
+import { parsedLog } from "../../../src/services/openai/parsed-log.ts";
 import { Client, ORIGIN, type Refusal } from "../support/client.ts";
 import { newWorld } from "../support/world.ts";
 
@@ -53,9 +53,9 @@ describe("JSON on every route", () => {
       expect([path, answer.status]).toEqual([path, 413]);
       const text = await answer.text();
       expect(text).toContain("500,000 values");
-      const isVendora = path.startsWith("/v1/vendora");
+      const isOpenAi = path.startsWith("/v1/vendora");
       expect(JSON.parse(text)).toMatchObject(
-        isVendora ? { error: { code: "request_too_large" } } : { type: "urn:auspex:too_large" },
+        isOpenAi ? { error: { code: "request_too_large" } } : { type: "urn:auspex:too_large" },
       );
     }
   });

@@ -231,7 +231,7 @@ async function makeToken(model_owner: string): Promise<void> {
   await make("POST", path, { name: `made-${sentSoFar}` }, { by: callers.operator });
 }
 
-/** The version chats, so that vendora and vendorb find its model. */
+/** The version chats, so that openai and anthropic find its model. */
 const CHATS = { ...VERSION, compatibilities: { vendora_chat_completions: true } };
 
 /**

@@ -210,7 +210,7 @@ describe("the output of a model", () => {
   });
 });
 
-describe("the output of a model of the vendora convention", () => {
+describe("the output of a model of the OpenAI convention", () => {
   const whole = (message: object) => ({
     choices: [{ message: { role: "assistant", ...message } }],
   });

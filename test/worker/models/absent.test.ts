@@ -100,12 +100,12 @@ const REGISTRY = [
   "DELETE blobs/uploads/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
 ];
 
-const VENDORA =
+const OPENAI =
   /vendora\/(?:chat|completions|embeddings|audio|images|moderations|rerank|responses)$/;
 
 const ASKS: [string, Ask][] = [
   ...Object.keys(ENDPOINT_ACCESS)
-    .filter((key) => /model_name|models\/:model\b/.test(key) || VENDORA.test(key))
+    .filter((key) => /model_name|models\/:model\b/.test(key) || OPENAI.test(key))
     .concat("POST /v1/predictions")
     .flatMap((key): [string, Ask][] => [
       [`${key}, nobody`, apiOf(nobody, key)],

@@ -56,7 +56,7 @@ describe("a job's variables", () => {
     expect([second.job.attempt, second.job.variables]).toEqual([job.attempt + 1, BOTH]);
   });
 
-  test("a job has variables if its caller names the version or uses the vendora convention", async () => {
+  test("a job has variables if its caller names the version or uses the OpenAI convention", async () => {
     const world = await newWorld({
       configuration: { variable_names: ["HF_TOKEN"] },
       compatibilities: { vendora_responses: true },

@@ -7,8 +7,8 @@ import type { PredictionWithIO } from "../../../src/protocol/prediction.ts";
 import type { Client } from "../support/client.ts";
 import { bytesOf, digestOf, keysBelow, nobody, readFile } from "../support/files.ts";
 import { countRows } from "../support/objects.ts";
+import { answer, completion, newOpenAi } from "../support/openai.ts";
 import type { FakeRunner } from "../support/runner.ts";
-import { answer, completion, newVendora } from "../support/vendora.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 const LONG = 200_000;
@@ -195,7 +195,7 @@ describe("an image of messages", () => {
   const messagesOf = (...content: Json[]) => [{ role: "user", content }];
 
   async function sent(messages: Json) {
-    const { client: caller, model: seer, fleet } = await newVendora();
+    const { client: caller, model: seer, fleet } = await newOpenAi();
     const body = { model: seer, max_tokens: 9, messages };
     const [response, job] = await Promise.all([
       caller.post("/v1/vendorb/messages", body),

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import worker from "../../../src/worker.ts";
 import { type Client, ORIGIN } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
-import { answer, chunk, MESSAGES, newVendora } from "../support/vendora.ts";
+import { answer, chunk, MESSAGES, newOpenAi } from "../support/openai.ts";
 import { newWorld } from "../support/world.ts";
 
 const streams: Response[] = [];
@@ -93,7 +93,7 @@ test("streams that failed to open, or have ended, no longer count", async () => 
 });
 
 test("a refused stream creates nothing, whichever call asks for it", async () => {
-  const { client, model } = await newVendora();
+  const { client, model } = await newOpenAi();
   for (let n = 0; n < 3; n++) {
     const response = await post(client, "/v1/predictions", { model, input: {} });
     expect(response.status).toBe(200);
@@ -113,8 +113,8 @@ test("a refused stream creates nothing, whichever call asks for it", async () =>
   expect((await list.json<{ items: object[] }>()).items).toHaveLength(3);
 });
 
-test("streams of the vendora convention count, from the call to their end", async () => {
-  const { client, model, fleet } = await newVendora();
+test("streams of the OpenAI convention count, from the call to their end", async () => {
+  const { client, model, fleet } = await newOpenAi();
   const chat = () => post(client, "/v1/vendora/chat/completions", { model, messages: MESSAGES });
   const calls = [
     chat(),

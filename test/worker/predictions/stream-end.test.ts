@@ -10,8 +10,8 @@ import { newDashboardUser } from "../support/dashboard-users.ts";
 import { EventReader } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";
 import { holdTimers } from "../support/hold-timers.ts";
+import { chat, chunk, newOpenAi, put } from "../support/openai.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { chat, chunk, newVendora, put } from "../support/vendora.ts";
 import { newClient, newWorld } from "../support/world.ts";
 
 afterEach(() => {
@@ -217,7 +217,7 @@ describe("a stream of a prediction", () => {
 
 test("a stream of a chat ends with an error in the format of its clients", async () => {
   stopAll();
-  const { username, model, fleet } = await newVendora();
+  const { username, model, fleet } = await newOpenAi();
   const client = await newClient(username);
   const answering = chat(client, model, { stream: true });
   const { channel } = await fleet.work();

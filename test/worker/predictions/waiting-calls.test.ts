@@ -6,8 +6,8 @@ import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import worker from "../../../src/worker.ts";
 import { type Client, ORIGIN } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
+import { answer, chat, completion, MESSAGES, newOpenAi } from "../support/openai.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { answer, chat, completion, MESSAGES, newVendora } from "../support/vendora.ts";
 import { newClient, newWorld, operator } from "../support/world.ts";
 
 afterEach(() => {
@@ -55,7 +55,7 @@ const countOf = async (client: Client) =>
 
 describe("waiting calls of an account", () => {
   test("waiting calls of all kinds are at most three, and a refused one creates nothing", async () => {
-    const { client, model, fleet } = await newVendora();
+    const { client, model, fleet } = await newOpenAi();
     const waits = waitsOf(model);
     const waiting = waits.slice(2).map((wait) => begin(client, wait));
     await eventually(async () => expect(await countOf(client)).toBe(3));
@@ -78,7 +78,7 @@ describe("waiting calls of an account", () => {
   });
 
   test("a call that cancels a response does not count, so that an account at its limit can end one", async () => {
-    const { client, model } = await newVendora();
+    const { client, model } = await newOpenAi();
     const background = { model, input: "Go on", background: true };
     const begun = await begin(client, { path: "/v1/vendora/responses", body: background });
     const { id } = await begun.json<{ id: string }>();
@@ -95,7 +95,7 @@ describe("waiting calls of an account", () => {
   });
 
   test("a call that its client left no longer counts", async () => {
-    const { client, model } = await newVendora();
+    const { client, model } = await newOpenAi();
     const leaving = new AbortController();
     for (const wait of waitsOf(model).slice(0, 3)) void begin(client, wait, leaving.signal);
     await eventually(async () => expect(await countOf(client)).toBe(3));
@@ -118,7 +118,7 @@ describe("a run that has ended", () => {
   const OUTPUT = "what nobody may read";
 
   test.each([0, 1, 3, 4])("a run is not shown to a revoked token: wait %d", async (n) => {
-    const { username, model, fleet } = await newVendora();
+    const { username, model, fleet } = await newOpenAi();
     const client = await newClient(username);
     const { path, body, headers } = waitsOf(model)[n] as Wait;
     const answering = client.post(path, body, headers);
@@ -142,7 +142,7 @@ describe("a run that has ended", () => {
   });
 
   test("a run is not shown to an account that was suspended meanwhile", async () => {
-    const { username, client, model, fleet } = await newVendora();
+    const { username, client, model, fleet } = await newOpenAi();
     const answering = chat(client, model);
     const { channel } = await fleet.work();
     await operator.ok("PUT", `/v1/operator/users/${username}/suspension`);
@@ -159,7 +159,7 @@ describe("a run that has ended", () => {
   });
 
   test("a run is shown when D1 is down and the token cannot be checked", async () => {
-    const { client, model, fleet } = await newVendora();
+    const { client, model, fleet } = await newOpenAi();
     const answering = chat(client, model);
     const { channel } = await fleet.work();
     advance(10.001);

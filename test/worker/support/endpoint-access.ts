@@ -50,7 +50,7 @@ const running: EndpointAccess = {
   shown: [401, 202, 202, 403, 403],
   body: () => ({ input: {} }),
 };
-const readingVendora: EndpointAccess = {
+const readingOpenAi: EndpointAccess = {
   scopes: ["read", "predict"],
   hidden: [401, 404, 200, 403, 403],
   shown: [401, 200, 200, 403, 403],
@@ -98,8 +98,8 @@ const WEBHOOKS = `${PREDICTION}/webhooks`;
 const WEBHOOK_ENDPOINT = `${WEBHOOK_ENDPOINTS}/:endpoint_id`;
 const RESPONSE = "/v1/vendora/responses/:response_id";
 const CONVERSATION = "/v1/vendora/conversations/:conversation_id";
-const VENDORA_MODELS = "/v1/vendora/models";
-const VENDORB_MODELS = "/v1/vendorb/models";
+const OPENAI_MODELS = "/v1/vendora/models";
+const ANTHROPIC_MODELS = "/v1/vendorb/models";
 
 export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   "GET /v1/models": everybody,
@@ -186,9 +186,9 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
       background: true,
     }),
   },
-  [`GET ${VENDORA_MODELS}`]: own(["read", "predict"], ALL_THEIRS),
-  [`GET ${VENDORA_MODELS}/:model`]: readingVendora,
-  [`GET ${VENDORA_MODELS}/:model_owner/:model_name`]: readingVendora,
+  [`GET ${OPENAI_MODELS}`]: own(["read", "predict"], ALL_THEIRS),
+  [`GET ${OPENAI_MODELS}/:model`]: readingOpenAi,
+  [`GET ${OPENAI_MODELS}/:model_owner/:model_name`]: readingOpenAi,
   [`GET ${RESPONSE}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`GET ${RESPONSE}/input_items`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`POST ${RESPONSE}/cancel`]: {
@@ -230,9 +230,9 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
 
   "POST /v1/vendorb/messages": calling,
   "POST /v1/vendorb/messages/count_tokens": calling,
-  [`GET ${VENDORB_MODELS}`]: own(["read", "predict"], ALL_THEIRS),
-  [`GET ${VENDORB_MODELS}/:model`]: incompatible,
-  [`GET ${VENDORB_MODELS}/:model_owner/:model_name`]: incompatible,
+  [`GET ${ANTHROPIC_MODELS}`]: own(["read", "predict"], ALL_THEIRS),
+  [`GET ${ANTHROPIC_MODELS}/:model`]: incompatible,
+  [`GET ${ANTHROPIC_MODELS}/:model_owner/:model_name`]: incompatible,
 
   "POST /v1/uploads": {
     ...own(["predict"], ALL_THEIRS),

@@ -185,17 +185,17 @@ export const FORMS: Record<string, Record<string, string>> = {
   },
   UploadPart: { part_number: "integer", etag: "string" },
   FileAddress: { url: "uri", expires_at: "date-time" },
-  VendoraModel: {
+  OpenAiModel: {
     id: "string",
     object: "string",
     created: "integer",
     owned_by: "string",
     compatibilities: "Compatibilities",
   },
-  VendoraModels: { object: "string", data: "VendoraModel[]" },
+  OpenAiModels: { object: "string", data: "VendoraModel[]" },
   DeletedResponse: { id: "string", object: "string", deleted: "boolean" },
-  VendoraError: { error: "object" },
-  VendoraValidationError: { detail: "ValidationIssue[]", error: "object" },
+  OpenAiError: { error: "object" },
+  OpenAiValidationError: { detail: "ValidationIssue[]", error: "object" },
   Nothing: {},
   Problem: {
     type: "string",

@@ -1,6 +1,6 @@
 /** The Cog interface: waits until a container is ready, then opens a session. */
-import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
-import { strictChat } from "../../../../src/domain/vendora/strict-messages.ts";
+import { withPlainTools } from "../../../../src/domain/openai/plain-tools.ts";
+import { strictChat } from "../../../../src/domain/openai/strict-messages.ts";
 import type { ServerDescription } from "../../../../src/protocol/runner.ts";
 import { failedFinish } from "../../lib/failure.ts";
 import { ContainerClient } from "../container-client.ts";
@@ -13,8 +13,8 @@ import type {
   Session,
   Timing,
 } from "../interface.ts";
-import { ServerFailure } from "../vendora/error.ts";
-import { chatBody, inCallersTerms, isTranslated, translated } from "../vendora/translation.ts";
+import { ServerFailure } from "../openai/error.ts";
+import { chatBody, inCallersTerms, isTranslated, translated } from "../openai/translation.ts";
 import { describe } from "./description.ts";
 import { cogEnvironment, waitUntilReady } from "./ready.ts";
 import { CogRun } from "./run.ts";

@@ -20,7 +20,7 @@ import { findExcess, parseAs } from "../bounded-json.ts";
 import { type Answer, isConnectionError } from "../container-client.ts";
 import type { ContainerConnection, Outcome, Run } from "../interface.ts";
 import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
-import { ServerFailure } from "../vendora/error.ts";
+import { ServerFailure } from "../openai/error.ts";
 import { Delta } from "./delta.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { invalid, type State, state } from "./protocol.ts";

@@ -1,6 +1,6 @@
 import type { ContainerClient } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
-import type { ServerFailure } from "../vendora/error.ts";
+import type { ServerFailure } from "../openai/error.ts";
 import type { Description } from "./description.ts";
 import type { CogWebhooks } from "./webhooks.ts";
 

@@ -1,7 +1,7 @@
 /** Renders the comparison of two runs of the model that the address names. */
 
 import type { Child } from "hono/jsx";
-import { notFound } from "../../../errors.ts";
+import { notFound } from "../../../errors/errors.ts";
 import { unmarked } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import {

@@ -1,7 +1,7 @@
 /** Callers of requests: without a token, with all kinds of tokens, and the operator. */
 import fc from "fast-check";
 import type { Security } from "../../../../src/openapi/types.ts";
-import { answerAll, newVendora } from "../vendora.ts";
+import { answerAll, newOpenAi } from "../openai.ts";
 import { newClient, newWorld, operator as operatorClient } from "../world.ts";
 
 /** The caller of a request. Messages show its name in place of the token. */
@@ -32,7 +32,7 @@ export async function newCallers(): Promise<Callers> {
   const [world, other, called] = await Promise.all([
     newWorld({ visibility: "public" }),
     newWorld({ visibility: "private" }),
-    newVendora({ visibility: "public" }),
+    newOpenAi({ visibility: "public" }),
   ]);
   const over = new AbortController();
   const answering = answerAll(called.fleet, over.signal);

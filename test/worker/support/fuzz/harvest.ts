@@ -6,12 +6,12 @@ import { fileAddress } from "../../../../src/protocol/file.ts";
 import { runnerState } from "../../../../src/protocol/fleet.ts";
 import { hardware } from "../../../../src/protocol/hardware.ts";
 import { category, modelItem, version } from "../../../../src/protocol/model.ts";
+import { conversation } from "../../../../src/protocol/openai/conversation.ts";
 import { newToken } from "../../../../src/protocol/operator.ts";
 import { prediction } from "../../../../src/protocol/prediction.ts";
 import { type Upload, upload } from "../../../../src/protocol/upload.ts";
 import { ownerA, userA } from "../../../../src/protocol/user.ts";
 import { variable } from "../../../../src/protocol/variable.ts";
-import { conversation } from "../../../../src/protocol/vendora/conversation.ts";
 import { webhookEndpoint, webhookEvent } from "../../../../src/protocol/webhook.ts";
 
 /** Values of path parameters that belong together, such as the owner and the name of one model. */

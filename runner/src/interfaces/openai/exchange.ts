@@ -1,0 +1,263 @@
+/**
+ * One request to an OpenAI-compatible server and its answer, which becomes outputs. Where servers
+ * can stream, a stream is requested even if the caller wants a single value, and is combined here:
+ * a server that does not stream does not notice that the client has disconnected.
+ */
+import type { IncomingMessage } from "node:http";
+import { estimatedTokens } from "../../../../src/domain/anthropic/token-count.ts";
+import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/openai/tei-rerank.ts";
+import { exactText } from "../../../../src/lib/exact-json.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
+import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
+import { internal } from "../../lib/failure.ts";
+import { apiKeyRequired } from "../advice.ts";
+import { readBounded } from "../container-client.ts";
+import type { Run } from "../interface.ts";
+import { AnswerReader, type OnOutput, type Output, parseOrUndefined } from "./answer.ts";
+import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
+import { formOf } from "./form.ts";
+import { ownResponsesDo } from "./own-responses.ts";
+import { JoinedCompletions, severalPrompts } from "./prompts.ts";
+import { PATHS, requestBody } from "./request.ts";
+import type { SessionParts } from "./session-parts.ts";
+import { chatBody, inCallersTerms, isTranslated, teiBody, translated } from "./translation.ts";
+
+/** The limit of an error response. */
+const MAX_ERROR_BYTES = 1024 ** 2;
+
+/** The calls that servers can stream. */
+const STREAMED: OpenAiCall[] = ["chat_completions", "completions", "responses", "messages"];
+
+/** Calls that have a file in a form, and may be answered in plain text. */
+const FORMS: OpenAiCall[] = ["audio_transcriptions", "audio_translations"];
+
+/** Content types of sound: all but those of errors and events. */
+const SOUND = /^(?!application\/json|text\/)/i;
+
+/** The statuses for an endpoint that the server does not have. */
+const MISSING_STATUSES = [404, 405, 501];
+
+const QUOTES = ["`", "'", '"'];
+
+/** The statuses for requests that cannot be streamed: vLLM and llama.cpp, TGI, older llama.cpp. */
+const REJECTED_STATUSES = [400, 422, 500];
+
+/**
+ * The statuses with which a server of one prompt at a time rejects a list: llama-cpp-python fails with 500.
+ */
+const LIST_STATUSES = [400, 422, 500, 501];
+
+interface SentRequest {
+  call: OpenAiCall;
+  answer: IncomingMessage;
+  /** The caller wants a single value. */
+  whole: boolean;
+  /** The error response, if it was already read. */
+  refusal?: ServerFailure;
+  /** Translates a single value into the answer of the call. */
+  asCalled?: (value: Json) => Json;
+}
+
+export class OpenAiExchange {
+  readonly #run: Run;
+  readonly #parts: SessionParts;
+  readonly #onOutput: OnOutput;
+
+  /** `onOutput` gets the outputs, and how they make up the whole. */
+  constructor(run: Run, parts: SessionParts, onOutput: OnOutput) {
+    this.#run = run;
+    this.#parts = parts;
+    this.#onOutput = onOutput;
+  }
+
+  /**
+   * Resolves when the answer is complete, with how its outputs make up the whole.
+   * @throws Failure for an error response; any other error of the connection, or the reason of
+   * `end`
+   */
+  async run(end: AbortSignal): Promise<Output> {
+    const { call, input } = this.#run;
+    const sent = await this.#request(end);
+    if (!sent) return this.#estimate();
+    try {
+      return await this.#read(sent, end);
+    } catch (error) {
+      const { statusCode = 0 } = sent.answer;
+      const prompts = call === "completions" ? severalPrompts(input.prompt) : undefined;
+      if (prompts && LIST_STATUSES.includes(statusCode) && !isOverflow(error))
+        return this.#oneByOne(prompts, end);
+      const wasTranslated = sent.call !== call && error instanceof ServerFailure;
+      throw wasTranslated && isTranslated(call) ? inCallersTerms(call, error, input) : error;
+    }
+  }
+
+  /**
+   * Sends one prompt at a time, for servers that take no list. Choices are numbered as those of a list are.
+   */
+  async #oneByOne(prompts: Json[], end: AbortSignal): Promise<Output> {
+    const { input } = this.#run;
+    const joined = new JoinedCompletions(typeof input.n === "number" ? input.n : 1);
+    let kind: Output = "items";
+    for (const [number, prompt] of prompts.entries()) {
+      const sent = await this.#send("completions", { ...input, prompt }, end);
+      kind = await this.#read(sent, end, (value, of) => {
+        if (of === "items") this.#onOutput(joined.numbered(value, number), of);
+        else joined.add(value, number);
+      });
+    }
+    if (kind === "value") this.#onOutput(joined.whole, kind);
+    return kind;
+  }
+
+  async #read(
+    { call, answer, whole, refusal, asCalled }: SentRequest,
+    end: AbortSignal,
+    onOutput = this.#onOutput,
+  ): Promise<Output> {
+    if (refusal) throw refusal;
+    const status = answer.statusCode ?? 0;
+    if (status === 401 || status === 403) {
+      answer.destroy();
+      throw brokenServer(apiKeyRequired(`${PATHS[call]} with ${status}`).message);
+    }
+    if (status >= 400) throw await readFailure(answer);
+    const type = answer.headers["content-type"] ?? "";
+    const isStream = /^text\/event-stream\b/i.test(type);
+    if (call === "audio_speech" && SOUND.test(type)) {
+      await readSound(answer, (event) => onOutput(event, "items"));
+      return "items";
+    }
+    const large = this.#parts.large.open(answer, end);
+    try {
+      const reader = new AnswerReader(this.#run, answer, large, onOutput);
+      if (!isStream && FORMS.includes(call)) return await reader.text();
+      if (!isStream) return await reader.value(asCalled);
+      return await (whole ? reader.whole(call) : reader.items(call));
+    } finally {
+      large.done();
+    }
+  }
+
+  /** Returns undefined if the server does not have the call, and no other server can be asked. */
+  async #request(end: AbortSignal): Promise<SentRequest | undefined> {
+    const { call, input } = this.#run;
+    if (call === null) throw internal("the job for an OpenAI-compatible container names no call");
+    if (call === "responses") return this.#responses(input, end);
+    const isOptional = isTranslated(call) || call === "rerank" || call === "count_tokens";
+    if (!isOptional) return this.#send(call, input, end);
+    const sent = await this.#sendIfServed(call, input, end);
+    if (sent || call === "count_tokens") return sent;
+    if (call === "rerank") return this.#sendToTei(input, end);
+    return this.#send("chat_completions", chatBody(call, input), end);
+  }
+
+  /** Asks the server's own endpoint or, where that can do less, its chat completions. */
+  async #responses(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
+    const { responses: via = "own" } = this.#run;
+    const viaChat = () => this.#send("chat_completions", chatBody("responses", input), end);
+    if (via === "chat") return viaChat();
+    if (via === "best" && !(await ownResponsesDo(this.#parts, input))) {
+      const body = expressed(() => chatBody("responses", input));
+      const sent = body && (await this.#sendIfServed("chat_completions", body, end));
+      if (sent) return sent;
+    }
+    return (await this.#sendIfServed("responses", input, end)) ?? viaChat();
+  }
+
+  /** Returns undefined if the server does not have the call. */
+  async #sendIfServed(
+    call: OpenAiCall,
+    input: Run["input"],
+    end: AbortSignal,
+  ): Promise<SentRequest | undefined> {
+    if (this.#parts.missing.has(call)) return undefined;
+    const sent = await this.#send(call, input, end);
+    if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
+    const failure = await readFailure(sent.answer);
+    if (this.#isAboutModel(failure.error)) throw failure;
+    this.#parts.missing.add(call);
+    return undefined;
+  }
+
+  async #sendToTei(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
+    const body = exactText(teiBody(input));
+    const answer = await this.#parts.client.stream(TEI_RERANK, body, end);
+    return { call: "rerank", answer, whole: false, asCalled: rankingOfTei };
+  }
+
+  #estimate(): Output {
+    this.#onOutput({ input_tokens: estimatedTokens(this.#run.input) }, "value");
+    return "value";
+  }
+
+  /** Requests a stream, unless the server cannot stream this request. */
+  async #send(call: OpenAiCall, input: Run["input"], end: AbortSignal): Promise<SentRequest> {
+    const whole = STREAMED.includes(call) && input.stream !== true && input.background !== true;
+    if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
+    const answer = await this.#post(call, { ...input, stream: true }, end);
+    if (!REJECTED_STATUSES.includes(answer.statusCode ?? 0)) return { call, whole, answer };
+    const refusal = await readFailure(answer);
+    if (!isAboutStream(refusal.error)) return { call, whole, answer, refusal };
+    return { call, whole, answer: await this.#post(call, input, end) };
+  }
+
+  async #post(call: OpenAiCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
+    const { client, model } = this.#parts;
+    const body = translated(() => requestBody(call, input, model));
+    const form = formOf(call, body, this.#run.files);
+    return client.stream(PATHS[call], form ?? exactText(body), end);
+  }
+
+  /** vLLM also responds with 404 for an unknown model. */
+  #isAboutModel({ message, param, code }: { message: string; param: unknown; code: unknown }) {
+    const { model = this.#run.input.model } = this.#parts;
+    // The name counts only in quotes, since a model's name may be a common word, such as "v1".
+    const isNamed =
+      typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
+    return param === "model" || code === "model_not_found" || isNamed;
+  }
+}
+
+/** Returns undefined if chat completions cannot express the request. */
+function expressed(translate: () => Run["input"]): Run["input"] | undefined {
+  try {
+    return translate();
+  } catch (error) {
+    if (error instanceof ServerFailure) return undefined;
+    throw error;
+  }
+}
+
+const isOverflow = (error: unknown) =>
+  error instanceof ServerFailure && error.error.code === "context_length_exceeded";
+
+/** vLLM does not stream beam search; older versions of llama.cpp do not stream chats with tools. */
+const isAboutStream = ({ message, param }: { message: string; param: string | null }) =>
+  /\bstream/i.test(message) || param?.startsWith("stream") === true;
+
+async function readFailure(answer: IncomingMessage) {
+  const text = (await readBounded(answer, MAX_ERROR_BYTES)) ?? "";
+  return parseFailure(parseOrUndefined(text), answer.statusCode ?? 0, text);
+}
+
+/** Two pieces of MAX_BYTES fit into the log (MAX_INLINE_OUTPUT). */
+const MAX_BYTES = 96 * 1024;
+
+/** A content type with more than MAX_TYPE characters is no type of a sound. */
+const MAX_TYPE = 200;
+
+async function readSound(
+  answer: IncomingMessage,
+  onOutput: (event: Record<string, Json>) => void,
+): Promise<void> {
+  const type = answer.headers["content-type"] ?? "";
+  let named: Record<string, Json> =
+    type.length > 0 && type.length <= MAX_TYPE ? { content_type: type } : {};
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for (let at = 0; at < chunk.length; at += MAX_BYTES) {
+      const audio = chunk.subarray(at, at + MAX_BYTES).toString("base64");
+      onOutput({ type: "speech.audio.delta", audio, ...named });
+      named = {};
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/** Translates calls for containers that only support chat completions, and rerank for TEI. */
+
+import * as messagePaths from "../../../../src/domain/anthropic/caller-paths.ts";
+import * as messageRequest from "../../../../src/domain/anthropic/chat-request.ts";
+import * as responsePaths from "../../../../src/domain/openai/caller-paths.ts";
+import * as responseRequest from "../../../../src/domain/openai/chat-request.ts";
+import { NotSupportedByChat } from "../../../../src/domain/openai/strict-fields.ts";
+import { teiRequestOf } from "../../../../src/domain/openai/tei-rerank.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
+import { messageOf } from "../../lib/error.ts";
+import { parseFailure, ServerFailure } from "./error.ts";
+
+type Body = Record<string, Json>;
+
+/** The translations by call. */
+const TRANSLATIONS = {
+  responses: { ...responseRequest, ...responsePaths },
+  messages: { ...messageRequest, ...messagePaths },
+};
+export type TranslatedCall = keyof typeof TRANSLATIONS;
+
+export const isTranslated = (call: string | null): call is TranslatedCall =>
+  call !== null && call in TRANSLATIONS;
+
+/** Returns the request as a chat request. @throws ServerFailure for what chat completions cannot express */
+export const chatBody = (call: TranslatedCall, input: Body): Body =>
+  translated(() => TRANSLATIONS[call].chatRequestOf(input));
+
+/** @throws ServerFailure for what TEI cannot rank */
+export const teiBody = (input: Body): Body => translated(() => teiRequestOf(input));
+
+/** @throws ServerFailure for what containers do not support */
+export function translated(translate: () => Body): Body {
+  try {
+    return translate();
+  } catch (error) {
+    const param = error instanceof NotSupportedByChat ? error.param : null;
+    throw parseFailure({ message: messageOf(error), param }, 400);
+  }
+}
+
+/** Rewords an error about the translated chat request for the caller's original request. */
+export function inCallersTerms(
+  call: TranslatedCall,
+  { status, error }: ServerFailure,
+  input: Body,
+): ServerFailure {
+  const renamePlaces = TRANSLATIONS[call].toCallerPaths(input);
+  const { message, param } = error;
+  const places = { message: renamePlaces(message), param: param && renamePlaces(param) };
+  return new ServerFailure(status, { ...error, ...places });
+}

@@ -1,0 +1,115 @@
+/** The content of a message: its blocks, one after the other, and their events. */
+import { JsonScan } from "../../lib/json-scan.ts";
+import { FRAME_BOUNDS } from "../../protocol/channel.ts";
+import type { Json } from "../../protocol/common.ts";
+import { type Fields, fieldsOf, textOf } from "../openai/response-json.ts";
+import { TranslationFailed } from "../openai/translation.ts";
+import { type Block, CallBlock, ForeignBlock, TextBlock, ThinkingBlock } from "./message-block.ts";
+
+/** An event of the stream. */
+export type StreamEvent = Fields & { type: string };
+
+const encoder = new TextEncoder();
+
+export class MessageContent {
+  readonly #id: string;
+  readonly #emit: (event: StreamEvent) => void;
+  readonly #blocks: Block[] = [];
+  /** The last block, while it is written. */
+  #open: Block | undefined;
+
+  /** @param id of the message */
+  constructor(id: string, emit: (event: StreamEvent) => void) {
+    this.#id = id;
+    this.#emit = emit;
+  }
+
+  /** @throws TranslationFailed if the inputs of its calls are too large to be parsed */
+  get value(): Json[] {
+    this.#checkInputs();
+    return this.#blocks.map(({ value }) => value);
+  }
+
+  get hasCalls(): boolean {
+    return this.#blocks.some((block) => block instanceof CallBlock);
+  }
+
+  /** Continues the open block of that type, or begins one. */
+  say(type: "text" | "thinking", text: string): void {
+    if (this.#open?.begun.type !== type) this.begin({ type });
+    this.add({ type: `${type}_delta`, [type]: text });
+  }
+
+  /** @param block at its beginning, as a container describes it; a call may already have its input */
+  begin(block: Fields): Block {
+    this.close();
+    const index = this.#blocks.length;
+    const begun = this.#blockOf(block, index);
+    this.#open = begun;
+    this.#blocks.push(begun);
+    this.#emit({ type: "content_block_start", index, content_block: begun.begun });
+    // The ping is sent where the convention's own service sends it: some clients wait for one.
+    if (index === 0) this.#emit({ type: "ping" });
+    return begun;
+  }
+
+  /** @returns false when no open block has such a delta */
+  add(delta: Fields): boolean {
+    if (!this.#open?.add(delta)) return false;
+    this.#emit({ type: "content_block_delta", index: this.#blocks.length - 1, delta });
+    return true;
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    for (const delta of this.#open.ending()) this.add(delta);
+    this.#open = undefined;
+    this.#emit({ type: "content_block_stop", index: this.#blocks.length - 1 });
+  }
+
+  /** Adds a block that has come as a whole. */
+  whole(block: Fields): void {
+    const { type, text, thinking, signature, citations } = block;
+    this.begin(block);
+    if (textOf(text)) this.add({ type: "text_delta", text: text ?? "" });
+    if (Array.isArray(citations))
+      for (const citation of citations) this.add({ type: "citations_delta", citation });
+    if (textOf(thinking)) this.add({ type: "thinking_delta", thinking: thinking ?? "" });
+    if (type === "thinking" && textOf(signature))
+      this.add({ type: "signature_delta", signature: signature ?? "" });
+    this.close();
+  }
+
+  /**
+   * Checks the bounds of the calls' inputs. In the log they were strings, whose content its bounds do not
+   * count.
+   */
+  #checkInputs(): void {
+    const { depth } = FRAME_BOUNDS;
+    let { values } = FRAME_BOUNDS;
+    for (const block of this.#blocks) {
+      if (!(block instanceof CallBlock)) continue;
+      const scan = new JsonScan({ depth, values });
+      if (scan.feed(encoder.encode(block.json)))
+        throw new TranslationFailed(
+          "The inputs of the model's calls have too many values or are nested too deeply.",
+        );
+      values -= scan.values;
+    }
+  }
+
+  #blockOf(block: Fields, index: number): Block {
+    switch (block.type) {
+      case "text":
+        return new TextBlock();
+      case "thinking":
+        return new ThinkingBlock(`${this.#id}_${index}`);
+      case "tool_use": {
+        const id = textOf(block.id) || `toolu_${this.#id.slice(-32)}_${index}`;
+        return new CallBlock(id, textOf(block.name), fieldsOf(block.input));
+      }
+      default:
+        return new ForeignBlock(block);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/** Translates a prediction's log into a stream of choices, such as that of a chat. */
+import { z } from "zod";
+import { withoutNulls } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import { type Metrics, metrics } from "../../protocol/event.ts";
+import type { ChatUsage } from "../../protocol/openai/chat.ts";
+import { taskStatus } from "../../protocol/prediction.ts";
+import { isAtLimit } from "./chat-limit.ts";
+import { chatUsageOf, type FullChatUsage } from "./chat-usage.ts";
+import type { LogEntry, Translation } from "./translation.ts";
+
+export interface Head {
+  /** `chatcmpl-…` or `cmpl-…` */
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  /** The model's name in the request. */
+  model: string;
+}
+
+export interface HeadOptions extends Head {
+  /** The most tokens that each choice may have, if the request has a limit. */
+  limit?: number | undefined;
+}
+
+/** A container's chunk. */
+export interface Chunk<Choice> {
+  choices: Choice[];
+  usage?: ChatUsage | null | undefined;
+  [field: string]: unknown;
+}
+
+/** One choice of a stream, normalized to the convention. */
+export interface ChoicePieces<Choice, Piece> {
+  piece(choice: Choice): Piece;
+  /** Returns the final piece if the container sent none. @param cut whether the limit was reached */
+  end(cut: boolean): Piece[];
+}
+
+/** The format of a call's answers. */
+export interface ChoiceFormat<Choice, Piece> {
+  /** The `object` of a whole answer, and of a chunk. */
+  whole: string;
+  chunk: string;
+  /** @throws TranslationFailed for an output that is no answer to the call */
+  chunksOf(output: Json): Chunk<Choice>[];
+  /** @param callPrefix the prefix of ids for tool calls that have none */
+  begin(index: number, callPrefix: string): ChoicePieces<Choice, Piece>;
+  /** Assembles choices from their pieces. */
+  wholes(): { add(piece: Piece): void; readonly value: object[] };
+}
+
+export interface StreamedChunk<Piece> extends Head {
+  object: string;
+  choices: Piece[];
+  /** The usage: null before the last chunk; absent unless requested. */
+  usage?: FullChatUsage | null;
+  /** Other fields that the container sent. */
+  [field: string]: unknown;
+}
+
+/** The fields of `done` that are needed here. */
+const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
+
+export class ChoiceStream<Choice extends { index: number }, Piece> implements Translation {
+  readonly #format: ChoiceFormat<Choice, Piece>;
+  readonly #head: Head & { object: string };
+  readonly #before: { usage?: null };
+  readonly #limit: number | undefined;
+  readonly #choices = new Map<number, ChoicePieces<Choice, Piece>>();
+  #usage: ChatUsage | undefined;
+  /** Other fields of the container's last chunk. */
+  #last: object = {};
+
+  /** @param includeUsage the caller's `stream_options.include_usage` */
+  constructor(
+    format: ChoiceFormat<Choice, Piece>,
+    { includeUsage, limit, ...head }: HeadOptions & { includeUsage: boolean },
+  ) {
+    this.#format = format;
+    this.#head = { ...head, object: format.chunk };
+    this.#before = includeUsage ? { usage: null } : {};
+    this.#limit = limit;
+  }
+
+  /**
+   * Translates an entry. A failed or canceled prediction ends without a closing chunk: an error is sent
+   * instead.
+   * @throws TranslationFailed for an output that is no answer to the call
+   */
+  take({ event, data }: LogEntry): StreamedChunk<Piece>[] {
+    if (event === "output")
+      return this.#format.chunksOf(data).flatMap((chunk) => this.#passed(chunk));
+    if (event !== "done") return [];
+    const { status, metrics } = ended.parse(data);
+    return status === "succeeded" ? this.#end(metrics) : [];
+  }
+
+  /** Returns a chunk without usage, which is sent at the end; a chunk that has nothing else is dropped. */
+  #passed({ usage, choices, ...rest }: Chunk<Choice>): StreamedChunk<Piece>[] {
+    const fields = withoutNulls(rest);
+    if (usage) {
+      this.#usage = usage;
+      if (choices.length === 0) {
+        this.#last = fields;
+        return [];
+      }
+    }
+    const pieces = choices.map((choice) => this.#choice(choice.index).piece(choice));
+    return [{ ...fields, ...this.#head, choices: pieces, ...this.#before }];
+  }
+
+  #end(metrics: Metrics | null | undefined): StreamedChunk<Piece>[] {
+    if (this.#choices.size === 0) this.#choice(0);
+    const cut = isAtLimit(this.#limit, metrics, this.#choices.size);
+    const closing: StreamedChunk<Piece>[] = [...this.#choices.values()]
+      .flatMap((choice) => choice.end(cut))
+      .map((piece) => ({ ...this.#head, choices: [piece], ...this.#before }));
+    if (this.#before.usage === null) {
+      const usage = chatUsageOf(this.#usage, metrics);
+      closing.push({ ...this.#last, ...this.#head, choices: [], usage });
+    }
+    return closing;
+  }
+
+  #choice(index: number): ChoicePieces<Choice, Piece> {
+    let choice = this.#choices.get(index);
+    if (!choice) {
+      choice = this.#format.begin(index, `call_${this.#head.id.slice(-16)}_${index}`);
+      this.#choices.set(index, choice);
+    }
+    return choice;
+  }
+}
+
+/**
+ * Returns the whole answer of a succeeded prediction, from its outputs: pieces, whole answers, or nothing,
+ * which is an empty one.
+ * @throws TranslationFailed
+ */
+export function wholeOf<Choice extends { index: number }, Piece>(
+  format: ChoiceFormat<Choice, Piece>,
+  options: HeadOptions,
+  outputs: Json[],
+  metrics: Metrics | null,
+): object {
+  const stream = new ChoiceStream(format, { ...options, includeUsage: true });
+  const wholes = format.wholes();
+  let answer = {};
+  const add = (event: string, data: Json) => {
+    for (const { choices, ...rest } of stream.take({ event, data })) {
+      answer = { ...answer, ...rest };
+      for (const piece of choices) wholes.add(piece);
+    }
+  };
+  for (const output of outputs) add("output", output);
+  add("done", { status: "succeeded", metrics });
+  return { ...answer, object: format.whole, choices: wholes.value };
+}

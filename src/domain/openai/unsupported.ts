@@ -1,0 +1,119 @@
+/** Parameters that would change the answer, but that a model without them would silently ignore. */
+import type { Json } from "../../protocol/common.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
+import { countOf, type Fields, fieldsOf, isFields, listOf, textOf } from "./response-json.ts";
+
+export interface Unsupported {
+  /** The parameter as the caller sent it. */
+  param: string;
+  /** The property that the model's schema lacks. */
+  property: string;
+}
+
+/** A parameter that must not be ignored. */
+interface UnsupportedCase extends Unsupported {
+  isMade(request: Fields): boolean;
+  /** The property that a model with chats only has instead. */
+  chatProperty?: string;
+}
+
+const toolChoice = {
+  ...{ param: "tool_choice", property: "tool_choice" },
+  isMade: ({ tool_choice }: Fields) => isForced(tool_choice),
+};
+
+const topLogprobs = {
+  ...{ param: "top_logprobs", property: "top_logprobs" },
+  isMade: ({ top_logprobs }: Fields) => countOf(top_logprobs) > 0,
+};
+
+const several = {
+  ...{ param: "n", property: "n" },
+  isMade: ({ n }: Fields) => countOf(n) > 1,
+};
+
+const CASES: Record<OpenAiCall, UnsupportedCase[]> = {
+  chat_completions: [
+    toolChoice,
+    {
+      ...{ param: "response_format", property: "response_format" },
+      isMade: ({ response_format }) => isJson(response_format),
+    },
+    several,
+    { param: "logprobs", property: "logprobs", isMade: ({ logprobs }) => logprobs === true },
+    topLogprobs,
+  ],
+  responses: [
+    toolChoice,
+    {
+      ...{ param: "text.format", property: "text", chatProperty: "response_format" },
+      isMade: ({ text }) => isJson(fieldsOf(text).format),
+    },
+    {
+      ...{ param: "include", property: "include", chatProperty: "logprobs" },
+      isMade: ({ include }) => listOf(include).includes("message.output_text.logprobs"),
+    },
+    topLogprobs,
+  ],
+  embeddings: [],
+  messages: [
+    {
+      ...{ param: "tool_choice", property: "tool_choice" },
+      isMade: ({ tool_choice }) => ["any", "tool"].includes(textOf(fieldsOf(tool_choice).type)),
+    },
+    {
+      ...{ param: "output_config.format", property: "response_format" },
+      isMade: ({ output_config, output_format }) =>
+        isJson(fieldsOf(output_config).format) || isJson(output_format),
+    },
+  ],
+  count_tokens: [],
+  images_generations: [],
+  images_edits: [],
+  audio_transcriptions: [],
+  audio_translations: [],
+  audio_speech: [],
+  completions: [
+    several,
+    { param: "best_of", property: "best_of", isMade: ({ best_of }) => countOf(best_of) > 1 },
+    { param: "echo", property: "echo", isMade: ({ echo }) => echo === true },
+    // `logprobs` of completions is a number: 0 asks only for those of the chosen tokens.
+    {
+      param: "logprobs",
+      property: "logprobs",
+      isMade: ({ logprobs }) => typeof logprobs === "number",
+    },
+    { param: "suffix", property: "suffix", isMade: ({ suffix }) => textOf(suffix) !== "" },
+  ],
+  moderations: [],
+  rerank: [],
+};
+
+/**
+ * Returns the first requested parameter that the model's input schema lacks. Undefined when it has all, or
+ * when the schema does not list its properties.
+ */
+export function findUnsupported(
+  call: OpenAiCall,
+  request: Fields,
+  { properties }: Fields,
+): Unsupported | undefined {
+  if (!isFields(properties)) return undefined;
+  const chatOnly = "messages" in properties && !("input" in properties);
+  for (const { param, property: own, chatProperty, isMade } of CASES[call]) {
+    const property = (chatOnly && chatProperty) || own;
+    if (isMade(request) && !(property in properties)) return { param, property };
+  }
+  return undefined;
+}
+
+/** Whether a tool must be called. Chats have the mode of `allowed_tools` one level deeper. */
+export function isForced(choice: Json | undefined): boolean {
+  if (!isFields(choice)) return choice === "required";
+  const { type, mode, allowed_tools } = choice;
+  // Messages name the choice in `type`.
+  if (type === "auto" || type === "none") return false;
+  return type !== "allowed_tools" || (mode ?? fieldsOf(allowed_tools).mode) === "required";
+}
+
+const isJson = (format: Json | undefined) => textOf(fieldsOf(format).type).startsWith("json_");

@@ -1,0 +1,47 @@
+/** Middleware of the calls under /v1/vendora, which follow the conventions of OpenAI's API. */
+import { createMiddleware } from "hono/factory";
+import { z } from "zod";
+import type { AppEnv } from "../context.ts";
+import { openAiModelName } from "../protocol/openai/chat.ts";
+import type { OpenAiCall } from "../protocol/runner.ts";
+import { findCallable } from "../services/openai/calls.ts";
+
+export const PREDICTION_HEADER = "auspex-prediction-id";
+export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
+export const CONTENT_LEFT_OUT_HEADER = "auspex-content-left-out";
+
+/** Types that may be listed in a header: they come from the client. */
+const LISTABLE = /^[\w.-]{1,64}$/;
+const MAX_LISTED = 20;
+
+/** Names the prediction of a call in headers, also of errors. */
+export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => {
+  await next();
+  for (const [header, types] of [
+    [TOOLS_LEFT_OUT_HEADER, c.get("omittedTools")],
+    [CONTENT_LEFT_OUT_HEADER, c.get("omittedContent")],
+  ] as const) {
+    const listed = types?.filter((type) => LISTABLE.test(type)).slice(0, MAX_LISTED);
+    if (listed?.length) c.header(header, listed.join(", "));
+  }
+  const id = c.get("predictionId");
+  if (!id) return;
+  c.header(PREDICTION_HEADER, id);
+  // The prediction has already run: a retry would run it again.
+  if (c.res.status === 500) c.header("x-should-retry", "false");
+  c.header("location", `/v1/predictions/${id}`);
+});
+
+/**
+ * Resolves the model before the rest of the body is validated, as clients of the convention expect:
+ * an unknown model is a 404 even if other fields are wrong. The route reports a missing model.
+ */
+export const resolveTarget = (call: OpenAiCall) =>
+  createMiddleware<AppEnv>(async (c, next) => {
+    const body: unknown = await c.req.json().catch(() => undefined);
+    const named = z.object({ model: openAiModelName }).safeParse(body).data;
+    if (named) {
+      c.set("target", await findCallable(c.var.services, c.var.caller, named.model, call));
+    }
+    await next();
+  });

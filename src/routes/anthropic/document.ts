@@ -1,0 +1,28 @@
+/** Documentation that the routes of the Anthropic convention share. */
+import { anthropicErrorBody, anthropicInvalid } from "../../protocol/anthropic/error.ts";
+import { jsonResponse } from "../responses.ts";
+
+export const tags = ["Vendorb"];
+
+/** An error with a description specific to its route. */
+export const anthropicErrorResponse = (description: string) =>
+  jsonResponse(description, anthropicErrorBody);
+
+/** Errors that every route can return. */
+export const anthropicErrors = {
+  401: anthropicErrorResponse("The token is missing or invalid"),
+  403: anthropicErrorResponse("The token is not allowed to do this"),
+  404: anthropicErrorResponse("The resource does not exist, or is not visible to you"),
+  422: jsonResponse("The request failed validation", anthropicInvalid),
+};
+
+/** Errors of calls that create a prediction. */
+export const callErrors = {
+  ...anthropicErrors,
+  400: anthropicErrorResponse(
+    "The version does not support the call, or its container rejected the request",
+  ),
+  409: anthropicErrorResponse("The `Idempotency-Key` was used for a different request"),
+  502: anthropicErrorResponse("The model failed; retrying the same call will not help"),
+  504: anthropicErrorResponse("The model did not finish in time, and the prediction was canceled"),
+};

@@ -1,0 +1,150 @@
+/**
+ * POST /v1/vendorb/messages and /v1/vendorb/messages/count_tokens. `vendorb` is the contract's name for
+ * Anthropic's API, whose requests and responses these calls use.
+ */
+
+import { createRoute } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { AppEnv } from "../../context.ts";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesImages } from "../../middleware/body.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { countRequest, messageRequest, tokenCount } from "../../protocol/anthropic/message.ts";
+import {
+  beginCount,
+  countAnswer,
+  countsItself,
+  estimatedCount,
+} from "../../services/anthropic/count-tokens.ts";
+import { beginMessage, messageAnswer, messageStream } from "../../services/anthropic/messages.ts";
+import { type Call, waitForCall } from "../../services/openai/calls.ts";
+import { exactLog } from "../../services/openai/parsed-log.ts";
+import {
+  body,
+  callHeaders,
+  callResponse,
+  openAiEvents,
+  openAiJson,
+  responseHeaders,
+} from "../openai/document.ts";
+import { jsonBody, jsonResponse } from "../responses.ts";
+import { router } from "../router.ts";
+import { callErrors, tags } from "./document.ts";
+
+const message = body("Message", "A message in the format of Anthropic's API");
+
+const MESSAGE = {
+  id: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  type: "message",
+  role: "assistant",
+  model: "demo/chat",
+  content: [{ type: "text", text: "The Queen sighed." }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 4, output_tokens: 5 },
+};
+
+const EVENTS = `event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"The"}}
+
+`;
+
+const create = createRoute({
+  method: "post",
+  path: "/vendorb/messages",
+  operationId: "createMessage",
+  tags,
+  summary: "Create a message",
+  description:
+    "Creates a message in the format of Anthropic's API, with a version that has the compatibility `vendorb_messages` or `vendora_chat_completions`. A container that has `/v1/messages` gets the request as it is. For one that supports only chat completions it is translated, tools included. Tools that only Anthropic's service or models have are left out, unless the version's input schema includes them or `tool_choice` requires one. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    takesImages,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("messages"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(messageRequest) },
+  responses: {
+    200: callResponse(
+      "The message, or a stream of its events",
+      message,
+      MESSAGE,
+      EVENTS,
+      responseHeaders,
+    ),
+    ...callErrors,
+  },
+});
+
+const count = createRoute({
+  method: "post",
+  path: "/vendorb/messages/count_tokens",
+  operationId: "countMessageTokens",
+  tags,
+  summary: "Count the tokens of a message",
+  description:
+    "Returns the number of tokens that a message would have as its input. A container that has `/v1/messages` counts them, in a prediction that is kept for a minute; for all others the number is an estimate from the length of the request, and nothing runs. Requires the scope `predict`.",
+  middleware: [
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("count_tokens"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(countRequest) },
+  responses: { 200: jsonResponse("The number of tokens", tokenCount), ...callErrors },
+});
+
+export const messageRoutes = router();
+
+messageRoutes.openapi(create, async (c) => {
+  const { services, caller } = c.var;
+  const { stream } = c.req.valid("json");
+  const headers = c.req.valid("header");
+  const begin = () => {
+    const { webhook, ...body } = c.req.valid("json");
+    return beginMessage(services, caller, {
+      ...callIn(c, headers),
+      call: "messages",
+      body,
+      webhook,
+    });
+  };
+  const beginning = async () => {
+    const begun = await begin();
+    c.set("predictionId", begun.id);
+    c.set("omittedTools", begun.omittedTools);
+    c.set("omittedContent", begun.omittedContent);
+    return begun;
+  };
+  if (stream)
+    return openAiEvents(
+      await limitOpenStream(c, async () => messageStream(services, await beginning())),
+    );
+  return limitWaitingRequest(c, async () =>
+    openAiJson(messageAnswer(services, await waitForCall(services, await beginning(), exactLog))),
+  );
+});
+
+messageRoutes.openapi(count, async (c) => {
+  const { services, caller, target } = c.var;
+  if (!countsItself(target)) return c.json(estimatedCount(c.req.valid("json")), 200);
+  const headers = c.req.valid("header");
+  const begin = () => {
+    const call = { ...callIn(c, headers), call: "count_tokens", webhook: null } as const;
+    return beginCount(services, caller, { ...call, body: c.req.valid("json") });
+  };
+  return limitWaitingRequest(c, async () => {
+    const begun = await begin();
+    c.set("predictionId", begun.id);
+    return c.json(countAnswer(services, await waitForCall(services, begun)), 200);
+  });
+});
+
+function callIn(
+  c: Context<AppEnv>,
+  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+): Omit<Call, "call" | "body" | "webhook"> {
+  const { target, sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  return { target, origin: new URL(c.req.url).origin, idempotencyKey, sent, source, onInputSent };
+}

@@ -1,0 +1,147 @@
+/**
+ * POST /v1/vendora/chat/completions and /v1/vendora/embeddings. `vendora` is the contract's name for
+ * OpenAI's API, whose requests and responses these calls use.
+ */
+import { createRoute } from "@hono/zod-openapi";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { chatRequest } from "../../protocol/openai/chat.ts";
+import { embeddingRequest } from "../../protocol/openai/tasks.ts";
+import { waitForCall } from "../../services/openai/calls.ts";
+import { answerStream, CHAT_ANSWERS, wholeAnswer } from "../../services/openai/choices.ts";
+import { embeddingList } from "../../services/openai/embeddings.ts";
+import { exactLog } from "../../services/openai/parsed-log.ts";
+import { jsonBody } from "../responses.ts";
+import { router } from "../router.ts";
+import { begin } from "./begin.ts";
+import {
+  body,
+  bodyResponse,
+  callHeaders,
+  callResponse,
+  compatibleErrors,
+  openAiEvents,
+  openAiJson,
+  predictionHeaders,
+  tags,
+} from "./document.ts";
+
+const completion = body("ChatCompletion", "A chat completion in the format of OpenAI's API");
+
+const COMPLETION = {
+  id: "chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  object: "chat.completion",
+  created: 1_795_000_000,
+  model: "demo/chat",
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", content: "The Queen sighed.", refusal: null },
+      logprobs: null,
+      finish_reason: "stop",
+    },
+  ],
+  usage: { prompt_tokens: 4, completion_tokens: 5, total_tokens: 9 },
+};
+
+const CHUNKS = `data: {"id":"chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"chat.completion.chunk","created":1795000000,"model":"demo/chat","choices":[{"index":0,"delta":{"role":"assistant","content":"The"},"finish_reason":null}]}
+
+data: [DONE]
+
+`;
+
+const complete = createRoute({
+  method: "post",
+  path: "/vendora/chat/completions",
+  operationId: "createChatCompletion",
+  tags,
+  summary: "Create a chat completion",
+  description:
+    "Creates a chat completion in the format of OpenAI's API, with a version that has the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    takesDataUris,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("chat_completions"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(chatRequest) },
+  responses: {
+    200: callResponse("The completion, or a stream of chunks", completion, COMPLETION, CHUNKS),
+    ...compatibleErrors,
+  },
+});
+
+const embeddings = body("EmbeddingList", "Embeddings in the format of OpenAI's API");
+
+const EMBEDDINGS = {
+  object: "list",
+  data: [{ object: "embedding", index: 0, embedding: [0.6, -0.8] }],
+  model: "demo/embeddings",
+  usage: { prompt_tokens: 4, total_tokens: 4 },
+};
+
+const embed = createRoute({
+  method: "post",
+  path: "/vendora/embeddings",
+  operationId: "createEmbeddings",
+  tags,
+  summary: "Create embeddings",
+  description:
+    "Creates embeddings in the format of OpenAI's API, with a version that has the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    takesDataUris,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("embeddings"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(embeddingRequest) },
+  responses: {
+    200: {
+      ...bodyResponse("One embedding per input", embeddings, EMBEDDINGS),
+      headers: predictionHeaders,
+    },
+    ...compatibleErrors,
+  },
+});
+
+export const callRoutes = router();
+
+callRoutes.openapi(complete, async (c) => {
+  const { services } = c.var;
+  const headers = c.req.valid("header");
+  const { stream, stream_options } = c.req.valid("json");
+  const includeUsage = stream_options?.include_usage === true;
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "chat_completions", request, webhook, headers);
+  };
+  if (stream)
+    return openAiEvents(
+      await limitOpenStream(c, async () =>
+        answerStream(services, CHAT_ANSWERS, await beginning(), includeUsage),
+      ),
+    );
+  return limitWaitingRequest(c, async () => {
+    const ended = await waitForCall(services, await beginning(), exactLog);
+    return openAiJson(wholeAnswer(services, CHAT_ANSWERS, ended));
+  });
+});
+
+callRoutes.openapi(embed, async (c) => {
+  const { services } = c.var;
+  const { model, encoding_format } = c.req.valid("json");
+  const asked = { model, encoding_format };
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "embeddings", request, webhook, c.req.valid("header"));
+  };
+  return limitWaitingRequest(c, async () => {
+    // Base64 has no digits to keep, and parsing a million numbers exactly takes a second longer.
+    const parse = encoding_format === "base64" ? undefined : exactLog;
+    const ended = await waitForCall(services, await beginning(), parse);
+    return openAiJson(embeddingList(services, asked, ended));
+  });
+});

@@ -1,0 +1,133 @@
+/** Documentation and responses that the routes of the OpenAI convention share. */
+
+import { z } from "@hono/zod-openapi";
+import type { TypedResponse } from "hono";
+import { exactText } from "../../lib/exact-json.ts";
+import { EVENT_STREAM } from "../../lib/sse.ts";
+import { type Json, json } from "../../protocol/common.ts";
+import { openAiErrorBody, openAiInvalid } from "../../protocol/openai/error.ts";
+import type { EventStream } from "../../services/predictions/event-stream.ts";
+import { createHeaders } from "../predictions/create-document.ts";
+import { jsonResponse } from "../responses.ts";
+
+export const tags = ["Vendora"];
+
+export const callHeaders = createHeaders.pick({ "idempotency-key": true });
+
+export const predictionHeaders = {
+  "auspex-prediction-id": {
+    description: "Id of the call's prediction, for GET /predictions/{prediction_id}",
+    schema: { type: "string" as const, format: "uuid" },
+    example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  },
+};
+
+export const responseHeaders = {
+  ...predictionHeaders,
+  "auspex-tools-left-out": {
+    description: "Types of tools in the request that the model does not support",
+    schema: { type: "string" as const },
+    example: "web_search, image_generation",
+  },
+  "auspex-content-left-out": {
+    description: "Types of items or blocks in the conversation that the model does not support",
+    schema: { type: "string" as const },
+    example: "web_search_call",
+  },
+};
+
+/** An error with a description specific to its route. */
+export const openAiErrorResponse = (description: string) =>
+  jsonResponse(description, openAiErrorBody);
+
+/** Errors that every route can return. */
+export const openAiErrors = {
+  401: openAiErrorResponse("The token is missing or invalid"),
+  403: openAiErrorResponse("The token is not allowed to do this"),
+  404: openAiErrorResponse("The resource does not exist, or is not visible to you"),
+  422: jsonResponse("The request failed validation", openAiInvalid),
+};
+
+/** Errors of calls that create a prediction. */
+export const callErrors = {
+  ...openAiErrors,
+  409: openAiErrorResponse("The `Idempotency-Key` was used for a different request"),
+  502: openAiErrorResponse("The model failed; retrying the same call will not help"),
+  504: openAiErrorResponse("The model did not finish in time, and the prediction was canceled"),
+};
+
+/** Errors of calls that the version must be compatible with. */
+export const compatibleErrors = {
+  ...callErrors,
+  400: openAiErrorResponse(
+    "The version does not support the call, or its container rejected the request",
+  ),
+};
+
+/** A body of the convention, which OpenAI's documentation describes in full. */
+export const body = (id: string, description: string) =>
+  z.record(z.string(), json).meta({ id, description });
+
+export const items = body("ResponseItems", "Items of a conversation in the format of OpenAI's API");
+
+export const ITEM = {
+  id: "msg_1",
+  type: "message",
+  status: "completed",
+  role: "user",
+  content: [{ type: "input_text", text: "Go on" }],
+};
+
+export const ITEMS = {
+  object: "list",
+  data: [ITEM],
+  first_id: ITEM.id,
+  last_id: ITEM.id,
+  has_more: false,
+};
+
+type Example = Record<string, unknown>;
+
+/**
+ * A response with an example. The example is next to the schema: inside, its `id` would be read as the
+ * schema's id.
+ */
+export const bodyResponse = <Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+  example: Example,
+) => ({ description, content: { "application/json": { schema, example } } });
+
+/** A whole response, or a stream of its events. */
+export const callResponse = <Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+  example: Example,
+  events: string,
+  headers: typeof predictionHeaders = predictionHeaders,
+) => ({
+  description,
+  headers,
+  content: {
+    "application/json": { schema, example },
+    "text/event-stream": { schema: z.string(), example: events },
+  },
+});
+
+/** A body of the convention. */
+export function openAiJson(value: object) {
+  const response = new Response(exactText(value), {
+    headers: { "content-type": "application/json" },
+  });
+  return response as Response & TypedResponse<Record<string, Json>, 200, "json">;
+}
+
+/** A stream of the convention. */
+export const openAiEvents = ({ body }: Pick<EventStream, "body">): Response =>
+  new Response(body, {
+    headers: {
+      "content-type": EVENT_STREAM,
+      "cache-control": "no-cache",
+      "x-accel-buffering": "no",
+    },
+  });

@@ -1,0 +1,259 @@
+/** /v1/vendora/responses. */
+import { createRoute, z } from "@hono/zod-openapi";
+import {
+  requireScope,
+  requireScopeToRun,
+  requireValidToken,
+} from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { itemsQuery, responseQuery, responseRequest } from "../../protocol/openai/response.ts";
+import {
+  beginResponse,
+  begunResponse,
+  endedResponse,
+  preparedResponse,
+  responseStream,
+} from "../../services/openai/create-response.ts";
+import {
+  cancelResponse,
+  deleteResponse,
+  findResponse,
+  listInputItems,
+  presentResponse,
+  replayResponse,
+} from "../../services/openai/responses.ts";
+import { socketContextOf } from "../../services/openai/socket-context.ts";
+import { keepSaid } from "../../services/openai/turns.ts";
+import { jsonBody } from "../responses.ts";
+import { router } from "../router.ts";
+import {
+  body,
+  bodyResponse,
+  callErrors,
+  callHeaders,
+  callResponse,
+  ITEMS,
+  items,
+  openAiErrorResponse,
+  openAiErrors,
+  openAiEvents,
+  openAiJson,
+  responseHeaders,
+  tags,
+} from "./document.ts";
+
+const RESPONSE = {
+  id: "resp_01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  object: "response",
+  created_at: 1_795_000_000,
+  status: "completed",
+  model: "demo/chat",
+  output: [
+    {
+      id: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+      type: "message",
+      status: "completed",
+      role: "assistant",
+      content: [{ type: "output_text", text: "The Queen sighed.", annotations: [], logprobs: [] }],
+    },
+  ],
+};
+
+const QUEUED = { ...RESPONSE, status: "queued", output: [] };
+
+const response = body("Response", "A response in the format of OpenAI's API");
+
+const deleted = z
+  .object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) })
+  .meta({ id: "DeletedResponse" });
+
+const EVENTS = `event: response.output_text.delta
+data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"The","logprobs":[]}
+
+`;
+
+const oneResponse = z.object({
+  response_id: z
+    .string()
+    .max(100)
+    .meta({ description: "Id of the response, `resp_…`", example: RESPONSE.id }),
+});
+
+const badRequest = (description: string) => ({ 400: openAiErrorResponse(description) });
+
+const create = createRoute({
+  method: "post",
+  path: "/vendora/responses",
+  operationId: "createResponse",
+  tags,
+  summary: "Create a response",
+  description:
+    "Creates a response in the format of OpenAI's API, with a version that has the compatibility `vendora_responses` or `vendora_chat_completions`. The request is translated to a chat unless the container's own responses do at least as much. Functions, namespaces and custom tools are passed to the container as functions, and their calls are returned in the original form. Other tools are left out, unless the version's input schema includes them or `tool_choice` requires one. With `background`, the call returns 202 immediately, and the response continues independently of the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
+  middleware: [
+    takesDataUris,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("responses"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(responseRequest) },
+  responses: {
+    200: callResponse(
+      "The response, or a stream of its events",
+      response,
+      RESPONSE,
+      EVENTS,
+      responseHeaders,
+    ),
+    202: {
+      ...bodyResponse("The response continues in the background", response, QUEUED),
+      headers: responseHeaders,
+    },
+    ...callErrors,
+    ...badRequest("A parameter is not supported, or the previous response does not exist"),
+  },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/vendora/responses/{response_id}",
+  operationId: "getResponse",
+  tags,
+  summary: "Get a response",
+  description:
+    "Returns the current state of a response. With `stream`, returns its events after `starting_after` and continues with new ones. Requires the scope `read` or `predict`.",
+  middleware: requireScope("read", "predict"),
+  request: { params: oneResponse, query: responseQuery },
+  responses: {
+    200: callResponse("The response, or a stream of its events", response, RESPONSE, EVENTS),
+    ...openAiErrors,
+  },
+});
+
+const inputItems = createRoute({
+  method: "get",
+  path: "/vendora/responses/{response_id}/input_items",
+  operationId: "listResponseInputItems",
+  tags,
+  summary: "List a response's input items",
+  description:
+    "Lists all input of the model: for a response that continues another one, the whole conversation. Requires the scope `read` or `predict`.",
+  middleware: requireScope("read", "predict"),
+  request: { params: oneResponse, query: itemsQuery },
+  responses: {
+    200: bodyResponse("The input items", items, ITEMS),
+    ...openAiErrors,
+    ...badRequest("The item in `after` does not exist"),
+  },
+});
+
+const cancel = createRoute({
+  method: "post",
+  path: "/vendora/responses/{response_id}/cancel",
+  operationId: "cancelResponse",
+  tags,
+  summary: "Cancel a background response",
+  description: "Idempotent. Requires the scope `predict`.",
+  middleware: requireScope("predict"),
+  request: { params: oneResponse },
+  responses: {
+    200: bodyResponse("The response", response, RESPONSE),
+    ...openAiErrors,
+    ...badRequest("The response is not in the background, or has ended"),
+  },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/vendora/responses/{response_id}",
+  operationId: "deleteResponse",
+  tags,
+  summary: "Delete a response",
+  description:
+    "Deletes a response with its events and input. The prediction is kept, with `data_removed`. Requires the scope `predict`.",
+  middleware: requireScope("predict"),
+  request: { params: oneResponse },
+  responses: {
+    200: bodyResponse("Deleted", deleted, {
+      id: RESPONSE.id,
+      object: "response",
+      deleted: true,
+    }),
+    ...openAiErrors,
+    ...badRequest("The response has not ended: cancel it first"),
+  },
+});
+
+export const responseRoutes = router();
+
+responseRoutes.openapi(create, async (c) => {
+  const { services, caller, target } = c.var;
+  const { stream, background, generate } = c.req.valid("json");
+  const { origin } = new URL(c.req.url);
+  const idempotencyKey = c.req.valid("header")["idempotency-key"];
+  const socket = socketContextOf(c.req.raw);
+  if (generate === false) {
+    const request = c.req.valid("json");
+    return openAiEvents({
+      body: await preparedResponse(services, caller, request, { target, socket }),
+    });
+  }
+  const begin = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    const { sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+    const call = { target, webhook, origin, idempotencyKey, sent, source, onInputSent, socket };
+    return beginResponse(services, caller, request, call);
+  };
+  const beginning = async () => {
+    const begun = await begin();
+    c.set("predictionId", begun.id);
+    c.set("omittedTools", begun.omittedTools);
+    c.set("omittedContent", begun.omittedContent);
+    return begun;
+  };
+  if (stream)
+    return openAiEvents(
+      await limitOpenStream(c, async () => responseStream(services, await beginning())),
+    );
+  if (background) {
+    return Response.json(await begunResponse(services, await beginning()), { status: 202 });
+  }
+  return limitWaitingRequest(c, async () =>
+    openAiJson(await endedResponse(services, await beginning())),
+  );
+});
+
+responseRoutes.openapi(get, async (c) => {
+  const { services, caller } = c.var;
+  const { stream, starting_after } = c.req.valid("query");
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  if (stream) {
+    return openAiEvents(
+      await limitOpenStream(c, async () => replayResponse(services, found, starting_after)),
+    );
+  }
+  return openAiJson(presentResponse(found));
+});
+
+responseRoutes.openapi(inputItems, async (c) => {
+  const { services, caller } = c.var;
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  return openAiJson(listInputItems(found, c.req.valid("query")));
+});
+
+responseRoutes.openapi(cancel, async (c) => {
+  const { services, caller } = c.var;
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  const canceled = await cancelResponse(services, caller, found);
+  await requireValidToken(c);
+  return openAiJson(canceled);
+});
+
+responseRoutes.openapi(remove, async (c) => {
+  const { services, caller } = c.var;
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  await keepSaid(services, caller, found.prediction.id);
+  return c.json(await deleteResponse(services, caller, found), 200);
+});

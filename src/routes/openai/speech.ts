@@ -1,0 +1,75 @@
+/** POST /v1/vendora/audio/speech. */
+import { createRoute, z } from "@hono/zod-openapi";
+import { speechInput } from "../../domain/openai/speech-input.ts";
+import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
+import { limitOpenStream } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { speechRequest } from "../../protocol/openai/audio.ts";
+import { modelInput } from "../../services/openai/model-input.ts";
+import { speechStream } from "../../services/openai/speech.ts";
+import { jsonBody } from "../responses.ts";
+import { router } from "../router.ts";
+import { begin } from "./begin.ts";
+import { callHeaders, compatibleErrors, predictionHeaders, tags } from "./document.ts";
+
+const EVENTS = `data: {"type":"speech.audio.delta","audio":"UklGRiQAAABXQVZF"}
+
+data: {"type":"speech.audio.done","usage":{"input_tokens":6,"output_tokens":0,"total_tokens":6}}
+
+`;
+
+const speak = createRoute({
+  method: "post",
+  path: "/vendora/audio/speech",
+  operationId: "createSpeech",
+  tags,
+  summary: "Create speech",
+  description:
+    "Says a text aloud in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_speech`. The bytes are sent as the model makes them; `stream_format: sse` sends them as events. Servers get all fields. For a Cog model they become inputs of its schema; a `response_format` that it cannot make is a `400`, since nothing is converted, and by default it makes what it likes. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    takesDataUris,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("audio_speech"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(speechRequest) },
+  responses: {
+    200: {
+      description: "The sound, with its media type, or a stream of events",
+      headers: predictionHeaders,
+      content: {
+        "*/*": { schema: z.string().meta({ format: "binary" }) },
+        "text/event-stream": { schema: z.string(), example: EVENTS },
+      },
+    },
+    ...compatibleErrors,
+  },
+});
+
+export const speechRoutes = router();
+
+speechRoutes.openapi(speak, async (c) => {
+  const { services, target } = c.var;
+  const { schemas } = target.version;
+  const headers = c.req.valid("header");
+  const { response_format, stream_format } = c.req.valid("json");
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    const input = modelInput(target, request, (schema) => speechInput(request, schema));
+    const more = { ...input, streams: true };
+    return begin(c, "audio_speech", request, webhook, headers, more);
+  };
+  const inParts = rootKeywords(schemas, "output").type === "array";
+  const { signal } = c.req.raw;
+  const stream = await limitOpenStream(c, async () => {
+    const begun = await beginning();
+    const options = { response_format, stream_format, inParts, signal };
+    return speechStream(services, begun, options);
+  });
+  return new Response(stream.body, {
+    headers: { "content-type": stream.contentType, "cache-control": "no-cache" },
+  });
+});

@@ -1,0 +1,122 @@
+/** POST /v1/vendora/moderations and /v1/vendora/rerank. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
+import { limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { moderationRequest, rerankRequest } from "../../protocol/openai/tasks.ts";
+import { waitForCall } from "../../services/openai/calls.ts";
+import { exactLog } from "../../services/openai/parsed-log.ts";
+import { moderation, ranking } from "../../services/openai/verdicts.ts";
+import { jsonBody } from "../responses.ts";
+import { router } from "../router.ts";
+import { begin } from "./begin.ts";
+import {
+  body,
+  bodyResponse,
+  callHeaders,
+  compatibleErrors,
+  openAiJson,
+  predictionHeaders,
+  tags,
+} from "./document.ts";
+
+const MODERATION = {
+  id: "modr-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  model: "ada/guard",
+  results: [
+    { flagged: false, categories: { violence: false }, category_scores: { violence: 0.01 } },
+  ],
+};
+
+const moderate = createRoute({
+  method: "post",
+  path: "/vendora/moderations",
+  operationId: "createModeration",
+  tags,
+  summary: "Classify texts and images",
+  description:
+    "Says whether texts or images are harmful, in the format of OpenAI's API, with a version that has the compatibility `vendora_moderations`. The categories are those of the model. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    takesDataUris,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("moderations"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(moderationRequest) },
+  responses: {
+    200: {
+      ...bodyResponse(
+        "One result per input",
+        body("Moderation", "A moderation in the format of OpenAI's API"),
+        MODERATION,
+      ),
+      headers: predictionHeaders,
+    },
+    ...compatibleErrors,
+  },
+});
+
+const RANKING = {
+  id: "rerank-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  model: "ada/reranker",
+  results: [{ index: 0, relevance_score: 0.98 }],
+  usage: { prompt_tokens: 14, total_tokens: 14 },
+};
+
+const rerank = createRoute({
+  method: "post",
+  path: "/vendora/rerank",
+  operationId: "rerankDocuments",
+  tags,
+  summary: "Rank documents by relevance",
+  description:
+    "Ranks documents by their relevance to a query, in the format of Jina's and Cohere's APIs, with a version that has the compatibility `vendora_rerank`. The best come first, `top_n` of them. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    takesDataUris,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("rerank"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(rerankRequest) },
+  responses: {
+    200: {
+      ...bodyResponse(
+        "The documents by their place in the request, best first",
+        body("Ranking", "Documents by relevance, in the format of Jina's and Cohere's APIs"),
+        RANKING,
+      ),
+      headers: predictionHeaders,
+    },
+    ...compatibleErrors,
+  },
+});
+
+export const verdictRoutes = router();
+
+verdictRoutes.openapi(moderate, async (c) => {
+  const { services } = c.var;
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "moderations", request, webhook, c.req.valid("header"));
+  };
+  return limitWaitingRequest(c, async () =>
+    openAiJson(moderation(services, await waitForCall(services, await beginning(), exactLog))),
+  );
+});
+
+verdictRoutes.openapi(rerank, async (c) => {
+  const { top_n } = c.req.valid("json");
+  const { services } = c.var;
+  const beginning = () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "rerank", request, webhook, c.req.valid("header"));
+  };
+  return limitWaitingRequest(c, async () =>
+    openAiJson(
+      ranking(services, { top_n }, await waitForCall(services, await beginning(), exactLog)),
+    ),
+  );
+});

@@ -1,0 +1,85 @@
+/** Answers that consist of choices, plain and streamed: chat completions and completions. */
+
+import { limitOf } from "../../domain/openai/chat-limit.ts";
+import { CHATS } from "../../domain/openai/chat-stream.ts";
+import { type ChoiceFormat, ChoiceStream, wholeOf } from "../../domain/openai/choice-stream.ts";
+import { COMPLETIONS } from "../../domain/openai/completion-stream.ts";
+import { chatIdOf, completionIdOf } from "../../domain/openai/ids.ts";
+import type { Translation } from "../../domain/openai/translation.ts";
+import { exactText } from "../../lib/exact-json.ts";
+import { prediction as predictionShape } from "../../protocol/prediction.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
+import type { Services } from "../services.ts";
+import { type BegunCall, type EndedCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
+import { brokenStream, failureOf, translateOrFail } from "./failure.ts";
+import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
+import type { NumberedEntry } from "./log-reader.ts";
+import { exactLog } from "./parsed-log.ts";
+import { eventText, type Writer, writtenStream } from "./streams.ts";
+
+/** The format of a call's answers, and their ids. */
+interface Answers<Choice, Piece> {
+  format: ChoiceFormat<Choice, Piece>;
+  idOf(predictionId: string): string;
+}
+
+export const CHAT_ANSWERS = { format: CHATS, idOf: chatIdOf };
+export const COMPLETION_ANSWERS = { format: COMPLETIONS, idOf: completionIdOf };
+
+export function wholeAnswer<Choice extends { index: number }, Piece>(
+  services: Services,
+  { format, idOf }: Answers<Choice, Piece>,
+  { request, prediction, outputs }: EndedCall,
+): object {
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
+  if (failure) throw failure;
+  const { id, created_at, metrics } = prediction;
+  const head = { id: idOf(id), created: unixSeconds(created_at), model: request.model };
+  const limit = limitOf(request);
+  return translateOrFail(() => wholeOf(format, { ...head, limit }, outputs, metrics));
+}
+
+/**
+ * The stream of an answer. Leaving it cancels the prediction.
+ * @throws OpenAiProblem when it fails before its first output
+ */
+export async function answerStream<Choice extends { index: number }, Piece>(
+  services: Services,
+  { format, idOf }: Answers<Choice, Piece>,
+  begun: BegunCall,
+  includeUsage: boolean,
+): Promise<EventStream> {
+  const seconds = timeLimit(services, "stream");
+  const reader = readerOf(services, begun, seconds, exactLog);
+  const held = await readUntilOutput(reader);
+  const failure = failureBeforeOutput(held, seconds);
+  if (failure) throw failure;
+  const { id, created_at, request } = begun;
+  const head = { id: idOf(id), created: unixSeconds(created_at), model: request.model };
+  const translation = new ChoiceStream(format, { ...head, limit: limitOf(request), includeUsage });
+  return writtenStream(reader, new ChunkWriter(translation, seconds), held);
+}
+
+class ChunkWriter implements Writer {
+  readonly #translation: Translation;
+  readonly #seconds: number;
+
+  constructor(translation: Translation, seconds: number) {
+    this.#translation = translation;
+    this.#seconds = seconds;
+  }
+
+  write(entry: NumberedEntry): string {
+    const isEnd = entry.event === "done";
+    const failure = isEnd && failureOf(predictionShape.parse(entry.data), this.#seconds);
+    if (failure) throw failure;
+    const data = this.#translation.take(entry).map((chunk) => exactText(chunk));
+    if (isEnd) data.push("[DONE]");
+    const last = data.length - 1;
+    return data.map((text, n) => eventText(text, n === last ? entry.id : undefined)).join("");
+  }
+
+  fail(error: unknown): string {
+    return eventText(exactText({ error: brokenStream(error).error }));
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The stream of images while they are made: the events of the convention, each with its picture as base64.
+ */
+
+import {
+  cogPictures,
+  eventTraits,
+  MAX_PICTURES,
+  NO_USAGE,
+  type Picture,
+  pictureOf,
+  TOO_MANY_PICTURES,
+  type Traits,
+  traitsOf,
+  usageOf,
+} from "../../domain/openai/image-answer.ts";
+import { TranslationFailed } from "../../domain/openai/translation.ts";
+import { exactText } from "../../lib/exact-json.ts";
+import type { Json } from "../../protocol/common.ts";
+import {
+  type AskedImages,
+  type ServerUsage,
+  serverImageEvent,
+  serverImages,
+} from "../../protocol/openai/image.ts";
+import { prediction as predictionShape } from "../../protocol/prediction.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
+import type { Services } from "../services.ts";
+import { type BegunCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
+import { brokenStream, failureOf } from "./failure.ts";
+import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
+import type { NumberedEntry } from "./log-reader.ts";
+import { findPicture, pictureJson, pieceBytes } from "./picture-files.ts";
+import { eventText, type Writer, writtenStream } from "./streams.ts";
+
+export interface ImageStreamOptions {
+  request: AskedImages;
+  /** `image_generation` or `image_edit`. */
+  event: string;
+  /** Whether the model's outputs are events of the convention already, or an answer. */
+  isServer: boolean;
+}
+
+/**
+ * The stream of a call. Leaving it cancels the prediction.
+ * @throws OpenAiProblem when it fails before its first output
+ */
+export async function imageStream(
+  services: Services,
+  begun: BegunCall,
+  options: ImageStreamOptions,
+): Promise<EventStream> {
+  const seconds = timeLimit(services, "stream");
+  const reader = readerOf(services, begun, seconds);
+  const held = await readUntilOutput(reader);
+  const failure = failureBeforeOutput(held, seconds);
+  if (failure) throw failure;
+  const writer = new ImageWriter(services, begun, options, seconds);
+  return writtenStream(reader, writer, held);
+}
+
+/** A picture that an event tells. */
+interface Told extends Traits {
+  picture: Picture;
+  /** The number of a partial picture; undefined for a complete one. */
+  partial?: number | undefined;
+  usage?: ServerUsage | undefined;
+}
+
+class ImageWriter implements Writer {
+  readonly #services: Services;
+  readonly #begun: BegunCall;
+  readonly #options: ImageStreamOptions;
+  readonly #seconds: number;
+  #completed = 0;
+  #told = 0;
+
+  constructor(services: Services, begun: BegunCall, options: ImageStreamOptions, seconds: number) {
+    this.#services = services;
+    this.#begun = begun;
+    this.#options = options;
+    this.#seconds = seconds;
+  }
+
+  write({ event, data }: NumberedEntry): string | AsyncIterable<Uint8Array> {
+    if (event === "output") return this.#events(data);
+    if (event !== "done") return "";
+    const failure = failureOf(predictionShape.parse(data), this.#seconds);
+    if (failure) throw failure;
+    if (this.#completed === 0) throw new TranslationFailed("The model has made no image.");
+    return "";
+  }
+
+  fail(error: unknown): string {
+    const data = { type: "error", error: brokenStream(error).error };
+    return eventText(exactText(data), undefined, "error");
+  }
+
+  async *#events(output: Json): AsyncGenerator<Uint8Array, void, void> {
+    const encoder = new TextEncoder();
+    for (const { picture, partial, usage, ...traits } of this.#toldBy(output)) {
+      this.#told += 1;
+      if (this.#told > MAX_PICTURES) throw new TranslationFailed(TOO_MANY_PICTURES);
+      const found = await findPicture(this.#services, this.#begun.id, picture);
+      const isPartial = partial !== undefined;
+      if (!isPartial) this.#completed += 1;
+      const type = `${this.#options.event}.${isPartial ? "partial_image" : "completed"}`;
+      const members = {
+        type,
+        created_at: unixSeconds(this.#begun.created_at),
+        ...eventTraits(traitsOf(this.#options.request, traits, found.mime_type)),
+        ...(isPartial
+          ? { partial_image_index: partial }
+          : { usage: usage ? usageOf(usage) : NO_USAGE }),
+      };
+      yield encoder.encode(`event: ${type}\ndata: `);
+      yield* pieceBytes(this.#services, pictureJson(found, "b64_json", members));
+      yield encoder.encode("\n\n");
+    }
+  }
+
+  #toldBy(output: Json): Told[] {
+    if (!this.#options.isServer)
+      return cogPictures([output]).pictures.map((picture) => ({ picture }));
+    const event = serverImageEvent.safeParse(output).data;
+    if (event) {
+      const { type, partial_image_index: index = 0, ...traits } = event;
+      const partial = type.endsWith(".partial_image") ? index : undefined;
+      return [{ picture: pictureOf(event), partial, ...traitsIn(traits) }];
+    }
+    // A server that does not stream answers at once.
+    const answer = serverImages.safeParse(output).data;
+    return answer?.data.map((one) => ({ picture: pictureOf(one), ...traitsIn(answer) })) ?? [];
+  }
+}
+
+const traitsIn = ({ size, quality, background, output_format, usage }: Omit<Told, "picture">) => ({
+  ...{ size, quality, background, output_format, usage },
+});

@@ -1,0 +1,147 @@
+/**
+ * Reads a prediction's event stream to its end. If the stream breaks off, as when a deploy restarts
+ * the object, it is resumed after the last event.
+ */
+
+import { createParser } from "eventsource-parser";
+import type { LogEntry } from "../../domain/openai/translation.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import { OpenAiProblem } from "../../errors/openai.ts";
+import type { Json } from "../../lib/json.ts";
+import { backoffMs } from "../../lib/retry.ts";
+import type { LeaveAction } from "../../objects/prediction/rpc-types.ts";
+import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
+import { openLog } from "../predictions/event-log.ts";
+import type { Services } from "../services.ts";
+import { parsedLog } from "./parsed-log.ts";
+
+export interface NumberedEntry extends LogEntry {
+  id: string;
+  /** The characters of the entry's data. */
+  size: number;
+}
+
+/** The type of the parsers in parsed-log.ts. */
+export type ParseLog = (data: string) => Json;
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Tries in a row without an event, and the pause before the first of them, which doubles. */
+const MAX_TRIES = 5;
+const RETRY = { baseMs: 100, maxMs: Number.POSITIVE_INFINITY };
+
+export class LogReader {
+  readonly #open: (after: number) => Promise<Reader | undefined>;
+  #reader: Promise<Reader | undefined> | undefined;
+  #read: ReturnType<typeof readerOfEvents>;
+  readonly #parse: ParseLog;
+  #pending: Promise<NumberedEntry[] | undefined> | undefined;
+  /** The id of the last entry, and whether it was the end. */
+  #last = 0;
+  #ended = false;
+  /** The error that ended reading early: further reads throw it. */
+  #over: Error | undefined;
+  #timer: number | null = null;
+
+  /**
+   * @param leave called when the reader leaves before the end
+   * @param begun the stream from the first event on, if it is open already
+   * @param parse exactLog where outputs are translated and written again
+   */
+  constructor(
+    services: Services,
+    stub: PredictionStub,
+    id: string,
+    leave?: LeaveAction,
+    begun?: ReadableStream<Uint8Array> | null,
+    parse: ParseLog = parsedLog,
+  ) {
+    const option = leave && { leave };
+    this.#parse = parse;
+    this.#read = readerOfEvents(parse);
+    this.#open = async (after) =>
+      (
+        await openLog(services, renewed(services.env, stub), id, { after, ...option })
+      ).body?.getReader();
+    this.#reader = begun ? Promise.resolve(begun.getReader()) : undefined;
+  }
+
+  /**
+   * Makes reads after this time throw the error. Promise.race is not used, since it would leak memory per
+   * read.
+   */
+  expireAfter(seconds: number, error: Error): void {
+    this.#timer = setTimeout(() => {
+      this.#over = error;
+      void this.cancel();
+    }, seconds * 1_000);
+  }
+
+  /**
+   * Returns the next entries, none for a heartbeat; undefined at the end. A second call waits for the same
+   * entries.
+   */
+  peek(): Promise<NumberedEntry[] | undefined> {
+    this.#pending ??= this.#fetch();
+    return this.#pending;
+  }
+
+  /** Returns the next entries as `peek` does, and advances. */
+  async next(): Promise<NumberedEntry[] | undefined> {
+    const entries = await this.peek();
+    this.#pending = undefined;
+    return entries;
+  }
+
+  async cancel(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#ended = true;
+    const reader = await this.#reader?.catch(() => undefined);
+    await reader?.cancel().catch(() => {});
+  }
+
+  async #fetch(): Promise<NumberedEntry[] | undefined> {
+    for (let tries = 0; !this.#ended; tries++) {
+      try {
+        this.#reader ??= this.#open(this.#last);
+        const reader = await this.#reader;
+        const { done = true, value } = (await reader?.read()) ?? {};
+        if (!done && value) return this.#took(this.#read(value));
+      } catch (error) {
+        const isFinal = error instanceof ProblemError || error instanceof OpenAiProblem;
+        if (isFinal || tries === MAX_TRIES) throw error;
+      }
+      this.#reader = undefined;
+      this.#read = readerOfEvents(this.#parse);
+      if (tries === MAX_TRIES) break;
+      await scheduler.wait(backoffMs(tries + 1, RETRY));
+    }
+    if (this.#over) throw this.#over;
+    return undefined;
+  }
+
+  #took(entries: NumberedEntry[]): NumberedEntry[] {
+    const last = entries.at(-1);
+    if (last) this.#last = Number(last.id);
+    if (last?.event === "done") {
+      this.#ended = true;
+      clearTimeout(this.#timer);
+    }
+    return entries;
+  }
+}
+
+/** Parses the bytes of a stream into complete events. */
+function readerOfEvents(parse: ParseLog): (bytes: Uint8Array) => NumberedEntry[] {
+  const decoder = new TextDecoder();
+  const entries: NumberedEntry[] = [];
+  const parser = createParser({
+    onEvent: ({ id = "", event = "", data }) => {
+      entries.push({ id, event, size: data.length, data: parse(data) });
+    },
+  });
+  return (bytes) => {
+    parser.feed(decoder.decode(bytes, { stream: true }));
+    return entries.splice(0);
+  };
+}
