@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_INLINE_OUTPUT } from "../../../src/protocol/event.ts";
 import { record, signals } from "../support/containers.ts";
-import { BUSY_MS, dataUri, items, type OutputBox, openOutputBox } from "../support/output-box.ts";
+import { dataUri, items, type OutputBox, openOutputBox } from "../support/output-box.ts";
 
 vi.setConfig({ testTimeout: 15_000 });
 
@@ -21,10 +21,7 @@ describe("a large value", () => {
       [{ say: { value: "a" } }, { say: { value: { large } } }, { say: { value: "b" } }],
       items,
     );
-    await vi.waitFor(
-      () => expect(box.plane.files.requests).toEqual(["POST /v1/runner/values"]),
-      BUSY_MS,
-    );
+    await vi.waitFor(() => expect(box.plane.files.requests).toEqual(["POST /v1/runner/values"]));
     expect(reporter.of("output")).toEqual(["a"]);
     release();
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });

@@ -3,13 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
 import { signals } from "../support/containers.ts";
-import {
-  BUSY_MS,
-  items,
-  type OutputBox,
-  openOutputBox,
-  type Steps,
-} from "../support/output-box.ts";
+import { items, type OutputBox, openOutputBox, type Steps } from "../support/output-box.ts";
 
 vi.setConfig({ testTimeout: 15_000 });
 
@@ -29,7 +23,7 @@ describe("the order of outputs", () => {
       [put("slow"), put("fast"), say("first"), say("$slow"), say("second"), say("$fast"), say(3)],
       items,
     );
-    await vi.waitFor(() => expect(box.plane.files.named("fast")).toHaveLength(1), BUSY_MS);
+    await vi.waitFor(() => expect(box.plane.files.named("fast")).toHaveLength(1));
     expect(reporter.of("output")).toEqual(["first"]);
     release();
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });

@@ -13,9 +13,6 @@ export const items = { variables: { ITERATOR: "1" } };
 export const dataUri = (type: string, text: string) =>
   `data:${type};base64,${Buffer.from(text).toString("base64")}`;
 
-/** The time that a model needs to start on a busy machine, longer than `waitFor` waits by default. */
-export const BUSY_MS = 10_000;
-
 export interface OutputBox extends Omit<Box, "run"> {
   run(steps: Steps, more?: JobOptions, stop?: RunSignals): ReturnType<Box["run"]>;
   /** Returns the file at the address. */

@@ -19,6 +19,8 @@ export interface Received {
   text: string;
 }
 
+const FORM = /^(multipart\/|application\/x-www-form)/;
+
 /** Words that no answer may contain: messages of the database, and lines of a stack. */
 const INSIDE = /D1_ERROR|SQLITE|^\s+at \S+ \(/m;
 
@@ -129,6 +131,8 @@ export class Verdict {
     const operation = this.operationOf(sent)?.operation;
     const schema = operation && bodyOf(operation);
     if (!schema || typeof sent.body !== "string") return;
+    // A form may be allowed as well, and JSON that is called one has none of its fields.
+    if (FORM.test(sent.headers["content-type"] ?? "")) return;
     const value = jsonIn(sent.body);
     if (value === TOO_DEEP) return;
     const fits = value !== undefined && this.#validatorOf(schema).validate(value).valid;
