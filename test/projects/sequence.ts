@@ -3,25 +3,21 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take more than 20 s each; vitest knows only the size of a file that has not run before. */
 const LONG = [
-  "journey/deploy/deploy",
-  "journey/webhook-faults",
-  "journey/lost",
   "journey/docker",
-  "journey/memory",
-  "journey/deploy/migrations",
+  "journey/publish-run",
+  "journey/lost",
   "journey/update",
   "journey/cli",
   "browser/pages",
+  "browser/prediction",
   "browser/sign-in",
   "browser/playground",
-  "browser/prediction",
   "cli/publish/publish",
   "runner/engines/docker-own-registry",
   "runner/engines/docker-engine",
   "runner/engines/docker-egress",
   "runner/engines/docker-sandbox",
-  "worker/hiccups/prediction-alarms",
-  "worker/hiccups/registry",
+  "worker/hiccups/account-alarms",
   "worker/api/fuzz",
 ];
 
