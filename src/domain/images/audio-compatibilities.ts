@@ -1,6 +1,6 @@
 /**
  * Finds the calls of audio that a Cog model answers, from its schemas: the bodies of these calls are made
- * into its input (domain/vendora/speech-input.ts, transcription-input.ts).
+ * into its input (domain/openai/speech-input.ts, transcription-input.ts).
  *
  * A schema has no word for sound: it does not say what an input or output file contains. So there has to be a
  * sign of speech as well: an input that only such models have, such as a voice or a language; an output that

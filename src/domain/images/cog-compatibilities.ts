@@ -47,7 +47,7 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
 }
 
 /**
- * Returns the image calls. Their input is made from the call (domain/vendora/image-input.ts), which always
+ * Returns the image calls. Their input is made from the call (domain/openai/image-input.ts), which always
  * has a prompt.
  */
 function imageCalls(schemas: Schemas) {
@@ -71,7 +71,7 @@ const isList = (part: Keywords) => typesOf(part).includes("array");
 const acceptsText = (part: Keywords) => isText(part) || isList(part);
 
 /**
- * Whether an answer is one that `domain/vendora/embedding.ts` translates: a vector, a list of them, or an
+ * Whether an answer is one that `domain/openai/embedding.ts` translates: a vector, a list of them, or an
  * object with them.
  */
 function isEmbeddings(answer: Keywords, resolver: SchemaResolver): boolean {

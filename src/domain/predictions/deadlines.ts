@@ -39,7 +39,7 @@ export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_sec
 
 /**
  * How long a restarted object waits for the caller that its restart has cut off. A Worker that is still
- * connected to the caller resumes the stream within 4 s (services/vendora/log-reader.ts).
+ * connected to the caller resumes the stream within 4 s (services/openai/log-reader.ts).
  */
 const CALLER_MS = 10_000;
 

@@ -1,7 +1,7 @@
 /**
  * A conversation: items that responses are given before their input, and that they add to. Each conversation
  * is an object of its own, so that its items are in order, and no other call waits for it. No message says
- * that a response has ended: the next call looks, and adds the response's items (services/vendora/turns.ts).
+ * that a response has ended: the next call looks, and adds the response's items (services/openai/turns.ts).
  * Until then the conversation takes no other response, so that each sees all earlier items.
  */
 import { DurableObject } from "cloudflare:workers";
