@@ -1,8 +1,8 @@
 // The embeddings endpoint.
 
 import { setImmediate as breathe } from "node:timers/promises";
-import { DIMENSIONS } from "./vectors.mjs";
 import { Refusal, take } from "./openai.mjs";
+import { DIMENSIONS } from "./vectors.mjs";
 
 const MAX_TEXTS = 2048;
 /** Texts per batch. Between batches other requests run, and a disconnected client is noticed. */
