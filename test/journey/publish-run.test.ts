@@ -48,6 +48,9 @@ describe.runIf(dockerIsUp)("a new model", () => {
     expect(ran, ran.err).toMatchObject({ code: 0, out: "Hello, Ada! Hello, Ada! \n" });
     // The container was warm: nothing was pulled or started.
     expect(ran.err).not.toMatch(/Pulling|Starting/);
+    // The image of the first publish has a tag of its own by now.
+    const again = await home.run(["publish", "greeter"]);
+    expect(again.code, again.err).toBe(0);
   });
 
   it("the first start of a version fills in the schemas that its image does not have", async () => {

@@ -25,6 +25,10 @@ export interface LocalImage {
   config: ImageConfig["config"];
 }
 
+/** Adds the default tag to a name without a tag or digest: an engine would save all tags of such a name. */
+const withTag = (reference: string): string =>
+  /[:@][^/]*$|^[0-9a-f]{12,64}$/.test(reference) ? reference : `${reference}:latest`;
+
 export class Engine {
   readonly name: EngineName;
   readonly #signal: AbortSignal;
@@ -92,7 +96,7 @@ export class Engine {
   /** Reads the image out of the engine. */
   source(reference: string): ImageSource {
     const format = this.name === "podman" ? ["--format", "docker-archive"] : [];
-    const command = [this.name, "save", ...format, reference];
+    const command = [this.name, "save", ...format, withTag(reference)];
     return {
       async read(onLarge, signal) {
         const { stdout, ended } = start(command, { signal });

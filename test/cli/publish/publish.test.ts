@@ -394,7 +394,7 @@ test("a cog.yaml is built by Cog, which must be installed", async () => {
   const { code, err } = await home.run(["publish", "story"]);
   expect(code, err).toBe(0);
   expect(calls()).toMatch(/^cog build --tag auspex\/ada-story in story$/m);
-  expect(calls()).toMatch(/^save auspex\/ada-story$/m);
+  expect(calls()).toMatch(/^save auspex\/ada-story:latest$/m);
 });
 
 test("an existing image is published, a missing one is pulled, and one of another platform is refused", async () => {
