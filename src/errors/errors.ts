@@ -123,7 +123,7 @@ export function conventionOf({ req }: Context): Convention | undefined {
   return req.path.startsWith("/v1/vendorb/") ? "anthropic" : undefined;
 }
 
-/** @param c a request of the convention, or one that looks as if it was meant for openai */
+/** @param c a request of the convention, or one that looks as if it was meant for the OpenAI convention */
 const conventionResponse = (problem: OpenAiProblem, c: Context): Response =>
   conventionOf(c) === "anthropic"
     ? anthropicResponse(problem, c.get("requestId"))

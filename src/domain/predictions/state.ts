@@ -63,7 +63,7 @@ export interface PredictionSpec {
   interface: ContainerInterface;
   /** Hosts that the container may reach. */
   egress: Egress;
-  /** The openai call that created the prediction, whose body is the input; null for any other prediction. */
+  /** The OpenAI call that created the prediction, whose body is the input; null for any other prediction. */
   call: OpenAiCall | null;
   /** Only for a responses call. */
   responses?: ResponsesVia;
@@ -91,10 +91,10 @@ export interface PredictionSpec {
   setup_timeout_seconds: number;
   queue_timeout_seconds: number;
   retention_seconds: number;
-  /** When to cancel the prediction if it has not ended (`Prefer: wait=n, cancel`, openai calls). */
+  /** When to cancel the prediction if it has not ended (`Prefer: wait=n, cancel`, OpenAI calls). */
   cancel_at: number | null;
   /**
-   * Whether the prediction is canceled when its caller disconnects: a openai call without an
+   * Whether the prediction is canceled when its caller disconnects: an OpenAI call without an
    * Idempotency-Key.
    */
   cancel_on_disconnect: boolean;

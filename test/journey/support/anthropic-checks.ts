@@ -1,4 +1,4 @@
-/** Checks of every answer of the anthropic endpoints, by its kind. */
+/** Checks of every answer of the Anthropic endpoints, by its kind. */
 import { expect } from "vitest";
 import {
   checkedError,

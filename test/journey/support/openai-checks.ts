@@ -1,4 +1,4 @@
-/** Checks of every answer of the openai endpoints, by its kind. */
+/** Checks of every answer of the OpenAI endpoints, by its kind. */
 import { expect } from "vitest";
 import { z } from "zod";
 import {

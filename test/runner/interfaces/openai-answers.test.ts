@@ -1,4 +1,4 @@
-/** Requests to openai servers, and what their answers and errors become. */
+/** Requests to OpenAI servers, and what their answers and errors become. */
 import { describe, expect, it } from "vitest";
 import {
   type Answer,

@@ -1,4 +1,4 @@
-/** OpenAi servers as processes, and the whole path between them and a job's events. */
+/** OpenAI servers as processes, and the whole path between them and a job's events. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Box, openBox, signals } from "../support/containers.ts";

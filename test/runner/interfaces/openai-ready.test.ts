@@ -1,4 +1,4 @@
-/** Readiness of openai servers, and servers that never become ready. */
+/** Readiness of OpenAI servers, and servers that never become ready. */
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { OpenAiInterface } from "../../../runner/src/interfaces/openai/openai.ts";
