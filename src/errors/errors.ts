@@ -96,9 +96,9 @@ function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
 export function problemEvent({ code, message }: ProblemError, c: Context): string {
   const problem = openAiProblem(PROBLEMS[code][0], message);
   switch (conventionOf(c)) {
-    case "openai":
+    case "vendora":
       return `data: ${JSON.stringify({ error: problem.error })}\n\n`;
-    case "anthropic":
+    case "vendorb":
       return anthropicErrorEvent(problem);
     default:
       return `event: problem\ndata: ${JSON.stringify(problemBody(code, message, c))}\n\n`;
@@ -111,21 +111,21 @@ export const problemLine = ({ code, message }: ProblemError, c: Context): string
 
 function validationResponse(failure: ValidationFailure, c: Context): Response {
   const convention = conventionOf(c);
-  if (convention === "openai") return openAiValidationResponse(failure);
-  if (convention === "anthropic") return anthropicValidationResponse(failure, c.get("requestId"));
+  if (convention === "vendora") return openAiValidationResponse(failure);
+  if (convention === "vendorb") return anthropicValidationResponse(failure, c.get("requestId"));
   if (isRegistryRequest(c)) return registryResponse(invalidManifest(failure.message));
   return Response.json({ detail: failure.issues }, { status: 422 });
 }
 
 /** Returns the convention of the request's path: its clients understand only its error format. */
 export function conventionOf({ req }: Context): Convention | undefined {
-  if (req.path.startsWith("/v1/vendora/")) return "openai";
-  return req.path.startsWith("/v1/vendorb/") ? "anthropic" : undefined;
+  if (req.path.startsWith("/v1/vendora/")) return "vendora";
+  return req.path.startsWith("/v1/vendorb/") ? "vendorb" : undefined;
 }
 
 /** @param c a request of the convention, or one that looks as if it was meant for the OpenAI convention */
 const conventionResponse = (problem: OpenAiProblem, c: Context): Response =>
-  conventionOf(c) === "anthropic"
+  conventionOf(c) === "vendorb"
     ? anthropicResponse(problem, c.get("requestId"))
     : openAiResponse(problem);
 

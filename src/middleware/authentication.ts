@@ -287,7 +287,7 @@ const forbidden = (what: string) =>
 /** Returns the bearer token. Clients of the Anthropic convention may send it as a key instead. */
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];
-  const key = conventionOf(c) === "anthropic" ? c.req.header("x-api-key") : undefined;
+  const key = conventionOf(c) === "vendorb" ? c.req.header("x-api-key") : undefined;
   const sent = token ?? key;
   if (sent) return sent;
   throw new ProblemError(

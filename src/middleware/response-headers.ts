@@ -54,7 +54,7 @@ function headersOf(c: Context<AppEnv>): [string, string][] {
   return Object.entries({
     ...ALWAYS,
     ...(rate && rateHeaders(rate, convention, Date.now())),
-    ...(convention === "anthropic" && { "request-id": c.get("requestId") }),
+    ...(convention === "vendorb" && { "request-id": c.get("requestId") }),
   });
 }
 

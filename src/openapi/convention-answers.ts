@@ -30,7 +30,7 @@ interface Format {
 }
 
 const FORMATS: Record<Convention, Format> = {
-  openai: {
+  vendora: {
     schema: "VendoraError",
     example: (message) => ({
       error: { message, type: "invalid_request_error", param: null, code: null },
@@ -45,7 +45,7 @@ const FORMATS: Record<Convention, Format> = {
       },
     },
   },
-  anthropic: {
+  vendorb: {
     schema: "VendorbError",
     example: (message) => ({
       type: "error",
@@ -85,14 +85,14 @@ function answersIn(format: Format): Record<string, ResponseObject> {
 
 /** The errors of a convention by status. */
 export const conventionAnswers: Record<Convention, Record<string, ResponseObject>> = {
-  openai: answersIn(FORMATS.openai),
-  anthropic: answersIn(FORMATS.anthropic),
+  vendora: answersIn(FORMATS.vendora),
+  vendorb: answersIn(FORMATS.vendorb),
 };
 
 /** The prefix of these answers' names in the document, before the status. */
-export const PREFIX: Record<Convention, string> = { openai: "Vendora", anthropic: "Vendorb" };
+export const PREFIX: Record<Convention, string> = { vendora: "Vendora", vendorb: "Vendorb" };
 
 export function conventionOfPath(path: string): Convention | undefined {
-  if (path.startsWith("/v1/vendora/")) return "openai";
-  return path.startsWith("/v1/vendorb/") ? "anthropic" : undefined;
+  if (path.startsWith("/v1/vendora/")) return "vendora";
+  return path.startsWith("/v1/vendorb/") ? "vendorb" : undefined;
 }

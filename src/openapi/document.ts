@@ -60,7 +60,7 @@ export function createDocument(
     webhooks: Object.fromEntries(named),
     components: {
       schemas: describeDefaults(schemas),
-      responses: { ...sharedAnswers, ...ofConvention("openai"), ...ofConvention("anthropic") },
+      responses: { ...sharedAnswers, ...ofConvention("vendora"), ...ofConvention("vendorb") },
       headers,
       securitySchemes,
     },

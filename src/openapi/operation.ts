@@ -30,7 +30,7 @@ export function completeOperation(
   const declared: Record<string, ResponseObject> = responses ?? {};
   const convention = conventionOfPath(one.path);
   const security = securityOf(handlers);
-  const ways = security ?? (convention === "anthropic" ? TOKEN_OR_KEY : undefined);
+  const ways = security ?? (convention === "vendorb" ? TOKEN_OR_KEY : undefined);
   const isConditional = handlers.includes(conditionalGet) || "304" in declared;
   const [prefix, shared] = convention
     ? ([PREFIX[convention], conventionAnswers[convention]] as const)

@@ -53,14 +53,14 @@ export function rateHeaders(
     "x-ratelimit-reset": String(Math.floor(now / 1_000) + reset),
   };
   switch (convention) {
-    case "openai":
+    case "vendora":
       return {
         ...headers,
         "x-ratelimit-limit-requests": String(limit),
         "x-ratelimit-remaining-requests": String(remaining),
         "x-ratelimit-reset-requests": `${reset}s`,
       };
-    case "anthropic":
+    case "vendorb":
       return {
         ...headers,
         "anthropic-ratelimit-requests-limit": String(limit),

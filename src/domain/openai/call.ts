@@ -36,7 +36,7 @@ export const COMPATIBILITIES = {
 
 /** The compatibilities of all calls of a convention. */
 export const CONVENTION = {
-  openai: [
+  vendora: [
     "vendora_chat_completions",
     "vendora_responses",
     "vendora_embeddings",
@@ -49,12 +49,12 @@ export const CONVENTION = {
     "vendora_moderations",
     "vendora_rerank",
   ],
-  anthropic: MESSAGES,
+  vendorb: MESSAGES,
 } as const satisfies Record<string, Flag[]>;
 export type Convention = keyof typeof CONVENTION;
 
 export const conventionOf = (call: OpenAiCall): Convention =>
-  call === "messages" || call === "count_tokens" ? "anthropic" : "openai";
+  call === "messages" || call === "count_tokens" ? "vendorb" : "vendora";
 
 export function responsesViaOf({
   compatibilities,

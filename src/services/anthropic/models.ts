@@ -20,7 +20,7 @@ export async function listAnthropicModels(
   caller: Caller,
   { limit, after_id, before_id }: AnthropicModelsQuery,
 ): Promise<AnthropicModels> {
-  const all = (await listCallableModels(services, caller, "anthropic")).map(present);
+  const all = (await listCallableModels(services, caller, "vendorb")).map(present);
   const placeOf = (param: string, id: string) => {
     const place = all.findIndex((model) => model.id === id);
     if (place < 0)
@@ -47,7 +47,7 @@ export async function readAnthropicModel(
   caller: Caller,
   reference: string,
 ): Promise<AnthropicModel> {
-  const model = await readCallableModel(services, caller, reference, "anthropic");
+  const model = await readCallableModel(services, caller, reference, "vendorb");
   return { ...present(model), id: reference };
 }
 

@@ -8,7 +8,7 @@ import { unixSeconds } from "./calls.ts";
 
 /** Returns the list, which has no pages. */
 export async function listOpenAiModels(services: Services, caller: Caller) {
-  const models = await listCallableModels(services, caller, "openai");
+  const models = await listCallableModels(services, caller, "vendora");
   return { object: "list" as const, data: models.map(present) };
 }
 
@@ -18,7 +18,7 @@ export async function readOpenAiModel(
   caller: Caller,
   reference: string,
 ): Promise<OpenAiModel> {
-  const model = await readCallableModel(services, caller, reference, "openai");
+  const model = await readCallableModel(services, caller, reference, "vendora");
   return { ...present(model), id: reference };
 }
 

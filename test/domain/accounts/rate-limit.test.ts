@@ -42,13 +42,13 @@ test("rate limit headers also have the names that OpenAI's clients read", () => 
   };
   const now = Date.parse("2026-11-20T10:15:30Z");
   expect(rateHeaders(rate, undefined, now)).toEqual(plain);
-  expect(rateHeaders(rate, "anthropic", now)).toEqual({
+  expect(rateHeaders(rate, "vendorb", now)).toEqual({
     ...plain,
     "anthropic-ratelimit-requests-limit": "10",
     "anthropic-ratelimit-requests-remaining": "5",
     "anthropic-ratelimit-requests-reset": "2026-11-20T10:15:33.000Z",
   });
-  expect(rateHeaders(rate, "openai", now)).toEqual({
+  expect(rateHeaders(rate, "vendora", now)).toEqual({
     ...plain,
     "x-ratelimit-limit-requests": "10",
     "x-ratelimit-remaining-requests": "5",

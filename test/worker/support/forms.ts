@@ -185,17 +185,17 @@ export const FORMS: Record<string, Record<string, string>> = {
   },
   UploadPart: { part_number: "integer", etag: "string" },
   FileAddress: { url: "uri", expires_at: "date-time" },
-  OpenAiModel: {
+  VendoraModel: {
     id: "string",
     object: "string",
     created: "integer",
     owned_by: "string",
     compatibilities: "Compatibilities",
   },
-  OpenAiModels: { object: "string", data: "VendoraModel[]" },
+  VendoraModels: { object: "string", data: "VendoraModel[]" },
   DeletedResponse: { id: "string", object: "string", deleted: "boolean" },
-  OpenAiError: { error: "object" },
-  OpenAiValidationError: { detail: "ValidationIssue[]", error: "object" },
+  VendoraError: { error: "object" },
+  VendoraValidationError: { detail: "ValidationIssue[]", error: "object" },
   Nothing: {},
   Problem: {
     type: "string",
