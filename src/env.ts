@@ -139,7 +139,7 @@ const variables = z.object({
   WRITE_ROWS: z.coerce.number().positive().default(500),
   WRITE_MB: z.coerce.number().positive().default(250),
   WAIT_SECONDS: count.default(60),
-  OPENAI_TIMEOUT_SECONDS: count.default(600),
+  VENDORA_TIMEOUT_SECONDS: count.default(600),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
   ACCOUNT_SHARE: z.coerce.number().positive().max(1).default(0.5),
   RESERVE_SECONDS: z.coerce.number().nonnegative().default(60),
@@ -294,7 +294,7 @@ export function settings(env: Bindings): Settings {
       fileBytes: v.FILES_GB * 1e9,
       writeRates: { rows: v.WRITE_ROWS, bytes: v.WRITE_MB * 1e6 },
       waitSeconds: v.WAIT_SECONDS,
-      openAiTimeoutSeconds: v.OPENAI_TIMEOUT_SECONDS,
+      openAiTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
       scheduling: {
         account_share: v.ACCOUNT_SHARE,
