@@ -209,7 +209,7 @@ export class AccountObject extends DurableObject<Bindings> {
   // ---- the bytes of files
 
   /** Counts a file like `StoredFiles.add`. */
-  addFile(userId: string, file: NewFile): Promise<number> {
+  addFile(userId: string, file: NewFile): Promise<number | undefined> {
     return this.#files.add(userId, file);
   }
 

@@ -38,16 +38,16 @@ export class StoredFiles {
   /**
    * Counts an object that is about to be stored, once for each key. D1 is read only when the object has
    * restarted, or before a refusal.
-   * @returns the bytes that the account has already, if there is no room; 0: it is counted
+   * @returns undefined once it is counted; without room for it, the bytes that the account has already
    */
-  async add(userId: string, { key, bytes, maxBytes }: NewFile): Promise<number> {
+  async add(userId: string, { key, bytes, maxBytes }: NewFile): Promise<number | undefined> {
     const hasRoom = () => this.#allBytes + bytes <= maxBytes;
     if (this.#uploads === undefined || !hasRoom()) await this.#readUploads(userId);
     if (!hasRoom()) return this.#allBytes;
     this.remove(key);
     this.#total = this.bytes + bytes;
     this.#sql.exec("INSERT INTO files (key, bytes) VALUES (?, ?)", key, bytes);
-    return 0;
+    return undefined;
   }
 
   /** @returns the bytes of all others, for the check in D1 */

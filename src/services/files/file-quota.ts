@@ -26,7 +26,7 @@ export async function withinFileQuota<Result>(
   const account = accountAt(env, account_object);
   const maxBytes = settings.fileBytes;
   const used = await account.addFile(user_id, { key, bytes, maxBytes });
-  if (used > 0) throw noFileRoom(code, used, bytes, maxBytes);
+  if (used !== undefined) throw noFileRoom(code, used, bytes, maxBytes);
   try {
     return await task();
   } catch (error) {

@@ -74,6 +74,12 @@ test("large outputs count until their prediction is deleted, and are refused wit
   expect((await filesOf(world.client)).bytes).toBe(0);
 });
 
+test("the first file of an account is refused if it alone exceeds FILES_GB", async () => {
+  const { runner, job } = await (await newWorld()).begun();
+  limits.fileBytes = 10;
+  expect((await postValue(runner, job, '"more than ten bytes"')).status).toBe(413);
+});
+
 test("files and values that a run stores in one request count until its data is removed", async () => {
   const world = await newWorld();
   const { id, runner, job, channel } = await world.begun();
