@@ -125,8 +125,8 @@ const isTree = (value: Json | undefined): value is Tree =>
   typeof value === "object" && value !== null;
 
 /**
- * The text of a value that was made from another one: what is as it was keeps its text, and the order of
- * its names. A list may have lost some of its items, and have others before, between or after the rest.
+ * The text of a value that was made from another one: a part that is unchanged keeps its text, and the
+ * order of its names. A list may have lost some of its items, and have new items anywhere.
  */
 export function textFrom(value: Json, source: JsonSource | undefined): string {
   if (!source) return exactText(value);
@@ -162,30 +162,15 @@ function mark(value: Json, before: Json | undefined, changes?: Changes): boolean
   return same;
 }
 
-/**
- * Returns the earlier place of each item of a list; undefined for an item that is new or has changed.
- * The search stops after four comparisons for each earlier item, so that its time stays linear.
- */
+/** Returns the earlier place of each item of a list; undefined for an item that is new or has changed. */
 function placesBefore(list: Json[], before: Json[]): (number | undefined)[] {
-  let start = 0;
-  while (start < Math.min(list.length, before.length) && isSame(list[start], before[start]))
-    start++;
-  const places = list.map((_, n) => (n < start ? n : undefined));
-  let last = before.length;
-  let comparisons = 4 * before.length;
-  for (let n = list.length - 1; n >= start; n--) {
-    let at = last - 1;
-    while (at >= start && comparisons-- > 0 && !isSame(list[n], before[at])) at--;
-    if (comparisons < 0) break;
-    if (at < start) continue;
-    places[n] = at;
-    last = at;
-  }
-  return places;
+  const places = Map.groupBy(before.keys(), (n) => JSON.stringify(before[n]));
+  for (const equal of places.values()) equal.reverse();
+  return list.map((item) => {
+    const place = places.get(JSON.stringify(item))?.pop();
+    return place !== undefined && mark(item, before[place]) ? place : undefined;
+  });
 }
-
-const isSame = (value: Json | undefined, before: Json | undefined) =>
-  value !== undefined && mark(value, before);
 
 const own = (value: Tree, name: string): Json | undefined =>
   Object.getOwnPropertyDescriptor(value, name)?.value;
