@@ -7,7 +7,6 @@ import {
   type Document,
   exampleOf,
   type InlineSchema,
-  isBinary,
   type Operation,
   type Parameter,
   type ResponseObject,
@@ -47,12 +46,6 @@ export function bodyOf({ requestBody }: Operation): Schema | undefined {
   return requestBody && "content" in requestBody
     ? requestBody.content["application/json"]?.schema
     : undefined;
-}
-
-/** Returns the media type of a raw request body. */
-export function bytesOf({ requestBody }: Operation): string | undefined {
-  const content = requestBody && "content" in requestBody ? requestBody.content : {};
-  return Object.keys(content).find((type) => isBinary(content[type]?.schema ?? {}));
 }
 
 /** Returns the responses that are not errors. */
