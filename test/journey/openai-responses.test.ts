@@ -1,7 +1,7 @@
 /** Responses by the official client: from a container that has the endpoint, and from one that does not. */
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { responseIdOf } from "../../src/domain/openai/ids.ts";
+import { responseIdOf } from "../../src/domain/openai/call.ts";
 import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import { openAiOf, predictionIn, type Setup, tallyOf, told } from "./support/openai.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import pLimit from "p-limit";
 import { z } from "zod";
-import { compressedSize } from "../../domain/images/compressed-size.ts";
+import { compressedSize } from "../../domain/images/select-image.ts";
 import { MEDIA_TYPES, manifest } from "../../protocol/oci.ts";
 import type { Access } from "../access.ts";
 import { Failure } from "../failure.ts";

@@ -1,9 +1,14 @@
 /** The messages of a request as those of a chat. */
+
+import { type Fields, fieldsOf, listOf, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "../openai/response-json.ts";
-import { type LocatedMessage, reasoningFields, reminder } from "../openai/strict-messages.ts";
-import { contentOf, partsOf, partsOfBlock, textPart } from "./chat-parts.ts";
-import { plainBlock, splitMessages } from "./plain-blocks.ts";
+import {
+  type LocatedMessage,
+  NotSupportedByChat,
+  reasoningFields,
+  reminder,
+} from "../openai/strict-chat.ts";
+import { type BlockPlace, plainBlock, splitMessages } from "./plain-blocks.ts";
 
 /**
  * The beginning of a coding agent's billing text, which it sends as a system text of its own. The text
@@ -146,4 +151,73 @@ function finished({
     ...(thoughts.length > 0 && reasoningFields(thoughts.join("\n"))),
   };
   return { message, path, callPaths };
+}
+
+/** @param path of the content in the caller's body */
+function partsOf(content: Json | undefined, place: BlockPlace, path: string): Fields[] {
+  if (typeof content === "string") return [textPart(content)];
+  return listOf(content).flatMap((block, n) =>
+    partsOfBlock(fieldsOf(block), place, `${path}.${n}`),
+  );
+}
+
+/**
+ * Returns content: text alone becomes a string, since some servers accept nothing else.
+ * @param glue between texts
+ */
+const contentOf = (parts: Fields[], glue: string): Json =>
+  parts.every(({ type }) => type === "text")
+    ? parts.map(({ text }) => textOf(text)).join(glue)
+    : parts;
+
+const textPart = (text: string): Fields => ({ type: "text", text });
+
+/** @throws NotSupportedByChat */
+function partsOfBlock(own: Fields, place: BlockPlace, path: string): Fields[] {
+  const block = plainBlock(own, place, path);
+  if (!block) return [];
+  switch (block.type) {
+    case "text":
+      return [textPart(textOf(block.text))];
+    case "image":
+      return [{ type: "image_url", image_url: { url: imageUrl(fieldsOf(block.source), path) } }];
+    case "document":
+      return documentParts(block, place, path);
+    case "search_result": {
+      const heading = [block.title, block.source].map(textOf).filter(Boolean).join("\n");
+      return [textPart(heading), ...partsOf(block.content, place, `${path}.content`)];
+    }
+    default:
+      throw new NotSupportedByChat(
+        path,
+        `the model's container does not support content of type '${textOf(block.type)}'.`,
+      );
+  }
+}
+
+function imageUrl({ type, media_type, data, url }: Fields, path: string): string {
+  if (type === "base64") return `data:${textOf(media_type)};base64,${textOf(data)}`;
+  if (type === "url") return textOf(url);
+  throw new NotSupportedByChat(`${path}.source`, "an image needs its data or its address.");
+}
+
+function documentParts(
+  { source, title, context }: Fields,
+  place: BlockPlace,
+  path: string,
+): Fields[] {
+  const { type, media_type, data, content } = fieldsOf(source);
+  const about = [title, context].map(textOf).filter(Boolean).map(textPart);
+  switch (type) {
+    case "text":
+      return [...about, textPart(textOf(data))];
+    case "content":
+      return [...about, ...partsOf(content, place, `${path}.source.content`)];
+    case "base64": {
+      const file_data = `data:${textOf(media_type)};base64,${textOf(data)}`;
+      return [{ type: "file", file: { filename: textOf(title) || "document.pdf", file_data } }];
+    }
+    default:
+      throw new NotSupportedByChat(`${path}.source`, "a document needs its content.");
+  }
 }

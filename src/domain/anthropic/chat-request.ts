@@ -1,7 +1,9 @@
 /** The body of a messages call as that of a chat call, for containers that support only chats. */
+
+import { type Fields, fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Fields, fieldsOf, listOf } from "../openai/response-json.ts";
-import { knownEffort, NotSupportedByChat, withoutDependents } from "../openai/strict-fields.ts";
+import { chatPathReplacer } from "../openai/chat-request.ts";
+import { knownEffort, NotSupportedByChat, withoutDependents } from "../openai/strict-chat.ts";
 import { locatedMessages } from "./chat-messages.ts";
 
 /** Fields that chats do not have, or that have another name there. */
@@ -102,4 +104,25 @@ function toolOf({ type, name, description, input_schema, strict }: Fields, path:
 function formatOf({ type, schema }: Fields): Fields {
   if (type !== "json_schema") return {};
   return { response_format: { type, json_schema: { name: "output", schema: schema ?? {} } } };
+}
+
+/** Fields that have another name. */
+const NAMES = {
+  "response_format.json_schema": "output_config.format",
+  response_format: "output_config.format",
+  reasoning_effort: "output_config.effort",
+  parallel_tool_calls: "tool_choice.disable_parallel_tool_use",
+};
+
+/** Paths that continue with the chat's own notation of a place in a list. */
+const INDEXED = /\b(?:system|messages\.\d+|tools\.\d+)(?:\.\w+|\[\d+\])+/g;
+
+/** @returns a function that replaces the chat's paths by the caller's, in a text or a single path */
+export function toCallerPaths(request: Fields): (text: string) => string {
+  const replace = chatPathReplacer({
+    messages: locatedMessages(request),
+    tools: listOf(request.tools).map((_, n) => `tools.${n}`),
+    names: NAMES,
+  });
+  return (text) => replace(text).replace(INDEXED, (path) => path.replaceAll(/\[(\d+)\]/g, ".$1"));
 }

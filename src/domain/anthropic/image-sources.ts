@@ -2,9 +2,10 @@
  * Images of messages: a long one is a file of its prediction, so its source is the address of that. Its
  * container gets it as it was sent.
  */
+
+import { type Fields, isFields } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { dataUriHead } from "../files/data-uri.ts";
-import { type Fields, isFields } from "../openai/response-json.ts";
 
 /**
  * @param addressOf returns the address of the file that replaces the data; undefined for data that is no file

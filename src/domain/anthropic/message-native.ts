@@ -3,9 +3,12 @@
  * They are rebuilt because servers leave out what clients need: the signature of a thought, the end of a
  * block.
  */
-import { type Fields, fieldsOf, listOf, textOf } from "../openai/response-json.ts";
-import type { MessageContent } from "./message-content.ts";
-import { type DeltaUsage, usageOfContainer } from "./message-usage.ts";
+import { countOf, type Fields, fieldsOf, listOf, textOf } from "../../lib/fields.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Metrics } from "../../protocol/event.ts";
+import type { ChatUsage } from "../../protocol/openai/chat.ts";
+import type { Assembler } from "../openai/translation.ts";
+import { MessageContent } from "./message-content.ts";
 
 /** The type of the block that a delta belongs to, if the container has not begun it. */
 const BLOCKS: Record<string, string> = {
@@ -77,3 +80,101 @@ export class NativeReader {
     if (usage) this.usage = usageOfContainer(fieldsOf(usage), this.usage);
   }
 }
+
+export class MessageAssembler implements Assembler {
+  readonly #content: MessageContent;
+  readonly #native: NativeReader;
+  /** Other fields of the message. */
+  #message: Fields | undefined;
+
+  /** @param id of the message, for blocks to which the container gives no id */
+  constructor(id: string) {
+    this.#content = new MessageContent(id, () => {});
+    this.#native = new NativeReader(this.#content);
+  }
+
+  take(event: Json): void {
+    const { type, message, delta } = fieldsOf(event);
+    if (type === "message_start") this.#message = fieldsOf(message);
+    if (type === "message_delta") this.#message = { ...this.#message, ...fieldsOf(delta) };
+    if (textOf(type)) this.#native.take(fieldsOf(event));
+  }
+
+  get value(): object | undefined {
+    if (!this.#message) return undefined;
+    const { usage } = this.#native;
+    const content = this.#content.value;
+    return { ...this.#message, type: "message", content, ...(usage && { usage }) };
+  }
+}
+
+/** The token usage of a message, in the convention's format: tokens read from a cache count apart. */
+
+/** The usage that the convention reports at the end of a stream. */
+export interface DeltaUsage extends Fields {
+  input_tokens: number;
+  output_tokens: number;
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  output_tokens_details: { thinking_tokens: number } | null;
+  server_tool_use: null;
+}
+
+const usage = (counts: Partial<DeltaUsage>): DeltaUsage => ({
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens_details: null,
+  server_tool_use: null,
+  ...counts,
+});
+
+/** Returns the usage of a whole message. */
+export const usageOfMessage = (usage: DeltaUsage): Fields => ({
+  ...usage,
+  cache_creation: null,
+  inference_geo: null,
+  service_tier: null,
+  speed: null,
+});
+
+/** Returns the usage of a chat, which counts cached tokens among those of its prompt. */
+export function usageOfChat(chat: ChatUsage): DeltaUsage {
+  const cached = Math.min(
+    countOf(fieldsOf(chat.prompt_tokens_details).cached_tokens),
+    chat.prompt_tokens,
+  );
+  return usage({
+    input_tokens: chat.prompt_tokens - cached,
+    cache_read_input_tokens: cached,
+    output_tokens: chat.completion_tokens ?? 0,
+    ...thinkingOf(fieldsOf(chat.completion_tokens_details).reasoning_tokens),
+  });
+}
+
+/**
+ * Returns the usage of a container's message or event. The numbers rise: one that is missing stays as it was.
+ */
+function usageOfContainer(told: Fields, before: DeltaUsage | undefined): DeltaUsage {
+  const count = (name: keyof DeltaUsage) => countOf(told[name] ?? before?.[name]);
+  return usage({
+    input_tokens: count("input_tokens"),
+    output_tokens: count("output_tokens"),
+    cache_creation_input_tokens: count("cache_creation_input_tokens"),
+    cache_read_input_tokens: count("cache_read_input_tokens"),
+    ...thinkingOf(
+      fieldsOf(told.output_tokens_details ?? before?.output_tokens_details).thinking_tokens,
+    ),
+  });
+}
+
+/** Returns the usage from the prediction's metrics, when the container reports none. */
+export const usageOfMetrics = (metrics: Metrics | null | undefined): DeltaUsage =>
+  usage({
+    input_tokens: countOf(metrics?.input_tokens),
+    output_tokens: countOf(metrics?.output_tokens),
+  });
+
+const thinkingOf = (tokens: unknown): Partial<DeltaUsage> =>
+  typeof tokens === "number" ? { output_tokens_details: { thinking_tokens: countOf(tokens) } } : {};

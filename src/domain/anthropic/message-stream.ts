@@ -1,18 +1,28 @@
 /** Translates a prediction's log into the stream of a message, and into the message itself. */
-import { z } from "zod";
+
+import { type Fields, isFields, listOf, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Metrics, metrics } from "../../protocol/event.ts";
-import { taskStatus } from "../../protocol/prediction.ts";
+import type { Metrics } from "../../protocol/event.ts";
+import type { ChatChunk, ChatUsage } from "../../protocol/openai/chat.ts";
+import { finishReasonOf } from "../openai/chat.ts";
 import { chunksOf } from "../openai/chat-chunks.ts";
-import { limitOf } from "../openai/chat-limit.ts";
-import { valuesIn } from "../openai/output-values.ts";
-import { type Fields, isFields, listOf, textOf } from "../openai/response-json.ts";
-import type { LogEntry, Translation } from "../openai/translation.ts";
-import { ChunkReader } from "./message-chunks.ts";
+import { type CallPiece, type ToolCall, ToolCallReader } from "../openai/tool-calls.ts";
+import {
+  ended,
+  isAtLimit,
+  type LogEntry,
+  limitOf,
+  type Translation,
+  valuesIn,
+} from "../openai/translation.ts";
 import { MessageContent, type StreamEvent } from "./message-content.ts";
-import { type Ending, endingOf } from "./message-ending.ts";
-import { NativeReader } from "./message-native.ts";
-import { type DeltaUsage, usageOfChat, usageOfMessage, usageOfMetrics } from "./message-usage.ts";
+import {
+  type DeltaUsage,
+  NativeReader,
+  usageOfChat,
+  usageOfMessage,
+  usageOfMetrics,
+} from "./message-native.ts";
 
 export interface MessageHead {
   /** `msg_…` */
@@ -20,9 +30,6 @@ export interface MessageHead {
   /** The request without its messages. */
   request: Fields;
 }
-
-/** The fields of `done` that are needed here. */
-const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
 
 /** Types of the objects that containers of the convention send: a message, or its events. */
 const NATIVE = /^(?:message(?:_.*)?|content_block_.*)$/;
@@ -140,3 +147,147 @@ export function messageOf(head: MessageHead, outputs: Json[], metrics: Metrics |
   stream.take({ event: "done", data: { status: "succeeded", metrics } });
   return stream.message;
 }
+
+export const messageIdOf = (predictionId: string) => `msg_${predictionId.replaceAll("-", "")}`;
+
+type Choice = ChatChunk["choices"][number];
+
+class ChunkReader {
+  usage: ChatUsage | null = null;
+  finishReason: string | null = null;
+  /** The stop sequence at which the model stopped, as vLLM and SGLang report it. */
+  stoppedAt: string | null = null;
+  readonly #content: MessageContent;
+  readonly #calls = new ToolCallReader();
+  /** The call that is being written, and those that wait for its end, with the pieces of their arguments. */
+  #writing: ToolCall | undefined;
+  readonly #waiting = new Map<ToolCall, string[]>();
+  /** The texts after the first call, as the blocks that they will become. */
+  readonly #after: { type: "text" | "thinking"; text: string }[] = [];
+
+  constructor(content: MessageContent) {
+    this.#content = content;
+  }
+
+  /** Takes a chunk. A message has one answer: of several choices the first. */
+  take({ choices, usage }: ChatChunk): void {
+    this.usage = usage ?? this.usage;
+    const choice = choices.find(({ index }) => index === 0);
+    if (!choice) return;
+    const { delta, finish_reason } = choice;
+    this.finishReason = finish_reason || this.finishReason;
+    this.stoppedAt = stopIn(choice) ?? this.stoppedAt;
+    this.#say("thinking", delta.reasoning_content || delta.reasoning);
+    this.#say("text", delta.content);
+    this.#say("text", delta.refusal);
+    for (const piece of this.#calls.take(delta.tool_calls ?? [])) this.#call(piece);
+  }
+
+  /** Writes the calls and texts that have waited. */
+  finish(): void {
+    for (const [call, pieces] of this.#waiting) this.#write(call, pieces);
+    // Some servers end their calls with a line break.
+    for (const { type, text } of this.#after) if (text.trim()) this.#content.say(type, text);
+    this.#content.close();
+  }
+
+  /** Adds text. Blocks do not overlap: texts between calls come after the calls. */
+  #say(type: "text" | "thinking", text: string | null | undefined): void {
+    if (!text) return;
+    if (!this.#writing) return this.#content.say(type, text);
+    const last = this.#after.at(-1);
+    if (last?.type === type) last.text += text;
+    else this.#after.push({ type, text });
+  }
+
+  #call({ call, isFirst, arguments: piece }: CallPiece): void {
+    if (isFirst) this.#waiting.set(call, []);
+    if (call === this.#writing) this.#append(piece);
+    else this.#waiting.get(call)?.push(piece);
+    this.#writeNext();
+  }
+
+  /**
+   * Writes the next call. Pieces of several calls may be mixed, so a call begins when the one before is
+   * whole. If that cannot be seen, it waits for the end of all.
+   */
+  #writeNext(): void {
+    const [next] = this.#waiting;
+    if (!next?.[0].name) return;
+    if (this.#writing && !this.#writing.isWhole) return;
+    this.#write(...next);
+  }
+
+  #write(call: ToolCall, pieces: string[]): void {
+    this.#waiting.delete(call);
+    this.#content.begin({ type: "tool_use", id: call.id, name: call.name });
+    this.#writing = call;
+    this.#append(pieces.join(""));
+  }
+
+  #append(piece: string): void {
+    if (piece) this.#content.add({ type: "input_json_delta", partial_json: piece });
+  }
+}
+
+const stopIn = (choice: Choice): string | undefined =>
+  textOf(choice.stop_reason) || textOf(choice.matched_stop) || undefined;
+
+interface Ending extends Fields {
+  stop_reason: string;
+  stop_sequence: string | null;
+}
+
+/** The facts about a message that are known at its end. */
+interface EndState {
+  /** The container's own fields, if it knows the convention. */
+  native: Fields;
+  /** The finish reason of a chat. */
+  finishReason: string | null;
+  stoppedAt: string | null;
+  hasCalls: boolean;
+  /** The stop sequences of the request. */
+  stopSequences: readonly string[];
+  limit: number | undefined;
+  metrics: Metrics | null | undefined;
+}
+
+const STOP_REASONS = new Set([
+  "end_turn",
+  "max_tokens",
+  "stop_sequence",
+  "tool_use",
+  "pause_turn",
+  "refusal",
+  "model_context_window_exceeded",
+]);
+
+function endingOf(state: EndState): Ending {
+  const { native } = state;
+  const reason = textOf(native.stop_reason);
+  if (!reason) return endingOfChat(state);
+  return {
+    stop_reason: STOP_REASONS.has(reason) ? reason : ownReason(state),
+    stop_sequence: textOf(native.stop_sequence) || null,
+  };
+}
+
+function endingOfChat(state: EndState): Ending {
+  const { finishReason, stoppedAt, stopSequences, limit, metrics } = state;
+  const ending = (stop_reason: string): Ending => ({ stop_reason, stop_sequence: null });
+  switch (finishReason ? finishReasonOf(finishReason) : undefined) {
+    case "length":
+      return ending("max_tokens");
+    case "content_filter":
+      return ending("refusal");
+    default:
+      break;
+  }
+  if (!finishReason && isAtLimit(limit, metrics)) return ending("max_tokens");
+  // The calls are checked, since servers report `stop` for a call that was required, too.
+  if (stoppedAt !== null && stopSequences.includes(stoppedAt))
+    return { stop_reason: "stop_sequence", stop_sequence: stoppedAt };
+  return ending(ownReason(state));
+}
+
+const ownReason = ({ hasCalls }: EndState) => (hasCalls ? "tool_use" : "end_turn");

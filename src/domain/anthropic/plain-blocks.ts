@@ -2,10 +2,17 @@
  * Blocks of content as those that all containers support. Other blocks are history that newer clients and
  * the convention's own service write: they are passed on as text, or left out.
  */
+
+import { type Fields, fieldsOf, isFields, listOf, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Fields, fieldsOf, isFields, listOf, textOf } from "../openai/response-json.ts";
-import { NotSupportedByChat } from "../openai/strict-fields.ts";
-import { joinedContent, placed, reminder, splitSystem } from "../openai/strict-messages.ts";
+import {
+  joinedContent,
+  NotSupportedByChat,
+  placed,
+  reminder,
+  splitSystem,
+} from "../openai/strict-chat.ts";
+import { toolTypesIn, type WithoutHostedTools } from "../openai/tools.ts";
 
 /** The place of a block: a message with this role, or the result of a tool. */
 export type BlockPlace = "user" | "assistant" | "system" | "result";
@@ -135,3 +142,33 @@ export const splitMessages = (messages: Json | undefined) =>
         : "other";
     },
   );
+
+/**
+ * Tools with a type of their own, such as `web_search_20250305` or `bash_20250124`, run at the service or
+ * have a schema that only its models know. They are omitted, unless the version's input schema names
+ * them.
+ */
+
+/** @param schema of the version's input, which lists the `type` of each such tool in `tools` */
+export function withoutHostedTools(request: Fields, schema: Fields): WithoutHostedTools {
+  const known = toolTypesIn(schema);
+  const typeOf = (tool: Json | undefined) => textOf(fieldsOf(tool).type);
+  const isMissing = (tool: Json) =>
+    !["", "custom"].includes(typeOf(tool)) && !known.has(typeOf(tool));
+  const tools = listOf(request.tools);
+  const missing = tools.filter(isMissing);
+  if (missing.length === 0) return { request, omittedTypes: [], requiredType: undefined };
+  const kept = tools.filter((tool) => !isMissing(tool));
+  const { type, name } = fieldsOf(request.tool_choice);
+  const named = type === "tool" ? missing.find((tool) => fieldsOf(tool).name === name) : undefined;
+  const required = type === "any" && kept.length === 0 ? missing[0] : named;
+  const { tools: _, tool_choice, ...rest } = request;
+  return {
+    request:
+      kept.length > 0
+        ? { ...rest, tools: kept, ...(tool_choice !== undefined && { tool_choice }) }
+        : rest,
+    omittedTypes: [...new Set(missing.map(typeOf))],
+    requiredType: typeOf(required) || undefined,
+  };
+}

@@ -1,11 +1,14 @@
 /** The parts of an OpenAPI document that describe a model: its paths, and the schemas of a Cog model. */
 import { isObject } from "../../lib/json.ts";
+import { exceededBound } from "../../lib/json-scan.ts";
 import type { Json } from "../../protocol/common.ts";
-import { parseUntrusted } from "./untrusted-json.ts";
+import type { Schemas } from "../../protocol/model.ts";
+import { upgradedSchemas } from "../schemas/openapi-schemas.ts";
+import { faultOfSize } from "../schemas/schema-size.ts";
 
 type Fields = { [name: string]: Json };
 
-export interface OpenapiDocument {
+interface OpenapiDocument {
   /** The version of OpenAPI. */
   version: string;
   paths: string[];
@@ -71,7 +74,7 @@ function schemasOfModel(schemas: Fields): Record<string, Fields> {
 const COMPONENTS = "#/components/schemas/";
 
 /** Adds the components that a schema refers to by name. */
-export function addReferencedNames(value: Json, names: Set<string>): void {
+function addReferencedNames(value: Json, names: Set<string>): void {
   if (Array.isArray(value)) for (const part of value) addReferencedNames(part, names);
   else if (isObject(value))
     for (const [key, part] of Object.entries(value)) {
@@ -79,4 +82,50 @@ export function addReferencedNames(value: Json, names: Set<string>): void {
         names.add(part.slice(COMPONENTS.length));
       else addReferencedNames(part, names);
     }
+}
+
+/** JSON text of an image or of a container, which may be anything. */
+
+/** The bounds. Schemas of Cog models have a depth of 15 and some hundred values, vLLM's document 10,000. */
+const BOUNDS = { depth: 64, values: 100_000 };
+
+/** Returns undefined for a text that is not JSON, or exceeds the bounds. */
+export function parseUntrusted(text: string): Json | undefined {
+  try {
+    return exceededBound(text, BOUNDS) ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The schemas that were read. `fault`: why schemas that exist cannot be used. */
+export interface ReadSchemas {
+  schemas?: Schemas | undefined;
+  fault?: string | undefined;
+}
+
+/**
+ * Returns the schemas in JSON Schema 2020-12, which Cog's OpenAPI 3.0 is not. Nothing if the document has
+ * neither an input nor an output, such as that of a model that can only be trained, or of another server.
+ */
+export function cogSchemas(document: OpenapiDocument): ReadSchemas {
+  // Larger schemas could not be published, and upgrading 360 kB takes half a second.
+  const fault = faultOfSize(document.schemas);
+  if (fault !== undefined) return { fault };
+  const { Input, Output, ...others } = document.version.startsWith("3.0")
+    ? upgradedSchemas(document.schemas)
+    : document.schemas;
+  if (Input === undefined && Output === undefined) return {};
+  const input = Input ?? { type: "object" };
+  const output = Output ?? {};
+  const named = new Set<string>();
+  for (const schema of [input, output, ...Object.values(others)]) addReferencedNames(schema, named);
+  const referred = { ...others, ...(Input && { Input }), ...(Output && { Output }) };
+  const components = Object.entries(referred).filter(([name]) => named.has(name));
+  return {
+    schemas: {
+      prediction: { input, output, stream_output: output["x-cog-array-type"] === "iterator" },
+      ...(components.length > 0 && { components: { schemas: Object.fromEntries(components) } }),
+    },
+  };
 }

@@ -12,6 +12,7 @@ import {
   SchemaResolver,
 } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
+import { type Field, isFile, isFreeText, isList, typesOf } from "./model-fields.ts";
 
 /** Names that models use, the most specific first. */
 const COUNTS = ["num_outputs", "num_images", "number_of_images", "num_samples", "n"];
@@ -26,11 +27,6 @@ const NOT_PICTURES =
   /(?:^|_)(?:fps|frames?|duration|seconds|video|loop|motion|camera|audio|voice|speaker|speech|lyrics|music|tempo|mesh|texture)(?:_|$)/;
 const PICTURE_FORMATS = ["png", "jpg", "jpeg", "webp", "gif", "avif"];
 const DIMENSIONS = /^[1-9]\d{1,4}\s*[x*×]\s*[1-9]\d{1,4}$/;
-
-export interface Field {
-  name: string;
-  keywords: Keywords;
-}
 
 export interface PictureSchema {
   fields: Map<string, Keywords>;
@@ -58,14 +54,12 @@ export function pictureSchema(schemas: Schemas): PictureSchema {
     }
     return undefined;
   };
-  const isFiles = (part: Keywords) =>
-    hasType(part, "array") && isFile(resolver.resolve(part.items));
+  const isFiles = (part: Keywords) => isList(part) && isFile(resolver.resolve(part.items));
   const image = find(IMAGES, (part) => isFile(part) || isFiles(part));
   const output = versionSchema(schemas, "output");
   const outputs = SchemaResolver.of(output);
   const answer = outputs.resolve(output);
-  const isOutput =
-    isFile(answer) || (hasType(answer, "array") && isFile(outputs.resolve(answer.items)));
+  const isOutput = isFile(answer) || (isList(answer) && isFile(outputs.resolve(answer.items)));
   return {
     fields,
     required: listOf(required),
@@ -73,7 +67,7 @@ export function pictureSchema(schemas: Schemas): PictureSchema {
     image,
     takesSeveral: image !== undefined && isFiles(image.keywords),
     mask: find(MASKS, isFile),
-    makesPictures: isOutput && isText(fields.get("prompt")) && speaksOfPictures(fields),
+    makesPictures: isOutput && isFreeText(fields.get("prompt") ?? {}) && speaksOfPictures(fields),
   };
 }
 
@@ -93,18 +87,8 @@ const isPictureOption = (option: Json) =>
   typeof option === "string" &&
   (PICTURE_FORMATS.includes(option) || DIMENSIONS.test(option) || option === "auto");
 
-const hasType = ({ type }: Keywords, name: string) => [type ?? []].flat().includes(name);
-
-/**
- * Whether a part is a file. `SchemaResolver` merges a file or list of files into a text that may be a list.
- */
-const isFile = (part: Keywords) => hasType(part, "string") && part.format === "uri";
-
 export const isInteger = (part: Keywords | undefined): part is Keywords =>
-  part !== undefined && hasType(part, "integer");
-
-const isText = (part: Keywords | undefined) =>
-  part !== undefined && hasType(part, "string") && part.format !== "uri" && !enumOptions(part);
+  part !== undefined && typesOf(part).includes("integer");
 
 export const isStringField = (part: Keywords | undefined): part is Keywords =>
-  part !== undefined && (hasType(part, "string") || enumOptions(part) !== undefined);
+  part !== undefined && (typesOf(part).includes("string") || enumOptions(part) !== undefined);

@@ -1,6 +1,5 @@
 /** Selects from an index the image that runners run, and the weights of Cog next to it. */
 import { type Descriptor, type Index, kindOf, MEDIA_TYPES } from "../../protocol/oci.ts";
-import { UnfitImage, unfitPlatform } from "./unfit-image.ts";
 
 /** The platform that runners run. */
 export const OS = "linux";
@@ -65,3 +64,29 @@ export const platformName = ({ os, architecture, variant }: Named) =>
 
 const sizeOf = (text: string | undefined) =>
   text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+
+/** The error for an image that cannot be a version. Its message says what to do. */
+export class UnfitImage extends Error {
+  override readonly name = "UnfitImage";
+}
+
+/** The error for an image that has lost a part of it. */
+export class LostImage extends UnfitImage {}
+
+const BUILD = "Build it for them: docker build --platform linux/amd64 -t NAME .";
+
+/** @param platforms of the image, such as linux/arm64 */
+export const unfitPlatform = (platforms: string[]) =>
+  new UnfitImage(
+    platforms.length === 0
+      ? `It has no image for linux/amd64, which is what runners run. ${BUILD}`
+      : `It is for ${platforms.join(", ")}, and runners run linux/amd64. ${BUILD}`,
+  );
+
+/** The bytes of an image as it is stored and pulled: those of its configuration and its layers. */
+interface Sized {
+  size: number;
+}
+
+export const compressedSize = ({ config, layers }: { config: Sized; layers: Sized[] }): number =>
+  [config, ...layers].reduce((sum, { size }) => sum + size, 0);

@@ -6,11 +6,9 @@ import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
-import { cogCompatibilities, NO_COMPATIBILITIES } from "./cog-compatibilities.ts";
-import { cogSchemas, type ReadSchemas } from "./cog-schemas.ts";
+import { cogCompatibilities, NO_COMPATIBILITIES } from "./compatibilities.ts";
 import { conventionSchemas } from "./convention-schemas.ts";
-import { readOpenapi } from "./openapi-document.ts";
-import { parseUntrusted } from "./untrusted-json.ts";
+import { cogSchemas, parseUntrusted, type ReadSchemas, readOpenapi } from "./openapi-document.ts";
 
 /** The described parts of a version. */
 export interface Described {

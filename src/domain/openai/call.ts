@@ -1,6 +1,8 @@
 /**
  * Calls of the conventions, in the wire formats of OpenAI's API and of Anthropic's API (anthropic).
  */
+
+import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";
 import type { OpenAiCall, ResponsesVia } from "../../protocol/runner.ts";
 
@@ -94,3 +96,55 @@ export function callOf(
   if (compatibilities.vendora_moderations) return "moderations";
   return compatibilities.vendora_audio_speech ? "audio_speech" : "chat_completions";
 }
+
+/**
+ * The fields of calls' bodies that are files. A server that speaks the convention has no schema that says so.
+ */
+
+const FIELDS: { [Call in OpenAiCall]?: string[] } = {
+  images_edits: ["image", "mask"],
+  audio_transcriptions: ["file"],
+  audio_translations: ["file"],
+};
+
+const FILE = { type: "string", format: "uri" };
+const FILES = { anyOf: [FILE, { type: "array", items: FILE }] };
+
+/** Returns the fields that are files; undefined for a call that has none, whose body is JSON. */
+export const fileFields = (call: OpenAiCall): string[] | undefined => FIELDS[call];
+
+/** The schemas by call. They are always the same objects, since caches of schemas are keyed by them. */
+const SCHEMAS = new Map<string, Json>(
+  Object.entries(FIELDS).map(([call, names]) => {
+    const properties = Object.fromEntries(names.map((name) => [name, FILES]));
+    return [call, { type: "object", properties }];
+  }),
+);
+
+/** Returns a JSON Schema of the body that describes only its files; undefined for a call that has none. */
+export const bodyFiles = (call: OpenAiCall): Json | undefined => SCHEMAS.get(call);
+
+/** Ids of the OpenAI convention: a prefix for the type, and the prediction's id. */
+
+export const chatIdOf = (predictionId: string) => `chatcmpl-${hexOf(predictionId)}`;
+export const completionIdOf = (predictionId: string) => `cmpl-${hexOf(predictionId)}`;
+export const moderationIdOf = (predictionId: string) => `modr-${hexOf(predictionId)}`;
+export const rankingIdOf = (predictionId: string) => `rerank-${hexOf(predictionId)}`;
+export const responseIdOf = (predictionId: string) => `resp_${hexOf(predictionId)}`;
+
+/** Returns the id of a response's prediction; undefined when it is no response id. */
+export function predictionIdOf(responseId: string): string | undefined {
+  const [, hex] = /^resp_([0-9a-f]{32})$/.exec(responseId) ?? [];
+  return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/**
+ * Returns the response that an item belongs to, by the item's id; undefined for an id that Auspex has not
+ * made.
+ */
+export function responseIdIn(itemId: string): string | undefined {
+  const [, hex] = /^[a-z_]+_([0-9a-f]{32})_\d{1,6}$/.exec(itemId) ?? [];
+  return hex && `resp_${hex}`;
+}
+
+const hexOf = (uuid: string) => uuid.replaceAll("-", "");

@@ -9,8 +9,7 @@ import {
   chatCompletion,
   chatUsage,
 } from "../../protocol/openai/chat.ts";
-import { valuesIn } from "./output-values.ts";
-import { TranslationFailed } from "./translation.ts";
+import { TranslationFailed, valuesIn } from "./translation.ts";
 
 const EXPECTED =
   'text, in pieces or whole, or objects of the convention: chunks, {"choices": [{"delta": {"content": "…"}}]}, or a completion, {"choices": [{"message": {"content": "…"}}]}';
@@ -56,14 +55,13 @@ function chunksOfCompletion({ choices, usage, ...rest }: ChatCompletion): ChatCh
  * Whether a value is a chunk that needs no change. The check does not use zod: there is a chunk per token,
  * and without code generation, which Workers forbid, zod takes many times as long.
  */
-function isPlainChunk(value: unknown): value is ChatChunk {
-  return (
-    isObject(value) &&
-    Array.isArray(value.choices) &&
-    value.choices.every(isPlainChoice) &&
-    (isNothing(value.usage) || chatUsage.safeParse(value.usage).success)
-  );
-}
+const isPlainChunk = (value: unknown): value is ChatChunk => hasChoices(value, isPlainChoice);
+
+export const hasChoices = (value: unknown, isPlain: (choice: unknown) => boolean): boolean =>
+  isObject(value) &&
+  Array.isArray(value.choices) &&
+  value.choices.every(isPlain) &&
+  (isNothing(value.usage) || chatUsage.safeParse(value.usage).success);
 
 const isPlainChoice = (value: unknown) =>
   isObject(value) &&
@@ -87,8 +85,8 @@ const isPlainCall = (value: unknown) =>
     (isObject(value.function) && isText(value.function.name) && isText(value.function.arguments)));
 
 const isNothing = (value: unknown) => value === undefined || value === null;
-const isText = (value: unknown) => isNothing(value) || typeof value === "string";
-const isIndex = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+export const isText = (value: unknown) => isNothing(value) || typeof value === "string";
+export const isIndex = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 
 function kindOf(output: Json): string {
   return typeof output === "object" ? "an object without choices" : `a ${typeof output}`;

@@ -1,19 +1,18 @@
 /** The body of a responses call as that of a chat call, for containers that support only chats. */
 import { numberIn } from "../../lib/exact-json.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { responseRequest } from "../../protocol/openai/response.ts";
-import { plainItems } from "./plain-items.ts";
-import { toolPaths, withPlainTools } from "./plain-tools.ts";
-import { itemsOf } from "./response-items.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+import { itemsOf } from "./conversation.ts";
+import { plainItems, toolPaths, withPlainTools } from "./plain-items.ts";
 import { messagesOf } from "./response-messages.ts";
 import {
   allowedTools,
   knownEffort,
+  type LocatedMessage,
   NotSupportedByChat,
   withoutDependents,
-} from "./strict-fields.ts";
-import type { LocatedMessage } from "./strict-messages.ts";
+} from "./strict-chat.ts";
 
 /** Fields that chats do not have, or that Auspex handles itself. */
 const OMITTED_FIELDS = new Set([
@@ -141,4 +140,53 @@ function textFormatOf({ format, verbosity }: Fields): Fields {
     }),
     ...(verbosity && { verbosity }),
   };
+}
+
+/**
+ * When a call was translated into a chat call, the container's errors name paths of the chat request.
+ * These are translated back into paths of the caller's request.
+ */
+
+/** The caller's places for the parts of the chat request. */
+interface CallerPlaces {
+  messages: LocatedMessage[];
+  /** The paths of the caller's tools. */
+  tools: string[];
+  /** The caller's names of fields that have another name in the chat, by that name. */
+  names: Record<string, string>;
+}
+
+/** The names of a responses request. */
+const NAMES: Record<string, string> = {
+  max_tokens: "max_output_tokens",
+  max_completion_tokens: "max_output_tokens",
+  "response_format.json_schema": "text.format",
+  response_format: "text.format",
+  reasoning_effort: "reasoning.effort",
+};
+
+/** @returns a function that replaces the chat's paths by the caller's, in a text or a single path */
+export const toCallerPaths = (request: Fields): ((text: string) => string) =>
+  chatPathReplacer({
+    messages: locatedMessages(request),
+    tools: toolPaths(request.tools),
+    names: NAMES,
+  });
+
+const INDEX = String.raw`(?:\[(\d+)\]|\.(\d+))`;
+
+export function chatPathReplacer({ messages, tools, names }: CallerPlaces) {
+  const fields = Object.keys(names).join("|").replaceAll(".", "\\.");
+  const chatPaths = new RegExp(
+    String.raw`\bmessages${INDEX}(?:\.tool_calls${INDEX}(?:\.function\b)?)?|\btools${INDEX}(?:\.function\b)?|\b(?:${fields})\b`,
+    "g",
+  );
+  return (text: string): string =>
+    text.replace(chatPaths, (chatPath: string, ...found: (string | undefined)[]) => {
+      const [message, call, tool] = [0, 2, 4].map((n) => found[n] ?? found[n + 1]);
+      if (tool !== undefined) return tools[Number(tool)] ?? chatPath;
+      if (message === undefined) return names[chatPath] ?? chatPath;
+      const located = messages[Number(message)];
+      return (call === undefined ? located?.path : located?.callPaths[Number(call)]) ?? chatPath;
+    });
 }

@@ -1,15 +1,17 @@
 /** Translates a prediction's log into a stream of choices, such as that of a chat. */
-import { z } from "zod";
-import { withoutNulls } from "../../lib/json.ts";
+import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Metrics, metrics } from "../../protocol/event.ts";
+import type { Metrics } from "../../protocol/event.ts";
 import type { ChatUsage } from "../../protocol/openai/chat.ts";
-import { taskStatus } from "../../protocol/prediction.ts";
-import { isAtLimit } from "./chat-limit.ts";
-import { chatUsageOf, type FullChatUsage } from "./chat-usage.ts";
-import type { LogEntry, Translation } from "./translation.ts";
+import {
+  type Assembler,
+  ended,
+  isAtLimit,
+  type LogEntry,
+  type Translation,
+} from "./translation.ts";
 
-export interface Head {
+interface Head {
   /** `chatcmpl-…` or `cmpl-…` */
   id: string;
   /** Unix seconds. */
@@ -18,20 +20,20 @@ export interface Head {
   model: string;
 }
 
-export interface HeadOptions extends Head {
+interface HeadOptions extends Head {
   /** The most tokens that each choice may have, if the request has a limit. */
   limit?: number | undefined;
 }
 
 /** A container's chunk. */
-export interface Chunk<Choice> {
+interface Chunk<Choice> {
   choices: Choice[];
   usage?: ChatUsage | null | undefined;
   [field: string]: unknown;
 }
 
 /** One choice of a stream, normalized to the convention. */
-export interface ChoicePieces<Choice, Piece> {
+interface ChoicePieces<Choice, Piece> {
   piece(choice: Choice): Piece;
   /** Returns the final piece if the container sent none. @param cut whether the limit was reached */
   end(cut: boolean): Piece[];
@@ -50,7 +52,7 @@ export interface ChoiceFormat<Choice, Piece> {
   wholes(): { add(piece: Piece): void; readonly value: object[] };
 }
 
-export interface StreamedChunk<Piece> extends Head {
+interface StreamedChunk<Piece> extends Head {
   object: string;
   choices: Piece[];
   /** The usage: null before the last chunk; absent unless requested. */
@@ -58,9 +60,6 @@ export interface StreamedChunk<Piece> extends Head {
   /** Other fields that the container sent. */
   [field: string]: unknown;
 }
-
-/** The fields of `done` that are needed here. */
-const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
 
 export class ChoiceStream<Choice extends { index: number }, Piece> implements Translation {
   readonly #format: ChoiceFormat<Choice, Piece>;
@@ -156,4 +155,76 @@ export function wholeOf<Choice extends { index: number }, Piece>(
   for (const output of outputs) add("output", output);
   add("done", { status: "succeeded", metrics });
   return { ...answer, object: format.whole, choices: wholes.value };
+}
+
+/** Assembles an answer that consists of choices. */
+export class ChoicesAssembler<Choice extends { index: number }, Piece> implements Assembler {
+  readonly #format: ChoiceFormat<Choice, Piece>;
+  readonly #callPrefix: string;
+  /** Other fields of the chunks; the last value counts. */
+  readonly #fields = new Map<string, unknown>();
+  readonly #choices = new Map<number, ChoicePieces<Choice, Piece>>();
+  readonly #wholes: ReturnType<ChoiceFormat<Choice, Piece>["wholes"]>;
+
+  /** @param callPrefix the prefix of ids for calls that have none */
+  constructor(format: ChoiceFormat<Choice, Piece>, callPrefix: string) {
+    this.#format = format;
+    this.#callPrefix = callPrefix;
+    this.#wholes = format.wholes();
+  }
+
+  take(event: Json): void {
+    for (const { choices, ...rest } of this.#format.chunksOf(event)) {
+      // vLLM sends `usage: null` until the last chunk.
+      for (const [name, value] of Object.entries(rest)) {
+        if (value !== null && value !== undefined) this.#fields.set(name, value);
+      }
+      for (const choice of choices) this.#wholes.add(this.#piece(choice));
+    }
+  }
+
+  get value(): object | undefined {
+    const choices = this.#wholes.value;
+    if (choices.length === 0 && this.#fields.size === 0) return undefined;
+    return { ...Object.fromEntries(this.#fields), object: this.#format.whole, choices };
+  }
+
+  #piece(choice: Choice): Piece {
+    const { index } = choice;
+    const begun =
+      this.#choices.get(index) ?? this.#format.begin(index, `${this.#callPrefix}_${index}`);
+    this.#choices.set(index, begun);
+    return begun.piece(choice);
+  }
+}
+
+interface FullChatUsage extends ChatUsage {
+  completion_tokens: number;
+  total_tokens: number;
+}
+
+/**
+ * Returns the container's own usage with its details, or else the prediction's metrics; 0 where unknown. Some
+ * servers send null for unknown counts; the convention omits them.
+ */
+function chatUsageOf(
+  usage: ChatUsage | undefined,
+  metrics: Metrics | null | undefined,
+): FullChatUsage {
+  const {
+    prompt_tokens = metrics?.input_tokens ?? 0,
+    completion_tokens = metrics?.output_tokens ?? 0,
+    total_tokens = prompt_tokens + completion_tokens,
+    ...details
+  } = usage ?? {};
+  const told = Object.entries(withoutNulls(details)).map(([name, detail]) => [
+    name,
+    isObject(detail) ? withoutNulls(detail) : detail,
+  ]);
+  return {
+    ...Object.fromEntries(told),
+    prompt_tokens,
+    completion_tokens,
+    total_tokens,
+  };
 }

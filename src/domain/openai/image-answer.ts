@@ -7,8 +7,7 @@ import {
   type ServerUsage,
   serverImages,
 } from "../../protocol/openai/image.ts";
-import { valuesIn } from "./output-values.ts";
-import { TranslationFailed } from "./translation.ts";
+import { TranslationFailed, valuesIn } from "./translation.ts";
 
 export interface Picture {
   url: string;

@@ -1,8 +1,10 @@
-/** The end of a response, from its prediction's end and the container's own report. */
+/** The end of a response, from its prediction's end and the container's own report, and its token usage. */
 import type { z } from "zod";
+import { countOf, type Fields, fieldsOf, isFields, textOf } from "../../lib/fields.ts";
+import type { Metrics } from "../../protocol/event.ts";
+import type { ChatUsage } from "../../protocol/openai/chat.ts";
 import { type Prediction, type PredictionError, prediction } from "../../protocol/prediction.ts";
-import { isAtLimit } from "./chat-limit.ts";
-import { type Fields, fieldsOf, isFields, textOf } from "./response-json.ts";
+import { isAtLimit } from "./translation.ts";
 
 /** The fields of the log's `done` that are needed here. */
 export const ended = prediction.pick({
@@ -13,14 +15,14 @@ export const ended = prediction.pick({
 });
 export type Ended = Pick<Prediction, keyof z.infer<typeof ended>>;
 
-export interface Ending {
+interface Ending {
   status: "completed" | "incomplete" | "failed" | "cancelled";
   error: Fields | null;
   incomplete_details: Fields | null;
 }
 
 /** The state at the end of the log. */
-export interface ResponseEndState {
+interface ResponseEndState {
   ended: Ended;
   /** Why the output could not be translated. */
   failure: string | null;
@@ -98,3 +100,43 @@ const errorWith = (code: unknown, message: string): Fields => ({
   type: "server_error",
   param: null,
 });
+
+/** Returns the container's own usage: of its response, or else of its chat. */
+export const usageOf = (response: Fields | undefined, chat: ChatUsage | null): Fields | null =>
+  isFields(response?.usage) ? usageOfResponse(response.usage) : chat && usageOfChat(chat);
+
+const usageOfResponse = (usage: Fields): Fields =>
+  counted(
+    usage.input_tokens,
+    usage.output_tokens,
+    usage.input_tokens_details,
+    usage.output_tokens_details,
+  );
+
+const usageOfChat = (usage: ChatUsage): Fields =>
+  counted(
+    usage.prompt_tokens,
+    usage.completion_tokens,
+    usage.prompt_tokens_details,
+    usage.completion_tokens_details,
+  );
+
+/** Returns the usage from the prediction's metrics, when the container reports none. */
+export const usageOfMetrics = (metrics: Metrics | null): Fields =>
+  counted(metrics?.input_tokens, metrics?.output_tokens, null, null);
+
+function counted(input: unknown, output: unknown, inDetail: unknown, outDetail: unknown): Fields {
+  const input_tokens = countOf(input);
+  const output_tokens = countOf(output);
+  const { cached_tokens, cache_write_tokens } = fieldsOf(inDetail);
+  return {
+    input_tokens,
+    input_tokens_details: {
+      cached_tokens: countOf(cached_tokens),
+      cache_write_tokens: countOf(cache_write_tokens),
+    },
+    output_tokens,
+    output_tokens_details: { reasoning_tokens: countOf(fieldsOf(outDetail).reasoning_tokens) },
+    total_tokens: input_tokens + output_tokens,
+  };
+}

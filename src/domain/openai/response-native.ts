@@ -3,12 +3,12 @@
  * They are rebuilt because servers omit what clients need (llama.cpp omits every index), give a text one id
  * in its pieces and another at its end, and send events on which the official clients throw.
  */
-import { CallItem } from "./response-call.ts";
-import type { OutputItem } from "./response-item.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+
+import { type Fields, fieldsOf, listOf, textOf } from "../../lib/fields.ts";
+import type { Json } from "../../protocol/common.ts";
+import { CallItem, logprobsOf, type OutputItem, type PartKind, TextItem } from "./output-item.ts";
 import { itemStatus, type ResponseOutput } from "./response-output.ts";
-import { logprobsOf, type PartKind } from "./response-part.ts";
-import { TextItem } from "./response-text-item.ts";
+import type { Assembler } from "./translation.ts";
 
 /** Other names of the convention's events, as vLLM and Open Responses have them. */
 const EVENT_ALIASES: Record<string, string> = {
@@ -141,5 +141,23 @@ export class NativeReader {
   #call(event: Fields): CallItem | undefined {
     const item = this.#find(event, "function_call");
     return item instanceof CallItem ? item : undefined;
+  }
+}
+
+/** Takes the whole response from the last event; if a server omits the items there, from earlier events. */
+export class NativeResponseAssembler implements Assembler {
+  #response: Fields | undefined;
+  readonly #items: Json[] = [];
+
+  take(event: Json): void {
+    const { type, response, item } = fieldsOf(event);
+    if (type === "response.output_item.done" && item !== undefined) this.#items.push(item);
+    if (response !== undefined) this.#response = fieldsOf(response);
+  }
+
+  get value(): object | undefined {
+    if (!this.#response) return undefined;
+    const output = listOf(this.#response.output);
+    return { ...this.#response, output: output.length > 0 ? output : this.#items };
   }
 }

@@ -1,9 +1,9 @@
 /** The response resource, with every field that either of the published schemas requires. */
 import { z } from "zod";
 import { numberIn } from "../../lib/exact-json.ts";
+import { type Fields, isFields } from "../../lib/fields.ts";
 import { exactNumber, json } from "../../protocol/common.ts";
 import type { ResponseItem, ResponseRequest } from "../../protocol/openai/response.ts";
-import { type Fields, isFields } from "./response-json.ts";
 
 /** The facts of a response that are known when it begins. */
 export interface ResponseHead {

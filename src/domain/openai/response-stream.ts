@@ -1,24 +1,27 @@
 /** Translates a prediction's log into the events of a response, and into the response itself. */
+
+import { type Fields, fieldsOf, isFields, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import { isTerminal } from "../predictions/state.ts";
 import { chunksOf } from "./chat-chunks.ts";
-import { limitOf } from "./chat-limit.ts";
-import { valuesIn } from "./output-values.ts";
-import { ChunkReader } from "./response-chunks.ts";
-import { type Ended, ended, endingOf } from "./response-ending.ts";
-import { type Fields, fieldsOf, isFields, textOf } from "./response-json.ts";
+import { type Ended, ended, endingOf, usageOf, usageOfMetrics } from "./response-ending.ts";
 import { NativeReader } from "./response-native.ts";
-import { ResponseOutput } from "./response-output.ts";
+import { ChunkReader, ResponseOutput } from "./response-output.ts";
 import {
   type Resource,
   type ResponseHead,
   ResponseResource,
   type ResponseState,
 } from "./response-resource.ts";
-import { usageOf, usageOfMetrics } from "./response-usage.ts";
-import { ToolNames } from "./tool-names.ts";
-import { type LogEntry, type Translation, TranslationFailed } from "./translation.ts";
+import { ToolNames } from "./tools.ts";
+import {
+  type LogEntry,
+  limitOf,
+  type Translation,
+  TranslationFailed,
+  valuesIn,
+} from "./translation.ts";
 
 export type StreamEvent = Fields & { type: string; sequence_number: number };
 

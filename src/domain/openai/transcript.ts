@@ -2,25 +2,30 @@
  * The transcript that a model has written, in any shape: text, segments with times, or an object with both.
  */
 import { numberIn } from "../../lib/exact-json.ts";
-import { isObject } from "../../lib/json.ts";
+import { type Fields, fieldsOf, isFields, listOf, textOf } from "../../lib/fields.ts";
+import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type TranscriptSegment, transcriptSegment } from "../../protocol/openai/audio.ts";
-import { valuesIn } from "./output-values.ts";
-import { type Fields, listOf } from "./response-json.ts";
-import { TranslationFailed } from "./translation.ts";
+import {
+  type TranscriptFormat,
+  type TranscriptSegment,
+  transcriptSegment,
+} from "../../protocol/openai/audio.ts";
+import { prediction } from "../../protocol/prediction.ts";
+import { type LogEntry, type Translation, TranslationFailed, valuesIn } from "./translation.ts";
+import { UnfitParameter } from "./unsupported.ts";
 
-export interface Timed {
+interface Timed {
   start: number;
   end: number;
   text: string;
 }
 
-export interface Segment extends Timed {
+interface Segment extends Timed {
   /** Other fields of the model's segment. */
   more: Fields;
 }
 
-export interface Transcript {
+interface Transcript {
   text: string;
   language: string | undefined;
   /** The duration of the audio, in seconds. */
@@ -132,4 +137,172 @@ function timedOf(
 function secondsOf(value: Json | undefined): number | undefined {
   const seconds = numberIn(value);
   return seconds !== undefined && seconds >= 0 ? seconds : undefined;
+}
+
+export interface Asked {
+  format: TranscriptFormat;
+  isTranslation: boolean;
+  language?: string | undefined;
+  temperature?: number | undefined;
+  granularities?: readonly string[] | undefined;
+}
+
+/** The formats that contain times. */
+export const TIMED_FORMATS: readonly TranscriptFormat[] = ["srt", "verbose_json", "vtt"];
+
+/**
+ * Returns text, or an object for the formats that are JSON.
+ * @throws UnfitParameter for a format with times of a transcript without them
+ */
+export function formatted(transcript: Transcript, asked: Asked): string | Fields {
+  switch (asked.format) {
+    case "text":
+      return `${transcript.text}\n`;
+    case "srt":
+      return subtitles(timed(transcript, asked.format), ",", (n) => `${n + 1}\n`);
+    case "vtt":
+      return `WEBVTT\n\n${subtitles(timed(transcript, asked.format), ".", () => "")}`;
+    case "verbose_json":
+      return verbose(transcript, asked);
+    default:
+      return { text: transcript.text, ...usageOf(transcript) };
+  }
+}
+
+/**
+ * Returns the answer of a server of the convention. A server that knows fewer formats has answered in JSON.
+ * @throws UnfitParameter, and the errors of `transcript`
+ */
+export function passedOn(
+  output: Json | undefined,
+  transcript: () => Transcript,
+  asked: Asked,
+): string | Fields {
+  const isText = asked.format === "text" || asked.format === "srt" || asked.format === "vtt";
+  if (isText) return typeof output === "string" ? output : formatted(transcript(), asked);
+  return isFields(output) && "text" in output
+    ? withoutNulls(output)
+    : formatted(transcript(), asked);
+}
+
+const timed = ({ segments }: Transcript, format: TranscriptFormat): Segment[] => {
+  if (segments) return segments;
+  const message = `'response_format' cannot be '${format}': the model gives text without times. Ask for 'json' or 'text'.`;
+  throw new UnfitParameter("response_format", "unsupported_parameter", message);
+};
+
+/** Returns subtitles. An empty line in a text would end a subtitle, and an arrow would begin one. */
+function subtitles(segments: Timed[], point: string, head: (n: number) => string): string {
+  const lines = segments.map(({ start, end, text }, n) => {
+    const shown = text
+      .trim()
+      .replace(/\s*[\n\r]\s*/g, "\n")
+      .replaceAll("-->", "->");
+    return `${head(n)}${clock(start, point)} --> ${clock(end, point)}\n${shown}\n`;
+  });
+  return lines.length > 0 ? `${lines.join("\n")}\n` : "";
+}
+
+/** Returns a time such as 01:02:03.456. */
+function clock(seconds: number, point: string): string {
+  const ms = Math.round(seconds * 1_000);
+  const parts = [ms / 3_600_000, (ms / 60_000) % 60, (ms / 1_000) % 60];
+  const [hours, minutes, rest] = parts.map((part) => String(Math.floor(part)).padStart(2, "0"));
+  return `${hours}:${minutes}:${rest}${point}${String(ms % 1_000).padStart(3, "0")}`;
+}
+
+function verbose(transcript: Transcript, asked: Asked): Fields {
+  const segments = timed(transcript, asked.format);
+  const { text, language, duration = 0, words } = transcript;
+  const granularities = asked.granularities ?? ["segment"];
+  return {
+    task: asked.isTranslation ? "translate" : "transcribe",
+    language: asked.isTranslation ? "english" : (language ?? asked.language ?? "unknown"),
+    duration,
+    text,
+    ...(granularities.includes("word") && {
+      words: (words ?? []).map(({ text: word, start, end }) => ({ word: word.trim(), start, end })),
+    }),
+    ...(granularities.includes("segment") && {
+      segments: segments.map((segment, id) => verboseSegment(segment, id, asked)),
+    }),
+    ...usageOf(transcript),
+  };
+}
+
+/**
+ * Returns a segment with the convention's measures, which only some models have: those that are missing are
+ * 0.
+ */
+function verboseSegment({ start, end, text, more }: Segment, id: number, asked: Asked): Fields {
+  const numberOf = (name: string, otherwise: number): Json =>
+    numberIn(more[name]) === undefined ? otherwise : (more[name] ?? otherwise);
+  const { tokens, speaker } = more;
+  return {
+    id,
+    seek: numberOf("seek", 0),
+    start,
+    end,
+    text,
+    tokens: Array.isArray(tokens) ? tokens : [],
+    temperature: numberOf("temperature", asked.temperature ?? 0),
+    avg_logprob: numberOf("avg_logprob", 0),
+    compression_ratio: numberOf("compression_ratio", 0),
+    no_speech_prob: numberOf("no_speech_prob", 0),
+    ...(textOf(speaker) && { speaker: textOf(speaker) }),
+  };
+}
+
+const usageOf = ({ duration }: Transcript): Fields =>
+  duration === undefined ? {} : { usage: { type: "duration", seconds: duration } };
+
+const DELTA = "transcript.text.delta";
+const DONE = "transcript.text.done";
+
+export class TranscriptStream implements Translation {
+  #text = "";
+  #isDone = false;
+
+  /** @throws TranslationFailed */
+  take({ event, data }: LogEntry): Fields[] {
+    if (event === "output") return [...valuesIn(data)].flatMap((value) => this.#take(value));
+    return event === "done" && !this.#isDone ? [this.#end(data)] : [];
+  }
+
+  #take(value: Json): Fields[] {
+    if (isFields(value) && textOf(value.type).startsWith("transcript.")) {
+      this.#text += value.type === DELTA ? textOf(value.delta) : "";
+      this.#isDone ||= value.type === DONE;
+      return [withoutNulls(value)];
+    }
+    const delta = deltaOf(value);
+    if (delta === "") return [];
+    this.#text += delta;
+    return [{ type: DELTA, delta }];
+  }
+
+  #end(data: Json): Fields {
+    const { metrics } = prediction.parse(data);
+    const { input_tokens: input, output_tokens: output } = metrics ?? {};
+    const usage = input !== undefined &&
+      output !== undefined && {
+        usage: {
+          type: "tokens",
+          input_tokens: input,
+          output_tokens: output,
+          total_tokens: input + output,
+        },
+      };
+    return { type: DONE, text: this.#text, ...usage };
+  }
+}
+
+/** Returns the text of a chunk: vLLM streams transcripts as it does chats. */
+function deltaOf(value: Json): string {
+  if (typeof value === "string") return value;
+  if (isFields(value) && Array.isArray(value.choices))
+    return listOf(value.choices)
+      .map((choice) => textOf(fieldsOf(fieldsOf(choice).delta).content))
+      .join("");
+  return transcriptOf([value], false).text;
 }

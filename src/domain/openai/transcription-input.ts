@@ -1,71 +1,25 @@
 /** The form of a transcription or translation as the input of a Cog model that transcribes. */
+
+import type { Fields } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { TranscriptionRequest } from "../../protocol/openai/audio.ts";
-import { enumOptions } from "../schemas/input-form-schema.ts";
 import {
   type Field,
+  type HearingFields,
+  hearingFields,
   isBoolean,
-  isFile,
-  isFreeText,
   isList,
-  isNumber,
-  isText,
-  lacks,
-  ModelFields,
-  optionFor,
-  UnfitParameter,
-} from "./model-fields.ts";
-import type { Fields } from "./response-json.ts";
+  TRANSLATE,
+} from "../images/model-fields.ts";
+import { lacks, named, optionFor, UnfitParameter } from "./unsupported.ts";
 
 export type HearingCall = "audio_transcriptions" | "audio_translations";
-
-/** Names of the file: those that say that it is audio, then those for any file. */
-export const AUDIO = ["audio", "audio_file", "audio_path", "audio_url", "input_audio", "speech"];
-export const ANY_FILE = ["file", "file_path", "filepath", "file_url", "media", "input"];
-const LANGUAGE = ["language", "lang", "language_code", "source_language"];
-const PROMPT = ["prompt", "initial_prompt"];
-const WORDS = ["word_timestamps", "word_level_timestamps"];
-/** Names of a field whose options say which timestamps are returned, such as of words or of segments. */
-const TIMES = ["timestamp", "timestamps", "return_timestamps", "timestamp_granularities"];
-
-const TRANSLATE = "translate";
 
 /**
  * Parameters of the convention that no model has by another name. A model that has them by this name gets
  * them.
  */
 const SPECIAL = ["languages", "keywords", "known_speaker_names", "known_speaker_references"];
-
-export interface HearingFields {
-  audio: Field;
-  language: Field | undefined;
-  prompt: Field | undefined;
-  temperature: Field | undefined;
-  /** The choice between `transcribe` and `translate`, or a switch. */
-  task: Field | undefined;
-  words: Field | undefined;
-  times: Field | undefined;
-  names: string[];
-}
-
-/** Returns undefined for a model that takes no file, or needs more than one. */
-export function hearingFields(schema: Json): HearingFields | undefined {
-  const fields = new ModelFields(schema);
-  const audio = fields.find([...AUDIO, ...ANY_FILE], isFile);
-  const choice = fields.find(["task"], (part) => enumOptions(part)?.includes(TRANSLATE) ?? false);
-  const task = choice ?? fields.find([TRANSLATE], isBoolean);
-  if (!audio || !fields.needsOnly(audio, task)) return undefined;
-  return {
-    audio,
-    task,
-    language: fields.find(LANGUAGE, isText),
-    prompt: fields.find(PROMPT, isFreeText),
-    temperature: fields.find(["temperature"], isNumber),
-    words: fields.find(WORDS, isBoolean),
-    times: fields.find(TIMES, (part) => enumOptions(part) !== undefined || isList(part)),
-    names: fields.names,
-  };
-}
 
 const DIARIZED = new UnfitParameter(
   "response_format",
@@ -136,9 +90,4 @@ function wordsOf({ words, times }: HearingFields): Fields {
   if (!times) throw lacks(param, "word_timestamps");
   if (isList(times.keywords)) return { [times.name]: ["word", "segment"] };
   return { [times.name]: optionFor(times, param, "word", "words") };
-}
-
-function named(field: Field | undefined, param: string): string {
-  if (!field) throw lacks(param);
-  return field.name;
 }

@@ -1,9 +1,12 @@
 /** Parameters that would change the answer, but that a model without them would silently ignore. */
+
+import { countOf, type Fields, fieldsOf, isFields, listOf, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { OpenAiCall } from "../../protocol/runner.ts";
-import { countOf, type Fields, fieldsOf, isFields, listOf, textOf } from "./response-json.ts";
+import type { Field } from "../images/model-fields.ts";
+import { enumOptions } from "../schemas/input-form-schema.ts";
 
-export interface Unsupported {
+interface Unsupported {
   /** The parameter as the caller sent it. */
   param: string;
   /** The property that the model's schema lacks. */
@@ -117,3 +120,53 @@ export function isForced(choice: Json | undefined): boolean {
 }
 
 const isJson = (format: Json | undefined) => textOf(fieldsOf(format).type).startsWith("json_");
+
+/** The error for a parameter of a call that a Cog model cannot be given. */
+export class UnfitParameter extends Error {
+  readonly param: string;
+  readonly code: "unsupported_parameter" | "invalid_value";
+
+  constructor(param: string, code: UnfitParameter["code"], message: string) {
+    super(message);
+    this.param = param;
+    this.code = code;
+  }
+}
+
+/**
+ * The error for a parameter that would change the answer.
+ * @param property the property that its schema lacks
+ */
+export const lacks = (param: string, property = param) =>
+  new UnfitParameter(
+    param,
+    "unsupported_parameter",
+    `'${param}' is not supported: the input schema of the model does not have '${property}'. Leave it out, or call a model that has it.`,
+  );
+
+const MAX_SHOWN = 50;
+
+/**
+ * Returns the option that a text means, in any case; the text itself where there are no options.
+ * @param others other words for the option
+ * @throws UnfitParameter
+ */
+export function optionFor({ keywords }: Field, param: string, text: string, ...others: string[]) {
+  const options = enumOptions(keywords);
+  if (!options) return text;
+  const words = [text, ...others].map((word) => word.toLowerCase());
+  const found = words
+    .map((word) => options.find((option) => String(option).toLowerCase() === word))
+    .find((option) => option !== undefined);
+  if (found !== undefined) return found;
+  const shown = options.slice(0, MAX_SHOWN).map((option) => `'${option}'`);
+  const rest = options.length > MAX_SHOWN ? ` and ${options.length - MAX_SHOWN} more` : "";
+  const message = `'${param}' has to be one of those that the model has: ${shown.join(", ")}${rest}.`;
+  throw new UnfitParameter(param, "invalid_value", message);
+}
+
+/** Returns the name of a field. @throws UnfitParameter for a model without it */
+export function named(field: Field | undefined, param: string): string {
+  if (!field) throw lacks(param);
+  return field.name;
+}

@@ -1,6 +1,6 @@
 /** POST /v1/vendora/audio/speech. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { speechInput } from "../../domain/openai/speech-input.ts";
+import { speechInput } from "../../domain/openai/speech.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";

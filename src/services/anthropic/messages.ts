@@ -1,13 +1,15 @@
 /** Messages: plain and streamed. */
 
-import { withoutHostedTools } from "../../domain/anthropic/hosted-tools.ts";
-import { messageIdOf } from "../../domain/anthropic/ids.ts";
-import { type MessageHead, messageOf } from "../../domain/anthropic/message-stream.ts";
-import { plainMessages, withToolChanges } from "../../domain/anthropic/plain-blocks.ts";
-import { fieldsOf } from "../../domain/openai/response-json.ts";
+import { type MessageHead, messageIdOf, messageOf } from "../../domain/anthropic/message-stream.ts";
+import {
+  plainMessages,
+  withoutHostedTools,
+  withToolChanges,
+} from "../../domain/anthropic/plain-blocks.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { THREAD_NOT_FOUND } from "../../errors/anthropic.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
+import { fieldsOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Caller } from "../accounts/caller.ts";
 import {

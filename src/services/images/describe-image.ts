@@ -1,6 +1,7 @@
 /** The image of a version, as its page shows it. */
+
+import { LostImage, UnfitImage } from "../../domain/images/select-image.ts";
 import { type ShownLabel, shownLabels } from "../../domain/images/shown-labels.ts";
-import { LostImage, UnfitImage } from "../../domain/images/unfit-image.ts";
 import { accessToPull } from "../../domain/registry/access.ts";
 import { modelOfRepository } from "../../domain/registry/own-image.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";

@@ -1,9 +1,8 @@
 /** Reads the facts that an image in the deployment's registry states. */
 import type { z } from "zod";
 import { checkIsImage, type ImageFacts, imageFacts } from "../../domain/images/image-facts.ts";
-import { selectImage } from "../../domain/images/select-image.ts";
-import { LostImage, UnfitImage } from "../../domain/images/unfit-image.ts";
-import { parseUntrusted } from "../../domain/images/untrusted-json.ts";
+import { parseUntrusted } from "../../domain/images/openapi-document.ts";
+import { LostImage, selectImage, UnfitImage } from "../../domain/images/select-image.ts";
 import {
   type ImageConfig,
   type Index,

@@ -2,9 +2,9 @@
  * Reads the manifests of Cog's managed weights, which are pushed next to an image, and where each weight
  * belongs.
  */
-import type { WeightEntry } from "../../domain/images/select-image.ts";
-import { UnfitImage } from "../../domain/images/unfit-image.ts";
-import { parseUntrusted } from "../../domain/images/untrusted-json.ts";
+
+import { parseUntrusted } from "../../domain/images/openapi-document.ts";
+import { UnfitImage, type WeightEntry } from "../../domain/images/select-image.ts";
 import { MEDIA_TYPES, manifest as manifestShape } from "../../protocol/oci.ts";
 import {
   type ImageWeight,

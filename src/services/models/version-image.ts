@@ -3,10 +3,10 @@
  * field: `schemas`, `compatibilities`, and `interface` and `max_concurrency` of the configuration, which may
  * be inherited as well. Nothing is read from an image of another registry.
  */
-import { NO_COMPATIBILITIES } from "../../domain/images/cog-compatibilities.ts";
+import { NO_COMPATIBILITIES } from "../../domain/images/compatibilities.ts";
 import type { ImageFacts } from "../../domain/images/image-facts.ts";
+import { UnfitImage } from "../../domain/images/select-image.ts";
 import { ANY_SCHEMAS, knownOf } from "../../domain/images/server-description.ts";
-import { UnfitImage } from "../../domain/images/unfit-image.ts";
 import { ownRepository } from "../../domain/registry/own-image.ts";
 import { checkVersionSchemas, faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
 import { upgradedVersionSchemas } from "../../domain/schemas/openapi-schemas.ts";

@@ -1,11 +1,10 @@
 /** Answers that consist of choices, plain and streamed: chat completions and completions. */
 
-import { limitOf } from "../../domain/openai/chat-limit.ts";
-import { CHATS } from "../../domain/openai/chat-stream.ts";
+import { chatIdOf, completionIdOf } from "../../domain/openai/call.ts";
+import { CHATS } from "../../domain/openai/chat.ts";
 import { type ChoiceFormat, ChoiceStream, wholeOf } from "../../domain/openai/choice-stream.ts";
-import { COMPLETIONS } from "../../domain/openai/completion-stream.ts";
-import { chatIdOf, completionIdOf } from "../../domain/openai/ids.ts";
-import type { Translation } from "../../domain/openai/translation.ts";
+import { COMPLETIONS } from "../../domain/openai/completion.ts";
+import { limitOf, type Translation } from "../../domain/openai/translation.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { EventStream } from "../predictions/event-stream.ts";

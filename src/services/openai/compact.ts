@@ -1,12 +1,11 @@
 /** Compacts a conversation: the model itself sums it up, in a prediction, and the summary replaces it. */
 
-import { compactionItem, withTask } from "../../domain/openai/compaction.ts";
-import { responseIdOf } from "../../domain/openai/ids.ts";
-import { itemsOf } from "../../domain/openai/response-items.ts";
-import { fieldsOf, listOf, textOf } from "../../domain/openai/response-json.ts";
+import { responseIdOf } from "../../domain/openai/call.ts";
+import { compactionItem, itemsOf, withTask } from "../../domain/openai/conversation.ts";
 import { responseOf } from "../../domain/openai/response-stream.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
+import { fieldsOf, listOf, textOf } from "../../lib/fields.ts";
 import type { CompactRequest } from "../../protocol/openai/response.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import type { Caller } from "../accounts/caller.ts";

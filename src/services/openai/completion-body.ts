@@ -1,6 +1,6 @@
 /** The body of a completion, in the form that its model takes. */
 
-import { completionInputOf } from "../../domain/openai/completion-input.ts";
+import { completionInputOf } from "../../domain/openai/completion.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import type { ResolvedVersion } from "../predictions/version-resolution.ts";

@@ -1,9 +1,12 @@
 /** The context that a model is given: the earlier items of its conversation, and the new input. */
 
 import { MAX_BYTES } from "../../domain/conversations/limits.ts";
-import { withSummaries } from "../../domain/openai/compaction.ts";
-import { duplicateId } from "../../domain/openai/conversation.ts";
-import { conversation, itemsOf } from "../../domain/openai/response-items.ts";
+import {
+  conversation,
+  duplicateId,
+  itemsOf,
+  withSummaries,
+} from "../../domain/openai/conversation.ts";
 import { jsonText } from "../../domain/schemas/validation.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
 import {

@@ -1,7 +1,11 @@
 /** Conversations of the OpenAI convention, and their items. */
 import { MAX_BYTES } from "../../domain/conversations/limits.ts";
-import { conversationIdOf, duplicateId } from "../../domain/openai/conversation.ts";
-import { type ListedItem, listedItems } from "../../domain/openai/response-items.ts";
+import {
+  conversationIdOf,
+  duplicateId,
+  type ListedItem,
+  listedItems,
+} from "../../domain/openai/conversation.ts";
 import { conflict } from "../../errors/errors.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
 import { accountAt } from "../../objects/account/stub.ts";

@@ -1,11 +1,10 @@
 /** Creating responses: their conversation so far, and the three ways to wait for one. */
 
-import { conversationIdIn } from "../../domain/openai/conversation.ts";
-import { withoutHostedTools } from "../../domain/openai/hosted-tools.ts";
-import { responseIdOf } from "../../domain/openai/ids.ts";
+import { responseIdOf } from "../../domain/openai/call.ts";
+import { conversationIdIn, itemsOf } from "../../domain/openai/conversation.ts";
 import { plainItems, withLoadedTools } from "../../domain/openai/plain-items.ts";
-import { itemsOf } from "../../domain/openai/response-items.ts";
 import { preparedEvents, responseOf } from "../../domain/openai/response-stream.ts";
+import { withoutHostedTools } from "../../domain/openai/tools.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";

@@ -1,9 +1,8 @@
 /** Counts the tokens of a response's input. */
 
-import { estimatedTokens } from "../../domain/anthropic/token-count.ts";
-import { countRequestOf } from "../../domain/openai/count-request.ts";
-import { itemsOf } from "../../domain/openai/response-items.ts";
-import { NotSupportedByChat } from "../../domain/openai/strict-fields.ts";
+import { countRequestOf, estimatedTokens } from "../../domain/anthropic/token-count.ts";
+import { itemsOf } from "../../domain/openai/conversation.ts";
+import { NotSupportedByChat } from "../../domain/openai/strict-chat.ts";
 import type { InputTokens, InputTokensRequest } from "../../protocol/openai/response.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { beginCount, countsItself } from "../anthropic/count-tokens.ts";

@@ -1,8 +1,8 @@
 /** Items in the form in which a conversation's object takes and returns them. */
 
 import { itemIdOf } from "../../domain/openai/conversation.ts";
-import { fieldsOf } from "../../domain/openai/response-json.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
+import { fieldsOf } from "../../lib/fields.ts";
 import type { ItemJson } from "../../objects/conversation/rpc-types.ts";
 import type { ResponseItem } from "../../protocol/openai/response.ts";
 

@@ -3,8 +3,8 @@
  * parameter.
  */
 
-import { UnfitParameter } from "../../domain/openai/model-fields.ts";
-import { NotSupportedByChat } from "../../domain/openai/strict-fields.ts";
+import { NotSupportedByChat } from "../../domain/openai/strict-chat.ts";
+import { UnfitParameter } from "../../domain/openai/unsupported.ts";
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import type { Json } from "../../protocol/common.ts";

@@ -1,7 +1,7 @@
 /** Reads, replays, cancels and deletes existing responses. */
 
-import { predictionIdOf } from "../../domain/openai/ids.ts";
-import { itemPage, itemsOf, listedItems } from "../../domain/openai/response-items.ts";
+import { predictionIdOf } from "../../domain/openai/call.ts";
+import { itemPage, itemsOf, listedItems } from "../../domain/openai/conversation.ts";
 import { responseOf } from "../../domain/openai/response-stream.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";

@@ -1,8 +1,12 @@
 /** The sound of a prediction that speaks, from its event log and its files, while they arrive. */
-import { OPAQUE, typeOfSound } from "../../domain/openai/sound-type.ts";
-import { type SpeechPart, speechParts } from "../../domain/openai/speech-output.ts";
+import {
+  OPAQUE,
+  type SpeechPart,
+  speechParts,
+  typeOfSound,
+  wavPart,
+} from "../../domain/openai/speech.ts";
 import { TranslationFailed } from "../../domain/openai/translation.ts";
-import { wavPart } from "../../domain/openai/wav-join.ts";
 import type { SpeechUsage } from "../../protocol/openai/audio.ts";
 import { type Prediction, prediction } from "../../protocol/prediction.ts";
 import { factsOf, fileKey, getFile } from "../../storage/files/files.ts";

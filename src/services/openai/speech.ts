@@ -3,7 +3,7 @@
  * running.
  */
 import { servedType } from "../../domain/files/file-type.ts";
-import { formatOf, OPAQUE } from "../../domain/openai/sound-type.ts";
+import { formatOf, OPAQUE } from "../../domain/openai/speech.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { EVENT_STREAM, HEARTBEAT } from "../../lib/sse.ts";

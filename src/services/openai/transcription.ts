@@ -1,13 +1,13 @@
 /** Transcriptions and translations, in each plain format and streamed. */
 
-import { transcriptOf } from "../../domain/openai/transcript.ts";
 import {
   type Asked,
   formatted,
   passedOn,
   TIMED_FORMATS,
-} from "../../domain/openai/transcript-format.ts";
-import { TranscriptStream } from "../../domain/openai/transcript-stream.ts";
+  TranscriptStream,
+  transcriptOf,
+} from "../../domain/openai/transcript.ts";
 import type { HearingCall } from "../../domain/openai/transcription-input.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { invalidParameter } from "../../errors/openai.ts";

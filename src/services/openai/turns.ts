@@ -5,9 +5,8 @@
  */
 import { z } from "zod";
 import { BEGIN_MS } from "../../domain/conversations/limits.ts";
-import { conversationIdIn } from "../../domain/openai/conversation.ts";
-import { responseIdOf } from "../../domain/openai/ids.ts";
-import { itemsOf } from "../../domain/openai/response-items.ts";
+import { responseIdOf } from "../../domain/openai/call.ts";
+import { conversationIdIn, itemsOf } from "../../domain/openai/conversation.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
 import type { ItemJson, Turn } from "../../objects/conversation/rpc-types.ts";
 import type { ConversationStub } from "../../objects/conversation/stub.ts";

@@ -1,7 +1,6 @@
 /** Answers of models that judge texts: moderations and rankings. */
-import { moderationIdOf, rankingIdOf } from "../../domain/openai/ids.ts";
-import { moderationOf } from "../../domain/openai/moderation.ts";
-import { rankingOf } from "../../domain/openai/ranking.ts";
+import { moderationIdOf, rankingIdOf } from "../../domain/openai/call.ts";
+import { moderationOf, rankingOf } from "../../domain/openai/moderations-rerank.ts";
 import type { RerankRequest } from "../../protocol/openai/tasks.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, timeLimit } from "./calls.ts";

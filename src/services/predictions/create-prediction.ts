@@ -1,7 +1,6 @@
 /** Creates predictions. */
 import { sha256 } from "../../domain/accounts/token.ts";
-import { bodyFiles } from "../../domain/openai/body-files.ts";
-import { callOf } from "../../domain/openai/call.ts";
+import { bodyFiles, callOf } from "../../domain/openai/call.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { priorityOf } from "../../domain/predictions/priority.ts";
 import { hasStoredInput } from "../../domain/predictions/state.ts";

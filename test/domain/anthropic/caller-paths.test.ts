@@ -1,6 +1,6 @@
 /** A container's errors about the chat, in terms of the messages that the caller has sent. */
 import { expect, test } from "vitest";
-import { toCallerPaths } from "../../../src/domain/anthropic/caller-paths.ts";
+import { toCallerPaths } from "../../../src/domain/anthropic/chat-request.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const REQUEST: Record<string, Json> = {

@@ -1,7 +1,7 @@
 /** Conversion of the body of a messages call into that of a chat. */
 import { expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/anthropic/chat-request.ts";
-import { NotSupportedByChat } from "../../../src/domain/openai/strict-fields.ts";
+import { NotSupportedByChat } from "../../../src/domain/openai/strict-chat.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objections } from "../../published/validate.ts";
 

@@ -1,6 +1,6 @@
 /** Hosted tools, which only Anthropic's own service has. */
 import { describe, expect, test } from "vitest";
-import { withoutHostedTools } from "../../../src/domain/anthropic/hosted-tools.ts";
+import { withoutHostedTools } from "../../../src/domain/anthropic/plain-blocks.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const own = { name: "weather", input_schema: { type: "object" } };

@@ -3,7 +3,7 @@
  * recordings.
  */
 import { describe, expect, test } from "vitest";
-import { MessageAssembler } from "../../../src/domain/anthropic/message-assembler.ts";
+import { MessageAssembler } from "../../../src/domain/anthropic/message-native.ts";
 import { messageOf } from "../../../src/domain/anthropic/message-stream.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { checkedMessage } from "../../published/anthropic.ts";

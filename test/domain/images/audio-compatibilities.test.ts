@@ -2,7 +2,7 @@
  * Cog models with audio compatibilities (speech and transcription), told from other models by their schemas.
  */
 import { describe, expect, test } from "vitest";
-import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
+import { cogCompatibilities } from "../../../src/domain/images/compatibilities.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 type Properties = Record<string, Json>;

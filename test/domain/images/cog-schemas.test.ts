@@ -3,9 +3,12 @@
  * shows.
  */
 import { describe, expect, test } from "vitest";
-import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
-import { cogSchemas } from "../../../src/domain/images/cog-schemas.ts";
-import { condensedOpenapi, readOpenapi } from "../../../src/domain/images/openapi-document.ts";
+import { cogCompatibilities } from "../../../src/domain/images/compatibilities.ts";
+import {
+  cogSchemas,
+  condensedOpenapi,
+  readOpenapi,
+} from "../../../src/domain/images/openapi-document.ts";
 import { formFields } from "../../../src/domain/schemas/input-form.ts";
 import { checkSchema, validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import { versionSchema } from "../../../src/domain/schemas/version-schemas.ts";

@@ -1,8 +1,7 @@
 /** Hostile OpenAPI documents: reading, checking and showing them takes bounded time. */
 import { describe, expect, test } from "vitest";
-import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
-import { cogSchemas } from "../../../src/domain/images/cog-schemas.ts";
-import { readOpenapi } from "../../../src/domain/images/openapi-document.ts";
+import { cogCompatibilities } from "../../../src/domain/images/compatibilities.ts";
+import { cogSchemas, readOpenapi } from "../../../src/domain/images/openapi-document.ts";
 import { faultOfSchemas } from "../../../src/domain/schemas/check-version-schemas.ts";
 import { formFields } from "../../../src/domain/schemas/input-form.ts";
 import { versionSchema } from "../../../src/domain/schemas/version-schemas.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkIsImage, imageFacts } from "../../../src/domain/images/image-facts.ts";
-import { UnfitImage } from "../../../src/domain/images/unfit-image.ts";
+import { UnfitImage } from "../../../src/domain/images/select-image.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import {
   COG_0_3,

@@ -2,7 +2,7 @@
  * Cog models that make pictures: a schema only says that an output is a file, so the names of inputs decide.
  */
 import { expect, test } from "vitest";
-import { cogCompatibilities } from "../../../src/domain/images/cog-compatibilities.ts";
+import { cogCompatibilities } from "../../../src/domain/images/compatibilities.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const FILE = { type: "string", format: "uri" };

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { selectImage, weightsOf } from "../../../src/domain/images/select-image.ts";
-import { UnfitImage } from "../../../src/domain/images/unfit-image.ts";
+import { selectImage, UnfitImage, weightsOf } from "../../../src/domain/images/select-image.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import { indexOf, sha } from "./samples.ts";
 

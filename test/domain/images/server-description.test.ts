@@ -1,6 +1,6 @@
 /** Schemas and compatibilities of a version, derived from what its server describes at its first start. */
 import { describe, expect, test } from "vitest";
-import { NO_COMPATIBILITIES } from "../../../src/domain/images/cog-compatibilities.ts";
+import { NO_COMPATIBILITIES } from "../../../src/domain/images/compatibilities.ts";
 import { ANY_SCHEMAS, derived, described } from "../../../src/domain/images/server-description.ts";
 import { checkSchema, validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import type { Compatibilities } from "../../../src/protocol/model.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toCallerPaths } from "../../../src/domain/openai/caller-paths.ts";
+import { toCallerPaths } from "../../../src/domain/openai/chat-request.ts";
 
 const call = (call_id: string) => ({ type: "function_call", call_id, name: "f", arguments: "{}" });
 const tool = { type: "function", name: "f" };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { completionOf } from "../../../src/domain/openai/chat-completion.ts";
+import { CHATS } from "../../../src/domain/openai/chat.ts";
+import { wholeOf } from "../../../src/domain/openai/choice-stream.ts";
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
@@ -11,7 +12,7 @@ const MESSAGE = { role: "assistant", content: "", refusal: null };
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 function completed(outputs: Json[], metrics: Metrics | null = null) {
-  const completion = completionOf(HEAD, outputs, metrics);
+  const completion = wholeOf(CHATS, HEAD, outputs, metrics);
   expectChatCompletion(completion);
   return completion;
 }
@@ -232,7 +233,7 @@ test("an output that is no answer to a chat is refused", () => {
 
 test("an answer of the maximum length has the finish reason length if the container gives none", () => {
   const asked = { ...HEAD, limit: 2 };
-  const cut = completionOf(asked, ["He", "llo"], { input_tokens: 4, output_tokens: 2 });
+  const cut = wholeOf(CHATS, asked, ["He", "llo"], { input_tokens: 4, output_tokens: 2 });
   expectChatCompletion(cut);
   expect(cut).toMatchObject({ choices: [{ finish_reason: "length" }] });
   expect(cut).not.toHaveProperty("limit");

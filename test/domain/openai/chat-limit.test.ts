@@ -1,6 +1,6 @@
 /** The maximum length of an answer, under each of its parameter names. */
 import { expect, test } from "vitest";
-import { limitOf } from "../../../src/domain/openai/chat-limit.ts";
+import { limitOf } from "../../../src/domain/openai/translation.ts";
 
 test.each([
   [{ max_tokens: 5 }, 5],

@@ -1,8 +1,8 @@
 /** Conversion of the body of a response into that of a chat. */
 import { expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/openai/chat-request.ts";
-import { conversation, itemsOf } from "../../../src/domain/openai/response-items.ts";
-import { NotSupportedByChat } from "../../../src/domain/openai/strict-fields.ts";
+import { conversation, itemsOf } from "../../../src/domain/openai/conversation.ts";
+import { NotSupportedByChat } from "../../../src/domain/openai/strict-chat.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objections } from "../../published/validate.ts";
 import { delta, logOf, tell } from "./response-log.ts";

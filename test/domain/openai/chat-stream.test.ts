@@ -1,6 +1,7 @@
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import { expect, test } from "vitest";
-import { ChatStream } from "../../../src/domain/openai/chat-stream.ts";
+import { CHATS } from "../../../src/domain/openai/chat.ts";
+import { ChoiceStream } from "../../../src/domain/openai/choice-stream.ts";
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { expectChatChunk } from "../../published/validate.ts";
@@ -21,7 +22,7 @@ function streamed(
   outputs: Json[],
   { includeUsage = false, limit, done = SUCCEEDED }: Options = {},
 ) {
-  const stream = new ChatStream({ ...HEAD, includeUsage, limit });
+  const stream = new ChoiceStream(CHATS, { ...HEAD, includeUsage, limit });
   const chunks = [
     ...stream.take({ event: "status", data: { status: "started", attempt: 1 } }),
     ...stream.take({ event: "setup", data: { phase: "ready" } }),

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { completionOf } from "../../../src/domain/openai/chat-completion.ts";
-import { ChatStream } from "../../../src/domain/openai/chat-stream.ts";
+import { CHATS } from "../../../src/domain/openai/chat.ts";
+import { ChoiceStream, wholeOf } from "../../../src/domain/openai/choice-stream.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { chatCompletion } from "../../../src/protocol/openai/chat.ts";
 import { expectChatChunk, expectChatCompletion } from "../../published/validate.ts";
@@ -54,7 +54,7 @@ test("each choice has its content, one role and one finish reason, streamed or w
   fc.assert(
     fc.property(fc.array(output, { maxLength: 12 }), fc.boolean(), (outputs, includeUsage) => {
       const all = outputs.map(({ data }) => data);
-      const stream = new ChatStream({ ...HEAD, includeUsage });
+      const stream = new ChoiceStream(CHATS, { ...HEAD, includeUsage });
       const chunks = [
         ...all.flatMap((data) => stream.take({ event: "output", data })),
         ...stream.take({ event: "done", data: { status: "succeeded", metrics: null } }),
@@ -62,7 +62,7 @@ test("each choice has its content, one role and one finish reason, streamed or w
       for (const chunk of chunks) expectChatChunk(chunk);
       expect(chunks.filter(({ usage }) => usage)).toHaveLength(includeUsage ? 1 : 0);
 
-      const completion = completionOf(HEAD, all, null);
+      const completion = wholeOf(CHATS, HEAD, all, null);
       expectChatCompletion(completion);
       const { choices } = chatCompletion.parse(completion);
       const pieces = outputs.flatMap((one) => one.pieces);
@@ -107,7 +107,7 @@ test("the arguments of each call are joined, however they are cut and mixed", ()
       const outputs = pieces.map(({ index, text }) => ({
         choices: [{ delta: { tool_calls: [{ index, function: { arguments: text } }] } }],
       }));
-      const completion = completionOf(HEAD, outputs, null);
+      const completion = wholeOf(CHATS, HEAD, outputs, null);
       expectChatCompletion(completion);
       const { tool_calls } = called.parse(completion).choices[0].message;
       const indexes = [...new Set(pieces.map(({ index }) => index))].sort();

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { compactionItem, withSummaries, withTask } from "../../../src/domain/openai/compaction.ts";
+import {
+  compactionItem,
+  withSummaries,
+  withTask,
+} from "../../../src/domain/openai/conversation.ts";
 
 test("a summary comes back as a message, whatever its text is", () => {
   const item = compactionItem("cmp_1", "Tee für 🐭\n1. x");

@@ -1,9 +1,11 @@
 /** Completions of any model in the form of OpenAI's API. */
 import { describe, expect, test } from "vitest";
-import { ChoiceStream, wholeOf } from "../../../src/domain/openai/choice-stream.ts";
-import { completionInputOf } from "../../../src/domain/openai/completion-input.ts";
-import { COMPLETIONS } from "../../../src/domain/openai/completion-stream.ts";
-import { ChoicesAssembler } from "../../../src/domain/openai/response-assembler.ts";
+import {
+  ChoiceStream,
+  ChoicesAssembler,
+  wholeOf,
+} from "../../../src/domain/openai/choice-stream.ts";
+import { COMPLETIONS, completionInputOf } from "../../../src/domain/openai/completion.ts";
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { countRequestOf } from "../../../src/domain/openai/count-request.ts";
-import type { Fields } from "../../../src/domain/openai/response-json.ts";
+import { countRequestOf } from "../../../src/domain/anthropic/token-count.ts";
+import type { Fields } from "../../../src/lib/fields.ts";
 
 test("a response's request is counted like a message's, with everything that has tokens", () => {
   const request: Fields = {

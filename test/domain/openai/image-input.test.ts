@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { pictureSchema } from "../../../src/domain/images/picture-schema.ts";
 import { imageInput } from "../../../src/domain/openai/image-input.ts";
-import { UnfitParameter } from "../../../src/domain/openai/model-fields.ts";
+import { UnfitParameter } from "../../../src/domain/openai/unsupported.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const FILE = { type: "string", format: "uri" };

@@ -1,7 +1,7 @@
 /** Items of a conversation that containers do not know. */
 import { describe, expect, test } from "vitest";
 import { plainItems, withLoadedTools } from "../../../src/domain/openai/plain-items.ts";
-import { NotSupportedByChat } from "../../../src/domain/openai/strict-fields.ts";
+import { NotSupportedByChat } from "../../../src/domain/openai/strict-chat.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 type Fields = Record<string, Json>;

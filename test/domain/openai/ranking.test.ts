@@ -1,8 +1,11 @@
 /** Rankings and moderations, and the ranking API of TEI. */
 import { describe, expect, test } from "vitest";
-import { moderationOf } from "../../../src/domain/openai/moderation.ts";
-import { rankingOf } from "../../../src/domain/openai/ranking.ts";
-import { rankingOfTei, teiRequestOf } from "../../../src/domain/openai/tei-rerank.ts";
+import {
+  moderationOf,
+  rankingOf,
+  rankingOfTei,
+  teiRequestOf,
+} from "../../../src/domain/openai/moderations-rerank.ts";
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 

@@ -5,7 +5,7 @@ import {
   itemPage,
   itemsOf,
   listedItems,
-} from "../../../src/domain/openai/response-items.ts";
+} from "../../../src/domain/openai/conversation.ts";
 import { objections } from "../../published/validate.ts";
 import { ID, logOf, tell } from "./response-log.ts";
 

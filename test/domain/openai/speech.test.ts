@@ -1,11 +1,14 @@
 /** The input of Cog models for speech, and the sound in their outputs. */
 import { describe, expect, test } from "vitest";
-import { UnfitParameter } from "../../../src/domain/openai/model-fields.ts";
-import { formatOf, typeOfSound } from "../../../src/domain/openai/sound-type.ts";
-import { speechInput } from "../../../src/domain/openai/speech-input.ts";
-import { speechParts } from "../../../src/domain/openai/speech-output.ts";
+import {
+  formatOf,
+  speechInput,
+  speechParts,
+  typeOfSound,
+  wavPart,
+} from "../../../src/domain/openai/speech.ts";
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
-import { wavPart } from "../../../src/domain/openai/wav-join.ts";
+import { UnfitParameter } from "../../../src/domain/openai/unsupported.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const text = { type: "string" };

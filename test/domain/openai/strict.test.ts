@@ -1,11 +1,11 @@
 /** Requests in the form that strict servers and chat templates accept, for any client. */
+
 import { describe, expect, test } from "vitest";
 import * as messages from "../../../src/domain/anthropic/chat-request.ts";
 import { plainMessages } from "../../../src/domain/anthropic/plain-blocks.ts";
 import { chatRequestOf } from "../../../src/domain/openai/chat-request.ts";
-import { NotSupportedByChat } from "../../../src/domain/openai/strict-fields.ts";
-import { strictChat } from "../../../src/domain/openai/strict-messages.ts";
-import { strictResponse } from "../../../src/domain/openai/strict-response.ts";
+import { strictResponse } from "../../../src/domain/openai/response-messages.ts";
+import { NotSupportedByChat, strictChat } from "../../../src/domain/openai/strict-chat.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objectionTo } from "../../journey/models/oracle/strict.mjs";
 

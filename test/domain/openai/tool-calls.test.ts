@@ -1,7 +1,7 @@
 /** Streamed tool calls of servers that number and name their pieces in their own ways, in all conventions. */
 import { describe, expect, test } from "vitest";
 import { messageOf } from "../../../src/domain/anthropic/message-stream.ts";
-import { CHATS } from "../../../src/domain/openai/chat-stream.ts";
+import { CHATS } from "../../../src/domain/openai/chat.ts";
 import { wholeOf } from "../../../src/domain/openai/choice-stream.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { delta, logOf, tell } from "./response-log.ts";

@@ -1,8 +1,8 @@
 /** Tools that coding agents send, converted for containers that know only functions, and back. */
 import { describe, expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/openai/chat-request.ts";
-import { withoutHostedTools } from "../../../src/domain/openai/hosted-tools.ts";
-import { withPlainTools } from "../../../src/domain/openai/plain-tools.ts";
+import { withPlainTools } from "../../../src/domain/openai/plain-items.ts";
+import { withoutHostedTools } from "../../../src/domain/openai/tools.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objections } from "../../published/validate.ts";
 import { delta, headWith, logOf, tellUnchecked } from "./response-log.ts";

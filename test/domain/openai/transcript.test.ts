@@ -1,11 +1,15 @@
 /** The input of Cog models for transcription, and their transcripts in each format. */
 import { describe, expect, test } from "vitest";
-import { UnfitParameter } from "../../../src/domain/openai/model-fields.ts";
-import { transcriptOf } from "../../../src/domain/openai/transcript.ts";
-import { type Asked, formatted, passedOn } from "../../../src/domain/openai/transcript-format.ts";
-import { TranscriptStream } from "../../../src/domain/openai/transcript-stream.ts";
+import {
+  type Asked,
+  formatted,
+  passedOn,
+  TranscriptStream,
+  transcriptOf,
+} from "../../../src/domain/openai/transcript.ts";
 import { type HearingCall, hearingInput } from "../../../src/domain/openai/transcription-input.ts";
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
+import { UnfitParameter } from "../../../src/domain/openai/unsupported.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { TranscriptionRequest } from "../../../src/protocol/openai/audio.ts";
 import { objections } from "../../published/validate.ts";

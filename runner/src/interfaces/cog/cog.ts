@@ -1,6 +1,6 @@
 /** The Cog interface: waits until a container is ready, then opens a session. */
-import { withPlainTools } from "../../../../src/domain/openai/plain-tools.ts";
-import { strictChat } from "../../../../src/domain/openai/strict-messages.ts";
+import { withPlainTools } from "../../../../src/domain/openai/plain-items.ts";
+import { strictChat } from "../../../../src/domain/openai/strict-chat.ts";
 import type { ServerDescription } from "../../../../src/protocol/runner.ts";
 import { failedFinish } from "../../lib/failure.ts";
 import { ContainerClient } from "../container-client.ts";

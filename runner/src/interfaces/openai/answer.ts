@@ -1,15 +1,12 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
 import type { IncomingMessage } from "node:http";
-import { MessageAssembler } from "../../../../src/domain/anthropic/message-assembler.ts";
+import { MessageAssembler } from "../../../../src/domain/anthropic/message-native.ts";
 import { dataUri } from "../../../../src/domain/files/data-uri.ts";
-import { CHATS } from "../../../../src/domain/openai/chat-stream.ts";
-import { COMPLETIONS } from "../../../../src/domain/openai/completion-stream.ts";
-import {
-  ChoicesAssembler,
-  NativeResponseAssembler,
-  type ResponseAssembler,
-} from "../../../../src/domain/openai/response-assembler.ts";
-import { TranslationFailed } from "../../../../src/domain/openai/translation.ts";
+import { CHATS } from "../../../../src/domain/openai/chat.ts";
+import { ChoicesAssembler } from "../../../../src/domain/openai/choice-stream.ts";
+import { COMPLETIONS } from "../../../../src/domain/openai/completion.ts";
+import { NativeResponseAssembler } from "../../../../src/domain/openai/response-native.ts";
+import { type Assembler, TranslationFailed } from "../../../../src/domain/openai/translation.ts";
 import { exactText, parseExact } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import { oneLineJson, textFrom } from "../../../../src/lib/json-text.ts";
@@ -79,7 +76,7 @@ export class AnswerReader {
     return "value";
   }
 
-  #assembler(call: OpenAiCall): ResponseAssembler {
+  #assembler(call: OpenAiCall): Assembler {
     const id = this.#run.id.replaceAll("-", "");
     if (call === "responses") return new NativeResponseAssembler();
     if (call === "messages") return new MessageAssembler(`msg_${id}`);

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { estimatedTokens } from "../../../../src/domain/anthropic/token-count.ts";
-import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/openai/tei-rerank.ts";
+import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/openai/moderations-rerank.ts";
 import { exactText } from "../../../../src/lib/exact-json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../../src/protocol/runner.ts";

@@ -1,7 +1,7 @@
 /** The body of a call as the form that servers take: fields as text, and files that are read from disk. */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { fileFields } from "../../../../src/domain/openai/body-files.ts";
+import { fileFields } from "../../../../src/domain/openai/call.ts";
 import { unmarked } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";

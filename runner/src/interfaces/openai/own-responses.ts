@@ -3,7 +3,7 @@
  * more.
  */
 import { bodyFields } from "../../../../src/domain/images/openapi-document.ts";
-import { fieldsOf } from "../../../../src/domain/openai/response-json.ts";
+import { fieldsOf } from "../../../../src/lib/fields.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { ContainerClient } from "../container-client.ts";
 import { PATHS } from "./request.ts";

@@ -5,10 +5,13 @@
 
 import { withImageData } from "../../../../src/domain/anthropic/image-sources.ts";
 import { plainMessages } from "../../../../src/domain/anthropic/plain-blocks.ts";
-import { fieldsOf } from "../../../../src/domain/openai/response-json.ts";
-import { knownEffort, withoutDependents } from "../../../../src/domain/openai/strict-fields.ts";
-import { strictChat } from "../../../../src/domain/openai/strict-messages.ts";
-import { strictResponse } from "../../../../src/domain/openai/strict-response.ts";
+import { strictResponse } from "../../../../src/domain/openai/response-messages.ts";
+import {
+  knownEffort,
+  strictChat,
+  withoutDependents,
+} from "../../../../src/domain/openai/strict-chat.ts";
+import { fieldsOf } from "../../../../src/lib/fields.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../../src/protocol/runner.ts";

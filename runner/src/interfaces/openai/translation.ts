@@ -1,11 +1,11 @@
 /** Translates calls for containers that only support chat completions, and rerank for TEI. */
 
-import * as messagePaths from "../../../../src/domain/anthropic/caller-paths.ts";
+import * as messagePaths from "../../../../src/domain/anthropic/chat-request.ts";
 import * as messageRequest from "../../../../src/domain/anthropic/chat-request.ts";
-import * as responsePaths from "../../../../src/domain/openai/caller-paths.ts";
+import * as responsePaths from "../../../../src/domain/openai/chat-request.ts";
 import * as responseRequest from "../../../../src/domain/openai/chat-request.ts";
-import { NotSupportedByChat } from "../../../../src/domain/openai/strict-fields.ts";
-import { teiRequestOf } from "../../../../src/domain/openai/tei-rerank.ts";
+import { teiRequestOf } from "../../../../src/domain/openai/moderations-rerank.ts";
+import { NotSupportedByChat } from "../../../../src/domain/openai/strict-chat.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import { messageOf } from "../../lib/error.ts";
 import { parseFailure, ServerFailure } from "./error.ts";

@@ -1,7 +1,7 @@
 /** Reads untrusted JSON: a value of another type than expected is read as empty. */
-import { numberIn } from "../../lib/exact-json.ts";
-import { isObject } from "../../lib/json.ts";
-import type { Json } from "../../protocol/common.ts";
+
+import { numberIn } from "./exact-json.ts";
+import { isObject, type Json } from "./json.ts";
 
 export type Fields = { [name: string]: Json };
 

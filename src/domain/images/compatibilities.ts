@@ -1,6 +1,91 @@
 /**
+ * Finds the calls of the OpenAI convention that a Cog model answers, from its schemas: it gets the body of
+ * the call as its input, so it must name what is essential, and require nothing else. Calls whose body is
+ * made into its input have rules of their own.
+ */
+import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
+import { type Keywords, listOf, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
+import { versionSchema } from "../schemas/version-schemas.ts";
+import {
+  AUDIO,
+  hearingFields,
+  isFile,
+  isFreeText,
+  isList,
+  ModelFields,
+  SOUND_PLACES,
+  saidOf,
+  speechFields,
+  typesOf,
+} from "./model-fields.ts";
+import { pictureSchema } from "./picture-schema.ts";
+
+export const NO_COMPATIBILITIES: Compatibilities = newCompatibilities.parse({});
+
+export function cogCompatibilities(schemas: Schemas): Compatibilities {
+  const input = versionSchema(schemas, "input");
+  const inputs = SchemaResolver.of(input);
+  const { properties, required } = inputs.resolve(input);
+  const fields = objectOf(properties);
+  const takes = (name: string, accepts: (part: Keywords) => boolean) =>
+    name in fields &&
+    accepts(inputs.resolve(fields[name])) &&
+    listOf(required).every((other) => other === name || other === "model");
+
+  const output = versionSchema(schemas, "output");
+  const outputs = SchemaResolver.of(output);
+  const answer = outputs.resolve(output);
+  const writes =
+    isFreeText(answer) || (isList(answer) && isFreeText(outputs.resolve(answer.items)));
+
+  const chat = writes && takes("messages", isList);
+  return {
+    ...NO_COMPATIBILITIES,
+    vendora_chat_completions: chat,
+    // A call with `input` is translated for a model that has only `messages`.
+    vendora_responses: chat && !("input" in fields),
+    vendora_embeddings: takes("input", acceptsText) && isEmbeddings(answer, outputs),
+    vendora_completions: writes && takes("prompt", isFreeText),
+    ...audioCompatibilities(schemas),
+    ...imageCalls(schemas),
+  };
+}
+
+/**
+ * Returns the image calls. Their input is made from the call (domain/openai/image-input.ts), which always
+ * has a prompt.
+ */
+function imageCalls(schemas: Schemas) {
+  const { makesPictures, required, image } = pictureSchema(schemas);
+  const needs = required.filter((name) => name !== "prompt");
+  return {
+    vendora_images_generations: makesPictures && needs.length === 0,
+    vendora_images_edits:
+      makesPictures && image !== undefined && needs.every((name) => name === image.name),
+  };
+}
+
+const acceptsText = (part: Keywords) => isFreeText(part) || isList(part);
+
+/**
+ * Whether an answer is one that `domain/openai/embedding.ts` translates: a vector, a list of them, or an
+ * object with them.
+ */
+function isEmbeddings(answer: Keywords, resolver: SchemaResolver): boolean {
+  const { data, embeddings, embedding } = objectOf(answer.properties);
+  if (data !== undefined || embeddings !== undefined || embedding !== undefined) return true;
+  const item = resolver.resolve(answer.items);
+  return (
+    isList(answer) &&
+    [item, isList(item) ? resolver.resolve(item.items) : {}].some((one) =>
+      typesOf(one).includes("number"),
+    )
+  );
+}
+
+/**
  * Finds the calls of audio that a Cog model answers, from its schemas: the bodies of these calls are made
- * into its input (domain/openai/speech-input.ts, transcription-input.ts).
+ * into its input (domain/openai/speech.ts, transcription-input.ts).
  *
  * A schema has no word for sound: it does not say what an input or output file contains. So there has to be a
  * sign of speech as well: an input that only such models have, such as a voice or a language; an output that
@@ -8,20 +93,13 @@
  * pictures and films of a text have sizes, which speech models do not have; music models have no voice to
  * choose.
  */
-import type { Compatibilities, Schemas } from "../../protocol/model.ts";
-import { isFile, isFreeText, isList, ModelFields, saidOf } from "../openai/model-fields.ts";
-import { speechFields } from "../openai/speech-input.ts";
-import { SOUND_PLACES } from "../openai/speech-output.ts";
-import { AUDIO, hearingFields } from "../openai/transcription-input.ts";
-import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
-import { versionSchema } from "../schemas/version-schemas.ts";
 
 type AudioFlags = Pick<
   Compatibilities,
   "vendora_audio_speech" | "vendora_audio_transcriptions" | "vendora_audio_translations"
 >;
 
-export function audioCompatibilities(schemas: Schemas): AudioFlags {
+function audioCompatibilities(schemas: Schemas): AudioFlags {
   const input = versionSchema(schemas, "input");
   const output = versionSchema(schemas, "output");
   const resolver = SchemaResolver.of(output);

@@ -1,11 +1,70 @@
+/** The caller's tools, as a container gets them. */
+
+import { type Fields, fieldsOf, listOf, textOf } from "../../lib/fields.ts";
+import type { Json } from "../../protocol/common.ts";
+
+/** Types of tools that the caller runs itself. */
+export const CALLER_TOOLS = ["function", "custom", "namespace"];
+
+export interface WithoutHostedTools {
+  /** The request without the omitted tools. */
+  request: Fields;
+  /** The types of the omitted tools. */
+  omittedTypes: string[];
+  /** The type of an omitted tool that the request requires, or undefined. */
+  requiredType: string | undefined;
+}
+
+/** @param schema of the version's input, which lists the `type` of each hosted tool in `tools` */
+export function withoutHostedTools(request: Fields, schema: Fields): WithoutHostedTools {
+  const { tools, tool_choice: choice } = request;
+  const has = toolTypesIn(schema);
+  const isMissing = (tool: Json) => {
+    const type = textOf(fieldsOf(tool).type);
+    // A tool without a type is passed on: the container reports the error.
+    return type !== "" && !CALLER_TOOLS.includes(type) && !has.has(type);
+  };
+  const kept = listOf(tools).filter((tool) => !isMissing(tool));
+  const missing = listOf(tools).filter(isMissing);
+  const omittedTypes = [...new Set(missing.map((tool) => textOf(fieldsOf(tool).type)))];
+  const { type, mode, tools: allowed } = fieldsOf(choice);
+  if (type !== "allowed_tools") {
+    const forced = choice === "required" && kept.length === 0 ? omittedTypes[0] : undefined;
+    const requiredType =
+      typeof choice === "object" && type && isMissing(choice) ? textOf(type) : forced;
+    const rest = missing.length === 0 ? request : { ...request, tools: kept };
+    return { request: rest, omittedTypes, requiredType };
+  }
+  const open = listOf(allowed).filter((tool) => !isMissing(tool));
+  const closed = listOf(allowed).find(isMissing);
+  const requiredType =
+    mode === "required" && open.length === 0
+      ? textOf(fieldsOf(closed).type) || undefined
+      : undefined;
+  return {
+    request: { ...request, tools: kept, tool_choice: { ...fieldsOf(choice), tools: open } },
+    omittedTypes,
+    requiredType,
+  };
+}
+
+/** Returns the types of tools that an input schema names. */
+export const toolTypesIn = (schema: Fields): Set<string> =>
+  typesIn(fieldsOf(fieldsOf(fieldsOf(schema.properties).tools).items));
+
+function typesIn({ properties, anyOf, oneOf }: Fields): Set<string> {
+  const { const: only, enum: some } = fieldsOf(fieldsOf(properties).type);
+  const types = [only ?? null, ...listOf(some)].map(textOf).filter(Boolean);
+  const inner = [...listOf(anyOf), ...listOf(oneOf)].flatMap((one) => [...typesIn(fieldsOf(one))]);
+  return new Set([...types, ...inner]);
+}
+
 /**
  * The names under which a container gets the caller's tools. All containers support functions, few
  * support more: a tool of a namespace becomes a function whose name contains both names, and a custom
  * tool becomes a function with one string. The same request always gives the same names, so nothing
  * is stored.
  */
-import type { Json } from "../../protocol/common.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
 /** The longest name: some servers refuse longer ones. */
 const MAX_NAME = 64;
@@ -19,7 +78,7 @@ export interface CallerTool {
 }
 
 /** Returns the name of a tool in the container, unless another tool has the same. */
-export const qualifiedName = (namespace: string, name: string) =>
+const qualifiedName = (namespace: string, name: string) =>
   namespace === "" || namespace.endsWith("__") ? namespace + name : `${namespace}__${name}`;
 
 export class ToolNames {

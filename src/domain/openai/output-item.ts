@@ -1,0 +1,321 @@
+/** The items of a response's output, while they are written. */
+
+import { numberIn } from "../../lib/exact-json.ts";
+import { type Fields, fieldsOf, isFields, listOf, textOf } from "../../lib/fields.ts";
+import { withoutNulls } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { ResponseItem } from "../../protocol/openai/response.ts";
+import { customInputOf } from "./plain-items.ts";
+import type { CallerTool, ToolNames } from "./tools.ts";
+
+/** Emits an event. @param fields without its number */
+export type EmitEvent = (type: string, fields: Fields) => void;
+
+export type ItemStatus = "in_progress" | "completed" | "incomplete";
+
+/** An item's id and index in the output, and where its events go. */
+export interface ItemContext {
+  id: string;
+  index: number;
+  emit: EmitEvent;
+}
+
+export abstract class OutputItem {
+  abstract readonly type: string;
+  readonly id: string;
+  readonly #index: number;
+  readonly #emit: EmitEvent;
+  protected status: ItemStatus = "in_progress";
+
+  constructor({ id, index, emit }: ItemContext) {
+    this.id = id;
+    this.#index = index;
+    this.#emit = emit;
+  }
+
+  /** The item's type in the container. */
+  get containerType(): string {
+    return this.type;
+  }
+
+  /** The item so far. */
+  abstract get value(): ResponseItem;
+
+  /** Emits what is missing, given the complete item. */
+  abstract complete(item: Fields): void;
+
+  /** Ends the open parts of the item. */
+  protected abstract end(): void;
+
+  get isOpen(): boolean {
+    return this.status === "in_progress";
+  }
+
+  begin(): void {
+    this.#emit("response.output_item.added", { output_index: this.#index, item: this.value });
+  }
+
+  close(status: ItemStatus): void {
+    if (!this.isOpen) return;
+    this.end();
+    this.status = status;
+    this.#emit("response.output_item.done", { output_index: this.#index, item: this.value });
+  }
+
+  /** Emits a container's event of this item, with the id and index of this response. */
+  emitForeign({ type: _type, sequence_number: _number, ...fields }: Fields, type: string): void {
+    this.#emit(type, { ...fields, item_id: this.id, output_index: this.#index });
+  }
+
+  protected emitOwn(type: string, fields: { [name: string]: Json }): void {
+    this.#emit(type, { item_id: this.id, output_index: this.#index, ...fields });
+  }
+}
+
+/** An item of another type, such as a web search: it is passed on as the container has it. */
+export class ForeignItem extends OutputItem {
+  readonly type: string;
+  #item: Fields;
+
+  constructor(context: ItemContext, item: Fields & { type: string }) {
+    super(context);
+    this.type = item.type;
+    this.#item = item;
+  }
+
+  get value(): ResponseItem {
+    return { status: this.status, ...this.#item, type: this.type, id: this.id };
+  }
+
+  complete(item: Fields): void {
+    this.#item = item;
+  }
+
+  protected end(): void {
+    // The container's own events end its parts.
+  }
+}
+
+/** The kind of a part, which is also the middle of the names of its events. */
+export type PartKind = "output_text" | "refusal" | "reasoning_text";
+
+class Part {
+  readonly kind: PartKind;
+  /**
+   * The pieces of the text. They are joined only when read, so that the cost of a piece does not depend on
+   * the text's length.
+   */
+  readonly #pieces: string[] = [];
+  readonly #logprobs: Json[] = [];
+  readonly annotations: Json[] = [];
+
+  constructor(kind: PartKind) {
+    this.kind = kind;
+  }
+
+  add(piece: string, logprobs: Json[]): void {
+    this.#pieces.push(piece);
+    for (const one of logprobs) this.#logprobs.push(one);
+  }
+
+  get isEmpty(): boolean {
+    return this.#pieces.length === 0;
+  }
+
+  /** The fields of the event that ends the part. */
+  get ending(): Fields {
+    const text = this.#pieces.join("");
+    if (this.kind === "refusal") return { refusal: text };
+    return this.kind === "reasoning_text" ? { text } : { text, logprobs: [...this.#logprobs] };
+  }
+
+  /** The part so far, as in its item. */
+  get value(): Fields {
+    const { kind: type, ending } = this;
+    return type === "output_text"
+      ? { type, ...ending, annotations: [...this.annotations] }
+      : { type, ...ending };
+  }
+}
+
+/**
+ * Returns logprobs with every field: the two published schemas require them, and not every server sends all.
+ */
+export const logprobsOf = (value: unknown): Json[] =>
+  listOf(value).map((one) => ({
+    ...logprobOf(one),
+    top_logprobs: listOf(fieldsOf(one).top_logprobs).map(logprobOf),
+  }));
+
+function logprobOf(value: Json): Fields {
+  const { token, logprob, bytes } = fieldsOf(value);
+  return {
+    token: textOf(token),
+    logprob: numberIn(logprob) === undefined ? 0 : (logprob ?? 0),
+    bytes: listOf(bytes),
+  };
+}
+
+export class TextItem extends OutputItem {
+  readonly type: "message" | "reasoning";
+  readonly #parts: Part[] = [];
+  /** The last part, while it is open. */
+  #part: Part | undefined;
+  /** Fields other than the content. */
+  #rest: Fields;
+
+  constructor(context: ItemContext, type: "message" | "reasoning") {
+    super(context);
+    this.type = type;
+    this.#rest = type === "message" ? { role: "assistant" } : { summary: [] };
+  }
+
+  get value(): ResponseItem {
+    const { id, type, status } = this;
+    return { id, type, status, ...this.#rest, content: this.#parts.map((part) => part.value) };
+  }
+
+  /** Continues the open part if it is of that kind, or begins a new one. */
+  append(kind: PartKind, delta: string, logprobs: Json[] = []): void {
+    if (delta === "") return;
+    if (this.#part?.kind !== kind) this.beginPart(kind);
+    this.#part?.add(delta, logprobs);
+    this.#tellOfPart(
+      `response.${kind}.delta`,
+      kind === "output_text" ? { delta, logprobs } : { delta },
+    );
+  }
+
+  beginPart(kind: PartKind): void {
+    this.endPart();
+    this.#part = new Part(kind);
+    this.#parts.push(this.#part);
+    this.#tellOfPart("response.content_part.added", { part: this.#part.value });
+  }
+
+  endPart(): void {
+    const part = this.#part;
+    if (!part) return;
+    this.#tellOfPart(`response.${part.kind}.done`, part.ending);
+    this.#tellOfPart("response.content_part.done", { part: part.value });
+    this.#part = undefined;
+  }
+
+  annotate(told: Json | undefined): void {
+    if (!this.#part || !isFields(told)) return;
+    const annotation = withoutNulls(told);
+    const annotation_index = this.#part.annotations.push(annotation) - 1;
+    this.#tellOfPart("response.output_text.annotation.added", { annotation_index, annotation });
+  }
+
+  /** Emits the complete open part, unless it was emitted in pieces. */
+  completePart(part: Fields): void {
+    if (!this.#part) return;
+    if (this.#part.isEmpty) this.append(this.#part.kind, partText(part), logprobsOf(part.logprobs));
+    if (this.#part.annotations.length > 0) return;
+    for (const one of listOf(part.annotations)) this.annotate(one);
+  }
+
+  complete(item: Fields): void {
+    const parts = listOf(item.content).map(fieldsOf);
+    if (this.#parts.length > 0) this.completePart(fieldsOf(parts[this.#parts.length - 1]));
+    else {
+      for (const part of parts) {
+        this.beginPart(this.kindOf(part.type));
+        this.completePart(part);
+      }
+    }
+    this.#rest = { ...this.#rest, ...this.#besides(item) };
+  }
+
+  kindOf(type: Json | undefined): PartKind {
+    if (this.type === "reasoning") return "reasoning_text";
+    return type === "refusal" ? "refusal" : "output_text";
+  }
+
+  protected end(): void {
+    this.endPart();
+  }
+
+  #besides({ phase, summary, encrypted_content }: Fields): Fields {
+    if (this.type === "message") {
+      return phase === "commentary" || phase === "final_answer" ? { phase } : {};
+    }
+    const sealed = textOf(encrypted_content);
+    return {
+      summary: listOf(summary).map((one) => ({
+        type: "summary_text",
+        text: textOf(fieldsOf(one).text),
+      })),
+      ...(sealed && { encrypted_content: sealed }),
+    };
+  }
+
+  #tellOfPart(type: string, fields: Fields): void {
+    this.emitOwn(type, { content_index: this.#parts.length - 1, ...fields });
+  }
+}
+
+/** Returns the text of a part, whose field is named by its kind. */
+const partText = ({ text, refusal }: Fields) => textOf(text) || textOf(refusal);
+
+const CALLS = { function: "function_call", custom: "custom_tool_call" } as const;
+
+export class CallItem extends OutputItem {
+  readonly type: (typeof CALLS)[keyof typeof CALLS];
+  readonly #callId: string;
+  readonly #names: ToolNames;
+  #tool: Pick<CallerTool, "namespace" | "name">;
+  readonly #pieces: string[] = [];
+
+  /** @param name of the tool in the container */
+  constructor(context: ItemContext, callId: string, name: string, names: ToolNames) {
+    super(context);
+    const tool = names.called(name);
+    this.type = CALLS[tool?.type ?? "function"];
+    this.#callId = callId;
+    this.#names = names;
+    this.#tool = tool ?? { namespace: undefined, name };
+  }
+
+  override get containerType(): string {
+    return CALLS.function;
+  }
+
+  get value(): ResponseItem {
+    const { id, type, status } = this;
+    const { namespace, name } = this.#tool;
+    const tool = { ...(namespace !== undefined && { namespace }), name };
+    return { id, type, status, call_id: this.#callId, ...tool, ...this.#given };
+  }
+
+  /** Continues the arguments. The input of a custom tool can only be emitted when it is complete. */
+  append(delta: string): void {
+    if (delta === "") return;
+    this.#pieces.push(delta);
+    if (this.type === CALLS.function)
+      this.emitOwn("response.function_call_arguments.delta", { delta });
+  }
+
+  complete({ name, arguments: args }: Fields): void {
+    if (this.#tool.name === "") {
+      this.#tool = this.#names.called(textOf(name)) ?? { namespace: undefined, name: textOf(name) };
+    }
+    if (this.#pieces.length === 0) this.append(textOf(args));
+  }
+
+  protected end(): void {
+    const given = this.#given;
+    if (this.type === CALLS.function) {
+      this.emitOwn("response.function_call_arguments.done", { name: this.#tool.name, ...given });
+      return;
+    }
+    if (given.input) this.emitOwn("response.custom_tool_call_input.delta", { delta: given.input });
+    this.emitOwn("response.custom_tool_call_input.done", given);
+  }
+
+  get #given(): Fields & { input?: string } {
+    const args = this.#pieces.join("");
+    return this.type === CALLS.function ? { arguments: args } : { input: customInputOf(args) };
+  }
+}
