@@ -1,6 +1,6 @@
 /** Planned requests in the form in which they are sent. */
+import { isBinary, type Operation } from "../../../../src/openapi/types.ts";
 import { ORIGIN } from "../client.ts";
-import { bytesOf } from "../document.ts";
 import type { Caller } from "./callers.ts";
 import { Known, namesIn, PARAMETER } from "./fields.ts";
 import type { Harvest } from "./harvest.ts";
@@ -78,4 +78,10 @@ export function curl({ method, url, headers, body }: Sent, caller: Caller): stri
   );
   const data = typeof body === "string" ? [`--data '${body.slice(0, SHOWN)}'`] : body ? ["…"] : [];
   return ["curl", "-X", method, `'${url.slice(0, SHOWN)}'`, ...shown, ...data].join(" ");
+}
+
+/** Returns the media type of a raw request body. */
+function bytesOf({ requestBody }: Operation): string | undefined {
+  const content = requestBody && "content" in requestBody ? requestBody.content : {};
+  return Object.keys(content).find((type) => isBinary(content[type]?.schema ?? {}));
 }
