@@ -183,7 +183,7 @@ export interface WebhookSettings {
   allowInsecure: boolean;
   /** The time limit of one delivery attempt. */
   timeoutMs: number;
-  /** Delay before the first retry; later delays grow from it (domain/webhooks/schedule.ts). */
+  /** Delay before the first retry; later delays grow from it (domain/webhooks/delivery.ts). */
   firstRetryMs: number;
   /** How long every delivery to an endpoint must fail before it is disabled. */
   switchOffMs: number;

@@ -8,7 +8,6 @@
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import { derivedKey, hex } from "../lib/hex.ts";
 
-/** Each purpose has its own key. */
 type Purpose = "variables" | "webhooks";
 
 export interface EncryptionKeys {

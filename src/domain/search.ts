@@ -11,7 +11,6 @@ import { hex } from "../lib/hex.ts";
  */
 const WORD = /[[\p{L}\p{N}]--[\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]]+/gv;
 
-/** The longest indexed prefix. */
 const LONGEST_PREFIX = 16;
 
 /** Letters of a trigram, the shortest text that can be looked up. */
@@ -52,11 +51,9 @@ export const TIERS = 5;
 export const tierOf = (rank: number) => Math.ceil(rank / 2 ** 40);
 
 interface Expression {
-  /** The alternatives of each word. */
   alternatives?: string[][];
   /** From `accessExpression`; absent: everything. */
   access?: string | undefined;
-  /** The last tier that matters. */
   lastTier?: number;
 }
 

@@ -3,7 +3,7 @@
  * Errors of a call, its container or the service are OpenAiProblems here, too: only their format differs.
  */
 import type { ValidationFailure } from "../domain/schemas/validation.ts";
-import type { AnthropicErrorBody, AnthropicErrorType } from "../protocol/anthropic/error.ts";
+import type { AnthropicErrorBody, AnthropicErrorType } from "../protocol/anthropic.ts";
 import type { ValidationIssue } from "../protocol/common.ts";
 import { issueOf, type OpenAiProblem, retryHeader } from "./openai.ts";
 

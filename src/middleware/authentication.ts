@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
-import { RECENT_CHECK_MS } from "../domain/accounts/access-checks.ts";
+import { RECENT_CHECK_MS } from "../domain/accounts/access.ts";
 import { WRITE_ROWS, type WriteRoute } from "../domain/accounts/write-rows.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
 import { conventionOf, ProblemError } from "../errors/errors.ts";

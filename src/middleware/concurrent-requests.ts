@@ -1,7 +1,7 @@
 /** Long-running requests: streams and waiting calls count against the account, and end with its token. */
 import type { Context } from "hono";
 import type { AppEnv } from "../context.ts";
-import { CHECK_MS } from "../domain/accounts/access-checks.ts";
+import { CHECK_MS } from "../domain/accounts/access.ts";
 import { problemEvent } from "../errors/errors.ts";
 import { accessEnded } from "../services/accounts/authentication.ts";
 import {

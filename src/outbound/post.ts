@@ -1,6 +1,5 @@
 /** Posts one webhook, once: only to public addresses, and within a time limit. */
-import type { Outcome } from "../domain/webhooks/outcome.ts";
-import { retryAfterMs } from "../domain/webhooks/retry-after.ts";
+import { type Outcome, retryAfterMs } from "../domain/webhooks/delivery.ts";
 import type { WebhookSettings } from "../env.ts";
 import { textStart } from "../lib/streams.ts";
 import { TimeLimit, withTimeout } from "../lib/timeout.ts";

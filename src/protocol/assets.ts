@@ -29,7 +29,6 @@ export const guide = z.object({
   description: z.string(),
   /** HTML: what comes before the first section, without the title. */
   introduction: z.string(),
-  /** HTML: the sections. */
   sections: z.string(),
   headings: z.array(z.object({ level: z.number(), id: z.string(), html: z.string() })),
 });
@@ -37,14 +36,11 @@ export type Guide = z.infer<typeof guide>;
 
 /** A part of the documentation with a heading of its own. */
 export const passage = z.object({
-  /** The path of the page. */
   path: z.string(),
-  /** The title of the page. */
   page: z.string(),
   /** The id of the heading; empty for the beginning of a page. */
   id: z.string(),
   title: z.string(),
-  /** The passage as plain text. */
   text: z.string(),
 });
 export type Passage = z.infer<typeof passage>;

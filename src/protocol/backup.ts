@@ -82,7 +82,6 @@ export const onePart = oneBackup.extend({
   part_number: integerText(0, 1_000_000).meta({ description: "0: the manifest" }),
 });
 
-/** A row of a table, by its columns. */
 export const storedRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 export type StoredRow = z.infer<typeof storedRow>;
 

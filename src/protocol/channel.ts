@@ -126,7 +126,6 @@ export const downFrame = z.discriminatedUnion("type", [
 ]);
 export type DownFrame = z.infer<typeof downFrame>;
 
-/** Reports of one request. */
 export const MAX_REPORTS = 32;
 
 /**
@@ -155,6 +154,5 @@ export const reportReply = z.discriminatedUnion("type", [
 ]);
 export type ReportReply = z.infer<typeof reportReply>;
 
-/** The replies, in the order of the reports. */
 export const reportsResponse = z.object({ replies: z.array(reportReply) });
 export type ReportsResponse = z.infer<typeof reportsResponse>;

@@ -155,7 +155,6 @@ export const pageQuery = (max = 50) =>
 
 export const sortDirection = z.enum(["asc", "desc"]).default("asc");
 
-/** The query parameters of a search. */
 export const searchQuery = pageQuery().extend({
   q: z
     .string()
@@ -164,7 +163,6 @@ export const searchQuery = pageQuery().extend({
     .meta({ description: "Words or prefixes of words", example: "whisper" }),
 });
 
-/** An empty response body. */
 export const nothing = z.object({}).meta({ id: "Nothing", description: "An empty object" });
 
 /** The envelope of every list. */

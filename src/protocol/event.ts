@@ -27,7 +27,6 @@ export type Metrics = z.infer<typeof metrics>;
 /** An output value that is too large for the log, stored with POST /v1/runner/values. */
 export const storedValue = z.object({
   name: z.string().regex(/^[\w-]{1,64}$/),
-  /** Bytes of its JSON text. */
   size: z.number().int().positive(),
 });
 export type StoredValue = z.infer<typeof storedValue>;
@@ -96,11 +95,9 @@ export interface StatusChange {
   /** The number of an attempt whose runner was lost or returned the job. The prediction waits for another. */
   lost?: number;
   returned?: number;
-  /** A field of the first event. */
   prediction?: object;
 }
 
-/** Events that the prediction adds itself. */
 export type OwnEvent =
   | { event: "status"; data: StatusChange }
   | { event: "error"; data: object }

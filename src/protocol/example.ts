@@ -3,7 +3,6 @@ import { z } from "zod";
 import { json, jsonObject, timestamp, uuid } from "./common.ts";
 import { oneModel } from "./model.ts";
 
-/** A model has at most 12 examples. */
 export const MAX_EXAMPLES = 12;
 
 export const example = z

@@ -86,7 +86,6 @@ export const putHardware = machine
   });
 export type PutHardware = z.infer<typeof putHardware>;
 
-/** The hardware of a model. */
 export const hardwareSummary = z
   .object({ identifier: z.string(), name: z.string() })
   .meta({ id: "HardwareSummary" });

@@ -125,7 +125,6 @@ export const schemas = schemasWith(streamOutput).meta({
 });
 export type Schemas = z.infer<typeof schemas>;
 
-/** The schemas of a new version. */
 export const newSchemas = schemasWith(streamOutput.default(false)).meta({ id: "NewSchemas" });
 
 const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
@@ -270,7 +269,6 @@ export const version = versionSummary
   .meta({ id: "Version" });
 export type Version = z.infer<typeof version>;
 
-/** A model in a list. */
 export const modelItem = z
   .object({
     id: uuid,
@@ -287,7 +285,6 @@ export const modelItem = z
   .meta({ id: "ModelItem" });
 export type ModelItem = z.infer<typeof modelItem>;
 
-/** A model in search results. */
 export const foundModel = modelItem
   .extend({
     source_url: link.nullable(),
@@ -297,7 +294,6 @@ export const foundModel = modelItem
   .meta({ id: "FoundModel" });
 export type FoundModel = z.infer<typeof foundModel>;
 
-/** A model in full. */
 export const model = foundModel
   .extend({
     overview: z.string(),

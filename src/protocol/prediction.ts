@@ -84,7 +84,6 @@ export const prediction = z
   .meta({ id: "Prediction", description: "A prediction without its input and output" });
 export type Prediction = z.infer<typeof prediction>;
 
-/** A prediction in full. */
 export const predictionWithIO = prediction
   .extend({
     input: json.meta({
@@ -149,7 +148,6 @@ export const createPrediction = z
     example: { model: "demo/text-generation", input: { prompt: "The Queen" } },
   });
 
-/** The path parameters of a prediction. */
 export const onePrediction = z.object({
   prediction_id: uuid.meta({ example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e" }),
 });
@@ -158,7 +156,6 @@ const MAX_STATUSES = 5;
 
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** The query of the list. */
 export const predictionQuery = pageQuery().extend({
   statuses: repeated(taskStatus, MAX_STATUSES).meta({
     description: "Predictions with any of these statuses. Repeat the parameter for several",

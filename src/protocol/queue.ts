@@ -2,9 +2,7 @@
 import { z } from "zod";
 import { priority, uuid } from "./common.ts";
 
-/** A job that waits for a runner: what the pool needs to place it. */
 export const waitingJob = z.object({
-  /** The id of the prediction's object. */
   object_id: z.string(),
   user_id: uuid,
   pool: z.string(),
@@ -22,7 +20,6 @@ export const waitingJob = z.object({
   container_key: z.string(),
   /** The number of runs that such a container has room for. */
   room: z.int().positive(),
-  /** The longest time of the run. */
   run_limit_ms: z.int().positive(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;

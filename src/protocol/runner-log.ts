@@ -24,7 +24,6 @@ export const runnerLogLine = z.object({
 export type RunnerLogLine = z.infer<typeof runnerLogLine>;
 
 export const runnerLogRequest = stateRequest.omit({ snapshot: true }).extend({
-  /** Lines, the oldest first. */
   lines: z
     .array(runnerLogLine)
     .max(MAX_RUNNER_LOG_LINES)
@@ -34,7 +33,6 @@ export const runnerLogRequest = stateRequest.omit({ snapshot: true }).extend({
 });
 export type RunnerLogRequest = z.infer<typeof runnerLogRequest>;
 
-/** A log as operators read it. */
 export const runnerLog = z
   .object({
     waiting: z.boolean().meta({

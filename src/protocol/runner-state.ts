@@ -48,7 +48,6 @@ const device = z.object({
 export const containerState = z.object({
   name: containerName,
   key: containerKey,
-  /** `repository@digest` */
   image: shownText(400),
   /** `owner/name:version` of the job that it was started for. */
   version: shownText(200).optional(),

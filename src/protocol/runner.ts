@@ -126,7 +126,6 @@ export const claimRequest = z.object({
   session: uuid,
   pool: className,
   snapshot: runnerSnapshot,
-  /** Images on the machine. */
   images: z.array(imageReference).max(500),
 });
 export type ClaimRequest = z.infer<typeof claimRequest>;
@@ -165,7 +164,6 @@ export type Keys = z.infer<typeof keys>;
 export const limits = z.object({
   /** The time for which an idle container is kept. */
   idle_seconds: z.number().nonnegative(),
-  /** Concurrent predictions per container. */
   max_concurrency: z.number().int().positive(),
   /** Total JSON bytes of all outputs, including stored values. */
   output_bytes: z.number().int().positive(),
@@ -176,7 +174,6 @@ export const limits = z.object({
 });
 export type Limits = z.infer<typeof limits>;
 
-/** A string in the input that refers to a file. */
 export const inputFile = z.object({
   /** The path to it: property names and indices. */
   at: z.array(z.union([z.string(), z.number().int()])),
@@ -238,7 +235,6 @@ export const job = z.object({
   limits,
   /** The input; absent if larger than 1 MiB: then it is at GET /v1/runner/input. */
   input: jsonObject.optional(),
-  /** Files in the input. */
   files: z.array(inputFile),
   /** Mounted into its container, read-only, before that starts. Those of the image and of the version. */
   weights: z
@@ -258,9 +254,7 @@ export const serverDescription = z
   .object({
     /** GET /openapi.json, without what describes no model (domain/images/openapi-document.ts). */
     openapi: answer,
-    /** GET /v1/models */
     models: answer,
-    /** GET /info */
     info: answer,
   })
   .refine(
@@ -279,7 +273,6 @@ export type ClaimResponse = z.infer<typeof claimResponse>;
 /** Larger files are sent in parts. */
 export const MAX_WHOLE_FILE = 8 * 1024 * 1024;
 
-/** The response to a stored file. */
 export const storedFile = z.object({ url: z.url() });
 
 /** The response of POST /v1/runner/uploads. */

@@ -5,7 +5,6 @@
 import { z } from "zod";
 import { timestamp, uuid } from "./common.ts";
 
-/** R2's limit. */
 export const MAX_PARTS = 10_000;
 
 const mimeType = z

@@ -11,7 +11,7 @@ export const ownerA = z
   .object({ id: uuid, username: z.string(), avatar_url: avatarUrl })
   .meta({ id: "OwnerA" });
 
-export const ownerB = z
+const ownerB = z
   .object({ account_id: uuid, name: z.string(), avatar_url: avatarUrl })
   .meta({ id: "OwnerB" });
 
@@ -37,7 +37,7 @@ export const userA = z
   })
   .meta({ id: "UserA" });
 
-export const userB = z
+const userB = z
   .object({
     account_id: uuid,
     name: z.string().meta({ description: "Username" }),
@@ -70,7 +70,6 @@ const OFFICIAL = [
 
 const RESERVED = new Set([VERIFIER, ...PAGES, ...OFFICIAL]);
 
-/** A username that a user chooses. */
 export const chosenUsername = slug.refine(
   (name) => !RESERVED.has(name) && !name.startsWith("auspex-"),
   "this name is reserved: choose another one",
@@ -99,7 +98,6 @@ const space = z.object({
   max_bytes: z.int().meta({ description: "What takes more is refused" }),
 });
 
-/** The bytes that an account has stored. */
 export const userUsage = z
   .object({
     files: space.meta({
@@ -115,3 +113,7 @@ export const userUsage = z
   })
   .meta({ id: "UserUsage" });
 export type UserUsage = z.infer<typeof userUsage>;
+
+/** Returns the part before the name of a model in its path. */
+export const ownerName = (owner: Owner): string =>
+  "username" in owner ? owner.username : owner.name;

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { digest, uuid } from "./common.ts";
 
-/** The most weights of a version. */
 export const MAX_WEIGHTS = 100;
 
 /** Paths of a container's system, and paths where Docker mounts files. */
@@ -66,7 +65,6 @@ const configuredWeight = z
     }),
   })
   .meta({ id: "Weight", description: "A file that the version's containers can read" });
-export type ConfiguredWeight = z.infer<typeof configuredWeight>;
 
 export const configuredWeights = z
   .array(configuredWeight)
@@ -79,9 +77,7 @@ export const configuredWeights = z
 /** A file of `configuration.weights`, as the version keeps it: a file of an upload never changes. */
 export interface WeightFile {
   target: string;
-  /** The id of the upload. */
   id: string;
-  /** Key of the object in R2. */
   key: string;
   size: number;
 }
@@ -92,7 +88,6 @@ export interface ImageWeight {
   target: string;
   /** The digest of its manifest, in the repository of the image. */
   manifest: string;
-  /** Bytes of its files. */
   size: number;
 }
 

@@ -1,6 +1,7 @@
 /** Turns rows into resources. No other file knows which of the two resource shapes is served. */
-import { secondsText } from "../domain/predictions/prediction-resource.ts";
+
 import type { PredictionRow } from "../domain/predictions/prediction-row.ts";
+import { secondsText } from "../domain/predictions/state.ts";
 import type { Settings } from "../env.ts";
 import { DEFAULT_EGRESS } from "../protocol/egress.ts";
 import { metrics } from "../protocol/event.ts";

@@ -1,8 +1,7 @@
 /** Merging of several sorted lists into one page. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Key } from "../../src/domain/cursor.ts";
-import { compare, mergeSorted } from "../../src/domain/merge-sorted.ts";
+import { compare, type Key, mergeSorted } from "../../src/domain/cursor.ts";
 
 interface Row {
   count: number;

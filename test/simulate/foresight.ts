@@ -3,7 +3,7 @@
  * second idle container of a key waits for the second ask.
  */
 import type { Container } from "../../src/domain/scheduling/decide/box.ts";
-import type { MakeWorth } from "../../src/domain/scheduling/decide/worth.ts";
+import type { MakeWorth } from "../../src/domain/scheduling/decide/eviction-score.ts";
 import type { SimulatedJob } from "./trace.ts";
 
 export function foresight(trace: readonly SimulatedJob[]): MakeWorth {

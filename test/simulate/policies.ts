@@ -1,7 +1,6 @@
 /** The rules that are compared. */
 import type { Box, Container } from "../../src/domain/scheduling/decide/box.ts";
-import { decide } from "../../src/domain/scheduling/decide/decide.ts";
-import { handOut } from "../../src/domain/scheduling/decide/hand-out.ts";
+import { decide, handOut } from "../../src/domain/scheduling/decide/decide.ts";
 import { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
 import type { Ask, Decision } from "../../src/domain/scheduling/decide/types.ts";
 import { foresight } from "./foresight.ts";

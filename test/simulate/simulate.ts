@@ -1,5 +1,5 @@
 /** Boxes and jobs under a virtual clock, with one set of rules that hands out. */
-import type { HandedOut } from "../../src/domain/scheduling/decide/hand-out.ts";
+import type { HandedOut } from "../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
 import { type Happening, SimBox } from "./sim-box.ts";
 import type { SimulatedJob } from "./trace.ts";

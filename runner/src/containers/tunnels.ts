@@ -7,7 +7,7 @@
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
-import { listsHost } from "../../../src/domain/runners/egress.ts";
+import { listsHost } from "../../../src/protocol/egress.ts";
 import { AddressPolicy } from "../files/public-address.ts";
 import { permittedLookup, type Resolve, resolveAll } from "../files/public-lookup.ts";
 import type { CallbackServer, Endpoint } from "../lib/callback-server.ts";

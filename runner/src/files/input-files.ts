@@ -1,9 +1,10 @@
 /** Makes the files of an input available to the container that reads them. */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { dataUri } from "../../../src/domain/files/data-uri.ts";
-import { replaceText } from "../../../src/domain/files/json-path.ts";
+import { replaceText } from "../../../src/domain/files/input-files.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";

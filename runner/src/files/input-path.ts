@@ -1,5 +1,5 @@
 /** Paths into an input, as a job names them. */
-import { getChild } from "../../../src/domain/files/json-path.ts";
+import { getChild } from "../../../src/domain/files/input-files.ts";
 import { markedName } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";

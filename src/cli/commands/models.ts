@@ -1,7 +1,8 @@
 /** `auspex models`: lists the models of an account, and deletes one. */
-import { ownerName } from "../../domain/accounts/owner-name.ts";
+
 import { pageOf, slug } from "../../protocol/common.ts";
 import { type Model, modelItem, model as modelShape } from "../../protocol/model.ts";
+import { ownerName } from "../../protocol/user.ts";
 import { Misuse } from "../failure.ts";
 import { limitOption, pagePath, wholeModelArgument } from "../options.ts";
 import { confirmed } from "../ui/output.ts";

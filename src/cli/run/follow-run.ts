@@ -1,7 +1,7 @@
 /** Shows a prediction while it runs: the reason why it waits, its logs, its output. */
 import { stripVTControlCharacters, styleText } from "node:util";
-import { messageText } from "../../domain/predictions/message-text.ts";
-import { setupText } from "../../domain/predictions/setup-text.ts";
+import { messageText } from "../../domain/predictions/output-text.ts";
+import { setupText } from "../../domain/predictions/timeline.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { numberIn } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/text.ts";

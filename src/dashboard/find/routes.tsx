@@ -1,5 +1,5 @@
 /** `/find`: models, and pages of the dashboard. With client code the same list is in a dialog (client/parts/finder.ts). */
-import { ownerName } from "../../domain/accounts/owner-name.ts";
+import { ownerName } from "../../protocol/user.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { MAX_QUERY } from "../form.ts";

@@ -1,9 +1,9 @@
 /** `/fleet/runners/:id/log`: the last lines of a runner's own log, which an operator has asked it for. */
-import type { LogLevel } from "../../domain/predictions/log-level.ts";
 import {
   ANY_LINE,
   isAnyLine,
   isWanted,
+  type LogLevel,
   type LogQuery,
 } from "../../domain/predictions/log-search.ts";
 import { isHeard, isOffline } from "../../domain/runners/silence.ts";

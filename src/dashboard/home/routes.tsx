@@ -1,9 +1,10 @@
 /** `/`: the landing page of visitors, the first steps of new users, and the news of others. */
-import { ownerName } from "../../domain/accounts/owner-name.ts";
+
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { ModelItem } from "../../protocol/model.ts";
+import { ownerName } from "../../protocol/user.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";

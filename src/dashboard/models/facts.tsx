@@ -1,6 +1,6 @@
 /** Facts in a model's header: whether it starts at once, duration and price of a run, number of runs. */
 import type { Child } from "hono/jsx";
-import type { Outlook } from "../../domain/models/outlook.ts";
+import type { Outlook } from "../../domain/models/run-estimate.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { duration } from "../prediction-view/duration.ts";

@@ -1,7 +1,7 @@
 /** The header of every page of a model: name, visibility, description, what to expect of a run, and tabs. */
 
-import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
-import { modelWaitText } from "../../domain/scheduling/model-wait-text.ts";
+import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
+import { modelWaitText } from "../../domain/scheduling/explanation.ts";
 import type { Visibility } from "../../protocol/model.ts";
 import { isSuspended } from "../../services/accounts/access.ts";
 import type { Expected } from "../../services/runners/serving.ts";

@@ -1,7 +1,8 @@
 /** The gallery of models: all of them, or search results. The page of an owner is made of the same parts. */
-import { ownerName } from "../../domain/accounts/owner-name.ts";
-import { MAKES, type Makes } from "../../domain/models/makes.ts";
+
+import { MAKES, type Makes } from "../../domain/models/output-modality.ts";
 import type { Category, ModelItem, ModelSort } from "../../protocol/model.ts";
+import { ownerName } from "../../protocol/user.ts";
 import type { GalleryFacts } from "../../services/models/gallery.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";

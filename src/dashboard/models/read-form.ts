@@ -1,5 +1,5 @@
 /** Turns the forms of models and versions into requests of the API. */
-import { readJson } from "../../domain/schemas/input-form-json.ts";
+import { readJson } from "../../domain/schemas/input-form-values.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import {

@@ -1,5 +1,5 @@
 /** The image of a version: a tag that was pushed here, or a digest, also of another registry. */
-import { modelOfRepository } from "../../domain/registry/own-image.ts";
+import { modelOfRepository } from "../../protocol/registry.ts";
 import type { PushedTag } from "../../services/registry/lists.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { type Draft, fieldText } from "../form.ts";

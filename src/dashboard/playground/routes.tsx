@@ -2,8 +2,8 @@
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
-import { fieldMessages } from "../../domain/schemas/input-form-check.ts";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
+import { fieldMessages } from "../../domain/schemas/json-schema-validator.ts";
 import { secretFieldsOf, withoutSecrets } from "../../domain/schemas/secret-fields.ts";
 import { checkFinite, malformedJson, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";

@@ -1,10 +1,12 @@
 /** The last lines that the container and the model logged; client/parts/log-view.ts continues them. */
-import { LOG_LEVELS, type LogLevel, levelOf } from "../../domain/predictions/log-level.ts";
 import {
   ANY_LINE,
   isAnyLine,
   isWanted,
+  LOG_LEVELS,
+  type LogLevel,
   type LogQuery,
+  levelOf,
   withHits,
 } from "../../domain/predictions/log-search.ts";
 import type { LogLine } from "../../domain/predictions/log-tail.ts";

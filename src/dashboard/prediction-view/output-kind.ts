@@ -4,7 +4,7 @@
  */
 
 import { dataUriHead } from "../../domain/files/data-uri.ts";
-import { messageText } from "../../domain/predictions/message-text.ts";
+import { messageText } from "../../domain/predictions/output-text.ts";
 import { numberIn } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { embeddingsIn, type Vector } from "./embeddings.ts";

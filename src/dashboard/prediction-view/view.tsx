@@ -5,7 +5,7 @@
  */
 
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
-import { setupText } from "../../domain/predictions/setup-text.ts";
+import { setupText } from "../../domain/predictions/timeline.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Form } from "../ui/layout.tsx";

@@ -1,5 +1,5 @@
 /** The filters of the list as they stand in the address of its page. */
-import { readIdPart } from "../../domain/predictions/id-part.ts";
+import { readIdPart } from "../../domain/predictions/prediction-id.ts";
 import { type PredictionQuery, predictionQuery, taskStatus } from "../../protocol/prediction.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,5 @@
 /** The search in a log, as an address has it. */
-import { LOG_LEVELS } from "../../domain/predictions/log-level.ts";
-import type { LogQuery } from "../../domain/predictions/log-search.ts";
+import { LOG_LEVELS, type LogQuery } from "../../domain/predictions/log-search.ts";
 import type { PageContext } from "../context.ts";
 
 /** The most characters that a log is searched for. */

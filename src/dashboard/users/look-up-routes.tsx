@@ -1,8 +1,9 @@
 /** `/look-up`, for operators: anybody's prediction, by its id. */
-import { ownerName } from "../../domain/accounts/owner-name.ts";
+
 import { ProblemError } from "../../errors/errors.ts";
 import { uuid } from "../../protocol/common.ts";
 import type { PredictionSearch } from "../../protocol/operator.ts";
+import { ownerName } from "../../protocol/user.ts";
 import { explainOfUser, lookUp, search } from "../../services/predictions/look-up.ts";
 import { requireOperator } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";

@@ -7,6 +7,8 @@
  * resources of the whole account: the profile, new models, and webhook endpoints, which receive events of
  * every prediction.
  */
+
+import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from "../../protocol/common.ts";
 import type { Visibility } from "../../protocol/model.ts";
 
 export interface Principal {
@@ -40,7 +42,6 @@ export function accessToModel(
   return accessByToken(principal, model.id);
 }
 
-/** Access to a prediction and everything about it. */
 export const accessToPrediction = (
   principal: Principal,
   { user_id, model_id }: { user_id: string; model_id: string },
@@ -72,8 +73,48 @@ export function accessToConversation(
 export const accessToAccount = (principal: Principal): Access =>
   hasFullAccess(principal) ? "granted" : "outside token";
 
-/** Whether the token covers the whole account. */
 export const hasFullAccess = (principal: Principal): boolean => principal.models === null;
 
 const accessByToken = (principal: Principal | undefined, modelId: string): Access =>
   !principal?.models || principal.models.includes(modelId) ? "granted" : "outside token";
+
+interface Repository {
+  id: string;
+  owner_id: string;
+  visibility: Visibility;
+}
+
+/**
+ * Returns the access. Public images are for everybody; restricted and private ones for their owner, and for a
+ * runner that holds a job of the model.
+ * @param granted the model that a runner's grant opens
+ */
+export function accessToPull(
+  principal: Principal | undefined,
+  granted: string | undefined,
+  model: Repository,
+): Access {
+  if (granted !== undefined) return granted === model.id ? "granted" : "hidden";
+  if (model.visibility === "public") return "granted";
+  if (model.owner_id === principal?.user_id) return accessToModel(principal, model, "change");
+  return model.visibility === "restricted" && principal ? "owner only" : "hidden";
+}
+
+/** How long a runner token counts as valid after D1 was asked about it. */
+export const TOKEN_MS = 10_000;
+/** How often the readers of a stream are checked: it outlives the request that authenticated them. */
+export const CHECK_MS = 5_000;
+/** The age up to which a cached check is not repeated. With CHECK_MS, access ends in less than 10 s. */
+export const RECENT_CHECK_MS = 4_000;
+
+/**
+ * @param held the highest priority of the token's predictions. Null: any
+ * @returns undefined if the token may not use the priority that is asked for
+ */
+export function priorityOf(
+  asked: Priority | undefined,
+  held: Priority | null,
+): Priority | undefined {
+  if (asked === undefined || held === null) return asked ?? held ?? DEFAULT_PRIORITY;
+  return PRIORITIES.indexOf(asked) <= PRIORITIES.indexOf(held) ? asked : undefined;
+}

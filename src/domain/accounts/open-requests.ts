@@ -31,7 +31,6 @@ export class OpenRequest {
     this.#countsUntil = Date.now() + LAPSE_MS;
   }
 
-  /** Ends the request's count; calling it again has no effect. */
   leave(): void {
     const others = open.get(this.#userId);
     others?.delete(this);
@@ -43,7 +42,6 @@ export class OpenRequest {
   }
 }
 
-/** Whether the account may have one more. */
 export function hasRoom(userId: string, max: number): boolean {
   const others = open.get(userId);
   if (!others || others.size < max) return true;

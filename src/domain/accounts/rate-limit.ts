@@ -3,11 +3,9 @@ import { LRUCache } from "lru-cache";
 import type { Convention } from "../openai/call.ts";
 
 export interface RateStatus {
-  /** Requests per period. */
   limit: number;
   /** Upper bound of the remaining requests: other isolates count as well. */
   remaining: number;
-  /** Seconds until the period ends. */
   reset: number;
 }
 
@@ -34,7 +32,6 @@ export class RequestCounter {
   }
 }
 
-/** The limit that is closer to being reached. */
 export const nearerLimit = (one: RateStatus | undefined, other: RateStatus): RateStatus =>
   one && one.remaining <= other.remaining ? one : other;
 

@@ -8,13 +8,11 @@ export interface UsageCount {
   price: number;
 }
 
-/** The usage of one model, or of all other models together. */
 interface ModelUsage extends UsageCount {
   /** The latest `owner/name`; undefined: all other models together. */
   model: string | undefined;
 }
 
-/** The usage of one access token. */
 interface TokenUsage extends UsageCount {
   /** Empty: the dashboard. */
   token_id: string;
@@ -23,7 +21,6 @@ interface TokenUsage extends UsageCount {
 export interface DayUsage extends UsageCount {
   /** The day in UTC: `2026-11-21`. */
   day: string;
-  /** The usage per model of the report, in the same order. */
   models: UsageCount[];
 }
 
@@ -32,7 +29,6 @@ export interface UsageReport {
   days: DayUsage[];
   /** The models, most used first, the others last. */
   models: ModelUsage[];
-  /** The tokens, most used first. */
   tokens: TokenUsage[];
   total: UsageCount;
   /** The time up to which predictions were deleted early, because the history was full, Unix ms. */
@@ -62,7 +58,6 @@ export const lastDays = (days: number, now: number): string[] =>
     new Date(now - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),
   );
 
-/** The counts of an account: models and tokens most used first. */
 interface Counted {
   models: NamedModel[];
   rows: UsageRow[];

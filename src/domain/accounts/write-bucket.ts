@@ -3,11 +3,9 @@
 export interface WriteCost {
   /** Rows of D1, index entries included, as `meta.rows_written` counts them. */
   rows: number;
-  /** Bytes sent to R2. */
   bytes: number;
 }
 
-/** The rows and bytes that flow into the bucket in a second. */
 export type WriteRates = WriteCost;
 
 /** The time in which an empty bucket fills: a full one holds a push of 100 GB at the default rate. */

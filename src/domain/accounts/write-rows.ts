@@ -25,14 +25,11 @@ export const WRITE_ROWS = {
 
 export type WriteRoute = keyof typeof WRITE_ROWS;
 
-/** Any form of the dashboard. */
 export const FORM_ROWS = Math.max(...Object.values(WRITE_ROWS));
 
 /** The additional rows for each of them. */
 export const ROWS_OF = {
-  /** A blob or manifest that a manifest names. */
   manifestEntry: 5,
-  /** A tag of a manifest. */
   tag: 5,
   /** A part of an upload that is completed or deleted. */
   part: 1,

@@ -16,14 +16,12 @@ import { type BlockPlace, plainBlock, splitMessages } from "./plain-blocks.ts";
  */
 const BILLING = "x-anthropic-billing-header";
 
-/** A chat message whose content may still be added to. */
 interface Draft {
   role: "system" | "user" | "assistant" | "tool";
   parts: Fields[];
   calls: Fields[];
   callPaths: string[];
   thoughts: string[];
-  /** The id of the call whose result this is. */
   callId?: string;
   path: string;
 }

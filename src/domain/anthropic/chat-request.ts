@@ -6,7 +6,6 @@ import { chatPathReplacer } from "../openai/chat-request.ts";
 import { knownEffort, NotSupportedByChat, withoutDependents } from "../openai/strict-chat.ts";
 import { locatedMessages } from "./chat-messages.ts";
 
-/** Fields that chats do not have, or that have another name there. */
 const OMITTED_FIELDS = new Set([
   "betas",
   "billing_policy",
@@ -106,7 +105,6 @@ function formatOf({ type, schema }: Fields): Fields {
   return { response_format: { type, json_schema: { name: "output", schema: schema ?? {} } } };
 }
 
-/** Fields that have another name. */
 const NAMES = {
   "response_format.json_schema": "output_config.format",
   response_format: "output_config.format",

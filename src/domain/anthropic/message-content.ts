@@ -7,7 +7,6 @@ import { FRAME_BOUNDS } from "../../protocol/channel.ts";
 import type { Json } from "../../protocol/common.ts";
 import { TranslationFailed } from "../openai/translation.ts";
 
-/** An event of the stream. */
 export type StreamEvent = Fields & { type: string };
 
 const encoder = new TextEncoder();
@@ -16,7 +15,6 @@ export class MessageContent {
   readonly #id: string;
   readonly #emit: (event: StreamEvent) => void;
   readonly #blocks: Block[] = [];
-  /** The last block, while it is written. */
   #open: Block | undefined;
 
   /** @param id of the message */
@@ -35,7 +33,6 @@ export class MessageContent {
     return this.#blocks.some((block) => block instanceof CallBlock);
   }
 
-  /** Continues the open block of that type, or begins one. */
   say(type: "text" | "thinking", text: string): void {
     if (this.#open?.begun.type !== type) this.begin({ type });
     this.add({ type: `${type}_delta`, [type]: text });
@@ -68,7 +65,6 @@ export class MessageContent {
     this.#emit({ type: "content_block_stop", index: this.#blocks.length - 1 });
   }
 
-  /** Adds a block that has come as a whole. */
   whole(block: Fields): void {
     const { type, text, thinking, signature, citations } = block;
     this.begin(block);
@@ -118,7 +114,6 @@ export class MessageContent {
 interface Block {
   /** The block as its stream begins with it: without its content. */
   readonly begun: Fields;
-  /** The whole block so far. */
   readonly value: Fields;
   /** @returns whether such a block has such a delta */
   add(delta: Fields): boolean;
@@ -196,7 +191,6 @@ class CallBlock implements Block {
     this.#given = given;
   }
 
-  /** The block's input as JSON text. */
   get json(): string {
     return this.#json;
   }

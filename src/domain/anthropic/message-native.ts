@@ -84,7 +84,6 @@ export class NativeReader {
 export class MessageAssembler implements Assembler {
   readonly #content: MessageContent;
   readonly #native: NativeReader;
-  /** Other fields of the message. */
   #message: Fields | undefined;
 
   /** @param id of the message, for blocks to which the container gives no id */
@@ -130,7 +129,6 @@ const usage = (counts: Partial<DeltaUsage>): DeltaUsage => ({
   ...counts,
 });
 
-/** Returns the usage of a whole message. */
 export const usageOfMessage = (usage: DeltaUsage): Fields => ({
   ...usage,
   cache_creation: null,

@@ -56,7 +56,6 @@ export class MessageStream implements Translation {
     this.#chunks = new ChunkReader(this.#content);
   }
 
-  /** The message so far. */
   get message(): Fields {
     return {
       id: this.#id,
@@ -183,7 +182,6 @@ class ChunkReader {
     for (const piece of this.#calls.take(delta.tool_calls ?? [])) this.#call(piece);
   }
 
-  /** Writes the calls and texts that have waited. */
   finish(): void {
     for (const [call, pieces] of this.#waiting) this.#write(call, pieces);
     // Some servers end their calls with a line break.
@@ -238,15 +236,12 @@ interface Ending extends Fields {
   stop_sequence: string | null;
 }
 
-/** The facts about a message that are known at its end. */
 interface EndState {
   /** The container's own fields, if it knows the convention. */
   native: Fields;
-  /** The finish reason of a chat. */
   finishReason: string | null;
   stoppedAt: string | null;
   hasCalls: boolean;
-  /** The stop sequences of the request. */
   stopSequences: readonly string[];
   limit: number | undefined;
   metrics: Metrics | null | undefined;

@@ -1,6 +1,7 @@
 /** The progress of a backup, and of a restore. */
+
+import { countRow, predictionRow, usageRow } from "../../protocol/backup.ts";
 import type { Key } from "../cursor.ts";
-import type { AccountTable } from "./account-tables.ts";
 
 /** The position in an account's object: up to this row of one of its tables. */
 export interface AccountPosition {
@@ -20,13 +21,11 @@ export interface BackupProgress {
   key_id: string;
   parts: number;
   position: BackupPosition;
-  /** How often reading the next account has failed. */
   failures: number;
   /** Ids of accounts whose objects did not answer. */
   left_out: string[];
 }
 
-/** A row that was not restored, and the reason. */
 export interface LeftOut {
   table: string;
   key: string;
@@ -41,3 +40,17 @@ export interface RestoreProgress {
   left_out: number;
   examples: LeftOut[];
 }
+
+export const ACCOUNT_TABLES = {
+  usage: { key: ["day", "model_id", "token_id"], columns: Object.keys(usageRow.shape) },
+  counts: { key: ["model_id"], columns: Object.keys(countRow.shape) },
+  predictions: { key: ["id"], columns: Object.keys(predictionRow.shape) },
+};
+
+export type AccountTable = keyof typeof ACCOUNT_TABLES;
+
+export const ACCOUNT_TABLE_NAMES = [
+  "usage",
+  "counts",
+  "predictions",
+] as const satisfies AccountTable[];

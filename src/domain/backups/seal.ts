@@ -7,7 +7,6 @@
  */
 import { derivedKey, hex } from "../../lib/hex.ts";
 
-/** The place of a part. Number 0 is the manifest. */
 export interface PartPlace {
   backup: string;
   number: number;

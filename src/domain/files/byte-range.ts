@@ -1,6 +1,5 @@
 /** The header Range (RFC 9110). */
 
-/** A range of bytes, including the last one. */
 export interface ByteRange {
   first: number;
   last: number;

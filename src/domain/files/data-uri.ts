@@ -3,7 +3,6 @@
  * URI.
  */
 
-/** The head ends within this many characters. */
 export const MAX_HEAD = 300;
 
 /**
@@ -17,7 +16,6 @@ export interface DataUriHead {
   length: number;
 }
 
-/** Returns undefined for any other text. */
 export function dataUriHead(text: string): DataUriHead | undefined {
   const [head, mime_type] = HEAD.exec(text.slice(0, MAX_HEAD)) ?? [];
   return head === undefined || mime_type === undefined || mime_type.length > MAX_TYPE

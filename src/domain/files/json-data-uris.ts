@@ -1,9 +1,9 @@
+/// <reference lib="esnext.typedarrays" />
 /**
- * Finds long data URIs in JSON before it is parsed. As text they would be in memory several times: as the
- * body, as a value, as JSON again, and twice as large next to a character that is not Latin-1.
+ * Finds long data URIs and base64 in JSON before it is parsed. As text they would be in memory several times: as
+ * the body, as a value, as JSON again, and twice as large next to a character that is not Latin-1.
  */
 import { dataUri, dataUriHead, MAX_HEAD } from "./data-uri.ts";
-import { BACKSLASH, base64In, COLON, QUOTE, withoutSpaces } from "./json-bytes.ts";
 
 /**
  * The length from which a data URI is taken out. A conversation of 10,000,000 characters then has fewer of
@@ -11,7 +11,7 @@ import { BACKSLASH, base64In, COLON, QUOTE, withoutSpaces } from "./json-bytes.t
  */
 export const LONG_DATA_URI = 128 * 1024;
 
-export interface DataUri {
+interface DataUri {
   /** The place of the string, including the quotation marks. */
   from: number;
   to: number;
@@ -19,7 +19,6 @@ export interface DataUri {
   content: Uint8Array<ArrayBuffer>;
 }
 
-const decoder = new TextDecoder();
 /**
  * The beginning of a data URI. Others, such as in upper case, are not taken out, since they could not be
  * written again exactly as they were.
@@ -54,4 +53,67 @@ function decoded(uri: Uint8Array): Pick<DataUri, "mime_type" | "content"> | unde
   if (!head || !beginning.startsWith(dataUri(head.mime_type, ""))) return undefined;
   const content = base64In(uri.subarray(head.length));
   return content && { mime_type: head.mime_type, content };
+}
+
+interface Base64Data {
+  /** The place of the string, including the quotation marks. */
+  from: number;
+  to: number;
+  content: Uint8Array<ArrayBuffer>;
+}
+
+const NAME = new TextEncoder().encode('"data"');
+
+/** @param least its length; the result for invalid JSON is arbitrary */
+export function findBase64Data(json: Uint8Array, least: number): Base64Data[] {
+  const found: Base64Data[] = [];
+  for (let at = json.indexOf(QUOTE); at >= 0; at = json.indexOf(QUOTE, at + 1)) {
+    if (json[at - 1] === BACKSLASH || !NAME.every((byte, n) => json[at + n] === byte)) continue;
+    const from = valueAfter(json, at + NAME.length);
+    const end = from === undefined ? -1 : json.indexOf(QUOTE, from + 1);
+    if (from === undefined || end - from <= least) continue;
+    const content = base64In(json.subarray(from + 1, end));
+    if (!content) continue;
+    found.push({ from, to: end + 1, content });
+    at = end;
+  }
+  return found;
+}
+
+/** Returns where the value begins of the property whose name ends here, if it is a text. */
+function valueAfter(json: Uint8Array, end: number): number | undefined {
+  const colon = withoutSpaces(json, end);
+  if (json[colon] !== COLON) return undefined;
+  const value = withoutSpaces(json, colon + 1);
+  return json[value] === QUOTE ? value : undefined;
+}
+
+/// <reference lib="esnext.typedarrays" />
+/** JSON as bytes, before it is parsed: finds its strings, and decodes their base64. */
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const SPACES: unknown[] = [0x20, 0x09, 0x0a, 0x0d];
+
+const decoder = new TextDecoder();
+
+function withoutSpaces(json: Uint8Array, from: number): number {
+  let at = from;
+  while (SPACES.includes(json[at])) at += 1;
+  return at;
+}
+
+/**
+ * @param text of a string in JSON: some encoders escape slashes
+ * @returns undefined unless it is base64 as encoders write it: with padding, and without blanks
+ */
+function base64In(text: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  const base64 = decoder.decode(text).replaceAll("\\/", "/");
+  try {
+    const bytes = Uint8Array.fromBase64(base64, { lastChunkHandling: "strict" });
+    return Math.ceil(bytes.length / 3) * 4 === base64.length ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
 }

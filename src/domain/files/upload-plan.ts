@@ -3,7 +3,6 @@ import { MAX_PARTS } from "../../protocol/upload.ts";
 
 const MIB = 1024 * 1024;
 
-/** The sizes of parts in bytes, whole MiB. */
 export interface PartSizes {
   /** The default size; R2 requires at least 5 MiB. */
   usual: number;

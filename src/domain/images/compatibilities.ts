@@ -112,7 +112,6 @@ function audioCompatibilities(schemas: Schemas): AudioFlags {
   };
 }
 
-/** The output of a model. */
 class Answer {
   readonly keywords: Keywords;
   readonly #resolver: SchemaResolver;
@@ -122,14 +121,12 @@ class Answer {
     this.#resolver = resolver;
   }
 
-  /** Returns the first of these properties that the output has. */
   has(...names: string[]): Keywords | undefined {
     const properties = objectOf(this.keywords.properties);
     const name = names.find((one) => Object.hasOwn(properties, one));
     return name === undefined ? undefined : this.#resolver.resolve(properties[name]);
   }
 
-  /** Whether the output, or each item of it, is of this kind. */
   isEach(isKind: (part: Keywords) => boolean): boolean {
     const { keywords } = this;
     return isKind(keywords) || (isList(keywords) && isKind(this.#resolver.resolve(keywords.items)));

@@ -17,14 +17,12 @@ import {
   weightsOf,
 } from "./select-image.ts";
 
-/** The facts about the server that the image's configuration states. */
 interface ServerFacts {
   labels: Record<string, string>;
   /** The interface; undefined: the image does not state it. */
   interface: ContainerInterface | undefined;
   /** The server that the image starts, if it is a well-known one of OpenAI's API. */
   server: KnownServer | undefined;
-  /** The version of Cog that has built the image. */
   cog: string | undefined;
   /** Whether the image states that it needs a GPU; undefined: it states nothing. */
   gpu: boolean | undefined;
@@ -38,7 +36,6 @@ interface ServerFacts {
 }
 
 export interface ImageFacts extends ServerFacts {
-  /** The platform, such as `linux/amd64`. */
   platform: string;
   compressedSize: number;
   layers: number;
@@ -172,12 +169,10 @@ const own = (table: Record<string, KnownServer>, name: string) =>
 
 interface CogLabels {
   version: string | undefined;
-  /** Whether the model needs a GPU. */
   gpu: boolean;
   maxConcurrency: number | undefined;
   /** Whether the image expects managed weights, which are not in its layers. */
   expectsWeights: boolean;
-  /** The OpenAPI document, as text. */
   openapi: string | undefined;
 }
 

@@ -32,7 +32,6 @@ export class ModelFields {
     return Object.keys(this.#properties);
   }
 
-  /** Returns the first of these names that the model has with this kind. */
   find(names: readonly string[], isKind: (part: Keywords) => boolean): Field | undefined {
     for (const name of names) {
       if (!Object.hasOwn(this.#properties, name)) continue;
@@ -42,12 +41,10 @@ export class ModelFields {
     return undefined;
   }
 
-  /** Returns all fields of a kind. */
   every(isKind: (part: Keywords) => boolean): Field[] {
     return this.names.flatMap((name) => this.find([name], isKind) ?? []);
   }
 
-  /** Whether no other fields are required. */
   needsOnly(...fields: (Field | undefined)[]): boolean {
     return this.#required.every((name) => fields.some((field) => field?.name === name));
   }
@@ -58,7 +55,6 @@ export const typesOf = ({ type }: Keywords): Json[] => [type ?? []].flat();
 /** Whether a part is a file. `SchemaResolver` merges a file or list of files into a text that may be a list. */
 export const isFile = (part: Keywords) => typesOf(part).includes("string") && part.format === "uri";
 
-/** Whether a field is a text, free or chosen. */
 export const isText = (part: Keywords) =>
   part.format !== "uri" && (typesOf(part).includes("string") || enumOptions(part) !== undefined);
 

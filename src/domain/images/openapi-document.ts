@@ -3,13 +3,11 @@ import { isObject } from "../../lib/json.ts";
 import { exceededBound } from "../../lib/json-scan.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
-import { upgradedSchemas } from "../schemas/openapi-schemas.ts";
-import { faultOfSize } from "../schemas/schema-size.ts";
+import { faultOfSize, upgradedSchemas } from "../schemas/openapi-schemas.ts";
 
 type Fields = { [name: string]: Json };
 
 interface OpenapiDocument {
-  /** The version of OpenAPI. */
   version: string;
   paths: string[];
   /** `Input` and `Output` of a Cog model, with the schemas that they refer to. */
@@ -73,7 +71,6 @@ function schemasOfModel(schemas: Fields): Record<string, Fields> {
 
 const COMPONENTS = "#/components/schemas/";
 
-/** Adds the components that a schema refers to by name. */
 function addReferencedNames(value: Json, names: Set<string>): void {
   if (Array.isArray(value)) for (const part of value) addReferencedNames(part, names);
   else if (isObject(value))

@@ -31,7 +31,6 @@ const DIMENSIONS = /^[1-9]\d{1,4}\s*[x*×]\s*[1-9]\d{1,4}$/;
 export interface PictureSchema {
   fields: Map<string, Keywords>;
   required: Json[];
-  /** The number of pictures to make. */
   count?: Field | undefined;
   /** The picture to edit, which may be a list. */
   image?: Field | undefined;

@@ -1,18 +1,15 @@
 /** Selects from an index the image that runners run, and the weights of Cog next to it. */
 import { type Descriptor, type Index, kindOf, MEDIA_TYPES } from "../../protocol/oci.ts";
 
-/** The platform that runners run. */
 export const OS = "linux";
 export const ARCHITECTURE = "amd64";
 
 /** A manifest of Cog's managed weights, as the index of its bundle describes it. */
 export interface WeightEntry {
-  /** The digest of the weights' manifest. */
   digest: string;
   name: string;
   /** A digest that identifies the files, however they are packed. */
   setDigest: string | undefined;
-  /** The uncompressed bytes. */
   size: number | undefined;
 }
 

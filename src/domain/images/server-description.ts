@@ -10,19 +10,15 @@ import { cogCompatibilities, NO_COMPATIBILITIES } from "./compatibilities.ts";
 import { conventionSchemas } from "./convention-schemas.ts";
 import { cogSchemas, parseUntrusted, type ReadSchemas, readOpenapi } from "./openapi-document.ts";
 
-/** The described parts of a version. */
 export interface Described {
   schemas: Schemas;
   compatibilities: Compatibilities;
 }
 
-/** The parts of a version after its server has described itself. */
 export interface ToldVersion extends Described {
-  /** Why the schemas that the server has sent cannot be used. */
   fault?: string | undefined;
 }
 
-/** The parts that the version's owner has given, or its image has stated. */
 export type Known = { [Name in keyof Described]?: Described[Name] | undefined };
 
 /** Schemas of any object, and any output: a server that does not describe more checks its input itself. */

@@ -4,7 +4,6 @@ export interface ShownLabel {
   name: string;
   /** The beginning of the value, as far as it fits. */
   value: string;
-  /** The characters of the whole value. */
   length: number;
   /** Whether this is Cog's OpenAPI document, whose schemas are shown in its place. */
   isOpenapi: boolean;

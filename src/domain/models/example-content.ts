@@ -6,10 +6,8 @@ import type { Json } from "../../protocol/common.ts";
 export const MAX_INPUT_CHARS = 32_000;
 export const MAX_OUTPUT_CHARS = 100_000;
 export const MAX_FILES = 20;
-/** The limits of one example's files together. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** Changes each string of a value. */
 export function mapStrings(value: Json, change: (text: string) => string): Json {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((one) => mapStrings(one, change));
@@ -47,7 +45,6 @@ export function fileNamed(text: string, origins: string[]): NamedFile | undefine
   return source === undefined ? undefined : { source: source.toLowerCase(), name };
 }
 
-/** Returns the path with which an example names its own file. */
 export const ownFile = (exampleId: string, name: string) => `/v1/files/${exampleId}/${name}`;
 
 /** Returns the name of a file that is the example's own. */

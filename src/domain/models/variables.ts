@@ -1,7 +1,6 @@
 /** Variables of models at rest: each is encrypted for its model and name. */
 import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 
-/** Ciphertexts or values, by name. */
 export type Variables = Record<string, string>;
 
 export const encryptVariable = (

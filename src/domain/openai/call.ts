@@ -132,7 +132,6 @@ export const moderationIdOf = (predictionId: string) => `modr-${hexOf(prediction
 export const rankingIdOf = (predictionId: string) => `rerank-${hexOf(predictionId)}`;
 export const responseIdOf = (predictionId: string) => `resp_${hexOf(predictionId)}`;
 
-/** Returns the id of a response's prediction; undefined when it is no response id. */
 export function predictionIdOf(responseId: string): string | undefined {
   const [, hex] = /^resp_([0-9a-f]{32})$/.exec(responseId) ?? [];
   return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

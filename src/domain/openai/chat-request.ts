@@ -147,16 +147,13 @@ function textFormatOf({ format, verbosity }: Fields): Fields {
  * These are translated back into paths of the caller's request.
  */
 
-/** The caller's places for the parts of the chat request. */
 interface CallerPlaces {
   messages: LocatedMessage[];
-  /** The paths of the caller's tools. */
   tools: string[];
   /** The caller's names of fields that have another name in the chat, by that name. */
   names: Record<string, string>;
 }
 
-/** The names of a responses request. */
 const NAMES: Record<string, string> = {
   max_tokens: "max_output_tokens",
   max_completion_tokens: "max_output_tokens",

@@ -144,7 +144,6 @@ type Call = NonNullable<ChatDelta["tool_calls"]>[number];
 
 const TEXTS = new Set(["content", "refusal", "reasoning_content", "reasoning"]);
 
-/** All choices of a chat. */
 class ChoiceAssembler {
   readonly #wholes = new Map<number, Whole>();
 
@@ -154,13 +153,11 @@ class ChoiceAssembler {
     whole.add(piece);
   }
 
-  /** The choices so far. */
   get value(): object[] {
     return [...this.#wholes].sort(([a], [b]) => a - b).map(([, whole]) => whole.choice());
   }
 }
 
-/** One choice. */
 class Whole {
   #choice: Partial<StreamedChoice> = {};
   #message: ChatDelta = {};

@@ -16,7 +16,6 @@ interface Head {
   id: string;
   /** Unix seconds. */
   created: number;
-  /** The model's name in the request. */
   model: string;
 }
 
@@ -25,7 +24,6 @@ interface HeadOptions extends Head {
   limit?: number | undefined;
 }
 
-/** A container's chunk. */
 interface Chunk<Choice> {
   choices: Choice[];
   usage?: ChatUsage | null | undefined;
@@ -48,7 +46,6 @@ export interface ChoiceFormat<Choice, Piece> {
   chunksOf(output: Json): Chunk<Choice>[];
   /** @param callPrefix the prefix of ids for tool calls that have none */
   begin(index: number, callPrefix: string): ChoicePieces<Choice, Piece>;
-  /** Assembles choices from their pieces. */
   wholes(): { add(piece: Piece): void; readonly value: object[] };
 }
 
@@ -57,7 +54,6 @@ interface StreamedChunk<Piece> extends Head {
   choices: Piece[];
   /** The usage: null before the last chunk; absent unless requested. */
   usage?: FullChatUsage | null;
-  /** Other fields that the container sent. */
   [field: string]: unknown;
 }
 
@@ -68,7 +64,6 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
   readonly #limit: number | undefined;
   readonly #choices = new Map<number, ChoicePieces<Choice, Piece>>();
   #usage: ChatUsage | undefined;
-  /** Other fields of the container's last chunk. */
   #last: object = {};
 
   /** @param includeUsage the caller's `stream_options.include_usage` */
@@ -157,7 +152,6 @@ export function wholeOf<Choice extends { index: number }, Piece>(
   return { ...answer, object: format.whole, choices: wholes.value };
 }
 
-/** Assembles an answer that consists of choices. */
 export class ChoicesAssembler<Choice extends { index: number }, Piece> implements Assembler {
   readonly #format: ChoiceFormat<Choice, Piece>;
   readonly #callPrefix: string;

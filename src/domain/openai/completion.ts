@@ -111,7 +111,6 @@ class TextAssembler {
     this.#wholes.set(rest.index, { texts, choice });
   }
 
-  /** The choices so far. */
   get value(): object[] {
     return [...this.#wholes]
       .sort(([a], [b]) => a - b)

@@ -14,7 +14,6 @@ export const conversationIdOf = (objectId: string) => `conv_${objectId}`;
 export const objectIdOf = (conversationId: string): string | undefined =>
   /^conv_([0-9a-f]{64})$/.exec(conversationId)?.[1];
 
-/** Returns the id of a request's conversation. */
 export function conversationIdIn({
   conversation,
 }: Pick<ResponseRequest, "conversation">): string | undefined {
@@ -49,7 +48,6 @@ function ownIdOf({ id }: ResponseItem): string | undefined {
   return typeof id === "string" && id !== "" && id.length <= MAX_ID ? id : undefined;
 }
 
-/** Returns the first id that occurs twice. */
 export function duplicateId(items: ResponseItem[]): string | undefined {
   const seen = new Set<string>();
   for (const item of items) {
@@ -125,7 +123,6 @@ function partOf(part: Fields, ofModel: boolean): Fields {
 interface ItemPage {
   object: "list";
   data: ListedItem[];
-  /** The id of the first item; empty when there are no items. */
   first_id: string;
   last_id: string;
   has_more: boolean;
@@ -161,7 +158,6 @@ const TASK = `Summarize this conversation, so that it can go on from your summar
 
 const INTRODUCTION = "Summary of the conversation so far:";
 
-/** Returns the items that the model summarizes, followed by its task. */
 export const withTask = (items: ResponseItem[]): ResponseItem[] => [
   ...items,
   { type: "message", role: "user", content: [{ type: "input_text", text: TASK }] },
@@ -201,3 +197,15 @@ function base64Of(bytes: Uint8Array): string {
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary);
 }
+
+/** Bytes of JSON: as much as a request may have. An RPC message has 32 MiB at most. */
+export const MAX_BYTES = 10_000_000;
+
+/** Conversations of this size are read and parsed without limit; larger ones few at a time. */
+export const SMALL_BYTES = 128 * 1024;
+
+/** Conversations of an account: each is a Durable Object, whose storage costs $0.20 per GB and month. */
+export const MAX_CONVERSATIONS = 10_000;
+
+/** How long a response that was begun may have no prediction: after that its caller has died. */
+export const BEGIN_MS = 60_000;

@@ -8,7 +8,6 @@ import { isInteger, isStringField, type PictureSchema } from "../images/picture-
 import { enumOptions, type Keywords } from "../schemas/input-form-schema.ts";
 import { lacks, UnfitParameter } from "./unsupported.ts";
 
-/** The images of an edit; none for a generation. */
 export interface GivenImages {
   images: string[];
   mask?: string | undefined;
@@ -201,7 +200,6 @@ function nearest(options: Json[], ratio: number): Json | undefined {
   return best && best.distance <= TOLERANCE ? best.option : undefined;
 }
 
-/** Returns the two numbers in a text. */
 function pairOf(option: Json, separator: RegExp): [number, number] | undefined {
   const [first, second, ...more] = typeof option === "string" ? option.split(separator) : [];
   const pair: [number, number] = [Number(first), Number(second)];

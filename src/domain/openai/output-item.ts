@@ -13,7 +13,6 @@ export type EmitEvent = (type: string, fields: Fields) => void;
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-/** An item's id and index in the output, and where its events go. */
 export interface ItemContext {
   id: string;
   index: number;
@@ -33,18 +32,15 @@ export abstract class OutputItem {
     this.#emit = emit;
   }
 
-  /** The item's type in the container. */
   get containerType(): string {
     return this.type;
   }
 
-  /** The item so far. */
   abstract get value(): ResponseItem;
 
   /** Emits what is missing, given the complete item. */
   abstract complete(item: Fields): void;
 
-  /** Ends the open parts of the item. */
   protected abstract end(): void;
 
   get isOpen(): boolean {
@@ -122,14 +118,12 @@ class Part {
     return this.#pieces.length === 0;
   }
 
-  /** The fields of the event that ends the part. */
   get ending(): Fields {
     const text = this.#pieces.join("");
     if (this.kind === "refusal") return { refusal: text };
     return this.kind === "reasoning_text" ? { text } : { text, logprobs: [...this.#logprobs] };
   }
 
-  /** The part so far, as in its item. */
   get value(): Fields {
     const { kind: type, ending } = this;
     return type === "output_text"
@@ -159,9 +153,7 @@ function logprobOf(value: Json): Fields {
 export class TextItem extends OutputItem {
   readonly type: "message" | "reasoning";
   readonly #parts: Part[] = [];
-  /** The last part, while it is open. */
   #part: Part | undefined;
-  /** Fields other than the content. */
   #rest: Fields;
 
   constructor(context: ItemContext, type: "message" | "reasoning") {
@@ -175,7 +167,6 @@ export class TextItem extends OutputItem {
     return { id, type, status, ...this.#rest, content: this.#parts.map((part) => part.value) };
   }
 
-  /** Continues the open part if it is of that kind, or begins a new one. */
   append(kind: PartKind, delta: string, logprobs: Json[] = []): void {
     if (delta === "") return;
     if (this.#part?.kind !== kind) this.beginPart(kind);

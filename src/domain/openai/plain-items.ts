@@ -14,7 +14,6 @@ const CUSTOM_INPUT = "input";
 
 interface PlainItems {
   items: Placed[];
-  /** The types of the items that are left out. */
   omittedTypes: string[];
 }
 
@@ -61,7 +60,6 @@ const MAX_TYPE = 100;
 
 class ItemReader {
   readonly #names: ToolNames;
-  /** The types of hosted tools that the container has. */
   readonly #hosted: Set<string>;
   readonly #calls = new Set<string>();
   readonly #results = new Set<string>();

@@ -21,14 +21,10 @@ interface Ending {
   incomplete_details: Fields | null;
 }
 
-/** The state at the end of the log. */
 interface ResponseEndState {
   ended: Ended;
-  /** Why the output could not be translated. */
   failure: string | null;
-  /** The container's final response. */
   response: Fields | undefined;
-  /** The finish reason of a chat. */
   finishReason: string | null;
   /** The most tokens that the response may have, if the request has a limit. */
   limit: number | undefined;

@@ -18,7 +18,6 @@ const EVENT_ALIASES: Record<string, string> = {
   "response.reasoning.done": "response.reasoning_text.done",
 };
 
-/** The kind of part that a delta belongs to. */
 const DELTAS: Record<string, PartKind> = {
   "response.output_text.delta": "output_text",
   "response.refusal.delta": "refusal",
@@ -28,7 +27,6 @@ const DELTAS: Record<string, PartKind> = {
 const EVENT_NAME = /^response(?:\.[a-z_]+)+$/;
 
 export class NativeReader {
-  /** The container's final response. */
   response: Fields | undefined;
   readonly #output: ResponseOutput;
   /** Items by the container's ids (calls also by call id), and by its index. */

@@ -47,7 +47,6 @@ export class ResponseOutput {
     return this.#open(new CallItem(this.#contextOf(prefix), this.#callIdOf(call_id), plain, names));
   }
 
-  /** Begins an item of any type. */
   open(item: Fields): OutputItem {
     const type = textOf(item.type);
     if (type === "message" || type === "reasoning") return this.openText(type);
@@ -55,7 +54,6 @@ export class ResponseOutput {
     return this.#open(new ForeignItem(this.#contextOf("item"), { ...item, type }));
   }
 
-  /** Emits an item that arrived as a whole. */
   whole(item: Json): void {
     const all = fieldsOf(item);
     const opened = this.open(all);
@@ -102,7 +100,6 @@ export class ChunkReader {
   usage: ChatUsage | null = null;
   finishReason: string | null = null;
   readonly #output: ResponseOutput;
-  /** The text item that is being written. */
   #text: TextItem | undefined;
   readonly #calls = new ToolCallReader();
   /** The items of the calls. They stay open to the end, because pieces of several may be mixed. */

@@ -5,7 +5,6 @@ import { type Fields, isFields } from "../../lib/fields.ts";
 import { exactNumber, json } from "../../protocol/common.ts";
 import type { ResponseItem, ResponseRequest } from "../../protocol/openai/response.ts";
 
-/** The facts of a response that are known when it begins. */
 export interface ResponseHead {
   id: string;
   /** Unix seconds. */
@@ -14,7 +13,6 @@ export interface ResponseHead {
   request: ResponseRequest;
 }
 
-/** The fields that change while the response is generated. */
 export type ResponseState = {
   status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
   /** Unix seconds; null unless it was completed. */
@@ -48,7 +46,6 @@ export class ResponseResource {
   }
 }
 
-/** The resource as clients get it. */
 export type Resource = ReturnType<ResponseResource["with"]>;
 
 /** A number that keeps its digits; an integer that some clients decode as one is written without a point. */

@@ -45,12 +45,10 @@ export class ResponseStream implements Translation {
   readonly #limit: number | undefined;
   #state: Omit<ResponseState, "output">;
   #phase: "new" | "created" | "started" | "ended" = "new";
-  /** Why the output cannot be translated. */
   #failure: string | null = null;
   #events: StreamEvent[] = [];
   #number = 0;
   #gaps = 0;
-  /** The id of the last entry. */
   #last = 0;
 
   constructor(head: ResponseHead) {
@@ -69,7 +67,6 @@ export class ResponseStream implements Translation {
     };
   }
 
-  /** The response so far. */
   resource(): Resource {
     const output = this.#output.value;
     return this.#resource.with({ ...this.#state, output }, this.#native.response);

@@ -170,7 +170,6 @@ export function wavPart(bytes: Uint8Array, type: string, isFirst: boolean): Uint
   return first;
 }
 
-/** Returns where the samples begin. */
 function dataAt(bytes: Uint8Array): number | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const nameAt = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4));

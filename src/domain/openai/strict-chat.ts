@@ -13,7 +13,6 @@ import { isForced } from "./unsupported.ts";
 export interface LocatedMessage {
   message: Fields;
   path: string;
-  /** The paths of its tool calls. */
   callPaths: string[];
 }
 
@@ -157,7 +156,6 @@ function withJoinedTurns(messages: LocatedMessage[]): LocatedMessage[] {
 
 const TEXTS = ["reasoning", "reasoning_content", "refusal"];
 
-/** The fields of a message that can be joined with those of the next one. */
 const JOINABLE: Record<string, string[]> = {
   user: ["role", "content"],
   assistant: ["role", "content", "tool_calls", "annotations", ...TEXTS],
@@ -247,7 +245,6 @@ function withReasoning(message: Fields): Fields {
 /** The error for a feature of the convention that containers do not have. The message is for the caller. */
 export class NotSupportedByChat extends Error {
   override readonly name = "NotSupportedByChat";
-  /** The path of the parameter in the body. */
   readonly param: string;
 
   constructor(param: string, message: string) {

@@ -14,7 +14,6 @@ export class ToolCall {
   readonly number: number;
   /** The id; empty if the server gave none, or gave it to an earlier call as well. */
   readonly id: string;
-  /** The id and index that the server gave. */
   readonly told: { id: string; index: number | undefined };
   name = "";
   readonly #arguments = new ObjectScan();
@@ -25,7 +24,6 @@ export class ToolCall {
     this.told = told;
   }
 
-  /** Whether the call's arguments are a complete object. */
   get isWhole(): boolean {
     return this.#arguments.isWhole;
   }
@@ -35,10 +33,8 @@ export class ToolCall {
   }
 }
 
-/** A piece of a call in a delta. */
 export interface CallPiece {
   call: ToolCall;
-  /** Whether this is the first piece of its call. */
   isFirst: boolean;
   /** The name; undefined if it was known before, or still is not. */
   name: string | undefined;

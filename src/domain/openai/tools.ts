@@ -7,9 +7,7 @@ import type { Json } from "../../protocol/common.ts";
 export const CALLER_TOOLS = ["function", "custom", "namespace"];
 
 export interface WithoutHostedTools {
-  /** The request without the omitted tools. */
   request: Fields;
-  /** The types of the omitted tools. */
   omittedTypes: string[];
   /** The type of an omitted tool that the request requires, or undefined. */
   requiredType: string | undefined;
@@ -48,7 +46,6 @@ export function withoutHostedTools(request: Fields, schema: Fields): WithoutHost
   };
 }
 
-/** Returns the types of tools that an input schema names. */
 export const toolTypesIn = (schema: Fields): Set<string> =>
   typesIn(fieldsOf(fieldsOf(fieldsOf(schema.properties).tools).items));
 
@@ -70,7 +67,6 @@ function typesIn({ properties, anyOf, oneOf }: Fields): Set<string> {
 const MAX_NAME = 64;
 
 export interface CallerTool {
-  /** The tool's name in the container. */
   plain: string;
   type: "function" | "custom";
   namespace: string | undefined;
@@ -97,7 +93,6 @@ export class ToolNames {
     }
   }
 
-  /** The tool with this name in the container. */
   called(plain: string): CallerTool | undefined {
     return this.#byPlain.get(plain);
   }

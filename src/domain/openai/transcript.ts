@@ -21,7 +21,6 @@ interface Timed {
 }
 
 interface Segment extends Timed {
-  /** Other fields of the model's segment. */
   more: Fields;
 }
 
@@ -147,7 +146,6 @@ export interface Asked {
   granularities?: readonly string[] | undefined;
 }
 
-/** The formats that contain times. */
 export const TIMED_FORMATS: readonly TranscriptFormat[] = ["srt", "verbose_json", "vtt"];
 
 /**

@@ -5,7 +5,6 @@ import type { Json } from "../../protocol/common.ts";
 import { type Metrics, metrics } from "../../protocol/event.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
 
-/** An event of a prediction's stream. */
 export interface LogEntry {
   event: string;
   data: Json;

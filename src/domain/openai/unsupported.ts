@@ -7,13 +7,10 @@ import type { Field } from "../images/model-fields.ts";
 import { enumOptions } from "../schemas/input-form-schema.ts";
 
 interface Unsupported {
-  /** The parameter as the caller sent it. */
   param: string;
-  /** The property that the model's schema lacks. */
   property: string;
 }
 
-/** A parameter that must not be ignored. */
 interface UnsupportedCase extends Unsupported {
   isMade(request: Fields): boolean;
   /** The property that a model with chats only has instead. */
@@ -165,7 +162,6 @@ export function optionFor({ keywords }: Field, param: string, text: string, ...o
   throw new UnfitParameter(param, "invalid_value", message);
 }
 
-/** Returns the name of a field. @throws UnfitParameter for a model without it */
 export function named(field: Field | undefined, param: string): string {
   if (!field) throw lacks(param);
   return field.name;

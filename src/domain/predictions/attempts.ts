@@ -16,7 +16,6 @@ export interface Attempt {
   readonly contact: "none" | "connected" | "finished";
   /** When the runner first reported; null while the attempt has only been handed out. */
   readonly started_at: number | null;
-  /** When the container was ready to run the model. */
   readonly ready_at: number | null;
   /** Null until the runner has connected. */
   readonly runner_id: string | null;
@@ -26,7 +25,6 @@ export interface Attempt {
   readonly second_at: number | null;
   /** Whether the runner was given time to return because the object itself had restarted. */
   readonly grace_granted: boolean;
-  /** How many files and values the attempt has begun to store. */
   readonly stored: number;
 }
 
@@ -77,7 +75,6 @@ export class AttemptSet {
     return attempt?.number === number || second?.number === number;
   }
 
-  /** Returns the attempts that were lost since the last call. */
   takeLost(): Attempt[] {
     return this.#lost.splice(0);
   }
@@ -144,7 +141,6 @@ export class AttemptSet {
     this.#state.second = null;
   }
 
-  /** Closes all attempts. */
   clear(): void {
     this.#state.attempt = null;
     this.#state.second = null;

@@ -2,11 +2,10 @@
  * The deadlines of a prediction. They are computed from its state rather than stored, so they are
  * never out of step with it. An object has one alarm, which is set to the earliest of them.
  */
-import { TOKEN_MS } from "../accounts/access-checks.ts";
+import { TOKEN_MS } from "../accounts/access.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PredictionLife } from "./life.ts";
 
-/** How long the service waits for a runner. */
 export interface Patience {
   /** Time since the runner was last heard, after which its lease is lost. */
   lease_seconds: number;
@@ -69,9 +68,7 @@ export interface WebhookDeadline {
   pending: boolean;
 }
 
-/** The channel of the current attempt, while one is open. Times are unix ms. */
 export interface OpenChannel {
-  /** When the runner was last heard. */
   heard_at: number;
   /** When the runner's token was last known to be valid. */
   token_known_at: number;

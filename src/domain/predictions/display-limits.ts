@@ -1,8 +1,6 @@
 /** Limits of the part of a prediction that a page shows; all of it can be opened as JSON. */
 
-/** The most lines of the log, from its end. */
 export const MAX_LOG_LINES = 2_000;
-/** Characters of the log, the input and the output each. */
 export const MAX_CHARS = 256 * 1024;
 /** Characters of a text that are laid out at once. */
 export const MAX_TEXT_CHARS = 100 * 1024;

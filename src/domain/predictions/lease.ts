@@ -12,7 +12,6 @@ export interface Lease {
   proof: string;
 }
 
-/** A request with a lease, as its holder makes it. */
 export interface LeaseHolder {
   lease: string;
   /** The runner token of the request, and when that was last known to be valid, unix ms. */

@@ -13,8 +13,13 @@ import type { Finish } from "../../protocol/channel.ts";
 import type { LogEvent, Metrics } from "../../protocol/event.ts";
 import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
 import { type Attempt, AttemptSet, type Writable } from "./attempts.ts";
-import { presentPrediction } from "./prediction-resource.ts";
-import { initialState, isTerminal, type PredictionSpec, type PredictionState } from "./state.ts";
+import {
+  initialState,
+  isTerminal,
+  type PredictionSpec,
+  type PredictionState,
+  presentPrediction,
+} from "./state.ts";
 
 /** Attempts that may be lost after they had started, before the prediction fails. */
 export const MAX_LOST_ATTEMPTS = 3;
@@ -60,7 +65,6 @@ export class PredictionLife {
     this.#attempts = new AttemptSet(state);
   }
 
-  /** A new prediction; its first event carries the resource. */
   static create(spec: PredictionSpec): PredictionLife {
     const life = new PredictionLife(spec, initialState(spec));
     const prediction = presentPrediction(spec, life.state);
@@ -68,7 +72,6 @@ export class PredictionLife {
     return life;
   }
 
-  /** A new prediction whose first attempt is open. */
   static begin(spec: PredictionSpec, secret: string): [PredictionLife, Attempt] {
     const life = PredictionLife.create(spec);
     return [life, life.#attempts.open(secret, spec.created_at)];
@@ -87,14 +90,12 @@ export class PredictionLife {
     return !this.terminal && this.#state.attempt === null;
   }
 
-  /** The events of the transitions since the last call, in order. */
   takeEvents(): LogEvent[] {
     return this.#events.splice(0);
   }
 
   // ---- attempts
 
-  /** The attempts taken from runners that had connected, since the last call. */
   takeLostAttempts(): Attempt[] {
     return this.#attempts.takeLost();
   }
@@ -104,7 +105,6 @@ export class PredictionLife {
     return this.#attempts.expected;
   }
 
-  /** Whether frames of this attempt are accepted. */
   acceptsFrom(number: number): boolean {
     return !this.terminal && this.#attempts.isOpen(number);
   }
@@ -191,7 +191,6 @@ export class PredictionLife {
     return this.#attempts.grantGrace(heardAt);
   }
 
-  /** Notes that a dispatch is on its way. */
   recordDispatch(now: number): void {
     this.#state.dispatches += 1;
     this.#state.dispatched_at = now;
@@ -398,7 +397,6 @@ export class PredictionLife {
     return Math.max(keyed, late);
   }
 
-  /** Notes that input, output and events are deleted. */
   removeData(forgetAt: number): void {
     this.#state.forget_at = forgetAt;
   }

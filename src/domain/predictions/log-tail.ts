@@ -9,11 +9,9 @@ export interface LogLine {
   at: number | null;
 }
 
-/** The part of the log that is not shown. */
 export interface TailState {
   /** How many lines are left out before the first one. */
   hidden: number;
-  /** Whether the first line has lost its beginning. */
   torn: boolean;
 }
 
@@ -23,7 +21,6 @@ export const NEW_TAIL: TailState = { hidden: 0, torn: false };
 const COMPACTION_CHARS = 4_096;
 
 export class LogTail {
-  /** The last line is not complete. */
   readonly #lines: LogLine[];
   #chars: number;
   #compactedChars = 0;
@@ -54,7 +51,6 @@ export class LogTail {
     }
   }
 
-  /** Cuts the log to the limits. */
   cut(): void {
     this.#compact();
     const beyond = this.#lines.length - 1 - MAX_LOG_LINES;

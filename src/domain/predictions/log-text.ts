@@ -1,7 +1,6 @@
 /** The text of a log line: colors stay, other escape sequences go, and `\r` writes over the line. */
 import Anser from "anser";
 
-/** Text with the same style. */
 export interface Segment {
   text: string;
   /** CSS class names, separated by spaces; empty for plain text. */
@@ -53,7 +52,6 @@ export function openStyles(line: string): string {
   return open === "" || segmentsOf(`${open}.`)[0]?.style === "" ? "" : open;
 }
 
-/** The text of a line in segments of one style each. */
 export function segmentsOf(line: string): Segment[] {
   const text = withColors(line);
   const isStyled = (text.match(COLOR)?.length ?? 0) <= MAX_STYLES;

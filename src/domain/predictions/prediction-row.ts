@@ -42,11 +42,9 @@ export interface PredictionRow {
    */
   token_id: string;
   token_name: string;
-  /** Whether the prediction had started and waits for another runner. */
   waits_again: boolean;
 }
 
-/** An update of the row, as a prediction sends it to its account. */
 export interface PredictionUpdate extends PredictionRow {
   user_id: string;
   /** Price of the hardware, in the deployment's currency; null if not set. */
@@ -107,6 +105,5 @@ function dueAt(spec: PredictionSpec, state: PredictionState): number {
   return end + spec.retention_seconds * 1_000 + OWN_REMOVAL_MS;
 }
 
-/** The row of a new prediction, which has only its first event. */
 export const initialRow = (spec: PredictionSpec, objectId: string) =>
   predictionRow(spec, initialState(spec), objectId, 1);

@@ -14,9 +14,7 @@ const SIGNED =
 
 interface Place {
   predictionId: string;
-  /** The origins of this deployment. */
   origins: readonly (string | undefined)[];
-  /** The address of the share. */
   address: string;
 }
 

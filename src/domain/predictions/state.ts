@@ -3,7 +3,7 @@ import type { Finish } from "../../protocol/channel.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { Egress } from "../../protocol/egress.ts";
 import type { Metrics, StoredValue } from "../../protocol/event.ts";
-import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
+import type { Prediction, PredictionError, TaskStatus } from "../../protocol/prediction.ts";
 import type {
   ContainerInterface,
   Image,
@@ -18,9 +18,8 @@ import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
 import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
-/** A webhook as it is stored (domain/webhooks/stored-secret.ts). */
+/** A webhook as it is stored (domain/webhooks/signature.ts). */
 export interface StoredWebhook extends Webhook {
-  /** Whether the secret is encrypted. */
   encrypted?: boolean;
 }
 
@@ -33,8 +32,7 @@ export interface Claim {
 /** A weight of the version. A file is named by its key: its URL is signed for each hand-out. */
 export type SpecWeight = Extract<JobWeight, { kind: "oci" }> | (WeightFile & { kind: "file" });
 
-/** The class of machine that the prediction runs on. */
-export interface SpecHardware extends JobHardware {
+interface SpecHardware extends JobHardware {
   pool: string;
 }
 
@@ -61,11 +59,9 @@ export interface PredictionSpec {
   /** Opaque to the runner: runs with equal keys may share a container or files. */
   keys: Keys;
   interface: ContainerInterface;
-  /** Hosts that the container may reach. */
   egress: Egress;
   /** The OpenAI call that created the prediction, whose body is the input; null for any other prediction. */
   call: OpenAiCall | null;
-  /** Only for a responses call. */
   responses?: ResponsesVia;
   /** Encrypted; decrypted only for the runner that gets the job. */
   variables: Record<string, string>;
@@ -76,9 +72,7 @@ export interface PredictionSpec {
   /** Whether the runner is asked what the container's server describes: the version waits for it. */
   describe?: true;
   limits: Limits;
-  /** The files that the input names. */
   files: InputFile[];
-  /** Undefined if the version has no weights. */
   weights?: SpecWeight[];
   /** The place of the input when it is too large for the object. */
   stored_input: StoredValue | null;
@@ -99,7 +93,7 @@ export interface PredictionSpec {
    */
   cancel_on_disconnect: boolean;
   claim: Claim | null;
-  /** Whether the row is written only when the prediction lasts or has ended (short-run.ts). */
+  /** Whether the row is written only when the prediction lasts or has ended. */
   row_held: boolean;
   /** 1; 2 when the first object died before it began. Rows of a later object replace those of the first. */
   object_number: number;
@@ -188,3 +182,48 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   webhooks_suppressed: false,
   forget_at: null,
 });
+
+export const secondsText = (seconds: number | null) =>
+  seconds === null ? null : seconds.toFixed(3);
+
+export function presentPrediction(spec: PredictionSpec, state: PredictionState): Prediction {
+  return {
+    id: spec.id,
+    model: spec.model,
+    created_at: new Date(spec.created_at).toISOString(),
+    updated_at: new Date(state.updated_at).toISOString(),
+    status: state.status,
+    setup_time: secondsText(state.setup_seconds),
+    execution_time: secondsText(state.execution_seconds),
+    error: state.error,
+    metrics: state.metrics,
+    url: spec.url,
+    stream: spec.stream,
+  };
+}
+
+/**
+ * Short runs: a caller waits for them, and they end at once. Such a run has one row in D1, in its final
+ * form, which its object writes after the answer. So the row is held back until it is known whether the
+ * run lasts; until then nobody has its id.
+ */
+
+/**
+ * How long a run counts as short. If a machine runs 32 at a time, none ends within 30 ms, and nearly all
+ * within this.
+ */
+export const SHORT_RUN_MS = 250;
+
+/**
+ * Whether the row may be held back. It may not when anybody else may look for it (by a stream, a webhook, a
+ * repeated Idempotency-Key), nor when the input is in R2, where only the row says what to delete.
+ */
+export const holdsRow = (
+  waits: boolean,
+  spec: Pick<PredictionSpec, "id" | "webhook" | "endpoints" | "stored_input" | "files" | "claim">,
+): boolean =>
+  waits &&
+  spec.webhook === null &&
+  spec.endpoints.length === 0 &&
+  !hasStoredInput(spec) &&
+  spec.claim === null;

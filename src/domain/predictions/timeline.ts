@@ -1,4 +1,4 @@
-/** The steps in the life of a prediction and their times, from its event log and its resource. */
+/** The steps in the life of a prediction and their times, from its event log and its resource, and its progress. */
 import type { LogEvent, SetupProgress } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { isTerminal } from "./state.ts";
@@ -16,7 +16,6 @@ export interface FailedAttempt {
 export interface Moments {
   /** The attempts before the last, which only took time. */
   failed: FailedAttempt[];
-  /** When the last attempt started. */
   started: number | null;
   phases: { phase: Phase; at: number }[];
   ready: number | null;
@@ -33,7 +32,6 @@ export const NO_MOMENTS: Moments = {
   ended: null,
 };
 
-/** The moments including the next event of the log. */
 export function withEvent(moments: Moments, { event, data }: LogEvent, at: number): Moments {
   switch (event) {
     case "status": {
@@ -71,11 +69,9 @@ export interface Step {
   seconds: number | null;
   /** A failed attempt: its number among those that started, and why it failed. */
   attempt?: { number: number; reason: FailedAttempt["reason"] };
-  /** Phases of the setup. */
   phases?: { phase: Phase; at: number; seconds: number | null }[];
 }
 
-/** The fields of a prediction that concern time. */
 export type PredictionTimes = Pick<
   Prediction,
   "created_at" | "updated_at" | "status" | "setup_time" | "execution_time"
@@ -166,3 +162,60 @@ const span = (from: number | null, to: number | null) =>
 
 const msOf = (seconds: string | null) => (seconds === null ? null : Number(seconds) * 1000);
 const secondsOf = (ms: number | null) => (ms === null ? null : ms / 1000);
+
+/** Times are unix ms. */
+export interface Standing {
+  times: PredictionTimes;
+  pool: string;
+  hardware: string;
+  /** Since when the prediction waits for a runner, unless it was handed out. */
+  waiting_since: number;
+  /** When the open attempt was handed out; null if none is open. */
+  handed_at: number | null;
+  moments: Moments;
+  setup: SetupStanding | null;
+}
+
+/** Progress of the container's setup, until it is ready. */
+export interface SetupStanding {
+  progress: Omit<SetupProgress, "logs">;
+  /** When the progress came, and the first of its phase that was known in numbers. */
+  at: number;
+  first: { progress: number; at: number } | null;
+}
+
+export function withSetupEvent(
+  before: SetupStanding | null,
+  { event, data }: LogEvent,
+  at: number,
+): SetupStanding | null {
+  // A new attempt's container is set up from the beginning.
+  if (event === "status") return null;
+  if (event !== "setup") return before;
+  const { logs: _, ...progress } = data;
+  if (progress.phase === "ready") return null;
+  const first = before?.progress.phase === progress.phase ? before.first : null;
+  if (first || progress.progress === undefined) return { progress, at, first };
+  return { progress, at, first: { progress: progress.progress, at } };
+}
+
+/** How long the phase will still take at its rate so far, ms; undefined if that is unknown. */
+export function setupLeftMs(setup: SetupStanding, now: number): number | undefined {
+  const { first, at } = setup;
+  const { progress } = setup.progress;
+  if (!first || progress === undefined || progress <= first.progress || at <= first.at)
+    return undefined;
+  const left = ((1 - progress) * (at - first.at)) / (progress - first.progress);
+  return Math.max(0, left - (now - at));
+}
+
+const PHASES: Record<SetupProgress["phase"], string> = {
+  pulling: "Pulling the image",
+  starting: "Starting the container",
+  ready: "Ready",
+};
+
+export function setupText({ phase, message, progress }: SetupProgress): string {
+  const percent = progress === undefined ? "" : `, ${Math.round(progress * 100)}%`;
+  return `${PHASES[phase]}${percent}${message ? `: ${message}` : ""}`;
+}

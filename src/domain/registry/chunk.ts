@@ -21,7 +21,6 @@ export const MIN_CHUNK_BYTES = PART_BYTES;
 export const MAX_CHUNK_BYTES = 80 * MIB + 64 * 1024;
 
 export interface Piece {
-  /** The bytes to take. */
   take: number;
   /** Whether the bytes fill a part, together with the rest that is stored already. */
   fills: boolean;

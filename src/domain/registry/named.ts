@@ -11,7 +11,6 @@ import {
 
 export { MAX_MANIFEST_BYTES };
 
-/** A parsed manifest or index. */
 export type Document = { kind: "manifest"; manifest: Manifest } | { kind: "index"; index: Index };
 
 /**

@@ -14,7 +14,6 @@ export interface FleetAlert {
 
 interface Fleet {
   runners: RunnerState[];
-  /** Whether the fleet has only these runners. */
   complete: boolean;
   queues: QueueState[];
 }
@@ -25,7 +24,6 @@ const NEWS_MS = 86_400_000;
  * The wait from which a queue is reported; a shorter one is ordinary: a large image may be pulled meanwhile.
  */
 const LONG_WAIT_MS = 600_000;
-/** The most runners that are named in one sentence. */
 const NAMED = 5;
 
 export function fleetAlerts(fleet: Fleet, now: number): FleetAlert[] {

@@ -3,9 +3,7 @@
 export const STEP_MS = 300_000;
 const STEPS = 12;
 const HOUR_MS = STEPS * STEP_MS;
-/** The hours of a day: the current one, and those before it. */
 export const HOURS = 25;
-/** The steps of a day. */
 export const DAY_STEPS = 24 * STEPS;
 
 /** The most memory of a GPU that is believed, since a runner may report anything: no GPU has a petabyte. */
@@ -17,10 +15,8 @@ export interface GpuUse {
   memory_used_gb: number;
 }
 
-/** A step of five minutes. */
 export interface HistoryStep {
   reports: number;
-  /** The most predictions at a time. */
   running: number;
   /** The mean use and the most memory of each GPU. */
   gpus: GpuUse[];

@@ -20,10 +20,8 @@ export const packageUrl = (origin: string, latest: string): string =>
 export const runCommand = (origin: string, latest: string): string =>
   `npx --yes "${packageUrl(origin, latest)}"`;
 
-/** The package that a deployment serves. */
 export interface RunnerPackage {
   version: string;
-  /** The SHA-256 in hex. */
   sha256: string;
 }
 

@@ -4,7 +4,6 @@
 const ANNOUNCEMENT_MS = 60_000;
 
 export class AnnouncedJobs {
-  /** Jobs by their ids, in the order in which they were announced. */
   readonly #announced = new Map<string, { account: string; at: number }>();
   readonly #counts = new Map<string, number>();
 
@@ -15,7 +14,6 @@ export class AnnouncedJobs {
     this.#counts.set(account, (this.#counts.get(account) ?? 0) + 1);
   }
 
-  /** Removes a job that has arrived, or is not needed any more. */
   remove(id: string): void {
     const { account } = this.#announced.get(id) ?? {};
     if (account === undefined) return;

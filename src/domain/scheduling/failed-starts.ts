@@ -19,25 +19,19 @@ const MAX_PUBLISHERS = 10_000;
 const MAX_CONTAINERS = 100;
 
 export interface FailedStart {
-  /** The account that owns the model. */
   publisher: string;
-  /** The key of the container. */
   container: string;
   /** The reason as callers may read it. */
   reason: string;
 }
 
-/** The starts that a runner has failed in a row. */
 export interface FailedInARow {
   times: number;
-  /** The reason of the last failure. */
   reason: string;
-  /** When the last start failed, unix ms. */
   at: number;
 }
 
 interface Standing extends FailedInARow {
-  /** The failures that count against the runner. */
   counted: number;
   suspensions: number;
   /** Unix ms. */
@@ -92,7 +86,6 @@ export class FailedStarts {
     return standing && { times: standing.times, reason: standing.reason, at: standing.at };
   }
 
-  /** Returns the runners that are set aside. */
   suspended(now: number): Map<string, { until: number; reason: string }> {
     const all = [...this.#standings].map(
       ([id, { suspendedUntil: until, reason }]) => [id, { until, reason }] as const,

@@ -1,12 +1,13 @@
 /**
  * The standing of a pool's runners: whether they connect for the jobs that they take. A runner that connects
  * to a prediction gets a receipt, which it presents with its next claim. Until then the job is unconfirmed,
- * and allowances.ts limits how many of these a runner may have. A missed job, whose runner has not connected
+ * and `Allowances` limits how many of these a runner may have. A missed job, whose runner has not connected
  * in time, counts against the runner: after three it is suspended, each time for longer. A declined job
  * counts half: one now and then is ordinary, but a runner that declines all jobs delays each of them. Starts
  * that fail have a count of their own (failed-starts.ts).
  */
-import { Allowances, type Holder } from "./allowances.ts";
+
+import { LRUCache } from "lru-cache";
 import { FailedStarts } from "./failed-starts.ts";
 
 /** An unconfirmed job is forgotten this long after its prediction must have reported it. */
@@ -24,18 +25,14 @@ interface Standing {
   unconfirmed: Map<string, number>;
   weight: number;
   missedAt: number;
-  /** How many times the runner was suspended since its weight was last 0, and until when. */
   suspensions: number;
   suspendedUntil: number;
 }
 
-/** The holder of an unconfirmed job. */
 interface Held extends Holder {
-  /** Whether the runner was proven when it got the job. */
   isProven: boolean;
 }
 
-/** A runner that gets no jobs. */
 export interface Suspension {
   /** Unix ms. */
   until: number;
@@ -114,7 +111,6 @@ export class RunnerStanding {
     return holder?.runnerId;
   }
 
-  /** Settles a job that was never sent to the runner. */
   recordUnsent(receipt: string): void {
     this.#settle(receipt);
   }
@@ -129,7 +125,6 @@ export class RunnerStanding {
     this.#deleteIfGood(runnerId, standing);
   }
 
-  /** The runner that has an unconfirmed job. */
   holderOf(receipt: string): Holder | undefined {
     return this.#holders.get(receipt);
   }
@@ -146,7 +141,6 @@ export class RunnerStanding {
     return this.#allowances.left(holder, { own, shared });
   }
 
-  /** The unconfirmed jobs of a runner, by their receipts. */
   unconfirmed(runnerId: string, now: number): ReadonlyMap<string, unknown> {
     const { unconfirmed = new Map() } = this.#standings.get(runnerId) ?? {};
     for (const [receipt, at] of unconfirmed)
@@ -161,7 +155,6 @@ export class RunnerStanding {
     return until > now ? until : null;
   }
 
-  /** All suspended runners. */
   suspended(now: number): Map<string, Suspension> {
     const all = new Map<string, Suspension>(this.failedStarts.suspended(now));
     for (const [id, { suspendedUntil: until }] of this.#standings)
@@ -217,5 +210,77 @@ export class RunnerStanding {
   #deleteIfGood(runnerId: string, { unconfirmed, weight, suspendedUntil }: Standing): void {
     if (unconfirmed.size === 0 && weight === 0 && suspendedUntil === 0)
       this.#standings.delete(runnerId);
+  }
+}
+
+/**
+ * The number of jobs that runners may have and have not reported on. A runner begins with a few and may have
+ * one more with each that it reports on: while it works, this doubles with each round. The runners of a token
+ * that have reported on none, or were silent since, share the token's allowance, so that new names are no way
+ * around it. A runner that was silent begins again with less.
+ */
+
+/**
+ * The most jobs of runners that have reported on none: each is delayed by a second, after which others get
+ * it.
+ */
+const FIRST = { runner: 4, token: 8 };
+const AFTER_SILENCE = { runner: 1, token: 4 };
+/** The most jobs that the runners of a token share, however many were reported with it. */
+const MAX_SHARED = 32;
+const MAX_KNOWN = 20_000;
+
+interface Conduct {
+  /** Reports since the last silence. */
+  reports: number;
+  wasSilent: boolean;
+}
+
+interface Holder {
+  runnerId: string;
+  token: string;
+}
+
+class Allowances {
+  /** Conduct of runners and of tokens, by their ids. */
+  readonly #conducts = new LRUCache<string, Conduct>({ max: MAX_KNOWN });
+
+  reported({ runnerId, token }: Holder): void {
+    for (const id of [runnerId, token]) {
+      const { reports = 0, wasSilent = false } = this.#conducts.get(id) ?? {};
+      this.#conducts.set(id, { reports: reports + 1, wasSilent });
+    }
+  }
+
+  silent({ runnerId, token }: Holder): void {
+    for (const id of this.isProven(runnerId) ? [runnerId] : [runnerId, token])
+      this.#conducts.set(id, { reports: 0, wasSilent: true });
+  }
+
+  /** Forgets the conduct of a runner that an operator has resumed. */
+  forget(runnerId: string): void {
+    this.#conducts.delete(runnerId);
+  }
+
+  /** Whether the runner has reported on a job since it was silent. */
+  isProven(runnerId: string): boolean {
+    return (this.#conducts.get(runnerId)?.reports ?? 0) > 0;
+  }
+
+  /**
+   * How many more jobs a runner may be handed.
+   * @param own the jobs that it has not reported on
+   * @param shared the unreported jobs of the token's runners that are not proven
+   */
+  left({ runnerId, token }: Holder, { own, shared }: { own: number; shared: number }): number {
+    const left = this.#most(runnerId, "runner") - own;
+    if (this.isProven(runnerId)) return Math.max(0, left);
+    const most = Math.min(this.#most(token, "token"), MAX_SHARED);
+    return Math.max(0, Math.min(left, most - shared));
+  }
+
+  #most(id: string, of: "runner" | "token"): number {
+    const { reports = 0, wasSilent = false } = this.#conducts.get(id) ?? {};
+    return (wasSilent ? AFTER_SILENCE : FIRST)[of] + reports;
   }
 }

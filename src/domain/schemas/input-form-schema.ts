@@ -3,7 +3,6 @@ import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { resolvePointer } from "./json-pointer.ts";
 
-/** The keywords of a schema part, merged. */
 export type Keywords = { [keyword: string]: Json };
 
 /**
@@ -18,7 +17,6 @@ const shared = new WeakMap<object, SchemaResolver>();
 export class SchemaResolver {
   readonly #root: Json;
   #left = MAX_READ;
-  /** The resolved keywords by part. */
   readonly #read = new WeakMap<object, Keywords>();
 
   /** Returns the resolver of a schema, which all callers share, so that each part is read once. */

@@ -34,13 +34,10 @@ export interface Field {
   description: string;
   kind: FieldKind;
   required: boolean;
-  /** The initial value, if any. */
   default?: Json;
   minimum?: number;
   maximum?: number;
-  /** The step of a slider. */
   step?: number;
-  /** The values of an enum. */
   options?: Json[];
   /** Whether a text field also accepts a list, written as JSON. */
   lists?: true;

@@ -7,7 +7,6 @@ import { format as formats } from "@cfworker/json-schema";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Keywords } from "./json-schema-shape.ts";
-import { charactersIn, hasType, isMultipleOf } from "./json-schema-values.ts";
 import type { Visit } from "./json-schema-visit.ts";
 import {
   type Fault,
@@ -41,7 +40,7 @@ type Unchecked =
   | ("then" | "else" | "minContains" | "maxContains");
 
 export type Keyword = Exclude<keyof Keywords, Unchecked>;
-export type Limit<Name extends Keyword> = Keywords[Name] & (NonNullable<unknown> | null);
+type Limit<Name extends Keyword> = Keywords[Name] & (NonNullable<unknown> | null);
 
 interface Check<Name extends Keyword> {
   /** Whether the value has the keyword's type, and so counts toward its cost. */
@@ -297,4 +296,42 @@ function hasDuplicate(items: Json[], visit: Visit): boolean {
     else others.push(item);
   }
   return false;
+}
+
+function hasType(value: Json, type: string): boolean {
+  switch (type) {
+    case "array":
+      return Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "null":
+      return value === null;
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+/** Returns the number of characters, in which one beyond U+FFFF counts once. */
+function charactersIn(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; count += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
+}
+
+/** Compares the decimal numbers as they are written: 0.3 is a multiple of 0.1. */
+function isMultipleOf(value: number, divisor: number): boolean {
+  if (!Number.isFinite(value)) return false;
+  const [dividend, power] = decimal(value);
+  const [other, otherPower] = decimal(divisor);
+  const least = Math.min(power, otherPower);
+  const scaled = (digits: bigint, exponent: number) => digits * 10n ** BigInt(exponent - least);
+  return scaled(dividend, power) % scaled(other, otherPower) === 0n;
+}
+
+function decimal(value: number): [digits: bigint, power: number] {
+  const [mantissa = "", exponent = "0"] = String(value).split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }

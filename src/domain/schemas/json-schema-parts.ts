@@ -15,7 +15,6 @@ export class SchemaParts {
 
   readonly root: SchemaPart;
 
-  /** @throws Error for a reference that cannot be resolved */
   constructor(root: SchemaPart) {
     this.root = root;
     this.#byUrl.set(NO_ID.href, root);

@@ -4,10 +4,17 @@
  */
 import type { Json, ValidationIssue } from "../../protocol/common.ts";
 import { CHECKS, type Keyword } from "./json-schema-keywords.ts";
-import { Meter, stepsOfText, stepsOfValue } from "./json-schema-meter.ts";
-import type { SchemaParts } from "./json-schema-parts.ts";
+import { SchemaParts } from "./json-schema-parts.ts";
 import type { Keywords, SchemaPart } from "./json-schema-shape.ts";
-import { type PatternTest, type Place, Visit, type VisitContext } from "./json-schema-visit.ts";
+import {
+  Meter,
+  type PatternTest,
+  type Place,
+  stepsOfText,
+  stepsOfValue,
+  Visit,
+  type VisitContext,
+} from "./json-schema-visit.ts";
 import { fault } from "./validation.ts";
 
 const STEPS_OF_VISIT = 10;
@@ -42,7 +49,6 @@ export function validate(
   return new Validation(parts, meter, matches).visit(parts.root, input, {}).issues;
 }
 
-/** One validation of an input. */
 class Validation implements VisitContext {
   readonly parts: SchemaParts;
   readonly meter: Meter;
@@ -105,4 +111,30 @@ class Validation implements VisitContext {
       check: (visit) => check(limit, visit, visit.value),
     };
   }
+}
+
+/**
+ * Returns a checker. Inputs whose validation fails or takes too long count as valid: the service decides. So
+ * do all texts that have a pattern, because the engine for patterns is larger than a whole page.
+ * @param shape an output of `schemaShape`
+ */
+export function inputChecker(shape: SchemaPart): (input: Json) => ValidationIssue[] {
+  const parts = new SchemaParts(shape);
+  return (input) => {
+    try {
+      return validate(parts, input, () => undefined);
+    } catch {
+      return [];
+    }
+  };
+}
+
+/** Returns the message for each field. Issues of the whole input have an empty name. */
+export function fieldMessages(issues: ValidationIssue[]): Map<string, string> {
+  const messages = new Map<string, string>();
+  for (const { loc, msg } of issues) {
+    const [name = "", ...way] = loc.slice(2);
+    if (!messages.has(name)) messages.set(name, way.length > 0 ? `${way.join(".")}: ${msg}` : msg);
+  }
+  return messages;
 }

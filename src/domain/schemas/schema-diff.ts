@@ -85,7 +85,6 @@ const between = (before: Facts, after: Facts): Difference[] =>
     return JSON.stringify(one.before) === JSON.stringify(one.after) ? [] : [one];
   });
 
-/** Returns the fields by name. The first is the schema itself. */
 function fieldsOf(schema: Json): Map<string, Facts> {
   const resolver = SchemaResolver.of(schema);
   const fields = new Map<string, Facts>();

@@ -72,7 +72,6 @@ export function withoutSecrets(
 
 class SecretSearch {
   readonly #root: Json;
-  /** Parts that contain no secret. */
   readonly #clean = new Set<Json>();
   readonly #verdicts = new Map<Json, boolean>();
   #looked = 0;

@@ -46,7 +46,6 @@ const TEXTS = {
 
 export type IssueType = keyof typeof TEXTS;
 
-/** An issue without its location. */
 export type Fault = Pick<ValidationIssue, "type" | "msg" | "ctx">;
 
 type Where = "body" | "query" | "path" | "header";
@@ -61,7 +60,6 @@ export class ValidationFailure extends Error {
   }
 }
 
-/** The issues of a response. */
 export const MAX_ISSUES = 20;
 
 /** The longest quoted text. A pattern or a list of values can be 100 KB, and a name in an input 10 MB. */

@@ -1,5 +1,5 @@
 /** The health of an account's webhook endpoint, from the outcomes of its deliveries. */
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "./delivery.ts";
 
 export interface Health {
   enabled: boolean;
@@ -15,7 +15,6 @@ export interface Try {
   outcome: Outcome;
   /** Whether no further try of this delivery follows. */
   isLast: boolean;
-  /** When the try began, Unix ms. */
   at: number;
   /** The time without a success after which an endpoint is switched off. */
   switchOffMs: number;

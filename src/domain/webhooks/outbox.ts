@@ -9,7 +9,8 @@
  */
 import type { Finish } from "../../protocol/channel.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
-import type { WebhookEventName } from "../../protocol/webhook.ts";
+import { DEFAULT_EVENTS, type WebhookEventName } from "../../protocol/webhook.ts";
+import type { PredictionSpec } from "../predictions/state.ts";
 import {
   type Attempt,
   beginTry,
@@ -17,21 +18,20 @@ import {
   forgetResponses,
   isWaiting,
   newDelivery,
+  type Outcome,
   type Rules,
   resetDelivery,
   type Settled,
   settleTry,
 } from "./delivery.ts";
-import type { Outcome } from "./outcome.ts";
 
 /** Time between two `output` events. */
-export const OUTPUT_INTERVAL_MS = 500;
+const OUTPUT_INTERVAL_MS = 500;
 /** The `output` events that stay listed: older ones are dropped once they are settled. */
 const MAX_OUTPUTS = 100;
 const STATUS_GONE = 410;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** A receiver and the events that it subscribes to. */
 export interface Destination {
   /** The receiver. Null: the webhook of the prediction itself. */
   endpoint_id: string | null;
@@ -62,14 +62,12 @@ interface PlannedDelivery {
   delivery: Delivery;
 }
 
-/** A try that has begun. */
 export interface BegunTry extends PlannedDelivery {
   attempt: Attempt;
 }
 
 export class Outbox {
   readonly #destinations: Destination[];
-  /** The events, ordered by sequence. */
   #events: OutboxEvent[];
   readonly #changed = new Set<OutboxEvent>();
   #dropped: number[] = [];
@@ -83,7 +81,6 @@ export class Outbox {
     return this.#events;
   }
 
-  /** Whether anything is still to be delivered. */
   get pending(): boolean {
     return this.#planned.some(({ delivery }) => delivery.state === "pending");
   }
@@ -124,19 +121,16 @@ export class Outbox {
     return last ? last.at + OUTPUT_INTERVAL_MS : 0;
   }
 
-  /** Whether a destination gets output while it is made. */
   get wantsOutput(): boolean {
     return this.#outputReceivers.length > 0;
   }
 
-  /** Returns when the next try is due. */
   dueAt(): number {
     return Math.min(
       ...this.#destinations.map((one) => this.#nextOf(one)?.delivery.next_at ?? NEVER),
     );
   }
 
-  /** Begins all tries that are due, one per destination. */
   begin(now: number, rules: Rules): BegunTry[] {
     return this.#destinations.flatMap((destination) => {
       const next = this.#nextOf(destination);
@@ -286,3 +280,9 @@ export class Outbox {
  */
 const receiverIsGone = ({ endpoint_id, attempts }: Delivery) =>
   endpoint_id === null && attempts.at(-1)?.status === STATUS_GONE;
+
+export function destinationsOf({ webhook, endpoints }: PredictionSpec): Destination[] {
+  const own = webhook && { endpoint_id: null, events: webhook.events ?? DEFAULT_EVENTS };
+  const others = endpoints.map(({ id, events }) => ({ endpoint_id: id, events }));
+  return own ? [own, ...others] : others;
+}

@@ -1,5 +1,5 @@
 /** The conversations of an account: their number, and those that are deleted with the account. */
-import { MAX_CONVERSATIONS } from "../../domain/conversations/limits.ts";
+import { MAX_CONVERSATIONS } from "../../domain/openai/conversation.ts";
 import type { Bindings } from "../../env.ts";
 import { conversationWithId } from "../conversation/stub.ts";
 

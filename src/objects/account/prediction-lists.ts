@@ -1,7 +1,7 @@
 /** Reads the index of predictions. */
 import { and, eq, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
-import { mergeSorted } from "../../domain/merge-sorted.ts";
+import { mergeSorted } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { ascends, type Keyset, range } from "../../storage/keyset.ts";

@@ -1,12 +1,12 @@
 /** Writes the index of predictions, and counts usage. All writes of a call are one transaction. */
 
+import { asHistory } from "../../domain/backups/history-row.ts";
 import {
   ACCOUNT_TABLE_NAMES,
   ACCOUNT_TABLES,
+  type AccountPosition,
   type AccountTable,
-} from "../../domain/backups/account-tables.ts";
-import { asHistory } from "../../domain/backups/history-row.ts";
-import type { AccountPosition } from "../../domain/backups/progress.ts";
+} from "../../domain/backups/progress.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { priceOf } from "../../domain/predictions/price.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";

@@ -1,5 +1,5 @@
 /** The items of a conversation, in order. A row may have 2 MB: the text of a large item is in pieces. */
-import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import { MAX_BYTES } from "../../domain/openai/conversation.ts";
 import type { ItemJson, ItemsPage, ItemsRange, Large } from "./rpc-types.ts";
 
 const CREATE = `

@@ -6,7 +6,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { accessToConversation } from "../../domain/accounts/access.ts";
-import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import { MAX_BYTES } from "../../domain/openai/conversation.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { MAX_ITEMS } from "../../protocol/openai/response.ts";
 import { accountAt } from "../account/stub.ts";

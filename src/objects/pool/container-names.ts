@@ -3,7 +3,7 @@
  * are in memory: people read them, and nothing depends on them.
  */
 import { LRUCache } from "lru-cache";
-import type { ContainerName } from "../../domain/scheduling/named-explanation.ts";
+import type { ContainerName } from "../../domain/scheduling/explanation.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 
 /** As many keys as estimates are kept for. */

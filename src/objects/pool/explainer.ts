@@ -9,7 +9,7 @@ import type {
   NamedClassExplanation,
   NamedExplanation,
   SetAside,
-} from "../../domain/scheduling/named-explanation.ts";
+} from "../../domain/scheduling/explanation.ts";
 import type { ConnectedRunners } from "./connected-runners.ts";
 import type { ContainerNames } from "./container-names.ts";
 

@@ -7,14 +7,14 @@
 import { DurableObject } from "cloudflare:workers";
 import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
 import { grantEnd, signGrant } from "../../domain/registry/grant.ts";
-import { modelOfRepository } from "../../domain/registry/own-image.ts";
-import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
-import type { NamedExplanation } from "../../domain/scheduling/named-explanation.ts";
+import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
+import type { NamedExplanation } from "../../domain/scheduling/explanation.ts";
 import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
 import { type Bindings, type Settings, settings } from "../../env.ts";
 import { arrayText, objectText } from "../../lib/json-splice.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
+import { modelOfRepository } from "../../protocol/registry.ts";
 import type { Image } from "../../protocol/runner.ts";
 import type { RunnerLogRequest } from "../../protocol/runner-log.ts";
 import type { SnapshotResponse } from "../../protocol/runner-state.ts";

@@ -3,7 +3,7 @@
  * runner is gone.
  */
 
-import { TOKEN_MS } from "../../domain/accounts/access-checks.ts";
+import { TOKEN_MS } from "../../domain/accounts/access.ts";
 import type { Bindings } from "../../env.ts";
 import { onAbort } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from "lru-cache";
 import { AnnouncedJobs } from "../../domain/scheduling/announced-jobs.ts";
-import { handOut } from "../../domain/scheduling/decide/hand-out.ts";
+import { handOut } from "../../domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";

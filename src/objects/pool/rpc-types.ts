@@ -1,7 +1,7 @@
 /** Parameters and results of the methods of a pool object. */
 import { z } from "zod";
+import type { NamedClassExplanation } from "../../domain/scheduling/explanation.ts";
 import type { FailedInARow } from "../../domain/scheduling/failed-starts.ts";
-import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
 import { claimRequest, type StateRequest } from "../../protocol/runner.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
 import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";

@@ -5,7 +5,7 @@
 import { LRUCache } from "lru-cache";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
-import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
+import { SHORT_RUN_MS } from "../../domain/predictions/state.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";

@@ -1,6 +1,6 @@
 /**
  * The row of a prediction in the index of its account: a copy, which the prediction's object writes. A short
- * run (domain/predictions/short-run.ts) has only its final row.
+ * run (domain/predictions/state.ts) has only its final row.
  */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { initialRow, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";

@@ -4,7 +4,6 @@
  */
 
 import type { PredictionLife } from "../../domain/predictions/life.ts";
-import { paceOf } from "../../domain/predictions/pace.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { Channels } from "./channels.ts";
@@ -24,6 +23,22 @@ export const LOG_FLUSH_MS = 250;
  * most of an isolate.
  */
 const MAX_HIDDEN_UNITS = 1024 * 1024;
+
+/** A pace that looks continuous. */
+const READ_MS = 30;
+/** `output` webhooks come at most every 500 ms. */
+const WEBHOOK_MS = 250;
+const UNREAD_MS = 1_000;
+
+/**
+ * The shortest time between two frames of a run, ms.
+ * @param read whether somebody reads its stream
+ * @param wantsOutput whether output is sent to a webhook as it comes
+ */
+function paceOf(read: boolean, wantsOutput: boolean): number {
+  if (read) return READ_MS;
+  return wantsOutput ? WEBHOOK_MS : UNREAD_MS;
+}
 
 type Storage = Pick<DurableObjectStorage, "sync">;
 type Runners = Pick<Channels, "tell">;

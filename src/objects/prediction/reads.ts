@@ -7,11 +7,12 @@ import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { MAX_CHARS } from "../../domain/predictions/display-limits.ts";
 import { LogTail } from "../../domain/predictions/log-tail.ts";
 import {
+  NO_MOMENTS,
   type SetupStanding,
   type Standing,
+  withEvent,
   withSetupEvent,
-} from "../../domain/predictions/standing.ts";
-import { NO_MOMENTS, withEvent } from "../../domain/predictions/timeline.ts";
+} from "../../domain/predictions/timeline.ts";
 import { holdForRequest } from "../../lib/current-request.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 import { getFile, listValues, putValue, valueKey } from "../../storage/files/files.ts";
@@ -232,7 +233,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
   };
 }
 
-/** The progress of a prediction (domain/predictions/standing.ts), read from its whole log. */
+/** The progress of a prediction (domain/predictions/timeline.ts), read from its whole log. */
 
 /** Gathers from the log, event by event, how far the prediction has come. */
 class Progress {

@@ -2,9 +2,13 @@
 import type { WebhookDeadline } from "../../domain/predictions/deadlines.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import { logFile } from "../../domain/predictions/log-text.ts";
-import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
-import { destinationsOf } from "../../domain/webhooks/destinations.ts";
-import { Outbox, type OutboxEvent, type WebhookEvent } from "../../domain/webhooks/outbox.ts";
+import { presentPrediction } from "../../domain/predictions/state.ts";
+import {
+  destinationsOf,
+  Outbox,
+  type OutboxEvent,
+  type WebhookEvent,
+} from "../../domain/webhooks/outbox.ts";
 import { arrayPieces, type JsonPieces, joined, objectPieces } from "../../lib/json-splice.ts";
 import type { Finish } from "../../protocol/channel.ts";
 import type { StoredValue } from "../../protocol/event.ts";

@@ -1,8 +1,8 @@
 /** Parameters and results of the RPC methods of a prediction object. Times are unix ms. */
 import { z } from "zod";
 import type { LogLine, TailState } from "../../domain/predictions/log-tail.ts";
-import type { Standing } from "../../domain/predictions/standing.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import type { Standing } from "../../domain/predictions/timeline.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
 import type { StoredValue } from "../../protocol/event.ts";

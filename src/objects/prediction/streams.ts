@@ -1,6 +1,6 @@
 /** Event streams for the readers of a prediction, within the limits of readers and accounts. */
 
-import { CHECK_MS } from "../../domain/accounts/access-checks.ts";
+import { CHECK_MS } from "../../domain/accounts/access.ts";
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";

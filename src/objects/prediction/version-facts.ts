@@ -5,10 +5,10 @@
  */
 
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
-import { makesOf } from "../../domain/models/makes.ts";
+import { makesOf } from "../../domain/models/output-modality.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionState } from "../../domain/predictions/state.ts";
-import { faultOfSchemas } from "../../domain/schemas/check-version-schemas.ts";
+import { faultOfSchemas } from "../../domain/schemas/json-schema.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { ServerDescription } from "../../protocol/runner.ts";

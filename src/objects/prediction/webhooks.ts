@@ -4,13 +4,10 @@
  */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { withoutQuery } from "../../domain/webhooks/address.ts";
-import type { Delivery } from "../../domain/webhooks/delivery.ts";
-import { type DeliveryRow, deliveryRowsOf } from "../../domain/webhooks/delivery-row.ts";
-import { eventId } from "../../domain/webhooks/event-id.ts";
+import type { Delivery, Outcome } from "../../domain/webhooks/delivery.ts";
+import { type DeliveryRow, deliveryRowsOf, eventId } from "../../domain/webhooks/delivery-row.ts";
 import type { BegunTry, Outbox, OutboxEvent } from "../../domain/webhooks/outbox.ts";
-import type { Outcome } from "../../domain/webhooks/outcome.ts";
-import { signedHeaders } from "../../domain/webhooks/signature.ts";
-import { readSecret, signingSecrets } from "../../domain/webhooks/stored-secret.ts";
+import { readSecret, signedHeaders, signingSecrets } from "../../domain/webhooks/signature.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { type JsonPieces, objectText } from "../../lib/json-splice.ts";
 import { withTimeout } from "../../lib/timeout.ts";

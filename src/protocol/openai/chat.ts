@@ -34,9 +34,7 @@ export const chatRequest = z
       messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
     },
   });
-export type ChatRequest = z.infer<typeof chatRequest>;
 
-/** A tool call, or a piece of one. */
 const toolCall = z.looseObject({
   index: z.int().nonnegative().nullish(),
   id: z.string().nullish(),
@@ -78,7 +76,6 @@ export const choiceIndex = z
 
 const choice = { index: choiceIndex, finish_reason: z.string().nullish() };
 
-/** A chunk of a stream. */
 export const chatChunk = z.looseObject({
   choices: z.array(
     z.looseObject({
@@ -90,7 +87,6 @@ export const chatChunk = z.looseObject({
 });
 export type ChatChunk = z.infer<typeof chatChunk>;
 
-/** A whole response. */
 export const chatCompletion = z.looseObject({
   choices: z.array(z.looseObject({ ...choice, message: messageContent })).min(1),
   usage: toldUsage,
@@ -128,7 +124,6 @@ export const completionRequest = z
   })
   .catchall(json)
   .meta({ example: { model: "demo/text-generation", prompt: "The Hatter opened his eyes" } });
-export type CompletionRequest = z.infer<typeof completionRequest>;
 
 /** A container's response, or a chunk of its stream: they have the same shape. */
 export const completionChunk = z.looseObject({

@@ -63,7 +63,6 @@ export type CompactRequest = z.infer<typeof compactRequest>;
 
 /** A stream event of a container that supports responses natively. */
 export const responseEvent = z.looseObject({ type: z.string().startsWith("response.") });
-export type ResponseEvent = z.infer<typeof responseEvent>;
 
 /** A response of such a container. */
 export const response = z.looseObject({

@@ -34,9 +34,7 @@ export const moderationRequest = z
   })
   .catchall(json)
   .meta({ example: { model: "ada/guard", input: "I like rain." } });
-export type ModerationRequest = z.infer<typeof moderationRequest>;
 
-/** A container's response. */
 export const moderation = z.looseObject({ results: z.array(z.looseObject({})).min(1) });
 
 /** A text, `{"text": …}`, or what else a model takes, such as an image. */

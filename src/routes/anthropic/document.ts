@@ -1,5 +1,5 @@
 /** Documentation that the routes of the Anthropic convention share. */
-import { anthropicErrorBody, anthropicInvalid } from "../../protocol/anthropic/error.ts";
+import { anthropicErrorBody, anthropicInvalid } from "../../protocol/anthropic.ts";
 import { jsonResponse } from "../responses.ts";
 
 export const tags = ["Vendorb"];

@@ -11,7 +11,7 @@ import { takesImages } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
-import { countRequest, messageRequest, tokenCount } from "../../protocol/anthropic/message.ts";
+import { countRequest, messageRequest, tokenCount } from "../../protocol/anthropic.ts";
 import {
   beginCount,
   countAnswer,

@@ -1,11 +1,7 @@
 /** /v1/vendorb/models. */
 import { createRoute } from "@hono/zod-openapi";
 import { requireScope } from "../../middleware/authentication.ts";
-import {
-  anthropicModel,
-  anthropicModels,
-  anthropicModelsQuery,
-} from "../../protocol/anthropic/model.ts";
+import { anthropicModel, anthropicModels, anthropicModelsQuery } from "../../protocol/anthropic.ts";
 import { encodedModel, oneModel } from "../../protocol/model.ts";
 import { listAnthropicModels, readAnthropicModel } from "../../services/anthropic/models.ts";
 import { jsonResponse } from "../responses.ts";

@@ -15,7 +15,7 @@ import {
 /** The path of a repository, which is a model. */
 export const REPOSITORY = "/v2/:owner/:name";
 
-/** The path of a repository for runners, who know models by their ids (domain/registry/own-image.ts). */
+/** The path of a repository for runners, who know models by their ids (protocol/registry.ts). */
 export const OWN_REPOSITORY = "/v2/auspex/models/:model_id";
 
 export const nameOf = (c: Context) => ({

@@ -1,5 +1,5 @@
 /** Users' avatars, which are public. */
-import { imageTypeOf } from "../../domain/files/image-type.ts";
+import { imageTypeOf } from "../../domain/files/file-type.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { hex } from "../../lib/hex.ts";

@@ -1,7 +1,7 @@
 /** Counts the tokens of a request. */
 import { estimatedTokens } from "../../domain/anthropic/token-count.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
-import { type TokenCount, tokenCount } from "../../protocol/anthropic/message.ts";
+import { type TokenCount, tokenCount } from "../../protocol/anthropic.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import type { Caller } from "../accounts/caller.ts";
 import {

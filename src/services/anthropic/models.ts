@@ -5,7 +5,7 @@ import type {
   AnthropicModel,
   AnthropicModels,
   AnthropicModelsQuery,
-} from "../../protocol/anthropic/model.ts";
+} from "../../protocol/anthropic.ts";
 import type { Caller } from "../accounts/caller.ts";
 import {
   type CallableModel,

@@ -1,5 +1,5 @@
 /** The manifest of a backup, and whether this version can restore it. */
-import { ACCOUNT_TABLE_NAMES, ACCOUNT_TABLES } from "../../domain/backups/account-tables.ts";
+import { ACCOUNT_TABLE_NAMES, ACCOUNT_TABLES } from "../../domain/backups/progress.ts";
 import { openPart, UnreadablePart } from "../../domain/backups/seal.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { type Manifest, manifest } from "../../protocol/backup.ts";

@@ -1,9 +1,9 @@
 /** The image of a version, as its page shows it. */
 
+import { accessToPull } from "../../domain/accounts/access.ts";
 import { LostImage, UnfitImage } from "../../domain/images/select-image.ts";
 import { type ShownLabel, shownLabels } from "../../domain/images/shown-labels.ts";
-import { accessToPull } from "../../domain/registry/access.ts";
-import { modelOfRepository } from "../../domain/registry/own-image.ts";
+import { modelOfRepository } from "../../protocol/registry.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { findManifest } from "../../storage/registry/manifests.ts";

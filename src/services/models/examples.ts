@@ -1,7 +1,7 @@
 /** Examples: runs that a model's owner shows on its page, as copies that outlive them. */
 import { v7 as uuid } from "uuid";
 import { mapStrings, ownFileName } from "../../domain/models/example-content.ts";
-import { secondsText } from "../../domain/predictions/prediction-resource.ts";
+import { secondsText } from "../../domain/predictions/state.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import { type Example, MAX_EXAMPLES, type UpdateExample } from "../../protocol/example.ts";

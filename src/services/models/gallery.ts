@@ -1,5 +1,5 @@
 /** The facts that a gallery shows of models in addition to those of lists. */
-import type { Makes } from "../../domain/models/makes.ts";
+import type { Makes } from "../../domain/models/output-modality.ts";
 import { findGalleryFacts } from "../../storage/models/models.ts";
 import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";

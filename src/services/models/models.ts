@@ -3,7 +3,7 @@
 import { v7 as uuid } from "uuid";
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
-import { mergeSorted } from "../../domain/merge-sorted.ts";
+import { mergeSorted } from "../../domain/cursor.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { notFound, notVisible } from "../../errors/errors.ts";
 import type {

@@ -1,5 +1,5 @@
 /** Versions of models: publishing, reading and deleting them. */
-import { makesOf } from "../../domain/models/makes.ts";
+import { makesOf } from "../../domain/models/output-modality.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
 import { isLimitReached } from "../../storage/database.ts";

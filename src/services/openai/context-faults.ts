@@ -1,7 +1,7 @@
 /**
  * The errors for a context that cannot be given to a model: the earlier items together with the new input.
  */
-import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+import { MAX_BYTES } from "../../domain/openai/conversation.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import { MAX_ITEMS } from "../../protocol/openai/response.ts";
 

@@ -1,10 +1,10 @@
 /** The context that a model is given: the earlier items of its conversation, and the new input. */
 
-import { MAX_BYTES } from "../../domain/conversations/limits.ts";
 import {
   conversation,
   duplicateId,
   itemsOf,
+  MAX_BYTES,
   withSummaries,
 } from "../../domain/openai/conversation.ts";
 import { jsonText } from "../../domain/schemas/validation.ts";

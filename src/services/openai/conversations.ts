@@ -1,10 +1,10 @@
 /** Conversations of the OpenAI convention, and their items. */
-import { MAX_BYTES } from "../../domain/conversations/limits.ts";
 import {
   conversationIdOf,
   duplicateId,
   type ListedItem,
   listedItems,
+  MAX_BYTES,
 } from "../../domain/openai/conversation.ts";
 import { conflict } from "../../errors/errors.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";

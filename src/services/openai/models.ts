@@ -1,6 +1,6 @@
 /** The list of models that can be called by the OpenAI convention. */
 
-import type { OpenAiModel } from "../../protocol/openai/model.ts";
+import type { OpenAiModel } from "../../protocol/openai/error.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { type CallableModel, listCallableModels, readCallableModel } from "./callable-models.ts";

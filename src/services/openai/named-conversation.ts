@@ -1,6 +1,5 @@
 /** The conversation that a request names, and the check that its caller may use it. */
-import { SMALL_BYTES } from "../../domain/conversations/limits.ts";
-import { objectIdOf } from "../../domain/openai/conversation.ts";
+import { objectIdOf, SMALL_BYTES } from "../../domain/openai/conversation.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
 import type { Large, Member, Refused } from "../../objects/conversation/rpc-types.ts";
 import { type ConversationStub, conversationWithId } from "../../objects/conversation/stub.ts";

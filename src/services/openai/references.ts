@@ -1,7 +1,7 @@
 /** Resolves references to items of earlier responses, because containers have no state. */
-import { MAX_BYTES } from "../../domain/conversations/limits.ts";
+
 import { responseIdIn } from "../../domain/openai/call.ts";
-import { itemsOf, listedItems } from "../../domain/openai/conversation.ts";
+import { itemsOf, listedItems, MAX_BYTES } from "../../domain/openai/conversation.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
 import type { ResponseItem } from "../../protocol/openai/response.ts";
 import type { Caller } from "../accounts/caller.ts";

@@ -4,9 +4,8 @@
  * response has ended, and adds its items.
  */
 import { z } from "zod";
-import { BEGIN_MS } from "../../domain/conversations/limits.ts";
 import { responseIdOf } from "../../domain/openai/call.ts";
-import { conversationIdIn, itemsOf } from "../../domain/openai/conversation.ts";
+import { BEGIN_MS, conversationIdIn, itemsOf } from "../../domain/openai/conversation.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
 import type { ItemJson, Turn } from "../../objects/conversation/rpc-types.ts";
 import type { ConversationStub } from "../../objects/conversation/stub.ts";

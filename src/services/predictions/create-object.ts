@@ -68,7 +68,7 @@ async function ended(
 
 /**
  * Creates the object, which answers once its row is written, so that any reader with the id finds it. Only a
- * short run (domain/predictions/short-run.ts) may be answered before.
+ * short run (domain/predictions/state.ts) may be answered before.
  */
 async function create(
   services: Services,

@@ -1,8 +1,9 @@
 /** Creates predictions. */
+
+import { priorityOf } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
 import { bodyFiles, callOf } from "../../domain/openai/call.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
-import { priorityOf } from "../../domain/predictions/priority.ts";
 import { hasStoredInput } from "../../domain/predictions/state.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
 import {

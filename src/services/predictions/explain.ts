@@ -10,7 +10,7 @@ import {
   type Viewer,
 } from "../../domain/predictions/explanation.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
-import type { Standing } from "../../domain/predictions/standing.ts";
+import type { Standing } from "../../domain/predictions/timeline.ts";
 import { poolOf } from "../../objects/pool/stub.ts";
 import type { PredictionStub } from "../../objects/prediction/stub.ts";
 import type { Explanation } from "../../protocol/explanation.ts";

@@ -3,9 +3,8 @@
  * created, as data URIs are. Longer files are stored in parts, which become a file when the prediction is
  * created. Incomplete files are aborted; if that fails, R2 aborts them after 7 days.
  */
-import { safeName, shownName } from "../../domain/files/file-name.ts";
-import { imageTypeOf } from "../../domain/files/image-type.ts";
-import { sentName } from "../../domain/files/sent-name.ts";
+import { safeName, sentName, shownName } from "../../domain/files/file-name.ts";
+import { imageTypeOf } from "../../domain/files/file-type.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { hex } from "../../lib/hex.ts";
 import type { PartHead } from "../../lib/multipart.ts";

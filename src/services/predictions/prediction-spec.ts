@@ -1,12 +1,12 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { pickVariables } from "../../domain/models/variables.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
-import { holdsRow } from "../../domain/predictions/short-run.ts";
-import type {
-  Claim,
-  PredictionSpec,
-  SpecWeight,
-  StoredWebhook,
+import {
+  type Claim,
+  holdsRow,
+  type PredictionSpec,
+  type SpecWeight,
+  type StoredWebhook,
 } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import type { Priority } from "../../protocol/common.ts";

@@ -6,9 +6,13 @@ import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts"
 import { NEW_TAIL } from "../../domain/predictions/log-tail.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { runPrice } from "../../domain/predictions/price.ts";
-import type { SetupStanding } from "../../domain/predictions/standing.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
-import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
+import {
+  NO_MOMENTS,
+  type SetupStanding,
+  type Step,
+  timeline,
+} from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts";
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";

@@ -1,8 +1,7 @@
 /** Reads, lists, cancels and streams existing predictions. */
 
 import { accessToPrediction } from "../../domain/accounts/access.ts";
-import { readIdPart } from "../../domain/predictions/id-part.ts";
-import { type IdRange, idRange } from "../../domain/predictions/id-range.ts";
+import { type IdRange, idRange, readIdPart } from "../../domain/predictions/prediction-id.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { conflict, notVisible } from "../../errors/errors.ts";
 import type { MeantModel } from "../../objects/account/rpc-types.ts";

@@ -5,13 +5,12 @@
  */
 
 import { withImageAddresses } from "../../domain/anthropic/image-sources.ts";
-import { findBase64Data } from "../../domain/files/base64-data.ts";
 import { dataUri } from "../../domain/files/data-uri.ts";
+import { sentName } from "../../domain/files/file-name.ts";
 import { lacksCharset } from "../../domain/files/file-type.ts";
-import { findDataUris, LONG_DATA_URI } from "../../domain/files/json-data-uris.ts";
-import { replaceText } from "../../domain/files/json-path.ts";
+import { replaceText } from "../../domain/files/input-files.ts";
+import { findBase64Data, findDataUris, LONG_DATA_URI } from "../../domain/files/json-data-uris.ts";
 import { madeName } from "../../domain/files/media-types.ts";
-import { sentName } from "../../domain/files/sent-name.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { hex } from "../../lib/hex.ts";

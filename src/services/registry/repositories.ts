@@ -1,6 +1,5 @@
 /** Repositories of the registry: models, by the names that clients push to and pull from. */
-import { accessToModel, hasFullAccess } from "../../domain/accounts/access.ts";
-import { accessToPull } from "../../domain/registry/access.ts";
+import { accessToModel, accessToPull, hasFullAccess } from "../../domain/accounts/access.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { RegistryError } from "../../errors/registry.ts";
 import { slug } from "../../protocol/common.ts";

@@ -1,7 +1,9 @@
 /** The queues of hardware classes: why predictions wait in them, and whose. */
-import { classReasonText } from "../../domain/scheduling/class-text.ts";
-import type { NamedClassExplanation } from "../../domain/scheduling/named-explanation.ts";
-import { REASON_CODES } from "../../domain/scheduling/reason-codes.ts";
+import {
+  classReasonText,
+  type NamedClassExplanation,
+  REASON_CODES,
+} from "../../domain/scheduling/explanation.ts";
 import type { PoolStatus } from "../../objects/pool/rpc-types.ts";
 import type { QueueState } from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";

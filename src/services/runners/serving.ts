@@ -1,7 +1,7 @@
 /** The runners that could run a model: whether there are any, and which ones need not download its image. */
-import { type Outlook, outlookOf, type Told } from "../../domain/models/outlook.ts";
+import { type Outlook, outlookOf, type Told } from "../../domain/models/run-estimate.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
-import type { SomeReason } from "../../domain/scheduling/decide/explain-some.ts";
+import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";

@@ -1,5 +1,5 @@
 /** A shared prediction as its link shows it, and its files. */
-import { isSentName } from "../../domain/files/sent-name.ts";
+import { isSentName } from "../../domain/files/file-name.ts";
 import {
   namesFile,
   OWN_SOURCE,

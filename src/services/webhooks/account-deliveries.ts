@@ -1,7 +1,6 @@
 /** The latest webhook deliveries of all predictions of an account, and delivering many of them again. */
 
-import type { DeliveryFilter } from "../../domain/webhooks/delivery-row.ts";
-import { eventId } from "../../domain/webhooks/event-id.ts";
+import { type DeliveryFilter, eventId } from "../../domain/webhooks/delivery-row.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { ListedDelivery } from "../../objects/account/rpc-types.ts";
 import type { DeliveryState, WebhookEventName } from "../../protocol/webhook.ts";

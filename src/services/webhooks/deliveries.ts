@@ -2,7 +2,7 @@
 
 import { withoutQuery } from "../../domain/webhooks/address.ts";
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
-import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
+import { eventId, sequenceOf } from "../../domain/webhooks/delivery-row.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import type { EventDeliveries } from "../../objects/prediction/rpc-types.ts";
 import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";

@@ -2,7 +2,7 @@
  * Checks that the tokens and sessions of long calls (streams, polls, channels, pulls) are still valid, with
  * caches by id.
  */
-import { RECENT_CHECK_MS } from "../../domain/accounts/access-checks.ts";
+import { RECENT_CHECK_MS } from "../../domain/accounts/access.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
 import { findLiveSession } from "./sign-in.ts";

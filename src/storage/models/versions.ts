@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import type { Makes } from "../../domain/models/makes.ts";
+import type { Makes } from "../../domain/models/output-modality.ts";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, failedOn } from "../database.ts";

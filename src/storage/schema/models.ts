@@ -12,7 +12,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { Makes } from "../../domain/models/makes.ts";
+import type { Makes } from "../../domain/models/output-modality.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";

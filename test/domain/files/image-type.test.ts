@@ -1,6 +1,6 @@
 /** Image types, recognized by the first bytes. */
 import { expect, test } from "vitest";
-import { imageTypeOf } from "../../../src/domain/files/image-type.ts";
+import { imageTypeOf } from "../../../src/domain/files/file-type.ts";
 
 const bytesOf = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
 

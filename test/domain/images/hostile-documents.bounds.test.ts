@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { cogCompatibilities } from "../../../src/domain/images/compatibilities.ts";
 import { cogSchemas, readOpenapi } from "../../../src/domain/images/openapi-document.ts";
-import { faultOfSchemas } from "../../../src/domain/schemas/check-version-schemas.ts";
 import { formFields } from "../../../src/domain/schemas/input-form.ts";
+import { faultOfSchemas } from "../../../src/domain/schemas/json-schema.ts";
 import { versionSchema } from "../../../src/domain/schemas/version-schemas.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { openapiOf } from "./samples.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makesOf } from "../../../src/domain/models/makes.ts";
+import { makesOf } from "../../../src/domain/models/output-modality.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Compatibilities, newCompatibilities } from "../../../src/protocol/model.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outlookOf } from "../../../src/domain/models/outlook.ts";
+import { outlookOf } from "../../../src/domain/models/run-estimate.ts";
 
 const told = { isWarm: true, isBusy: false, isServed: true, setup_ms: 42_000, run_ms: 1_800 };
 

@@ -7,10 +7,13 @@ import {
   type PoolAnswer,
   type Viewer,
 } from "../../../src/domain/predictions/explanation.ts";
-import { type Standing, withSetupEvent } from "../../../src/domain/predictions/standing.ts";
-import { NO_MOMENTS } from "../../../src/domain/predictions/timeline.ts";
+import {
+  NO_MOMENTS,
+  type Standing,
+  withSetupEvent,
+} from "../../../src/domain/predictions/timeline.ts";
 import type { Reason } from "../../../src/domain/scheduling/decide/explain.ts";
-import type { NamedExplanation } from "../../../src/domain/scheduling/named-explanation.ts";
+import type { NamedExplanation } from "../../../src/domain/scheduling/explanation.ts";
 import { explanation } from "../../../src/protocol/explanation.ts";
 
 const T = Date.parse("2026-11-21T12:00:00.000Z");

@@ -1,6 +1,6 @@
 /** Prediction IDs that are searched for by their beginning or end. */
 import { expect, test } from "vitest";
-import { readIdPart } from "../../../src/domain/predictions/id-part.ts";
+import { readIdPart } from "../../../src/domain/predictions/prediction-id.ts";
 
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const NOW = 0x01980c3e7b0a;

@@ -1,6 +1,6 @@
 /** Ranges of prediction IDs: by their first characters and by the time they were made. */
 import { expect, test } from "vitest";
-import { idRange } from "../../../src/domain/predictions/id-range.ts";
+import { idRange } from "../../../src/domain/predictions/prediction-id.ts";
 
 const within = (id: string, { from, before }: ReturnType<typeof idRange>) =>
   (from === undefined || id >= from) && (before === undefined || id < before);

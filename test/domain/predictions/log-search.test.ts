@@ -1,7 +1,6 @@
 /** Search in a log: lines are shown by their level and by the text that they contain. */
 import { expect, test } from "vitest";
-import { levelOf } from "../../../src/domain/predictions/log-level.ts";
-import { isWanted, withHits } from "../../../src/domain/predictions/log-search.ts";
+import { isWanted, levelOf, withHits } from "../../../src/domain/predictions/log-search.ts";
 
 test.each([
   ["INFO:     Started server process [1]", "info"],

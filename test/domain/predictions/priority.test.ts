@@ -1,6 +1,6 @@
 /** The priority of a prediction, from the requested one and the limit of its token. */
 import { expect, test } from "vitest";
-import { priorityOf } from "../../../src/domain/predictions/priority.ts";
+import { priorityOf } from "../../../src/domain/accounts/access.ts";
 import type { Priority } from "../../../src/protocol/common.ts";
 
 test.each<[Priority | undefined, Priority | null, Priority | undefined]>([

@@ -6,7 +6,7 @@ import {
   signGrant,
   verifyGrant,
 } from "../../../src/domain/registry/grant.ts";
-import { modelOfRepository, ownRepository } from "../../../src/domain/registry/own-image.ts";
+import { modelOfRepository, ownRepository } from "../../../src/protocol/registry.ts";
 
 const [NEW, OLD] = ["a secret of thirty-two characters", "the one that was in use before it"];
 const NOW = 1_800_000_000_000;

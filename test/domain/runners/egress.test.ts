@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { listsHost } from "../../../src/domain/runners/egress.ts";
-import { egress } from "../../../src/protocol/egress.ts";
+import { egress, listsHost } from "../../../src/protocol/egress.ts";
 
 test.each([
   ["huggingface.co", 443, true],

@@ -1,8 +1,10 @@
 /** The reasons why predictions of a class wait, in words. */
 import { expect, test } from "vitest";
-import { classReasonText } from "../../../src/domain/scheduling/class-text.ts";
 import type { ClassReason } from "../../../src/domain/scheduling/decide/explain-class.ts";
-import type { NamedClassExplanation } from "../../../src/domain/scheduling/named-explanation.ts";
+import {
+  classReasonText,
+  type NamedClassExplanation,
+} from "../../../src/domain/scheduling/explanation.ts";
 
 const NOW = 1_800_000_000_000;
 

@@ -1,7 +1,7 @@
 /** The texts for owners and operators about why predictions of a model wait. */
 import { expect, test } from "vitest";
-import type { SomeReason } from "../../../src/domain/scheduling/decide/explain-some.ts";
-import { modelWaitText } from "../../../src/domain/scheduling/model-wait-text.ts";
+import type { SomeReason } from "../../../src/domain/scheduling/decide/explain-class.ts";
+import { modelWaitText } from "../../../src/domain/scheduling/explanation.ts";
 
 const REASONS = ["no-box", "too-small", "share", "held", "reserved", "declined", "busy"] as const;
 const reason = (why: SomeReason["why"], jobs = 1): SomeReason => ({

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FieldKind, formFields } from "../../../src/domain/schemas/input-form.ts";
-import { inputChecker } from "../../../src/domain/schemas/input-form-check.ts";
 import { fillForm, readForm } from "../../../src/domain/schemas/input-form-values.ts";
 import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
+import { inputChecker } from "../../../src/domain/schemas/json-schema-validator.ts";
 import { exactText, parseExact } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { sized } from "../../support/sized.ts";

@@ -3,7 +3,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formFields } from "../../../src/domain/schemas/input-form.ts";
-import { fieldMessages, inputChecker } from "../../../src/domain/schemas/input-form-check.ts";
 import {
   type FieldReading,
   type FilledField,
@@ -11,6 +10,7 @@ import {
   readField,
 } from "../../../src/domain/schemas/input-form-values.ts";
 import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
+import { fieldMessages, inputChecker } from "../../../src/domain/schemas/json-schema-validator.ts";
 import { parseExact } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { field } from "./filled-field.ts";

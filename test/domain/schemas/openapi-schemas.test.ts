@@ -1,7 +1,6 @@
 /** Schemas of OpenAPI 3.0 that a client sends as those of a version. */
 import { describe, expect, test } from "vitest";
-import { checkVersionSchemas } from "../../../src/domain/schemas/check-version-schemas.ts";
-import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
+import { checkVersionSchemas, validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import { upgradedVersionSchemas } from "../../../src/domain/schemas/openapi-schemas.ts";
 import { versionSchema } from "../../../src/domain/schemas/version-schemas.ts";
 import type { Schemas } from "../../../src/protocol/model.ts";

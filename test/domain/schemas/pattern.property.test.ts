@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Meter } from "../../../src/domain/schemas/json-schema-meter.ts";
-import { PatternMatcher } from "../../../src/domain/schemas/pattern-matcher.ts";
+import { PatternMatcher } from "../../../src/domain/schemas/json-schema.ts";
+import { Meter } from "../../../src/domain/schemas/json-schema-visit.ts";
 
 const { pattern: anyPattern } = fc.letrec<{ pattern: string }>((tie) => ({
   pattern: fc.oneof(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Meter, TooCostly } from "../../../src/domain/schemas/json-schema-meter.ts";
-import { PatternMatcher } from "../../../src/domain/schemas/pattern-matcher.ts";
+import { PatternMatcher } from "../../../src/domain/schemas/json-schema.ts";
+import { Meter, TooCostly } from "../../../src/domain/schemas/json-schema-visit.ts";
 
 describe("a pattern", () => {
   test.each([

@@ -1,11 +1,12 @@
 /** Bounds on the reads and the memory of a validation, for any schema and input. */
+
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Meter, TooCostly } from "../../../src/domain/schemas/json-schema-meter.ts";
 import { SchemaParts } from "../../../src/domain/schemas/json-schema-parts.ts";
 import { type Keywords, schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
 import { validate } from "../../../src/domain/schemas/json-schema-validator.ts";
+import { Meter, TooCostly } from "../../../src/domain/schemas/json-schema-visit.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { sized } from "../../support/sized.ts";
 

@@ -1,15 +1,13 @@
 /** Sample destinations, events and outcomes for tests of the outbox. */
 
-import { presentPrediction } from "../../../src/domain/predictions/prediction-resource.ts";
-import { initialState } from "../../../src/domain/predictions/state.ts";
-import type { Rules } from "../../../src/domain/webhooks/delivery.ts";
+import { initialState, presentPrediction } from "../../../src/domain/predictions/state.ts";
+import type { Outcome, Rules } from "../../../src/domain/webhooks/delivery.ts";
 import type {
   BegunTry,
   Destination,
   Outbox,
   WebhookEvent,
 } from "../../../src/domain/webhooks/outbox.ts";
-import type { Outcome } from "../../../src/domain/webhooks/outcome.ts";
 import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
 import { specWith } from "../predictions/samples.ts";
 

@@ -1,8 +1,8 @@
 /** Invariants of an outbox, whatever receivers answer and whenever the service dies. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { Outcome } from "../../../src/domain/webhooks/delivery.ts";
 import { type BegunTry, Outbox, type OutboxEvent } from "../../../src/domain/webhooks/outbox.ts";
-import type { Outcome } from "../../../src/domain/webhooks/outcome.ts";
 import { sized } from "../../support/sized.ts";
 import { all, happening, outputOnly, own, rules } from "./outbox-samples.ts";
 

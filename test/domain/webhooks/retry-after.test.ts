@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { retryAfterMs } from "../../../src/domain/webhooks/retry-after.ts";
+import { retryAfterMs } from "../../../src/domain/webhooks/delivery.ts";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
 

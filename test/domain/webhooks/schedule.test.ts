@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextDelay } from "../../../src/domain/webhooks/schedule.ts";
+import { nextDelay } from "../../../src/domain/webhooks/delivery.ts";
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;

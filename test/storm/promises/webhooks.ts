@@ -78,7 +78,7 @@ function tellingsIn({ calls, endpoints, deliveries, ends }: History): Telling[] 
 const OWN_EVENTS: WebhookEventName[] = ["started", "completed"];
 
 /**
- * The number of failed tries after which the next one is minutes away (domain/webhooks/schedule.ts), beyond
+ * The number of failed tries after which the next one is minutes away (domain/webhooks/delivery.ts), beyond
  * the calm.
  */
 const MANY = 5;

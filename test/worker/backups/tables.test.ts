@@ -3,15 +3,20 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import {
-  ACCOUNT_TABLE_NAMES,
-  ACCOUNT_TABLES,
-  NOT_IN_COPIES,
-} from "../../../src/domain/backups/account-tables.ts";
+import { ACCOUNT_TABLE_NAMES, ACCOUNT_TABLES } from "../../../src/domain/backups/progress.ts";
 import { accountFacts } from "../../../src/protocol/backup.ts";
 import { BACKUP_TABLES, NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
 import { run } from "../support/accounts.ts";
 import { tableNames } from "../support/backups.ts";
+
+/** The tables of an account's object that are not in a backup, with the reasons. */
+const NOT_BACKED_UP_OF_ACCOUNT: Record<string, string> = {
+  conversations: "which objects its conversations are: these are in no backup either",
+  files: "what predictions have in R2, which is in no backup either",
+  keys: "Idempotency-Keys, of one day",
+  deliveries: "the objects of the predictions are new, and know of no deliveries",
+  removals: "when data of short runs is removed, of which nothing is left after a restore",
+};
 
 test("every table of the database is backed up or listed as left out", async () => {
   const named = [...BACKUP_TABLES.map(({ name }) => name), ...Object.keys(NOT_BACKED_UP)];
@@ -59,7 +64,7 @@ test("every table, column and fact of an account object is copied or listed as l
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
     );
     expect(tables.toSorted()).toEqual(
-      [...ACCOUNT_TABLE_NAMES, ...Object.keys(NOT_IN_COPIES)].toSorted(),
+      [...ACCOUNT_TABLE_NAMES, ...Object.keys(NOT_BACKED_UP_OF_ACCOUNT)].toSorted(),
     );
     for (const name of ACCOUNT_TABLE_NAMES)
       expect(ACCOUNT_TABLES[name].columns).toEqual(

@@ -1,7 +1,6 @@
 /** POST /v1/predictions and its answers. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { shardOf } from "../../../src/domain/predictions/prediction-id.ts";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
 import { getServices, type Services } from "../../../src/services/services.ts";
 import { checkWebhook } from "../../../src/services/webhooks/webhooks.ts";
@@ -37,11 +36,6 @@ test("a create without Prefer answers 202 at once with the pending prediction", 
     url: `https://auspex.test/v1/predictions/${body.id}`,
   });
   expect(await client.get(body.id)).toEqual(body);
-});
-
-test("prediction IDs name the shard of the account, which is 0", async () => {
-  const ids = await Promise.all(Array.from({ length: 5 }, () => world.waiting({ prompt: "hi" })));
-  expect(ids.map(shardOf)).toEqual([0, 0, 0, 0, 0]);
 });
 
 test("a create whose wait is long enough answers 200 with the finished prediction", async () => {

@@ -1,7 +1,7 @@
 /** Long data URIs in a body: each becomes a file of the prediction, and its runner writes it back. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { findBase64Data } from "../../../src/domain/files/base64-data.ts";
+import { findBase64Data } from "../../../src/domain/files/json-data-uris.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { PredictionWithIO } from "../../../src/protocol/prediction.ts";
 import type { Client } from "../support/client.ts";

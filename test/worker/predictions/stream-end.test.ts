@@ -1,7 +1,7 @@
 /** Ends of streams with the token, or the session, of their reader. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { CHECK_MS } from "../../../src/domain/accounts/access-checks.ts";
+import { CHECK_MS } from "../../../src/domain/accounts/access.ts";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import { HEARTBEAT } from "../../../src/lib/sse.ts";
 import { endStreamWhen } from "../../../src/middleware/concurrent-requests.ts";

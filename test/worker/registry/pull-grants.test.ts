@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { grantEnd } from "../../../src/domain/registry/grant.ts";
-import { ownRepository } from "../../../src/domain/registry/own-image.ts";
+import { ownRepository } from "../../../src/protocol/registry.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { grantedModel } from "../../../src/services/registry/pull-grants.ts";
 import { getServices } from "../../../src/services/services.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { ACCOUNT_TABLE_NAMES } from "../../../src/domain/backups/account-tables.ts";
+import { ACCOUNT_TABLE_NAMES } from "../../../src/domain/backups/progress.ts";
 import { openPart } from "../../../src/domain/backups/seal.ts";
 import {
   accountFacts,

@@ -3,7 +3,7 @@
  * them under the host of the deployment's URL, with the job's grant as the password.
  */
 import type Dockerode from "dockerode";
-import { modelOfRepository } from "../../../../src/domain/registry/own-image.ts";
+import { modelOfRepository } from "../../../../src/protocol/registry.ts";
 import type { Image } from "../../../../src/protocol/runner.ts";
 import { internal } from "../../lib/failure.ts";
 import { referenceOf } from "../engine.ts";

@@ -1,6 +1,12 @@
 /** A line of the log as an element: the same markup as in prediction-view/logs.tsx. */
-import { LOG_LEVELS, type LogLevel, levelOf } from "../../../domain/predictions/log-level.ts";
-import { isWanted, type LogQuery, withHits } from "../../../domain/predictions/log-search.ts";
+import {
+  isWanted,
+  LOG_LEVELS,
+  type LogLevel,
+  type LogQuery,
+  levelOf,
+  withHits,
+} from "../../../domain/predictions/log-search.ts";
 import type { LogLine } from "../../../domain/predictions/log-tail.ts";
 import { type Segment, segmentsOf } from "../../../domain/predictions/log-text.ts";
 import { element } from "./element.ts";

@@ -1,6 +1,10 @@
 /** Looks for lines of the log as one types. */
-import { LOG_LEVELS } from "../../../domain/predictions/log-level.ts";
-import { ANY_LINE, isAnyLine, type LogQuery } from "../../../domain/predictions/log-search.ts";
+import {
+  ANY_LINE,
+  isAnyLine,
+  LOG_LEVELS,
+  type LogQuery,
+} from "../../../domain/predictions/log-search.ts";
 import { foundNote } from "../../prediction-view/log-note.ts";
 import { updateLine } from "./log-line.ts";
 

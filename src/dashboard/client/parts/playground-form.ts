@@ -1,13 +1,13 @@
 /** The playground's form: reads and validates the input, and shows errors. */
 
 import type { Field } from "../../../domain/schemas/input-form.ts";
-import { fieldMessages, inputChecker } from "../../../domain/schemas/input-form-check.ts";
 import {
   fillForm,
   type Input,
   readForm,
   readJsonInput,
 } from "../../../domain/schemas/input-form-values.ts";
+import { fieldMessages, inputChecker } from "../../../domain/schemas/json-schema-validator.ts";
 import { exactText } from "../../../lib/exact-json.ts";
 import type { ValidationIssue } from "../../../protocol/common.ts";
 import { controlName, JSON_FIELD } from "../../playground/control-names.ts";

@@ -1,5 +1,5 @@
 /** Follows a prediction from its beginning to its end, for views that show its outputs in their own way. */
-import { setupText } from "../../../domain/predictions/setup-text.ts";
+import { setupText } from "../../../domain/predictions/timeline.ts";
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { Prediction } from "../../../protocol/prediction.ts";

@@ -3,7 +3,7 @@
  * untrusted models: it is inserted as text, never as markup.
  */
 
-import { setupText } from "../../../domain/predictions/setup-text.ts";
+import { setupText } from "../../../domain/predictions/timeline.ts";
 import { parseExact } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { CancelForm } from "./cancel-form.ts";

@@ -2,8 +2,7 @@
  * A box as its pool knows it: its last report, and on top of it the hand-outs that it had not received by
  * then, as if it had.
  */
-import type { Job } from "./class-line.ts";
-import { laneOf } from "./line.ts";
+import { type Job, laneOf } from "./line.ts";
 import type { BoxView, Handout } from "./types.ts";
 
 export interface Container {
@@ -15,12 +14,10 @@ export interface Container {
   readonly gpus: number;
   readonly room: number;
   readonly phase: "starting" | "ready" | "stopping";
-  /** When the phase began. */
   readonly since: number;
   /** Since when the container has no user, if the box has reported that. */
   readonly idle_since: number | undefined;
   users: number;
-  /** When each of the container's runs began. */
   runs: number[];
 }
 
@@ -48,11 +45,9 @@ export class Box {
   /** Free slots, including those that get no job before the box has reported on others. */
   unusedSlots = 0;
   freeContainers = 0;
-  /** GPUs of containers that no job uses. */
   idleGpus = 0;
   idleContainers = 0;
   usedGpus = 0;
-  /** The last report. */
   #view: BoxView;
   #told = "";
   #lastNumber = 0;
@@ -188,7 +183,6 @@ export class Box {
     return Math.min(fit, slots, containers_max);
   }
 
-  /** Containers that no job uses. */
   *idle(): Generator<Container> {
     for (const one of this.containers.values()) if (isIdle(one)) yield one;
   }
@@ -255,7 +249,6 @@ export const isIdle = ({ phase, users }: Container): boolean => phase !== "stopp
 export const canTake = ({ phase, users, room }: Container): boolean =>
   phase !== "stopping" && users < room;
 
-/** Returns a text of all that decides whether the box has a place for a job. */
 function textOf({ classes, slots, gpus, containers_max, containers, handouts }: BoxView): string {
   const told = containers.map(({ id, key, phase, users, gpus }) => [id, key, phase, users, gpus]);
   return JSON.stringify([classes, slots, gpus, containers_max, handouts.length, told]);

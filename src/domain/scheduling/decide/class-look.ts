@@ -1,6 +1,7 @@
 /** The line of a class as one decision sees it: the fair order, and the jobs that are kept back. */
-import type { ClassLine, Job, Standing } from "./class-line.ts";
+
 import type { Fleet } from "./fleet.ts";
+import type { ClassLine, Job, Standing } from "./line.ts";
 import type { Shares } from "./shares.ts";
 import { LEVELS, type Settings } from "./types.ts";
 

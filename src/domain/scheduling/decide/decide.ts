@@ -5,14 +5,15 @@
  * has the image, any room, room that is made by stopping idle containers.
  */
 import type { Box } from "./box.ts";
-import { type Job, levelOf } from "./class-line.ts";
 import { ClassLook, LOOK_AHEAD } from "./class-look.ts";
 import { declinedUntil } from "./declined.ts";
-import { holdMs, servedIn } from "./holds.ts";
-import { Places } from "./places.ts";
+import { foresee } from "./foresee.ts";
+import { type Job, levelOf } from "./line.ts";
+import { Places } from "./placement.ts";
 import type { PoolState } from "./pool-state.ts";
 import { endsInTime, hasLapsed, reservationFor, reserve } from "./reservations.ts";
-import { type Decision, LEVELS, type Notes, type Reservation } from "./types.ts";
+import { type Decision, type Handout, LEVELS, type Notes, type Reservation } from "./types.ts";
+import { holdMs, servedIn } from "./warm-wait.ts";
 
 /** A job that was overtaken this many times is served next where it can run. */
 export const MAX_OVERTAKEN = 20;
@@ -30,7 +31,6 @@ class Deciding {
   readonly #now: number;
   readonly #looks: ClassLook[];
   readonly #notes: Notes = { firsts: [], holds: [], reservations: [] };
-  /** Reservations by box. */
   readonly #reserved = new Map<string, Reservation>();
   readonly #places = new Map<string, Places>();
   #until = Number.POSITIVE_INFINITY;
@@ -221,4 +221,40 @@ class Deciding {
   #lookAgain(at: number): void {
     this.#until = Math.min(this.#until, at);
   }
+}
+
+/** The shortest time between two forecasts: each takes milliseconds among thousands of containers. */
+const LEARN_EVERY_MS = 1_000;
+
+export interface HandedOut {
+  handouts: Handout[];
+  /** When to look again, if nothing changes until then; null: only after a change. */
+  until: number | null;
+}
+
+/** @param rule makes decisions; the simulation tries other rules */
+export function handOut(
+  state: PoolState,
+  now: number,
+  rule: (state: PoolState, now: number) => Decision = decide,
+): HandedOut {
+  const handouts: Handout[] = [];
+  for (;;) {
+    const decision = rule(state, now);
+    const handout = state.apply(decision, now);
+    if (handout) handouts.push(handout);
+    if (decision.do !== "nothing") continue;
+    learn(state, now);
+    return { handouts, until: decision.until };
+  }
+}
+
+/** Makes a forecast for the job that came last, if it has to wait. */
+function learn(state: PoolState, now: number): void {
+  const job = state.line.get(state.newest ?? "");
+  const line = job && state.line.classes.get(job.ask.hardware);
+  if (!line || now < state.forecasts.lastAt + LEARN_EVERY_MS) return;
+  const look = new ClassLook(state, job.ask.hardware, line, now);
+  state.forecasts.add(foresee(state, look, job, now), now);
+  state.newest = undefined;
 }

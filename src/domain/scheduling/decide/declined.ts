@@ -1,6 +1,6 @@
 /** Jobs that boxes had no place for. */
 import type { Box } from "./box.ts";
-import type { Job } from "./class-line.ts";
+import type { Job } from "./line.ts";
 
 /**
  * How soon a box is asked again that has changed since it declined: at once, then after a second, which

@@ -4,7 +4,6 @@ import { z } from "zod";
 /** The most keys: the least recently used are forgotten first. */
 const MAX_KEYS = 5_000;
 const LAST = 50;
-/** Estimates before anything was measured. */
 const SETUP_MS = 30_000;
 const RUN_MS = 5_000;
 

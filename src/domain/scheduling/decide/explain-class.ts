@@ -1,15 +1,14 @@
 /** Why the jobs of a class wait: the number of jobs for each reason. */
-
 import { canTake } from "./box.ts";
 import { ClassLook } from "./class-look.ts";
 import { boxesOf, keptFor, type Obstacle, obstacleTo } from "./explain.ts";
+import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 import type { Ask } from "./types.ts";
 
 export interface ClassReason {
   why: Obstacle["why"] | "busy";
   jobs: number;
-  /** How many accounts have made the jobs. */
   accounts: number;
   /**
    * The boxes of the reason: reserved for these jobs, or, if these wait for their turn, for others; or boxes
@@ -20,8 +19,7 @@ export interface ClassReason {
   free_at: number | null;
 }
 
-/** An account whose jobs wait. */
-export interface WaitingAccount {
+interface WaitingAccount {
   account: string;
   jobs: number;
   /** Since when the first of the jobs waits, and what for. */
@@ -33,9 +31,7 @@ export interface WaitingAccount {
 const MAX_ACCOUNTS = 10;
 
 export interface ClassExplanation {
-  /** Reasons with most jobs first. */
   reasons: ClassReason[];
-  /** The accounts with most jobs, at most 10. */
   by_account: WaitingAccount[];
   /** GPUs that a container of the class takes; 0: none. */
   gpus: number;
@@ -113,3 +109,37 @@ const newGroup = (why: ClassReason["why"]) => ({
   free_at: null,
   ids: new Set<string>(),
 });
+
+export interface SomeReason {
+  hardware: string;
+  gpus: number;
+  why: ClassReason["why"];
+  jobs: number;
+  since: number;
+}
+
+/** @returns the reasons with most jobs first */
+export function explainSome(state: PoolState, ids: Iterable<string>, now: number): SomeReason[] {
+  const reasons = new Map<string, SomeReason>();
+  const looks = new Map<string, (job: Job) => ClassReason["why"]>();
+  for (const id of ids) {
+    const job = state.line.get(id);
+    const line = job && state.line.classes.get(job.ask.hardware);
+    if (!line) continue;
+    const { hardware, gpus, at } = job.ask;
+    const whyOf =
+      looks.get(hardware) ?? reasonsIn(state, new ClassLook(state, hardware, line, now));
+    looks.set(hardware, whyOf);
+    const why = whyOf(job);
+    const key = `${hardware} ${why}`;
+    const known = reasons.get(key) ?? { hardware, gpus, why, jobs: 0, since: at };
+    reasons.set(key, { ...known, jobs: known.jobs + 1, since: Math.min(known.since, at) });
+  }
+  return [...reasons.values()].toSorted((a, b) => b.jobs - a.jobs);
+}
+
+/** Looks up facts that are the same for all jobs of a class once. */
+function reasonsIn(state: PoolState, look: ClassLook) {
+  const boxes = boxesOf(state, look);
+  return (job: Job) => obstacleTo(state, look, job, boxes)?.why ?? "busy";
+}

@@ -1,13 +1,13 @@
 /** Why a job waits, and for how long. Names in it are the pool's own: other code decides who may see them. */
 import type { Box } from "./box.ts";
-import type { Job } from "./class-line.ts";
 import { ClassLook } from "./class-look.ts";
 import { hasDeclined } from "./declined.ts";
 import type { Range } from "./forecasts.ts";
 import { foresee } from "./foresee.ts";
-import { left } from "./holds.ts";
+import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 import { reservationFor } from "./reservations.ts";
+import { left } from "./warm-wait.ts";
 
 export type Reason =
   /** No box that takes jobs serves the job's class. */
@@ -18,7 +18,6 @@ export type Reason =
   | { why: "starting"; box: string; stopped: string[] }
   /** The job is kept for a container of its key that starts, or that is busy. */
   | { why: "held"; box: string; container: string; phase: "starting" | "ready"; until: number }
-  /** A box is kept for the job. */
   | { why: "reserved"; box: string; free_at: number; free_by: number }
   /** The account has as much as it may while others want the class. */
   | { why: "share"; held: number; most: number }
@@ -32,7 +31,6 @@ export type Reason =
       position: number;
       /** How many other accounts have jobs before this one. */
       accounts: number;
-      /** Boxes that are kept for other jobs. */
       reserved: string[];
     };
 

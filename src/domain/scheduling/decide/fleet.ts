@@ -2,7 +2,6 @@
 import { Box, type Container, canTake } from "./box.ts";
 import type { BoxView } from "./types.ts";
 
-/** The counted part of a box. */
 interface Listed {
   containers: Container[];
   open: Container[];
@@ -13,9 +12,7 @@ interface Listed {
 
 export class Fleet {
   readonly boxes = new Map<string, Box>();
-  /** Containers that start or are ready, by lane. */
   readonly #lanes = new Map<string, Set<Container>>();
-  /** Containers of these that take another job. */
   readonly #open = new Map<string, Set<Container>>();
   readonly #listed = new Map<Box, Listed>();
   readonly #capacities = new Map<string, number>();
@@ -70,7 +67,6 @@ export class Fleet {
     return this.#open.has(lane);
   }
 
-  /** Whether no container takes another job. */
   get isFull(): boolean {
     return this.#open.size === 0;
   }

@@ -25,7 +25,6 @@ export type SavedForecasts = z.infer<typeof savedForecasts>;
 export class Forecasts {
   /** Forecasts of jobs whose run has not begun. */
   readonly #open = new Map<string, Forecast & { at: number }>();
-  /** When the last forecast was made. */
   lastAt = Number.NEGATIVE_INFINITY;
   #misses: SavedForecasts = { start: [], container: [], place: [] };
 
@@ -45,7 +44,6 @@ export class Forecasts {
     if (misses.length > LAST) misses.shift();
   }
 
-  /** Forgets a job that never began. */
   forget(job: string): void {
     this.#open.delete(job);
   }

@@ -3,21 +3,19 @@
  * one after the other, each one of its own key unless a start elsewhere is sooner.
  */
 import type { Box } from "./box.ts";
-import type { Job } from "./class-line.ts";
 import type { ClassLook } from "./class-look.ts";
 import type { EstimateTable } from "./estimates.ts";
-import { left } from "./holds.ts";
+import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 import { reservationFor } from "./reservations.ts";
 import type { Forecast } from "./types.ts";
+import { left } from "./warm-wait.ts";
 
-/** A place where a job can run. */
 interface Place {
   /** When the place is free, in ms from now. */
   in_ms: number;
   /** The lane of the container that is there. */
   lane: string | undefined;
-  /** How many jobs the place takes at a time. */
   room: number;
 }
 
@@ -88,7 +86,6 @@ function placesOf({ fleet, estimates }: PoolState, look: ClassLook, now: number)
   return places;
 }
 
-/** How many containers could be started. */
 function roomOn({ freeContainers, freeSlots, freeGpus }: Box, gpus: number): number {
   const fit = gpus > 0 ? Math.floor(freeGpus / gpus) : freeContainers;
   return Math.min(fit, freeContainers, freeSlots);

@@ -4,14 +4,13 @@
  */
 import { z } from "zod";
 import type { Handed } from "./box.ts";
-import type { Job } from "./class-line.ts";
 import { ClassLook } from "./class-look.ts";
 import { recordDeclined, recordFailedStart } from "./declined.ts";
-import { Demand, savedDemand } from "./demand.ts";
 import { EstimateTable, type Measured, savedEstimates } from "./estimates.ts";
+import { Demand, type MakeWorth, savedDemand, Worth, type WorthRule } from "./eviction-score.ts";
 import { Fleet } from "./fleet.ts";
 import { Forecasts, savedForecasts } from "./forecasts.ts";
-import { Line } from "./line.ts";
+import { type Job, Line } from "./line.ts";
 import { Shares } from "./shares.ts";
 import {
   type Ask,
@@ -23,7 +22,6 @@ import {
   type Reservation,
   type Settings,
 } from "./types.ts";
-import { type MakeWorth, Worth, type WorthRule } from "./worth.ts";
 
 /** The end of a run may be known this much later than it is due. */
 const ENDING_MS = 120_000;
@@ -43,14 +41,12 @@ export class PoolState {
   readonly estimates = new EstimateTable();
   readonly demand = new Demand();
   readonly worth: WorthRule;
-  /** Jobs on boxes, or on their way there. */
   readonly #handed = new Map<string, Handed>();
   readonly forecasts = new Forecasts();
   /** Jobs that boxes declined, by id, until they are asked for again. */
   readonly #declined = new Map<string, Job>();
   /** The job that was asked for last, unless there is a forecast for it. */
   newest: string | undefined;
-  /** Reservations by class. */
   readonly reservations = new Map<string, Reservation>();
 
   /** @param makeWorth values idle containers; the simulation tries others */
@@ -62,7 +58,6 @@ export class PoolState {
     this.worth = makeWorth(this);
   }
 
-  /** How many jobs wait. */
   get waiting(): number {
     return this.line.size;
   }
@@ -71,14 +66,12 @@ export class PoolState {
     return this.line.get(jobId) !== undefined;
   }
 
-  /** How many jobs of an account wait, of all classes. */
   waitingOf(account: string): number {
     let count = 0;
     for (const line of this.line.classes.values()) count += line.count(account);
     return count;
   }
 
-  /** How many jobs of a class wait. */
   waitingFor(hardware: string): number {
     return this.line.classes.get(hardware)?.size ?? 0;
   }
@@ -141,7 +134,6 @@ export class PoolState {
     if (box) this.fleet.setTakes(box, takes);
   }
 
-  /** Removes a box, and with it the jobs that it had. */
   leave(boxId: string, now: number): void {
     const box = this.fleet.boxes.get(boxId);
     if (!box) return;
@@ -220,12 +212,10 @@ export class PoolState {
       recordFailedStart(job, id, times.length, now);
   }
 
-  /** Learns how long a setup or a run of a container took. */
   measured(key: string, measured: Measured): void {
     this.estimates.add(key, measured);
   }
 
-  /** Returns the learned values as plain JSON. */
   save(): Saved {
     return {
       estimates: this.estimates.save(),
@@ -278,7 +268,6 @@ export class PoolState {
     this.shares.giveBack(handed.ask, now);
   }
 
-  /** The hand-out of a job that is on a box, or on its way there. */
   handoutOf(jobId: string): Handed | undefined {
     return this.#handed.get(jobId);
   }

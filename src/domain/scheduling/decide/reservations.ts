@@ -3,8 +3,8 @@
  * never become free at the same time, or one that was overtaken too often.
  */
 import { type Box, isIdle } from "./box.ts";
-import type { Job } from "./class-line.ts";
 import { declinedUntil, hasDeclined } from "./declined.ts";
+import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 import type { Ask, Reservation } from "./types.ts";
 
@@ -14,7 +14,6 @@ const CAUTION = 1.3;
 /** A box may report this much later than it is due that it has room: containers take time to stop. */
 const LAPSE_MS = 60_000;
 
-/** The reservation that is in force for a class. */
 export function reservationFor(state: PoolState, hardware: string): Reservation | undefined {
   const found = state.reservations.get(hardware);
   const job = found && state.line.get(found.job);

@@ -63,12 +63,10 @@ export class Shares {
     this.#change(hardware, account, -1 / room, -1, now);
   }
 
-  /** How many containers of a class an account fills. */
   held(hardware: string, account: string): number {
     return this.#classes.get(hardware)?.accounts.get(account)?.held ?? 0;
   }
 
-  /** How many jobs of a class an account has on boxes. */
   jobs(hardware: string, account: string): number {
     return this.#classes.get(hardware)?.accounts.get(account)?.jobs ?? 0;
   }

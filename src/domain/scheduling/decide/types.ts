@@ -6,7 +6,6 @@
 export const LEVELS = ["high", "normal", "low"] as const;
 export type Priority = (typeof LEVELS)[number];
 
-/** A job that waits. */
 export interface Ask {
   id: string;
   account: string;
@@ -17,11 +16,8 @@ export interface Ask {
   /** Key of the containers that the job may use. */
   key: string;
   image: string;
-  /** How many runs one of the containers takes at a time. */
   room: number;
-  /** How long the run may take at most. */
   run_limit_ms: number;
-  /** Since when the job waits. */
   at: number;
 }
 
@@ -37,20 +33,16 @@ export interface ContainerView {
   /** Jobs that the container runs, or that wait for it to be ready. */
   users: number;
   room: number;
-  /** When the phase began. */
   since: number;
   /** Since when the container has no user. */
   idle_since?: number | undefined;
-  /** When each of the container's runs began. */
   runs: readonly number[];
 }
 
 /** A box's report on itself. It is whole: it replaces the report before. */
 export interface BoxView {
   id: string;
-  /** The classes of hardware that the box serves. */
   classes: readonly string[];
-  /** How many jobs the box may have at a time. */
   slots: number;
   /**
    * How many jobs the box may have while it has not reported on those that it was handed; by default as many
@@ -59,7 +51,6 @@ export interface BoxView {
   jobs_max?: number;
   /** The last number of a hand-out that the box had received by then; 0 before the first. */
   handed: number;
-  /** Numbers of the hand-outs of the jobs that the box has. */
   handouts: readonly number[];
   /**
    * Numbers of the hand-outs that the box has no place for: their jobs wait again once they are asked for
@@ -67,7 +58,6 @@ export interface BoxView {
    */
   declined?: readonly number[];
   containers_max: number;
-  /** Devices that can be used. */
   gpus: number;
   containers: readonly ContainerView[];
   images: ReadonlySet<string>;
@@ -104,7 +94,6 @@ export type ForecastKind = "start" | "container" | "place";
 
 /** Notes that were taken on the way to a decision, for `apply` to remember. */
 export interface Notes {
-  /** Jobs that have become first in turn. */
   firsts: string[];
   holds: Hold[];
   reservations: Reservation[];
@@ -126,7 +115,6 @@ export type Decision = (
     }
 ) & { notes: Notes };
 
-/** A job on its way to a box. */
 export interface Handout {
   /** Numbers of a box's hand-outs rise, also over restarts of the pool. */
   number: number;
@@ -144,7 +132,6 @@ export interface Settings {
   account_share: number;
   /** How long a wide job is first in turn before a box is kept for it. */
   reserve_ms: number;
-  /** How long the setup of a job may take. */
   setup_limit_ms: number;
 }
 

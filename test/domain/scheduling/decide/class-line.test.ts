@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   type ClassLine,
+  Line,
   levelOf,
   RISE_MS,
   type Standing,
-} from "../../../../src/domain/scheduling/decide/class-line.ts";
-import { Line } from "../../../../src/domain/scheduling/decide/line.ts";
+} from "../../../../src/domain/scheduling/decide/line.ts";
 import type { Ask } from "../../../../src/domain/scheduling/decide/types.ts";
 import { ask, NOW } from "./samples.ts";
 

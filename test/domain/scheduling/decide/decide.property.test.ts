@@ -1,7 +1,7 @@
 /** Limits of boxes under any asks and late reports: no box is handed more than it has room for. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import { handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import type { ContainerView, Handout } from "../../../../src/domain/scheduling/decide/types.ts";
 import { sized } from "../../../support/sized.ts";

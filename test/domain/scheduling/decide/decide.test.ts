@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import { decide, handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 
 test("a pool without a box decides nothing", () => {

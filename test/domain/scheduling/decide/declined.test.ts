@@ -3,8 +3,7 @@
  * rarely.
  */
 import { expect, test } from "vitest";
-import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import { decide, handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import { ask, box, busy, NOW, poolOf } from "./samples.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Demand, HALF_LIFE_MS } from "../../../../src/domain/scheduling/decide/demand.ts";
 import { EstimateTable } from "../../../../src/domain/scheduling/decide/estimates.ts";
+import { Demand, HALF_LIFE_MS } from "../../../../src/domain/scheduling/decide/eviction-score.ts";
 import { NOW } from "./samples.ts";
 
 test("a few measures count alike", () => {

@@ -1,8 +1,8 @@
 /** The reasons why jobs of a class wait. */
 import { expect, test } from "vitest";
+import { handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { explain } from "../../../../src/domain/scheduling/decide/explain.ts";
 import { explainClass } from "../../../../src/domain/scheduling/decide/explain-class.ts";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 
 test("a class without waiting jobs has no reasons", () => {

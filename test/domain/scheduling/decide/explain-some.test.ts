@@ -1,7 +1,7 @@
 /** The reasons why jobs of a model wait, over all classes. */
 import { expect, test } from "vitest";
-import { explainSome } from "../../../../src/domain/scheduling/decide/explain-some.ts";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import { handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
+import { explainSome } from "../../../../src/domain/scheduling/decide/explain-class.ts";
 import { ask, box, NOW, poolOf } from "./samples.ts";
 
 test("jobs that do not wait have no reason", () => {

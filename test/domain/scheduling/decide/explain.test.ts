@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import { explain } from "../../../../src/domain/scheduling/decide/explain.ts";
 import { Forecasts } from "../../../../src/domain/scheduling/decide/forecasts.ts";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import { decide, handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import type { BoxView } from "../../../../src/domain/scheduling/decide/types.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";

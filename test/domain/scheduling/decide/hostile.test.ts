@@ -1,7 +1,6 @@
 /** Impossible reports of boxes: they cost no other account a place, and the pool no unbounded time. */
 import { expect, test } from "vitest";
-import { decide } from "../../../../src/domain/scheduling/decide/decide.ts";
-import { handOut } from "../../../../src/domain/scheduling/decide/hand-out.ts";
+import { decide, handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 

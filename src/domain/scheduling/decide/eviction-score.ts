@@ -4,8 +4,9 @@
  * container that is not used for long falls behind. The second container of a key is worth a quarter, the
  * third a ninth.
  */
+
+import { z } from "zod";
 import type { Box, Container } from "./box.ts";
-import type { Demand } from "./demand.ts";
 import type { EstimateTable } from "./estimates.ts";
 import type { Fleet } from "./fleet.ts";
 
@@ -16,7 +17,6 @@ export interface WorthRule {
    * Notes that the containers of a box that have users are being used. To be called when the box has changed.
    */
   use(box: Box): void;
-  /** Notes that containers are being stopped. */
   stop(containers: readonly Container[], now: number): void;
 }
 
@@ -59,5 +59,57 @@ export class Worth implements WorthRule {
 
   stop(containers: readonly Container[], now: number): void {
     for (const one of containers) this.#clock = Math.max(this.#clock, this.of(one, now));
+  }
+}
+
+export const HALF_LIFE_MS = 1_800_000;
+/** The most keys: those that were not asked for longest are forgotten first. */
+const MAX_KEYS = 5_000;
+
+const count = z.object({ asks: z.number(), at: z.number() });
+type Count = z.infer<typeof count>;
+
+export const savedDemand = z.array(z.tuple([z.string(), count]));
+type SavedDemand = z.infer<typeof savedDemand>;
+
+export class Demand {
+  /** Counts in the order in which their keys were last asked for. */
+  #counts = new Map<string, Count>();
+
+  add(key: string, now: number): void {
+    const asks = this.of(key, now) + 1;
+    const before = this.#counts.get(key)?.at ?? now;
+    this.#counts.delete(key);
+    // A job that was asked for before comes again when the pool restarts.
+    this.#counts.set(key, { asks, at: Math.max(now, before) });
+    const [oldest] = this.#counts.keys();
+    if (this.#counts.size > MAX_KEYS && oldest !== undefined) this.#counts.delete(oldest);
+  }
+
+  /** Takes back an ask: the key was not asked for after all. */
+  take(key: string, now: number): void {
+    const count = this.#counts.get(key);
+    if (count)
+      this.#counts.set(key, {
+        asks: Math.max(0, this.of(key, now) - 1),
+        at: Math.max(now, count.at),
+      });
+  }
+
+  has(key: string): boolean {
+    return this.#counts.has(key);
+  }
+
+  of(key: string, now: number): number {
+    const count = this.#counts.get(key);
+    return count ? count.asks * 2 ** (-Math.max(0, now - count.at) / HALF_LIFE_MS) : 0;
+  }
+
+  save(): SavedDemand {
+    return [...this.#counts];
+  }
+
+  load(saved: SavedDemand): void {
+    this.#counts = new Map(saved);
   }
 }
