@@ -4,7 +4,7 @@
  */
 import { keyPrefix } from "../domain/encryption.ts";
 import { decryptVariables, encryptVariable } from "../domain/models/variables.ts";
-import { reencryptedForEndpoint } from "../domain/webhooks/signature.ts";
+import { reencryptedForEndpoint } from "../domain/webhooks/stored-secret.ts";
 import { logger } from "../log.ts";
 import {
   findEndpointsEncryptedWith,

@@ -13,7 +13,7 @@ import {
   viewPredictions,
 } from "../../services/predictions/prediction-view.ts";
 import { listRunners } from "../../services/runners/fleet.ts";
-import { isServed } from "../../services/runners/serving.ts";
+import { isServed } from "../../services/runners/run-estimate.ts";
 import { isSetUp } from "../../services/sign-in/operators.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { type Gallery, ModelCards } from "../models/list.tsx";

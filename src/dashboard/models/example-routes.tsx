@@ -13,7 +13,7 @@ import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldText, readForm } from "../form.ts";
 import { ExamplesPage } from "./examples.tsx";
-import { expectedOf } from "./expected.ts";
+import { estimateOf } from "./run-estimate.ts";
 
 const ALL = "/models/:owner/:name/examples";
 
@@ -31,13 +31,13 @@ export const examplePages = pages()
     const { services, viewer, origin } = c.var;
     const { owner, name } = c.req.param();
     const model = await readModel(services, viewer?.caller, owner, name);
-    const [examples, expected] = await Promise.all([
+    const [examples, estimate] = await Promise.all([
       examplesOf(services, model.id, origin),
-      expectedOf(c, model),
+      estimateOf(c, model),
     ]);
     const gone = await goneVersions(services, model.id, examples);
     const { host } = new URL(origin);
-    return c.render(<ExamplesPage {...{ model, viewer, expected, examples, gone, host }} />, {
+    return c.render(<ExamplesPage {...{ model, viewer, estimate, examples, gone, host }} />, {
       title: `Examples of ${owner}/${name}`,
     });
   })

@@ -6,7 +6,7 @@ import { exactText, unmarked } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
 import { isCoverOf } from "../../services/models/example-pictures.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { ExampleVersion } from "../playground/examples/output.tsx";
@@ -22,7 +22,7 @@ import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 interface Props {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   examples: Example[];
   /** The numbers of versions that made some of them, and were deleted. */
   gone: Set<number>;
@@ -31,10 +31,10 @@ interface Props {
 }
 
 export const ExamplesPage = (props: Props) => {
-  const { model, viewer, expected, examples } = props;
+  const { model, viewer, estimate, examples } = props;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/examples" expected={expected} />
+      <ModelHeader model={model} viewer={viewer} page="/examples" estimate={estimate} />
       {examples.length === 0 ? (
         <NoExamples model={model} viewer={viewer} />
       ) : (

@@ -1,6 +1,6 @@
 /** Facts in a model's header: whether it starts at once, duration and price of a run, number of runs. */
 import type { Child } from "hono/jsx";
-import type { Outlook } from "../../domain/models/run-estimate.ts";
+import type { RunEstimate } from "../../domain/models/run-estimate.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { duration } from "../prediction-view/duration.ts";
@@ -10,17 +10,17 @@ import { isolationText } from "./isolation.ts";
 
 interface Props {
   model: DetailedModelRow;
-  outlook: Outlook;
+  runEstimate: RunEstimate;
   /** Configuration of the version that would run. */
   configuration: Configuration;
 }
 
-export function Facts({ model, outlook, configuration }: Props) {
-  const { run_seconds, run_price } = outlook;
+export function Facts({ model, runEstimate, configuration }: Props) {
+  const { run_seconds, run_price } = runEstimate;
   const runs = model.predictions_count;
   return (
     <dl class="facts">
-      <Readiness outlook={outlook} />
+      <Readiness runEstimate={runEstimate} />
       {run_seconds !== null && <Fact name="A run takes">about {duration(run_seconds)}</Fact>}
       {run_price !== null && (
         <Fact name="A run costs">
@@ -42,7 +42,7 @@ export function Facts({ model, outlook, configuration }: Props) {
   );
 }
 
-function Readiness({ outlook: { state, setup_seconds } }: { outlook: Outlook }) {
+function Readiness({ runEstimate: { state, setup_seconds } }: { runEstimate: RunEstimate }) {
   if (state === "unknown") return null;
   if (state === "warm")
     return (

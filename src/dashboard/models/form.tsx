@@ -2,7 +2,7 @@
 
 import { DEFAULT_HARDWARE, type Hardware } from "../../protocol/hardware.ts";
 import type { Category } from "../../protocol/model.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
@@ -34,19 +34,19 @@ export const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft
 export const SettingsPage = ({
   model,
   viewer,
-  expected,
+  estimate,
   changes,
   deletion,
   ...offered
 }: FormChoices & {
   model: DetailedModelRow;
   viewer: Viewer;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   changes: Draft;
   deletion: Draft;
 }) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/settings" expected={expected} />
+    <ModelHeader model={model} viewer={viewer} page="/settings" estimate={estimate} />
     <Form action={modelAddress(model, "/settings")} class="model-form">
       <Problem draft={changes} />
       <Fields draft={changes} model={model} {...offered} />

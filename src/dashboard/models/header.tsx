@@ -4,7 +4,7 @@ import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts
 import { modelWaitText } from "../../domain/scheduling/explanation.ts";
 import type { Visibility } from "../../protocol/model.ts";
 import { isSuspended } from "../../services/accounts/access.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { duration } from "../prediction-view/duration.ts";
@@ -64,13 +64,13 @@ export const ModelHeader = ({
   model,
   viewer,
   page,
-  expected,
+  estimate,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   page: ModelPage;
   /** Expectations of a run; undefined for a model without a version. */
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
 }) => (
   <header class="model-header">
     <h1>
@@ -89,15 +89,15 @@ export const ModelHeader = ({
         {model.description}
       </p>
     )}
-    {expected && (
+    {estimate && (
       <div data-expected>
         <Facts
           model={model}
-          outlook={expected.outlook}
-          configuration={expected.version.configuration}
+          runEstimate={estimate.runEstimate}
+          configuration={estimate.version.configuration}
         />
-        {expected.wait && (
-          <Waiting reasons={expected.wait} isOperator={viewer?.operator ?? false} />
+        {estimate.wait && (
+          <Waiting reasons={estimate.wait} isOperator={viewer?.operator ?? false} />
         )}
       </div>
     )}

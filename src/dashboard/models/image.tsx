@@ -2,7 +2,7 @@
 import type { ShownLabel } from "../../domain/images/shown-labels.ts";
 import { byteText } from "../../lib/text.ts";
 import type { DescribedImage, ImageContent } from "../../services/images/describe-image.ts";
-import type { ImagePlaces } from "../../services/runners/serving.ts";
+import type { ImagePlaces } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { repositoryAt } from "../publish/commands.ts";

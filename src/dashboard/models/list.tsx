@@ -1,6 +1,6 @@
 /** The gallery of models: all of them, or search results. The page of an owner is made of the same parts. */
 
-import { MAKES, type Makes } from "../../domain/models/output-modality.ts";
+import { OUTPUT_MODALITIES, type OutputModality } from "../../domain/models/output-modality.ts";
 import type { Category, ModelItem, ModelSort } from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
 import type { GalleryFacts } from "../../services/models/gallery.ts";
@@ -69,7 +69,7 @@ export const NewModel = () => (
   </a>
 );
 
-const MAKES_NAMES: Record<Makes, string> = {
+const MODALITY_NAMES: Record<OutputModality, string> = {
   text: "Text",
   pictures: "Pictures",
   sound: "Sound",
@@ -136,9 +136,9 @@ export const Filters = ({
       <select name="category">
         <option value="">All</option>
         <optgroup label="What they make">
-          {MAKES.map((makes) => (
+          {OUTPUT_MODALITIES.map((makes) => (
             <option value={`makes:${makes}`} selected={`makes:${makes}` === query.category}>
-              {MAKES_NAMES[makes]}
+              {MODALITY_NAMES[makes]}
             </option>
           ))}
         </optgroup>
@@ -188,7 +188,7 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
           </p>
         )}
         <p class="model-meta">
-          {facts?.makes && <span>{MAKES_NAMES[facts.makes]}</span>}
+          {facts?.makes && <span>{MODALITY_NAMES[facts.makes]}</span>}
           <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
           {facts && <Published at={facts.published_at} />}
           {model.categories.map(({ slug, name }) => (

@@ -2,10 +2,10 @@
 import { describeImage } from "../../services/images/describe-image.ts";
 import { readModel } from "../../services/models/models.ts";
 import { readVersion, readVersionBefore } from "../../services/models/versions.ts";
-import { findImagePlaces } from "../../services/runners/serving.ts";
+import { findImagePlaces } from "../../services/runners/run-estimate.ts";
 import type { PageContext } from "../context.ts";
-import { expectedOf } from "./expected.ts";
 import { isOwner } from "./header.tsx";
+import { estimateOf } from "./run-estimate.ts";
 import type { VersionPageProps } from "./version.tsx";
 
 /** @throws ProblemError not_found */
@@ -22,12 +22,12 @@ export async function loadVersion(
   ]);
   const namesRunners = viewer?.operator ?? false;
   const seesPlaces = viewer !== undefined && (namesRunners || isOwner(model, viewer));
-  const [described, before, expected, places] = await Promise.all([
+  const [described, before, estimate, places] = await Promise.all([
     describeImage(services, viewer?.caller, model, version),
     readVersionBefore(services, version),
-    expectedOf(c, model, version),
+    estimateOf(c, model, version),
     seesPlaces ? findImagePlaces(services, viewer.caller, model, version) : undefined,
   ]);
   const image = { described, places: seesPlaces ? (places ?? null) : undefined, namesRunners };
-  return { model, version, before, viewer, expected, origin, image };
+  return { model, version, before, viewer, estimate, origin, image };
 }

@@ -17,7 +17,7 @@ export async function renderNoVersion(c: PageContext, model: DetailedModelRow) {
   const publish = isOwner(model, viewer) ? await publishState(c, model) : undefined;
   return c.render(
     <>
-      <ModelHeader model={model} viewer={viewer} page="" expected={undefined} />
+      <ModelHeader model={model} viewer={viewer} page="" estimate={undefined} />
       {publish ? (
         <FirstVersion model={model} publish={publish} />
       ) : (

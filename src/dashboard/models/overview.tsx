@@ -1,6 +1,6 @@
 /** Overview of a model: the description by its owner, with details in a sidebar. */
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Markdown } from "../ui/markdown.tsx";
@@ -17,10 +17,10 @@ interface Props {
 export const OverviewPage = ({
   model,
   viewer,
-  expected,
-}: Props & { expected: Expected | undefined }) => (
+  estimate,
+}: Props & { estimate: VersionEstimate | undefined }) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/overview" expected={expected} />
+    <ModelHeader model={model} viewer={viewer} page="/overview" estimate={estimate} />
     <div class="with-aside">
       <div>
         {model.overview ? (

@@ -12,9 +12,9 @@ import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
-import { expectedOf } from "./expected.ts";
 import { NewModelPage, SettingsPage } from "./form.tsx";
 import { readModelForm } from "./read-form.ts";
+import { estimateOf } from "./run-estimate.ts";
 
 /** All of them: saving the form would drop a value that is not among its choices. */
 const MAX_CHOICES = 1_000;
@@ -50,7 +50,7 @@ async function showSettings(
     <SettingsPage
       model={model}
       viewer={viewerOf(c)}
-      expected={await expectedOf(c, model)}
+      estimate={await estimateOf(c, model)}
       changes={changes}
       deletion={deletion}
       {...choices}

@@ -7,7 +7,7 @@ import { ownConfiguration } from "../../services/models/version-image.ts";
 import { createVersion, deleteVersion } from "../../services/models/versions.ts";
 import { recentTags } from "../../services/registry/lists.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
@@ -17,10 +17,10 @@ import { pushText, repositoryAt } from "../publish/commands.ts";
 import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
-import { expectedOf } from "./expected.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";
 import { loadVersion } from "./load-version.ts";
 import { readVersionForm, withFieldIssues } from "./read-form.ts";
+import { estimateOf } from "./run-estimate.ts";
 import { VersionPage } from "./version.tsx";
 import { type ImageChoices, ImageFields } from "./version-form-image.tsx";
 import { Runtime } from "./version-form-runtime.tsx";
@@ -54,7 +54,7 @@ const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: st
 interface Props {
   model: DetailedModelRow;
   viewer: Viewer;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   hardware: Hardware[];
   draft: Draft;
   /** Scheme and host of the deployment. */
@@ -63,10 +63,10 @@ interface Props {
 }
 
 function NewVersionPage(props: Props) {
-  const { model, viewer, expected, hardware, draft, origin, images } = props;
+  const { model, viewer, estimate, hardware, draft, origin, images } = props;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" expected={expected} />
+      <ModelHeader model={model} viewer={viewer} page="/versions" estimate={estimate} />
       <h2>New version</h2>
       <p>
         A version is a container image with its input and output schemas. Versions never change: to
@@ -128,9 +128,9 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
     imagePath(services, owner),
     listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
   ]);
-  const [tags, expected] = await Promise.all([
+  const [tags, estimate] = await Promise.all([
     recentTags(services, model.id),
-    expectedOf(c, model),
+    estimateOf(c, model),
   ]);
   const images = {
     repository: repositoryAt(origin, owner, name),
@@ -142,7 +142,7 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
     <NewVersionPage
       model={model}
       viewer={viewer}
-      expected={expected}
+      estimate={estimate}
       hardware={hardware.items}
       draft={draft}
       origin={origin}

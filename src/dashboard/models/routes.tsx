@@ -12,7 +12,7 @@ import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readCompared } from "../../services/models/versions.ts";
 import type { Page, PageRequest } from "../../services/pagination.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { emptyDraft } from "../form.ts";
@@ -21,7 +21,6 @@ import { Code } from "../playground/code/view.tsx";
 import { chosenExample } from "../playground/examples/note.ts";
 import { publishState } from "../publish/state.ts";
 import { examplePages } from "./example-routes.tsx";
-import { expectedOf } from "./expected.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";
 import { type Gallery, type ModelQuery, ModelsPage } from "./list.tsx";
 import { loadVersion } from "./load-version.ts";
@@ -30,6 +29,7 @@ import { OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
 import { OwnerPage } from "./owner.tsx";
+import { estimateOf } from "./run-estimate.ts";
 import { VersionPage } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
 import { VisitorPage } from "./visitor.tsx";
@@ -38,16 +38,16 @@ import { VisitorPage } from "./visitor.tsx";
 const ApiPage = ({
   model,
   viewer,
-  expected,
+  estimate,
   origin,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   origin: string;
 }) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/api" expected={expected} />
+    <ModelHeader model={model} viewer={viewer} page="/api" estimate={estimate} />
     {model.latest_version ? (
       <Calls model={model} version={model.latest_version} origin={origin} />
     ) : (
@@ -188,21 +188,21 @@ export const modelPages = pages()
     if (!version) return renderNoVersion(c, model);
     const { services, origin } = c.var;
     const chosen = c.req.query("example");
-    const [expected, examples, one] = await Promise.all([
-      expectedOf(c, model),
+    const [estimate, examples, one] = await Promise.all([
+      estimateOf(c, model),
       exampleChoices(services, model.id, origin),
       chosenExample(services, version, chosen, origin),
     ]);
     const { host } = new URL(origin);
-    return c.render(<VisitorPage {...{ model, version, expected, examples, host, ...one }} />, {
+    return c.render(<VisitorPage {...{ model, version, estimate, examples, host, ...one }} />, {
       title: `${owner}/${name}`,
     });
   })
   .get("/models/:owner/:name/overview", async (c) => {
     const { owner, name } = c.req.param();
     const model = await loadModel(c, owner, name);
-    const expected = await expectedOf(c, model);
-    return c.render(<OverviewPage model={model} viewer={c.var.viewer} expected={expected} />, {
+    const estimate = await estimateOf(c, model);
+    return c.render(<OverviewPage model={model} viewer={c.var.viewer} estimate={estimate} />, {
       title: `Overview of ${owner}/${name}`,
     });
   })
@@ -214,12 +214,12 @@ export const modelPages = pages()
       listVersions(services, viewer?.caller, owner, name, pageRequest(c)),
     ]);
     const numbers = versions.page.items.map(({ number }) => number);
-    const [compared, expected] = await Promise.all([
+    const [compared, estimate] = await Promise.all([
       readCompared(services, model, numbers),
-      expectedOf(c, model),
+      estimateOf(c, model),
     ]);
     return c.render(
-      <VersionsPage {...{ model, viewer, expected, versions: versions.page, compared }} />,
+      <VersionsPage {...{ model, viewer, estimate, versions: versions.page, compared }} />,
       { title: `Versions of ${owner}/${name}` },
     );
   })
@@ -234,8 +234,8 @@ export const modelPages = pages()
     const { viewer, origin } = c.var;
     const { owner, name } = c.req.param();
     const model = await loadModel(c, owner, name);
-    const expected = await expectedOf(c, model);
-    return c.render(<ApiPage {...{ model, viewer, expected, origin }} />, {
+    const estimate = await estimateOf(c, model);
+    return c.render(<ApiPage {...{ model, viewer, estimate, origin }} />, {
       title: `API of ${owner}/${name}`,
     });
   });

@@ -2,7 +2,7 @@
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { ComparedVersion, VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
@@ -27,17 +27,17 @@ export interface VersionPageProps {
   before: ComparedVersion | undefined;
   image: VersionImage;
   viewer: Viewer | undefined;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   origin: string;
   draft: Draft;
 }
 
 export function VersionPage(props: VersionPageProps) {
-  const { model, version, before, image, viewer, expected, origin, draft } = props;
+  const { model, version, before, image, viewer, estimate, origin, draft } = props;
   const { number, schemas, release_notes } = version;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" expected={expected} />
+      <ModelHeader model={model} viewer={viewer} page="/versions" estimate={estimate} />
       <Problem draft={draft} />
       <div class="title-row">
         <h2>

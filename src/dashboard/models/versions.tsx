@@ -1,6 +1,6 @@
 /** The versions of a model, newest first. */
 import type { Page } from "../../services/pagination.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { ListedSchemas, VersionSummaryRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
@@ -13,13 +13,13 @@ import { NoVersion } from "./no-version.tsx";
 export const VersionsPage = ({
   model,
   viewer,
-  expected,
+  estimate,
   versions,
   compared,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   versions: Page<VersionSummaryRow>;
   /** Schemas of the page's versions and of the one before them, newest first. */
   compared: ListedSchemas[];
@@ -27,7 +27,7 @@ export const VersionsPage = ({
   const { latest_version: latest } = model;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" expected={expected} />
+      <ModelHeader model={model} viewer={viewer} page="/versions" estimate={estimate} />
       {latest ? (
         <>
           <div class="title-row">

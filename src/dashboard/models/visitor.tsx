@@ -1,6 +1,6 @@
 /** A model's page for visitors: the form of its playground, to look at. */
 import type { ExampleChoice } from "../../services/models/examples.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { emptyDraft } from "../form.ts";
@@ -15,14 +15,14 @@ import { ModelHeader, modelAddress } from "./header.tsx";
 interface Props extends ChosenExample {
   model: DetailedModelRow;
   version: VersionRow;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   examples: ExampleChoice[];
   host: string;
 }
 
-export const VisitorPage = ({ model, version, expected, examples, host, ...chosen }: Props) => (
+export const VisitorPage = ({ model, version, estimate, examples, host, ...chosen }: Props) => (
   <>
-    <ModelHeader model={model} viewer={undefined} page="" expected={expected} />
+    <ModelHeader model={model} viewer={undefined} page="" estimate={estimate} />
     <div class="playground">
       <section class="playground-input" aria-labelledby="playground-input">
         <div class="playground-head">

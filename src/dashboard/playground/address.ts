@@ -5,7 +5,7 @@ import type { Example } from "../../protocol/example.ts";
 import type { ExampleChoice } from "../../services/models/examples.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { modelAddress } from "../models/header.tsx";
@@ -41,7 +41,7 @@ export interface PlaygroundState {
   runs: RecentRun[];
   tab: Tab;
   /** Expectations of a run of the version. */
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
 }
 
 export type Tab = "output" | "code";

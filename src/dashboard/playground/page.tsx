@@ -23,7 +23,7 @@ interface Props {
 
 export const PlaygroundPage = ({ play, viewer, origin }: Props) => (
   <>
-    <ModelHeader model={play.model} viewer={viewer} page="" expected={play.expected} />
+    <ModelHeader model={play.model} viewer={viewer} page="" estimate={play.estimate} />
     <Content play={play} viewer={viewer} origin={origin} />
   </>
 );

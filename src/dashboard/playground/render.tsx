@@ -12,7 +12,7 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
-import { expectedOf } from "../models/expected.ts";
+import { estimateOf } from "../models/run-estimate.ts";
 import type { PlaygroundState } from "./address.ts";
 import { PlaygroundPage } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
@@ -63,7 +63,7 @@ export async function findVersion(
 /** The state without the parts that are loaded here. */
 export type RenderedState = Omit<
   PlaygroundState,
-  "versions" | "shape" | "view" | "runs" | "examples" | "expected"
+  "versions" | "shape" | "view" | "runs" | "examples" | "estimate"
 > & {
   /** `own` is the version's own view where it has one besides the form. */
   wanted: "own" | "form";
@@ -81,12 +81,12 @@ export async function renderPlayground(
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
   const reference = `${owner.username}/${name}`;
   const view: View = (wanted === "own" && ownView(version)) || "form";
-  const [{ page }, runs, examples, expected] = await Promise.all([
+  const [{ page }, runs, examples, estimate] = await Promise.all([
     listVersions(services, viewer.caller, owner.username, name, request),
     // Client code reads those of a chat when it is there.
     view === "chat" ? [] : recentRuns(services, viewer.caller, reference, version, c.req.url),
     exampleChoices(services, model.id, origin),
-    expectedOf(c, model, version),
+    estimateOf(c, model, version),
   ]);
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
@@ -95,7 +95,7 @@ export async function renderPlayground(
   c.status(status);
   return c.render(
     <PlaygroundPage
-      play={{ ...play, versions, runs, examples, shape, view, expected }}
+      play={{ ...play, versions, runs, examples, shape, view, estimate }}
       viewer={viewer}
       origin={origin}
     />,

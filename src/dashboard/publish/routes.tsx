@@ -6,8 +6,8 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { type Draft, handleForm } from "../form.ts";
-import { expectedOf } from "../models/expected.ts";
 import { ModelHeader, modelAddress } from "../models/header.tsx";
+import { estimateOf } from "../models/run-estimate.ts";
 import { publishState } from "./state.ts";
 import { PublishWays } from "./ways.tsx";
 
@@ -50,9 +50,9 @@ async function showPublish(
   model?: DetailedModelRow,
   made: { token?: string; draft?: Draft } = {},
 ) {
-  const [state, expected] = await Promise.all([
+  const [state, estimate] = await Promise.all([
     publishState(c, model, made),
-    model && expectedOf(c, model),
+    model && estimateOf(c, model),
   ]);
   if (!model) {
     return c.render(
@@ -69,7 +69,7 @@ async function showPublish(
   }
   return c.render(
     <>
-      <ModelHeader model={model} viewer={viewerOf(c)} page="/versions" expected={expected} />
+      <ModelHeader model={model} viewer={viewerOf(c)} page="/versions" estimate={estimate} />
       <h2>{state.names.isFirst ? "Publish the first version" : "Publish a version"}</h2>
       <p>
         Or <a href={modelAddress(model, "/versions/new")}>fill in a form</a> for an image that you

@@ -1,5 +1,5 @@
 /** Data of the pages that show the ways to publish. */
-import { hardwareOf, isServed } from "../../services/runners/serving.ts";
+import { hardwareOf, isServed } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";

@@ -3,14 +3,14 @@ import { oneSettable, setVariable as setBody, variableName } from "../../protoco
 import { parse } from "../../routes/router.ts";
 import { readModel } from "../../services/models/models.ts";
 import { deleteVariable, listVariables, setVariable } from "../../services/models/variables.ts";
-import type { Expected } from "../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
-import { expectedOf } from "../models/expected.ts";
 import { ModelHeader, modelAddress } from "../models/header.tsx";
+import { estimateOf } from "../models/run-estimate.ts";
 import { controlAttributes, Field, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
@@ -21,16 +21,16 @@ import { rowsOf, type VariableRow } from "./rows.ts";
 interface PageProps {
   model: DetailedModelRow;
   viewer: Viewer;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   rows: VariableRow[];
   /** The name to prefill in the form, or empty. */
   chosen: string;
   draft: Draft;
 }
 
-const VariablesPage = ({ model, viewer, expected, rows, chosen, draft }: PageProps) => (
+const VariablesPage = ({ model, viewer, estimate, rows, chosen, draft }: PageProps) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/variables" expected={expected} />
+    <ModelHeader model={model} viewer={viewer} page="/variables" estimate={estimate} />
     {rows.length === 0 ? (
       <Empty title="No variables yet">
         <p>
@@ -119,7 +119,7 @@ function listingText(
 }
 
 /** Values are never shown again, not even one that was just rejected. */
-function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer" | "expected">) {
+function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer" | "estimate">) {
   const hint = "Up to 32,768 characters. Can span several lines.";
   return (
     <section class="set-variable" aria-labelledby="set-title">
@@ -228,7 +228,7 @@ async function show(c: PageContext, draft: Draft) {
     <VariablesPage
       model={model}
       viewer={viewer}
-      expected={await expectedOf(c, model)}
+      estimate={await estimateOf(c, model)}
       rows={rowsOf(items, model.latest_version)}
       chosen={chosen}
       draft={draft}

@@ -3,11 +3,19 @@ import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
 
-export const MAKES = ["text", "pictures", "sound", "video", "embeddings", "files", "data"] as const;
-export type Makes = (typeof MAKES)[number];
+export const OUTPUT_MODALITIES = [
+  "text",
+  "pictures",
+  "sound",
+  "video",
+  "embeddings",
+  "files",
+  "data",
+] as const;
+export type OutputModality = (typeof OUTPUT_MODALITIES)[number];
 
 /** The kinds by API. The first API that a version answers decides. */
-const BY_API: [keyof Compatibilities, Makes][] = [
+const BY_API: [keyof Compatibilities, OutputModality][] = [
   ["vendora_images_generations", "pictures"],
   ["vendora_images_edits", "pictures"],
   ["vendora_audio_speech", "sound"],
@@ -23,17 +31,17 @@ const BY_API: [keyof Compatibilities, Makes][] = [
 ];
 
 /** The kinds by word: a schema says only that the output is a file, and the words around it tell the kind. */
-const BY_WORD: [RegExp, Makes][] = [
+const BY_WORD: [RegExp, OutputModality][] = [
   [/video|movie|film|animation/i, "video"],
   [/audio|speech|sound|music|voice|song/i, "sound"],
   [/image|picture|photo|drawing|painting|mask|depth/i, "pictures"],
 ];
 
 /** @returns undefined for a version whose output may be anything */
-export function makesOf(
+export function outputModalityOf(
   { schemas, compatibilities }: { schemas: Schemas; compatibilities: Compatibilities },
   name: string,
-): Makes | undefined {
+): OutputModality | undefined {
   const api = BY_API.find(([flag]) => compatibilities[flag]);
   if (api) return api[1];
   const output = versionSchema(schemas, "output");

@@ -1,8 +1,8 @@
-/** The outlook on a run of a model, before it is run. */
+/** The estimate of a run of a model, before it is run. */
 import type { Isolation } from "../../protocol/model.ts";
 import { priceOf } from "../predictions/price.ts";
 
-export interface Outlook {
+export interface RunEstimate {
   /**
    * `warm`: a container is ready and has room. `busy`: one is ready, and others run in it. `cold`: a run waits
    * for one. `away`: no runner of its hardware takes work. `unknown`: its pool did not say.
@@ -19,7 +19,7 @@ export interface Outlook {
 }
 
 /** The pool's report on the containers that would take the run. */
-export interface Told {
+export interface PoolReport {
   isWarm: boolean;
   /** Whether a ready container has all its slots taken. */
   isBusy: boolean;
@@ -29,22 +29,25 @@ export interface Told {
   run_ms: number | null;
 }
 
-/** @param told undefined: the pool did not answer @param pricePerHour of the hardware, if it has one */
-export function outlookOf(
-  told: Told | undefined,
+/** @param report undefined: the pool did not answer @param pricePerHour of the hardware, if it has one */
+export function runEstimateOf(
+  report: PoolReport | undefined,
   isolation: Isolation,
   pricePerHour: number | null,
-): Outlook {
-  const run = told?.run_ms ?? null;
+): RunEstimate {
+  const run = report?.run_ms ?? null;
   return {
-    state: told === undefined ? "unknown" : stateOf(told, isolation),
-    setup_seconds: secondsOf(told?.setup_ms ?? null),
+    state: report === undefined ? "unknown" : stateOf(report, isolation),
+    setup_seconds: secondsOf(report?.setup_ms ?? null),
     run_seconds: secondsOf(run),
     run_price: run === null || pricePerHour === null ? null : priceOf(run / 1_000, pricePerHour),
   };
 }
 
-function stateOf({ isWarm, isBusy, isServed }: Told, isolation: Isolation): Outlook["state"] {
+function stateOf(
+  { isWarm, isBusy, isServed }: PoolReport,
+  isolation: Isolation,
+): RunEstimate["state"] {
   if (!isServed) return "away";
   // A run with a container of its own always waits for it.
   if (isolation === "prediction") return "cold";

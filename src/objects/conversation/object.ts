@@ -1,7 +1,8 @@
 /**
  * A conversation: items that responses are given before their input, and that they add to. Each conversation
  * is an object of its own, so that its items are in order, and no other call waits for it. No message says
- * that a response has ended: the next call looks, and adds the response's items (services/openai/turns.ts).
+ * that a response has ended: the next call looks, and adds the response's items
+ * (services/openai/conversation-updates.ts).
  * Until then the conversation takes no other response, so that each sees all earlier items.
  */
 import { DurableObject } from "cloudflare:workers";
@@ -13,7 +14,9 @@ import { accountAt } from "../account/stub.ts";
 import { Items } from "./items.ts";
 import type {
   Added,
+  AllItems,
   Begun,
+  ConversationUpdate,
   Head,
   ItemJson,
   ItemsPage,
@@ -22,8 +25,6 @@ import type {
   Member,
   Metadata,
   Refused,
-  Said,
-  Turn,
 } from "./rpc-types.ts";
 
 interface Record extends Head {
@@ -32,7 +33,7 @@ interface Record extends Head {
   /** The models of all tokens that have made the conversation or added items to it; null: any model. */
   models: string[] | null;
   used_at: number;
-  turn: Turn | null;
+  update: ConversationUpdate | null;
 }
 
 const RECORD = "conversation";
@@ -52,7 +53,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     this.#items.create();
     this.#items.add(items);
     const kept = { user_id, account_object, models, metadata };
-    this.#save({ ...kept, created_at: now, used_at: now, turn: null });
+    this.#save({ ...kept, created_at: now, used_at: now, update: null });
     await this.ctx.storage.setAlarm(now + this.#keptMs);
     return { metadata, created_at: now };
   }
@@ -77,7 +78,7 @@ export class ConversationObject extends DurableObject<Bindings> {
   begin(member: Member, prediction_id: string, maxBytes: number): Begun {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;
-    if (record.turn) return { busy: record.turn };
+    if (record.update) return { busy: record.update };
     const said = this.#said(maxBytes);
     if (typeof said === "string") return said;
     const now = Date.now();
@@ -85,15 +86,15 @@ export class ConversationObject extends DurableObject<Bindings> {
       ...record,
       models: modelsWith(record, member),
       used_at: now,
-      turn: { prediction_id, given: this.#items.size.count, began_at: now },
+      update: { prediction_id, given: this.#items.size.count, began_at: now },
     });
     return said;
   }
 
   /** The response that is under way, as far as is known. */
-  turn(member: Member): Turn | null | Refused {
+  update(member: Member): ConversationUpdate | null | Refused {
     const record = this.#recordFor(member);
-    return "refused" in record ? record : record.turn;
+    return "refused" in record ? record : record.update;
   }
 
   /**
@@ -102,9 +103,9 @@ export class ConversationObject extends DurableObject<Bindings> {
    */
   settle(predictionId: string, items: ItemJson[], isLast: boolean): void {
     const record = this.#record;
-    if (record?.turn?.prediction_id !== predictionId) return;
+    if (record?.update?.prediction_id !== predictionId) return;
     this.#items.add(items);
-    if (isLast) this.#save({ ...record, turn: null });
+    if (isLast) this.#save({ ...record, update: null });
   }
 
   // ---- items
@@ -123,7 +124,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     return "added";
   }
 
-  all(member: Member, maxBytes: number): Said {
+  all(member: Member, maxBytes: number): AllItems {
     const record = this.#recordFor(member);
     return "refused" in record ? record : this.#said(maxBytes);
   }
@@ -187,7 +188,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     await this.discard();
   }
 
-  #said(maxBytes: number): Exclude<Said, Refused> {
+  #said(maxBytes: number): Exclude<AllItems, Refused> {
     const { count, bytes } = this.#items.size;
     // The last item may make a conversation longer than a request may be.
     if (count > MAX_ITEMS || bytes > MAX_BYTES) return "too long";

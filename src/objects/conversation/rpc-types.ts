@@ -21,7 +21,7 @@ export interface ItemJson {
 }
 
 /** A response that is under way: the conversation takes no other meanwhile. */
-export interface Turn {
+export interface ConversationUpdate {
   prediction_id: string;
   /** How many items of the response's input were the conversation's. */
   given: number;
@@ -39,10 +39,10 @@ export interface Refused {
 export type Large = "large";
 
 /** All items as a JSON array. `too long`: a request may not have as many. */
-export type Said = { items: string } | "too long" | Large | Refused;
+export type AllItems = { items: string } | "too long" | Large | Refused;
 
 /** The items, or the response that is under way. */
-export type Begun = Said | { busy: Turn };
+export type Begun = AllItems | { busy: ConversationUpdate };
 
 /** `full`: the items would be too many or too large. */
 export type Added = "added" | "full" | { duplicate: string };

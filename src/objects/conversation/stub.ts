@@ -17,7 +17,7 @@ export const conversationAt = (env: Bindings, objectId: string) => {
       "create",
       "head",
       "setMetadata",
-      "turn",
+      "update",
       "settle",
       "all",
       "page",

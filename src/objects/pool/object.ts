@@ -32,8 +32,8 @@ import {
   type OfferResult,
   type PoolClaim,
   type PoolHolders,
-  type PoolOutlook,
   type PoolReport,
+  type PoolRunEstimate,
   type PoolStatus,
   poolClaim,
   type ReportedRunner,
@@ -214,7 +214,7 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   /** Returns the pool's forecast of a run with such a container. */
-  outlook(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolOutlook {
+  runEstimate(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolRunEstimate {
     const { setup_ms, run_ms } = this.#state.estimates.measuredOf(job.container_key);
     const takers = [...this.#connected.all].filter(
       (runner) => !runner.draining && runner.serves(job.hardware),

@@ -105,7 +105,7 @@ export interface PoolHolders {
 }
 
 /** The forecast of a run, as far as its pool knows: from containers with the same key only. */
-export interface PoolOutlook {
+export interface PoolRunEstimate {
   /** Whether a container is ready and has room, on a runner that takes work. */
   isWarm: boolean;
   /** Whether a container is ready whose room is taken. */

@@ -35,7 +35,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "conditions",
       "runner",
       "holders",
-      "outlook",
+      "runEstimate",
       "waitOf",
       "status",
       "explain",

@@ -5,7 +5,7 @@
  */
 
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
-import { makesOf } from "../../domain/models/output-modality.ts";
+import { outputModalityOf } from "../../domain/models/output-modality.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionState } from "../../domain/predictions/state.ts";
 import { faultOfSchemas } from "../../domain/schemas/json-schema.ts";
@@ -82,7 +82,7 @@ export async function completeVersion(
   const { accountBytes: max_bytes, databaseBytes: max_total_bytes } = settings(env);
   const allowance = { user_id: owner_id, max_bytes, max_total_bytes };
   try {
-    const makes = makesOf({ schemas, compatibilities }, name);
+    const makes = outputModalityOf({ schemas, compatibilities }, name);
     await complete(db, version, { schemas, compatibilities, makes }, allowance);
   } catch (error) {
     if (!isOverQuota(error) && !isDatabaseFull(error)) throw error;

@@ -10,6 +10,7 @@ import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurren
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/openai/response.ts";
+import { keepConversationItems } from "../../services/openai/conversation-updates.ts";
 import {
   beginResponse,
   begunResponse,
@@ -26,7 +27,6 @@ import {
   replayResponse,
 } from "../../services/openai/responses.ts";
 import { socketContextOf } from "../../services/openai/socket-context.ts";
-import { keepSaid } from "../../services/openai/turns.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import {
@@ -254,6 +254,6 @@ responseRoutes.openapi(cancel, async (c) => {
 responseRoutes.openapi(remove, async (c) => {
   const { services, caller } = c.var;
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
-  await keepSaid(services, caller, found.prediction.id);
+  await keepConversationItems(services, caller, found.prediction.id);
   return c.json(await deleteResponse(services, caller, found), 200);
 });

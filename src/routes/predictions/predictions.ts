@@ -22,7 +22,7 @@ import {
   predictionQuery,
   predictionWithIO,
 } from "../../protocol/prediction.ts";
-import { keepSaid } from "../../services/openai/turns.ts";
+import { keepConversationItems } from "../../services/openai/conversation-updates.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { createPredictionStream } from "../../services/predictions/create-stream.ts";
 import { explainPrediction } from "../../services/predictions/explain.ts";
@@ -253,7 +253,7 @@ predictionRoutes.openapi(explain, async (c) => {
 predictionRoutes.openapi(remove, async (c) => {
   const { services, caller } = c.var;
   const { prediction_id } = c.req.valid("param");
-  await keepSaid(services, caller, prediction_id);
+  await keepConversationItems(services, caller, prediction_id);
   await removePrediction(services, caller, prediction_id);
   return c.json({}, 200);
 });

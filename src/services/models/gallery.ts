@@ -1,12 +1,12 @@
 /** The facts that a gallery shows of models in addition to those of lists. */
-import type { Makes } from "../../domain/models/output-modality.ts";
+import type { OutputModality } from "../../domain/models/output-modality.ts";
 import { findGalleryFacts } from "../../storage/models/models.ts";
 import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import { databaseFor } from "./public-reads.ts";
 
 export interface GalleryFacts {
-  makes: Makes | null;
+  makes: OutputModality | null;
   /** When the model's latest version was published, Unix ms; null: the model has no version. */
   published_at: number | null;
   /** The URL of the model's picture, which is valid as long as a page is open. */

@@ -1,5 +1,5 @@
 /** Versions of models: publishing, reading and deleting them. */
-import { makesOf } from "../../domain/models/output-modality.ts";
+import { outputModalityOf } from "../../domain/models/output-modality.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
 import { isLimitReached } from "../../storage/database.ts";
@@ -58,7 +58,7 @@ export async function createVersion(
       model_id: model.id,
       release_notes: request.release_notes,
       ...content,
-      makes: makesOf(content, name),
+      makes: outputModalityOf(content, name),
       size: 0,
       created_at: Date.now(),
     },

@@ -18,15 +18,15 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { unixSeconds } from "./calls.ts";
 import { contextTooLong, duplicateItem } from "./context-faults.ts";
+import { settleUpdate } from "./conversation-updates.ts";
 import { bytesOf, itemIn, jsonOf } from "./item-json.ts";
 import {
   granted,
   type NamedConversation,
   nameConversation,
-  readSaid,
+  readItems,
 } from "./named-conversation.ts";
 import { withoutReferences } from "./references.ts";
-import { settleTurn } from "./turns.ts";
 
 /** @throws ProblemError conflict when the account has as many as it may */
 export async function createConversation(
@@ -100,7 +100,7 @@ export async function listItems(
   const { stub, member } = await settled(services, caller, id);
   const read = async (maxBytes: number) =>
     granted(services, caller, id, await stub.page(member, { after, order, limit }, maxBytes));
-  return readSaid(caller, read, (page) => {
+  return readItems(caller, read, (page) => {
     if (page) return listOf(page.items, page.has_more);
     const message = `There is no item '${after?.slice(0, 100)}'.`;
     throw invalidParameter("after", "invalid_value", message);
@@ -116,7 +116,7 @@ export async function readItem(
   const { stub, member } = await settled(services, caller, id);
   const read = async (maxBytes: number) =>
     granted(services, caller, id, await stub.item(member, itemId, maxBytes));
-  return readSaid(caller, read, (item) => {
+  return readItems(caller, read, (item) => {
     if (!item) throw itemNotFound(itemId);
     return presentItem(item);
   });
@@ -137,8 +137,8 @@ export async function deleteItem(
 /** Returns the conversation after adding the items of a response that has ended meanwhile. */
 async function settled(services: Services, caller: Caller, id: string): Promise<NamedConversation> {
   const named = nameConversation(services, caller, id);
-  const turn = await granted(services, caller, id, await named.stub.turn(named.member));
-  if (turn) await settleTurn(services, caller, named.stub, turn);
+  const update = await granted(services, caller, id, await named.stub.update(named.member));
+  if (update) await settleUpdate(services, caller, named.stub, update);
   return named;
 }
 

@@ -29,6 +29,7 @@ import {
   waitForCall,
 } from "./calls.ts";
 import { withContext } from "./context.ts";
+import { type BegunUpdate, beginUpdate } from "./conversation-updates.ts";
 import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import { holdText } from "./held-texts.ts";
@@ -38,7 +39,6 @@ import { ResponseWriter } from "./response-writer.ts";
 import { headOf, presentResponse } from "./responses.ts";
 import type { SocketContext } from "./socket-context.ts";
 import { eventText, writtenStream } from "./streams.ts";
-import { type BegunTurn, beginTurn } from "./turns.ts";
 
 /** A response whose prediction has been created. */
 export interface BegunResponse extends Omit<BegunCall, "request"> {
@@ -70,15 +70,15 @@ export async function beginResponse(
 ): Promise<BegunResponse> {
   checkResponse(asked, call.idempotencyKey);
   const id = call.sent?.prediction_id ?? newPredictionUuid();
-  const turn = await turnOf(services, caller, asked, id);
+  const update = await updateOf(services, caller, asked, id);
   const begin = async (): Promise<BegunResponse> => {
-    const whole = await withContext(services, caller, asked, turn?.items ?? [], socket);
+    const whole = await withContext(services, caller, asked, update?.items ?? [], socket);
     const { request, omittedTools, omittedContent } = adapted(whole, call.target);
     const { input, ...rest } = exactRequest(request, call.source);
     if (request.store === false) socket?.begin(responseIdOf(id), itemsOf(input));
     const leave = holdRequest(caller, rest);
     // The items of a response in a conversation are added when the conversation is used next.
-    const isForNobody = request.store === false && !turn;
+    const isForNobody = request.store === false && !update;
     const created = await beginCall(services, caller, {
       ...call,
       call: "responses",
@@ -93,7 +93,7 @@ export async function beginResponse(
     return { ...created, request: rest, leave, omittedTools, omittedContent };
   };
   return begin().catch(async (error: unknown) => {
-    await turn?.abandon();
+    await update?.abandon();
     throw error;
   });
 }
@@ -124,16 +124,16 @@ function holdRequest({ user_id }: Caller, request: ResponseRequest): () => void 
   );
 }
 
-/** Takes the response's turn in the conversation, if it is in one. */
-async function turnOf(
+/** Begins the response's update of its conversation, if it is in one. */
+async function updateOf(
   services: Services,
   caller: Caller,
   request: ResponseRequest,
   id: string,
-): Promise<BegunTurn | undefined> {
+): Promise<BegunUpdate | undefined> {
   const conversationId = conversationIdIn(request);
   if (conversationId === undefined) return undefined;
-  return beginTurn(services, caller, conversationId, id);
+  return beginUpdate(services, caller, conversationId, id);
 }
 
 function checkResponse(asked: ResponseRequest, idempotencyKey: string | undefined): void {

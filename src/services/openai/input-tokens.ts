@@ -9,11 +9,11 @@ import { beginCount, countsItself } from "../anthropic/count-tokens.ts";
 import type { Services } from "../services.ts";
 import type { BegunCall, Call } from "./calls.ts";
 import { withContext } from "./context.ts";
-import { saidIn } from "./turns.ts";
+import { conversationItems } from "./conversation-updates.ts";
 
 /** Returns the input together with the earlier items. @throws OpenAiProblem as for a response */
 export const withInput = async (services: Services, caller: Caller, asked: InputTokensRequest) =>
-  withContext(services, caller, asked, await saidIn(services, caller, asked));
+  withContext(services, caller, asked, await conversationItems(services, caller, asked));
 
 export const counted = (input_tokens: number): InputTokens => ({
   object: "response.input_tokens",

@@ -46,7 +46,7 @@ export async function granted<Answer>(
  * they are parsed.
  * @param read returns `large` for items of more bytes
  */
-export async function readSaid<Answer, Result>(
+export async function readItems<Answer, Result>(
   { user_id }: Caller,
   read: (maxBytes: number) => Promise<Answer | Large>,
   use: (answer: Answer) => Result,

@@ -1,7 +1,8 @@
 /** The webhook endpoints of accounts, and their secrets. */
 import { v7 as uuid } from "uuid";
 import { invalid } from "../../domain/schemas/validation.ts";
-import { newWebhookSecret, storedForEndpoint } from "../../domain/webhooks/signature.ts";
+import { newWebhookSecret } from "../../domain/webhooks/signature.ts";
+import { storedForEndpoint } from "../../domain/webhooks/stored-secret.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { checkResolvedUrl } from "../../outbound/refusal.ts";
 import { ResolutionFailed } from "../../outbound/resolve.ts";

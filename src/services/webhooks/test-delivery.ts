@@ -2,7 +2,8 @@
 import { DecryptionFailed } from "../../domain/encryption.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { eventId } from "../../domain/webhooks/delivery-row.ts";
-import { signedHeaders, signingSecrets } from "../../domain/webhooks/signature.ts";
+import { signedHeaders } from "../../domain/webhooks/signature.ts";
+import { signingSecrets } from "../../domain/webhooks/stored-secret.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";

@@ -2,7 +2,7 @@
 import type { StoredWebhook } from "../../domain/predictions/state.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { urlRefusal } from "../../domain/webhooks/address.ts";
-import { storedSecret } from "../../domain/webhooks/signature.ts";
+import { storedSecret } from "../../domain/webhooks/stored-secret.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
 import type { Services } from "../services.ts";
 

@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import type { Makes } from "../../domain/models/output-modality.ts";
+import type { OutputModality } from "../../domain/models/output-modality.ts";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, failedOn } from "../database.ts";
@@ -30,7 +30,7 @@ export interface ConfigurationSources {
 export async function insertVersion(
   db: Database,
   version: Omit<VersionRow, "number" | "configuration" | "own_configuration" | "weight_files"> & {
-    makes: Makes | undefined;
+    makes: OutputModality | undefined;
   },
   { given, files, read }: ConfigurationSources,
   max: number,
@@ -61,7 +61,7 @@ export async function insertVersion(
     db,
     allowance,
     inserting,
-    setMakes(db, row.model_id, makes),
+    setOutputModality(db, row.model_id, makes),
   );
   if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;
@@ -209,7 +209,7 @@ export async function completeVersion(
   {
     makes,
     ...told
-  }: Pick<VersionRow, "compatibilities" | "schemas"> & { makes: Makes | undefined },
+  }: Pick<VersionRow, "compatibilities" | "schemas"> & { makes: OutputModality | undefined },
   allowance: StorageQuota,
 ): Promise<void> {
   const completing = db
@@ -217,11 +217,16 @@ export async function completeVersion(
     .set({ ...told, awaits: null })
     .where(and(isOne(model_id, number), isNotNull(versions.awaits)));
   const latest = sql`last_version = ${number}`;
-  await writeWithinQuota(db, allowance, completing, setMakes(db, model_id, makes, latest));
+  await writeWithinQuota(db, allowance, completing, setOutputModality(db, model_id, makes, latest));
 }
 
 /** Sets what the model's latest version makes. */
-const setMakes = (db: Database, modelId: string, makes: Makes | undefined, where?: SQL) =>
+const setOutputModality = (
+  db: Database,
+  modelId: string,
+  makes: OutputModality | undefined,
+  where?: SQL,
+) =>
   db
     .update(models)
     .set({ makes: makes ?? null })

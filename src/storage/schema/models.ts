@@ -12,7 +12,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { Makes } from "../../domain/models/output-modality.ts";
+import type { OutputModality } from "../../domain/models/output-modality.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";
@@ -43,7 +43,7 @@ export const models = sqliteTable(
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
     /** The kind of output of its latest version; null: unknown. Triggers list the model by that. */
-    makes: text().$type<Makes>(),
+    makes: text().$type<OutputModality>(),
     /**
      * The picture of the model's gallery entry, in R2: a file of one of its examples. Null: no example has
      * one. Empty: its owner wants none.

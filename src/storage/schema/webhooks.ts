@@ -33,7 +33,7 @@ export const webhookEndpoints = sqliteTable(
 export interface EndpointSecret {
   id: string;
   secret: string;
-  /** Whether the secret is encrypted (domain/webhooks/signature.ts): not without a SECRET_KEY. */
+  /** Whether the secret is encrypted (domain/webhooks/stored-secret.ts): not without a SECRET_KEY. */
   encrypted?: boolean;
   created_at: number;
 }

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DecryptionFailed, keyPrefix } from "../../../src/domain/encryption.ts";
 import { decryptVariables } from "../../../src/domain/models/variables.ts";
-import { signingSecrets } from "../../../src/domain/webhooks/signature.ts";
+import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { reEncrypt } from "../../../src/services/re-encrypt.ts";
 import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
 import { run, services } from "../support/accounts.ts";

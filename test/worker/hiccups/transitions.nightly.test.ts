@@ -23,7 +23,7 @@ const NOT_HERE = [
   // A file that stays counted is counted until the data of its prediction is removed.
   "AccountObject.removeFile",
   "PoolObject.explain",
-  "PoolObject.outlook",
+  "PoolObject.runEstimate",
   "PoolObject.waitOf",
   ...["askForLog", "log", "takeLog"].map((name) => `PoolObject.${name}`),
   "PoolObject.holders",

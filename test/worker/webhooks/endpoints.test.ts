@@ -1,7 +1,7 @@
 /** Webhook endpoints of accounts: their life, secrets and limits. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { signingSecrets } from "../../../src/domain/webhooks/signature.ts";
+import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, updateEndpoint } from "../../../src/services/webhooks/endpoints.ts";
 import {

@@ -9,12 +9,12 @@ import {
   viewPrediction,
 } from "../../../services/predictions/prediction-view.ts";
 import { type RecentRun, recentRuns } from "../../../services/predictions/recent-runs.ts";
-import type { Expected } from "../../../services/runners/serving.ts";
+import type { VersionEstimate } from "../../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../../storage/models/models.ts";
 import { viewerOf } from "../../access.ts";
 import type { PageContext, Viewer } from "../../context.ts";
-import { expectedOf } from "../../models/expected.ts";
 import { ModelHeader, modelAddress } from "../../models/header.tsx";
+import { estimateOf } from "../../models/run-estimate.ts";
 import { duration } from "../../prediction-view/duration.ts";
 import { OutputValue } from "../../prediction-view/output.tsx";
 import { outputOf } from "../../prediction-view/output-kind.ts";
@@ -34,15 +34,15 @@ export async function renderComparison(c: PageContext, a: string | undefined, b:
   const { model, version } = await findVersion(c);
   const reference = `${model.owner.username}/${model.name}`;
   const read = (id: string) => readRun(c, model, id);
-  const [runs, expected, first, second] = await Promise.all([
+  const [runs, estimate, first, second] = await Promise.all([
     recentRuns(services, viewer.caller, reference, version, c.req.url),
-    expectedOf(c, model),
+    estimateOf(c, model),
     a ? read(a) : undefined,
     b ? read(b) : undefined,
   ]);
   const both: [ComparedRun, ComparedRun] | undefined = first && second && [first, second];
   const fields = version ? inputFields(version) : [];
-  const comparison = { model, expected, runs, fields, both, host: new URL(origin).host };
+  const comparison = { model, estimate, runs, fields, both, host: new URL(origin).host };
   return c.render(<ComparePage comparison={comparison} viewer={viewer} />, {
     title: `Runs of ${reference}`,
     scripts: ["prediction"],
@@ -66,7 +66,7 @@ type Both = [a: ComparedRun, b: ComparedRun];
 
 interface Comparison {
   model: DetailedModelRow;
-  expected: Expected | undefined;
+  estimate: VersionEstimate | undefined;
   runs: RecentRun[];
   /** Input fields of the model's latest version. */
   fields: KnownField[];
@@ -77,7 +77,7 @@ interface Comparison {
 
 const ComparePage = ({ comparison, viewer }: { comparison: Comparison; viewer: Viewer }) => (
   <>
-    <ModelHeader model={comparison.model} viewer={viewer} page="" expected={comparison.expected} />
+    <ModelHeader model={comparison.model} viewer={viewer} page="" estimate={comparison.estimate} />
     <h2>Compare two runs</h2>
     <Choice comparison={comparison} />
     {comparison.both ? (

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makesOf } from "../../../src/domain/models/output-modality.ts";
+import { outputModalityOf } from "../../../src/domain/models/output-modality.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Compatibilities, newCompatibilities } from "../../../src/protocol/model.ts";
 
@@ -30,21 +30,21 @@ test.each<[string | undefined, JsonSchema]>([
   ["data", { type: "array", items: { type: "object" } }],
   [undefined, {}],
 ])("a version makes %s where its output is %j", (makes, output) => {
-  expect(makesOf(version(output), "thing")).toBe(makes);
+  expect(outputModalityOf(version(output), "thing")).toBe(makes);
 });
 
 test("the APIs that a version answers come before its schemas", () => {
   const can = { vendora_audio_speech: true };
-  expect(makesOf(version({ type: "string" }, {}, can), "thing")).toBe("sound");
+  expect(outputModalityOf(version({ type: "string" }, {}, can), "thing")).toBe("sound");
 });
 
 test("the kind of an output file follows from the model's name, then from its inputs", () => {
   const input = { properties: { photo: file } };
-  expect(makesOf(version(file, input), "thing")).toBe("pictures");
-  expect(makesOf(version(file, input), "photo-to-video")).toBe("video");
-  expect(makesOf(version(file, { properties: { photo: { type: "string" } } }), "thing")).toBe(
-    "files",
-  );
+  expect(outputModalityOf(version(file, input), "thing")).toBe("pictures");
+  expect(outputModalityOf(version(file, input), "photo-to-video")).toBe("video");
+  expect(
+    outputModalityOf(version(file, { properties: { photo: { type: "string" } } }), "thing"),
+  ).toBe("files");
 });
 
 test("references in an output schema are followed", () => {
@@ -52,5 +52,5 @@ test("references in an output schema are followed", () => {
     $ref: "#/components/schemas/Output",
     components: { schemas: { Output: { type: "string" } } },
   };
-  expect(makesOf(version(output), "thing")).toBe("text");
+  expect(outputModalityOf(version(output), "thing")).toBe("text");
 });

@@ -8,8 +8,8 @@ import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
 import { moderationRequest, rerankRequest } from "../../protocol/openai/tasks.ts";
 import { waitForCall } from "../../services/openai/calls.ts";
+import { moderation, ranking } from "../../services/openai/moderations-rerank.ts";
 import { exactLog } from "../../services/openai/parsed-log.ts";
-import { moderation, ranking } from "../../services/openai/verdicts.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import { begin } from "./begin.ts";
@@ -94,9 +94,9 @@ const rerank = createRoute({
   },
 });
 
-export const verdictRoutes = router();
+export const moderationAndRerankRoutes = router();
 
-verdictRoutes.openapi(moderate, async (c) => {
+moderationAndRerankRoutes.openapi(moderate, async (c) => {
   const { services } = c.var;
   const beginning = () => {
     const { webhook, ...request } = c.req.valid("json");
@@ -107,7 +107,7 @@ verdictRoutes.openapi(moderate, async (c) => {
   );
 });
 
-verdictRoutes.openapi(rerank, async (c) => {
+moderationAndRerankRoutes.openapi(rerank, async (c) => {
   const { top_n } = c.req.valid("json");
   const { services } = c.var;
   const beginning = () => {

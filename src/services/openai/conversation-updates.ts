@@ -1,13 +1,13 @@
 /**
- * Responses in a conversation, one at a time. A response takes its turn before it is created, so that no
- * other can come between; nothing waits for its end. When the conversation is used next, it asks whether the
- * response has ended, and adds its items.
+ * Updates of a conversation by responses, one at a time. An update begins before its response is created, so
+ * that no other can come between; nothing waits for its end. When the conversation is used next, it asks
+ * whether the response has ended, and adds its items.
  */
 import { z } from "zod";
 import { responseIdOf } from "../../domain/openai/call.ts";
 import { BEGIN_MS, conversationIdIn, itemsOf } from "../../domain/openai/conversation.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
-import type { ItemJson, Turn } from "../../objects/conversation/rpc-types.ts";
+import type { ConversationUpdate, ItemJson } from "../../objects/conversation/rpc-types.ts";
 import type { ConversationStub } from "../../objects/conversation/stub.ts";
 import {
   type ResponseItem,
@@ -18,36 +18,36 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { contextTooLong } from "./context-faults.ts";
 import { batchesOf, jsonOf } from "./item-json.ts";
-import { granted, nameConversation, readSaid } from "./named-conversation.ts";
+import { granted, nameConversation, readItems } from "./named-conversation.ts";
 import { exactLog } from "./parsed-log.ts";
 import { findEnded, presentResponse, type StoredResponse } from "./responses.ts";
 
-export interface BegunTurn {
+export interface BegunUpdate {
   /** The items of the conversation before this response. */
   items: ResponseItem[];
-  /** Gives the turn up: no response was created. */
+  /** Ends the update without items: no response was created. */
   abandon(): Promise<void>;
 }
 
 /** @throws OpenAiProblem not_found, conversation_locked */
-export async function beginTurn(
+export async function beginUpdate(
   services: Services,
   caller: Caller,
   conversationId: string,
   predictionId: string,
-): Promise<BegunTurn> {
+): Promise<BegunUpdate> {
   const { stub, member } = nameConversation(services, caller, conversationId);
-  const turn = await granted(services, caller, conversationId, await stub.turn(member));
-  if (turn && !(await settleTurn(services, caller, stub, turn))) throw locked();
+  const update = await granted(services, caller, conversationId, await stub.update(member));
+  if (update && !(await settleUpdate(services, caller, stub, update))) throw locked();
   const begin = async (maxBytes: number) =>
     granted(services, caller, conversationId, await stub.begin(member, predictionId, maxBytes));
   const abandon = () => stub.settle(predictionId, [], true);
-  const items = await readSaid(caller, begin, (begun) => {
+  const items = await readItems(caller, begin, (begun) => {
     if (begun === "too long") throw contextTooLong("conversation");
     if ("busy" in begun) throw locked();
     return itemsIn(begun.items);
   }).catch(async (error: unknown) => {
-    // `abandon` does nothing to the turn of another response.
+    // `abandon` does nothing to the update by another response.
     await abandon();
     throw error;
   });
@@ -55,7 +55,7 @@ export async function beginTurn(
 }
 
 /** Returns the items in the conversation of a request. @throws OpenAiProblem not_found */
-export async function saidIn(
+export async function conversationItems(
   services: Services,
   caller: Caller,
   request: Pick<ResponseRequest, "conversation">,
@@ -63,11 +63,11 @@ export async function saidIn(
   const id = conversationIdIn(request);
   if (id === undefined) return [];
   const { stub, member } = nameConversation(services, caller, id);
-  const turn = await granted(services, caller, id, await stub.turn(member));
-  if (turn) await settleTurn(services, caller, stub, turn);
+  const update = await granted(services, caller, id, await stub.update(member));
+  if (update) await settleUpdate(services, caller, stub, update);
   const all = async (maxBytes: number) =>
     granted(services, caller, id, await stub.all(member, maxBytes));
-  return readSaid(caller, all, (said) => {
+  return readItems(caller, all, (said) => {
     if (said === "too long") throw contextTooLong("conversation");
     return itemsIn(said.items);
   });
@@ -76,7 +76,7 @@ export async function saidIn(
 /**
  * Called before the data of a prediction is deleted: if it is a response, its conversation keeps its items.
  */
-export async function keepSaid(
+export async function keepConversationItems(
   services: Services,
   caller: Caller,
   predictionId: string,
@@ -86,8 +86,8 @@ export async function keepSaid(
   const id = conversationIdIn(found.request);
   if (id === undefined) return;
   const { stub, member } = nameConversation(services, caller, id);
-  const turn = await stub.turn(member);
-  if (turn && "prediction_id" in turn) await settleTurn(services, caller, stub, turn);
+  const update = await stub.update(member);
+  if (update && "prediction_id" in update) await settleUpdate(services, caller, stub, update);
 }
 
 /**
@@ -95,17 +95,17 @@ export async function keepSaid(
  * asked again.
  * @returns false while it is under way
  */
-export async function settleTurn(
+export async function settleUpdate(
   services: Services,
   caller: Caller,
   stub: ConversationStub,
-  { prediction_id, given, began_at }: Turn,
+  { prediction_id, given, began_at }: ConversationUpdate,
 ): Promise<boolean> {
   const found = await findEnded(services, caller, responseIdOf(prediction_id));
   if (found === "under way") return false;
-  // The prediction of a turn that was just taken may not exist yet.
+  // The prediction of an update that has just begun may not exist yet.
   if (!found && Date.now() - began_at < BEGIN_MS) return false;
-  const batches = batchesOf(found ? saidBy(found, given) : []);
+  const batches = batchesOf(found ? itemsOfResponse(found, given) : []);
   for (const [n, items] of batches.entries())
     await stub.settle(prediction_id, items, n === batches.length - 1);
   return true;
@@ -115,7 +115,7 @@ export async function settleTurn(
  * Returns the items that a response adds. Their ids are the same each time: an interrupted call may have
  * added some.
  */
-function saidBy(found: StoredResponse, given: number): ItemJson[] {
+function itemsOfResponse(found: StoredResponse, given: number): ItemJson[] {
   const { status, output } = presentResponse(found);
   const isOver = status === "completed" || status === "incomplete";
   const said = isOver ? [...itemsOf(found.request.input).slice(given), ...output] : [];

@@ -1,5 +1,5 @@
 /** Expectations of a run in the header of a model, which each of its pages has. */
-import { type Expected, readExpected } from "../../services/runners/serving.ts";
+import { readEstimate, type VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { PageContext } from "../context.ts";
@@ -9,12 +9,12 @@ import { isOwner } from "./header.tsx";
  * @param version that the page is of; its latest where it is of none
  * @returns undefined for a model without any
  */
-export async function expectedOf(
+export async function estimateOf(
   { var: { services, viewer } }: PageContext,
   model: DetailedModelRow,
   version: VersionRow | null = model.latest_version,
-): Promise<Expected | undefined> {
+): Promise<VersionEstimate | undefined> {
   if (!version) return undefined;
   const seesWait = (viewer?.operator ?? false) || isOwner(model, viewer);
-  return readExpected(services, viewer?.caller, { model, version, seesWait });
+  return readEstimate(services, viewer?.caller, { model, version, seesWait });
 }

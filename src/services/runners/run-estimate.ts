@@ -1,5 +1,9 @@
 /** The runners that could run a model: whether there are any, and which ones need not download its image. */
-import { type Outlook, outlookOf, type Told } from "../../domain/models/run-estimate.ts";
+import {
+  type PoolReport,
+  type RunEstimate,
+  runEstimateOf,
+} from "../../domain/models/run-estimate.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
@@ -80,9 +84,9 @@ export async function findImagePlaces(
 }
 
 /** How long a page waits for a pool: it has more to show than the pool's answer. */
-const OUTLOOK_MS = 500;
+const ESTIMATE_MS = 500;
 
-const NOBODY: Told = {
+const NOBODY: PoolReport = {
   isWarm: false,
   isBusy: false,
   isServed: false,
@@ -90,9 +94,9 @@ const NOBODY: Told = {
   run_ms: null,
 };
 
-export interface Expected {
+export interface VersionEstimate {
   version: VersionRow;
-  outlook: Outlook;
+  runEstimate: RunEstimate;
   /**
    * Why predictions of the model wait for the hardware of the version, of all accounts. Undefined for a
    * caller who may not know, and when the pool does not answer.
@@ -106,26 +110,27 @@ export interface Expected {
  * @param caller undefined: a visitor
  * @param seesWait for the model's owner and for operators
  */
-export async function readExpected(
+export async function readEstimate(
   services: Services,
   caller: Caller | undefined,
   { model, version, seesWait }: { model: DetailedModelRow; version: VersionRow; seesWait: boolean },
-): Promise<Expected> {
+): Promise<VersionEstimate> {
   const hardware = hardwareOf(model, version);
   const row = await findClass(services, model, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   const { isolation = DEFAULT_ISOLATION } = version.configuration;
-  const outlook = (told?: Told) => outlookOf(told, isolation, row?.price_per_hour ?? null);
+  const runEstimate = (report?: PoolReport) =>
+    runEstimateOf(report, isolation, row?.price_per_hour ?? null);
   // A pool that no runner has polled and no job has used has no object.
-  if (!pool) return { version, outlook: outlook(NOBODY), wait: undefined };
-  const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row.pool}`, OUTLOOK_MS);
-  const [told, wait] = await Promise.all([
+  if (!pool) return { version, runEstimate: runEstimate(NOBODY), wait: undefined };
+  const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row.pool}`, ESTIMATE_MS);
+  const [report, wait] = await Promise.all([
     requirements(services, caller, model, version, row).then((needs) =>
-      asked(pool.outlook({ hardware, ...needs })),
+      asked(pool.runEstimate({ hardware, ...needs })),
     ),
     seesWait ? asked(pool.waitOf(model.id)) : undefined,
   ]);
-  return { version, outlook: outlook(told), wait };
+  return { version, runEstimate: runEstimate(report), wait };
 }
 
 /** The requirements of a prediction of the caller (services/predictions/prediction-spec.ts). */

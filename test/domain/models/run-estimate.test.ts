@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { runEstimateOf } from "../../../src/domain/models/run-estimate.ts";
+
+const report = { isWarm: true, isBusy: false, isServed: true, setup_ms: 42_000, run_ms: 1_800 };
+
+test("the price of a run is that of its machine for the time it takes", () => {
+  expect(runEstimateOf(report, "model", 2)).toEqual({
+    state: "warm",
+    setup_seconds: 42,
+    run_seconds: 1.8,
+    run_price: 0.001,
+  });
+});
+
+test("a run has no price where its hardware has none or its time was never measured", () => {
+  expect(runEstimateOf(report, "model", null).run_price).toBeNull();
+  expect(runEstimateOf({ ...report, run_ms: null }, "model", 2)).toMatchObject({
+    run_seconds: null,
+    run_price: null,
+  });
+});
+
+test("hardware that costs nothing has a price", () => {
+  expect(runEstimateOf(report, "model", 0).run_price).toBe(0);
+});
+
+test("a pool that does not answer is taken for neither warm nor cold", () => {
+  expect(runEstimateOf(undefined, "model", 2)).toEqual({
+    state: "unknown",
+    setup_seconds: null,
+    run_seconds: null,
+    run_price: null,
+  });
+});
+
+test("a model is never warm where each run has its own container", () => {
+  expect(runEstimateOf(report, "prediction", 2).state).toBe("cold");
+  expect(runEstimateOf({ ...report, isWarm: false }, "account", 2).state).toBe("cold");
+});
+
+test("a container is busy while others run in it, unless another has room", () => {
+  const busy = { ...report, isWarm: false, isBusy: true };
+  expect(runEstimateOf(busy, "model", 2).state).toBe("busy");
+  expect(runEstimateOf({ ...busy, isWarm: true }, "model", 2).state).toBe("warm");
+  expect(runEstimateOf({ ...busy, isServed: false }, "model", 2).state).toBe("away");
+  expect(runEstimateOf(busy, "prediction", 2).state).toBe("cold");
+});
+
+test("no start is promised where no runner takes work", () => {
+  expect(runEstimateOf({ ...report, isServed: false }, "model", 2).state).toBe("away");
+  expect(runEstimateOf({ ...report, isServed: true }, "model", 2).state).toBe("warm");
+});
