@@ -21,7 +21,7 @@ export const ExportSection = ({ title, leaving = false }: { title: string; leavi
       </li>
       <li>Container images are not in it. {leaving ? "Pull" : "You can pull"} them with Docker.</li>
     </ul>
-    <p class="actions">
+    <p class="flow actions">
       <a class="button quiet" href="/account/export">
         Download your data
       </a>

@@ -27,7 +27,7 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
 const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   <section aria-labelledby="picture-title">
     <h2 id="picture-title">Picture</h2>
-    <div class="picture">
+    <div class="bar picture">
       <div class="portrait">
         {user.avatar_url ? (
           <img src={new URL(user.avatar_url).pathname} alt={user.username} data-portrait />
@@ -102,7 +102,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
         placeholder="https://example.com/"
         draft={draft}
       />
-      <div class="row">
+      <div class="bar row">
         <TextField
           name="location"
           label="Location"
@@ -119,7 +119,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
           draft={draft}
         />
       </div>
-      <p class="actions">
+      <p class="flow actions">
         <Submit>Save</Submit>
       </p>
     </Form>

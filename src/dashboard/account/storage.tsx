@@ -12,7 +12,7 @@ export const Storage = ({
 }) => (
   <section aria-labelledby="storage-title">
     <h2 id="storage-title">Storage</h2>
-    <dl class="totals">
+    <dl class="figures totals">
       <div>
         <dt>Files</dt>
         <dd>{amountOf(files)}</dd>

@@ -13,7 +13,7 @@ export function Totals({ predictions, failed, execution_seconds, price }: UsageC
   // A price is shown only where hardware has one.
   if (price > 0) totals.push(["Price", <Price value={price} />]);
   return (
-    <dl class="totals">
+    <dl class="figures totals">
       {totals.map(([name, value]) => (
         <div>
           <dt>{name}</dt>

@@ -23,7 +23,7 @@ export function Changes({ before, after }: { before: ComparedVersion; after: Sch
   const [was, is] = [before.schemas.prediction.stream_output, after.prediction.stream_output];
   const isSame = input.length + output.length === 0 && was === is;
   return (
-    <section class="changes" aria-labelledby="changes">
+    <section class="box changes" aria-labelledby="changes">
       <h3 id="changes">Changes since version {before.number}</h3>
       {isSame && <p class="hint">It takes and returns the same.</p>}
       <FieldChanges title="Input" changes={input} />

@@ -19,7 +19,7 @@ export function Facts({ model, runEstimate, configuration }: Props) {
   const { run_seconds, run_price } = runEstimate;
   const runs = model.predictions_count;
   return (
-    <dl class="facts">
+    <dl class="figures facts">
       <Readiness runEstimate={runEstimate} />
       {run_seconds !== null && <Fact name="A run takes">about {duration(run_seconds)}</Fact>}
       {run_price !== null && (

@@ -76,7 +76,7 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
       )}
       {categories.length > 0 && (
         <Detail name="Categories">
-          <ul class="tags">
+          <ul class="flow tags">
             {categories.map(({ slug, name }) => (
               <li>
                 <a href={`/models?category=${slug}`}>{name}</a>

@@ -17,7 +17,7 @@ interface Props {
 export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware[] }) {
   const configuration = ownConfiguration(model.latest_version);
   return (
-    <fieldset class="group">
+    <fieldset class="box group">
       <legend>Runtime</legend>
       <Select
         name="hardware_identifier"

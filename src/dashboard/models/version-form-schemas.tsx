@@ -26,7 +26,7 @@ export function Schemas({ model, draft }: Props) {
   };
   const wasGiven = isLatestElsewhere(model);
   return (
-    <fieldset class="group">
+    <fieldset class="box group">
       <legend>Input and output</legend>
       <Choices
         name="schemas_from"

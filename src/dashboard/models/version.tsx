@@ -39,7 +39,7 @@ export function VersionPage(props: VersionPageProps) {
     <>
       <ModelHeader model={model} viewer={viewer} page="/versions" estimate={estimate} />
       <Problem draft={draft} />
-      <div class="title-row">
+      <div class="bar spread title-row">
         <h2>
           Version {number}{" "}
           {number === model.latest_version?.number && <span class="badge">latest</span>}
@@ -134,7 +134,7 @@ function Configuration({ model, version }: Pick<VersionPageProps, "model" | "ver
 const seconds = (count: number) => `${count.toLocaleString("en")} s`;
 
 const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }) => (
-  <details class="danger-zone">
+  <details class="box danger-zone">
     <summary>Delete version {number}</summary>
     <p>Nobody can run it anymore, and its number is not reused. Its predictions are kept.</p>
     <Form

@@ -30,7 +30,7 @@ export const VersionsPage = ({
       <ModelHeader model={model} viewer={viewer} page="/versions" estimate={estimate} />
       {latest ? (
         <>
-          <div class="title-row">
+          <div class="bar spread title-row">
             <h2>Versions</h2>
             {isOwner(model, viewer) && (
               <a class="button primary" href={modelAddress(model, "/versions/new")}>

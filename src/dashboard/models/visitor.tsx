@@ -25,7 +25,7 @@ export const VisitorPage = ({ model, version, estimate, examples, host, ...chose
     <ModelHeader model={model} viewer={undefined} page="" estimate={estimate} />
     <div class="playground">
       <section class="playground-input" aria-labelledby="playground-input">
-        <div class="playground-head">
+        <div class="bar spread title-row">
           <h2 id="playground-input">Input</h2>
         </div>
         <ToExamples count={examples.length} />

@@ -16,7 +16,7 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
     {page.items.length === 0 ? (
       <Empty title="No shared links">
         <p>Create one on the page of a prediction that has ended.</p>
-        <p class="actions">
+        <p class="flow actions">
           <a class="button quiet" href="/predictions">
             View your predictions
           </a>

@@ -4,7 +4,7 @@ import type { TaskStatus } from "../../protocol/prediction.ts";
 
 /** An empty state: says what to do next. */
 export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>) => (
-  <div class="empty">
+  <div class="box empty">
     <h2>{title}</h2>
     {children}
   </div>

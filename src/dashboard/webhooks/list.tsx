@@ -34,7 +34,7 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
     </p>
     {created && <SecretCreated created={created} />}
     {created && (
-      <p class="actions">
+      <p class="flow actions">
         <a class="button quiet" href={`${LIST}/${created.id}`}>
           Open it, and send a test
         </a>
@@ -104,7 +104,7 @@ const Teach = () => (
       Create one below, and it receives a request like this whenever a prediction starts or ends. To
       be told of a single prediction, send <code>webhook</code> with it instead.
     </p>
-    <pre class="example">
+    <pre class="box example">
       <code>{BODY}</code>
     </pre>
   </Empty>

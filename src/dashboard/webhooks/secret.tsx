@@ -19,7 +19,7 @@ const event = await verifyWebhook(request, process.env.WEBHOOK_SECRET);
 console.log(event.webhook.event, event.status, event.output);`;
 
 export const SecretCreated = ({ created: { url, secret, origin } }: { created: NewSecret }) => (
-  <section class="new-secret" aria-labelledby="created-title">
+  <section class="box new-secret" aria-labelledby="created-title">
     <h2 id="created-title">
       Secret for <bdi>{url}</bdi>
     </h2>

@@ -22,7 +22,7 @@ export const ExampleChoices = ({ examples, address, current, host, fields }: Pro
           <li>
             <a href={`${address}?example=${id}`} aria-current={id === current ? "page" : undefined}>
               <Picture address={pictureOf(output, host)} />
-              <span class="run-label" dir="auto">
+              <span class="clamp run-label" dir="auto">
                 {labelOf(input, fields) || `Example ${n + 1}`}
               </span>
               <Made words={wordsOf(output)} />
@@ -44,7 +44,7 @@ export const ToExamples = ({ count }: { count: number }) =>
 
 const Made = ({ words }: { words: string | undefined }) =>
   words === undefined ? null : (
-    <span class="run-words" dir="auto">
+    <span class="clip run-words" dir="auto">
       {words}
     </span>
   );

@@ -33,7 +33,7 @@ export function ExampleOutput({ model, example, isVersionGone, host }: Props) {
   const { version_number: number, execution_time } = example;
   return (
     <div data-example-output>
-      <p class="example-mark">
+      <p class="box example-mark">
         <strong>An example from {model.owner.username}.</strong>{" "}
         {execution_time === null
           ? "Made with "
