@@ -4,6 +4,7 @@ import { createMiddleware } from "hono/factory";
 import { timingSafeEqual } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent, problemLine } from "../errors/errors.ts";
 import { hex } from "../lib/hex.ts";
+import { clientNetwork, limitRate, limitSignIn } from "../middleware/rate-limit.ts";
 import { isSuspended, SUSPENDED } from "../services/accounts/access.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
 import type { Services } from "../services/services.ts";
@@ -11,9 +12,9 @@ import { isOperator } from "../services/sign-in/operators.ts";
 import { renewSessionCookie } from "../services/sign-in/renew-cookie.ts";
 import { findSession, type Session } from "../services/sign-in/sessions.ts";
 import { signOut } from "../services/sign-in/sign-in.ts";
+import { limitSignUpAttempts } from "../services/sign-in/sign-up-attempts.ts";
 import { isLive } from "../storage/accounts/reader-access.ts";
-import type { Dashboard, Viewer } from "./context.ts";
-import { addCookies } from "./cookies.ts";
+import { addCookies, type Dashboard, type PageContext, type Viewer } from "./context.ts";
 import { isForm, readForm } from "./form.ts";
 
 /** Methods that change nothing. */
@@ -170,4 +171,34 @@ async function submittedToken(c: Context<Dashboard>): Promise<string> {
   if (!isForm(c.req.header("content-type"))) return "";
   const field = (await readForm(c)).get(FORM_TOKEN_FIELD);
   return typeof field === "string" ? field : "";
+}
+
+/** Only a path of this origin: anything else would be an open redirect. */
+export function nextPath(text: string | undefined): string {
+  if (!text?.startsWith("/") || text.startsWith("//") || !/^[\x21-\x5b\x5d-\x7e]*$/.test(text))
+    return "/";
+  return text;
+}
+
+/**
+ * Counts against the network and against the account, so that neither many accounts can be tried
+ * from one network nor one account from many. The limit of a network is lower than that of an
+ * account: a single network cannot lock an owner out.
+ * @param tried an email address, or the session that confirms its password
+ * @throws ProblemError too_many_requests
+ */
+export async function limitAttempts(c: PageContext, tried?: string): Promise<void> {
+  await limitSignIn(c);
+  if (tried !== undefined) await limitRate(c, "account", tried);
+}
+
+/**
+ * A sign-up reveals whether an email address has an account, so each network, or each invitation,
+ * gets a few a day.
+ * @throws ProblemError too_many_requests
+ */
+export async function limitSignUps(c: PageContext, invitationId?: string): Promise<void> {
+  const { services } = c.var;
+  if (!services.settings.rateLimits) return;
+  await limitSignUpAttempts(services, invitationId ?? clientNetwork(c));
 }

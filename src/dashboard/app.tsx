@@ -25,33 +25,30 @@ import {
   AccountSuspended,
   isSessionEnded,
   loadSession,
+  nextPath,
   requireFormToken,
   SAFE_METHODS,
 } from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
-import { type Dashboard, type PageContext, pages } from "./context.ts";
+import { type Dashboard, loadFlash, type PageContext, pages } from "./context.ts";
 import { findPages } from "./find/routes.tsx";
-import { loadFlash } from "./flash.ts";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
 import { imagePages } from "./images/routes.tsx";
 import { modelPages } from "./models/routes.tsx";
 import { playgroundPages } from "./playground/routes.tsx";
-import { outputPages } from "./predictions/output-routes.tsx";
-import { predictionPages } from "./predictions/routes.tsx";
+import { outputPages, predictionPages } from "./predictions/routes.tsx";
 import { publishPages } from "./publish/routes.tsx";
 import { securityPages } from "./security/routes.tsx";
-import { privateHeaders } from "./shares/headers.ts";
-import { sharePages } from "./shares/routes.tsx";
-import { nextPath } from "./sign-in/next.ts";
+import { privateHeaders, sharePages } from "./shares/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage, SuspendedPage } from "./ui/error.tsx";
 import { layout } from "./ui/layout.tsx";
 import { type Resubmission, ResubmitPage, resubmissionOf } from "./ui/resubmit.tsx";
-import { lookUpPages } from "./users/look-up-routes.tsx";
+import { lookUpPages } from "./users/look-up.tsx";
+import { userPages } from "./users/page.tsx";
 import { personPages } from "./users/person-routes.tsx";
-import { userPages } from "./users/routes.tsx";
 import { variablePages } from "./variables/routes.tsx";
 import { deliveryPages } from "./webhooks/delivery-routes.tsx";
 import { webhookPages } from "./webhooks/routes.tsx";

@@ -1,5 +1,7 @@
 /** The context types that all pages share. */
 import { type Context, Hono } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import type { Manifest } from "../protocol/assets.ts";
 import type { Caller } from "../services/accounts/caller.ts";
@@ -56,3 +58,39 @@ declare module "hono" {
     (content: unknown, props: PageProps): Response | Promise<Response>;
   }
 }
+
+export const setTemporaryCookie = (
+  c: PageContext,
+  name: string,
+  value: string,
+  seconds: number,
+): void =>
+  setCookie(c, name, value, {
+    httpOnly: true,
+    secure: c.var.origin.startsWith("https:"),
+    sameSite: "Lax",
+    path: "/",
+    maxAge: seconds,
+  });
+
+/** @param cookies values of `Set-Cookie` */
+export function addCookies(c: PageContext, cookies: readonly string[]): void {
+  for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+}
+
+const COOKIE = "auspex.done";
+const MAX_AGE_SECONDS = 30;
+
+export function redirectWithFlash(c: PageContext, message: string, address: string): Response {
+  setTemporaryCookie(c, COOKIE, message, MAX_AGE_SECONDS);
+  return c.redirect(address, 303);
+}
+
+/** Only full pages read the message: fragments must not use it up. */
+export const loadFlash = createMiddleware<Dashboard>(async (c, next) => {
+  const page = c.req.method === "GET" && c.req.header("accept")?.includes("text/html");
+  const message = page ? getCookie(c, COOKIE) : undefined;
+  c.set("flash", message);
+  if (message !== undefined) deleteCookie(c, COOKIE, { path: "/" });
+  await next();
+});

@@ -1,5 +1,4 @@
 /** Form submissions: read, handled, or shown again with their errors. */
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError, problemStatus } from "../errors/errors.ts";
 import type { ValidationIssue } from "../protocol/common.ts";
@@ -16,9 +15,7 @@ export interface Draft {
 
 export const emptyDraft: Draft = { issues: {} };
 
-type SubmitResult<Done> =
-  | { done: Done; draft?: undefined; status?: undefined }
-  | { done?: undefined; draft: Draft; status: ContentfulStatusCode };
+type SubmitResult<Done> = { done: Done; draft?: undefined } | { done?: undefined; draft: Draft };
 
 /** @throws ProblemError unsupported_media_type, bad_request for malformed form data */
 export async function readForm({ req }: PageContext): Promise<FormData> {
@@ -33,7 +30,10 @@ export async function readForm({ req }: PageContext): Promise<FormData> {
 export const isForm = (type = ""): boolean =>
   /^(multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type);
 
-/** @param handle throws ValidationFailure or ProblemError for invalid input */
+/**
+ * Returns what `handle` has done, or else the form with its errors, and sets the status of the response.
+ * @param handle throws ValidationFailure or ProblemError for invalid input
+ */
 export async function handleForm<Done>(
   c: PageContext,
   handle: (form: FormData) => Promise<Done>,
@@ -43,13 +43,12 @@ export async function handleForm<Done>(
     return { done: await handle(values) };
   } catch (error) {
     if (error instanceof ValidationFailure) {
-      return { draft: { values, ...assignIssues(error.issues, values) }, status: 422 };
+      c.status(422);
+      return { draft: { values, ...assignIssues(error.issues, values) } };
     }
     if (error instanceof ProblemError && error.code !== "internal") {
-      return {
-        draft: { values, issues: {}, problem: error.message },
-        status: problemStatus(error),
-      };
+      c.status(problemStatus(error));
+      return { draft: { values, issues: {}, problem: error.message } };
     }
     throw error;
   }

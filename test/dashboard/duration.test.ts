@@ -1,6 +1,6 @@
 /** Durations in words. */
 import { expect, test } from "vitest";
-import { duration, longDuration } from "../../src/dashboard/prediction-view/duration.ts";
+import { duration, longDuration } from "../../src/dashboard/ui/duration.ts";
 
 test.each([
   [0, "0 ms"],

@@ -3,8 +3,7 @@ import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Draft } from "../form.ts";
 import { controlAttributes, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { ExportSection } from "./export.tsx";
-import { AccountTabs } from "./tabs.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
 
 export interface Drafts {
   profile: Draft;
@@ -27,7 +26,7 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
 const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   <section aria-labelledby="picture-title">
     <h2 id="picture-title">Picture</h2>
-    <div class="bar picture">
+    <div class="picture">
       <div class="portrait">
         {user.avatar_url ? (
           <img src={new URL(user.avatar_url).pathname} alt={user.username} data-portrait />
@@ -102,7 +101,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
         placeholder="https://example.com/"
         draft={draft}
       />
-      <div class="bar row">
+      <div class="row">
         <TextField
           name="location"
           label="Location"
@@ -119,9 +118,38 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
           draft={draft}
         />
       </div>
-      <p class="flow actions">
+      <p class="actions">
         <Submit>Save</Submit>
       </p>
     </Form>
+  </section>
+);
+
+/** @param title of its section, and for whom it stands there */
+export const ExportSection = ({ title, leaving = false }: { title: string; leaving?: boolean }) => (
+  <section aria-labelledby="export-title">
+    <h2 id="export-title">{title}</h2>
+    <p>
+      One file has your profile, tokens (without their secrets), models with their versions, webhook
+      endpoints, uploads, usage, and your last 2,000 predictions or so with input and output while
+      these are kept. It is JSON Lines: a line for each thing.{" "}
+      <a href="/docs/calling#export-your-account">What is included</a>
+    </p>
+    <ul>
+      <li>
+        If you have more predictions, the last line has the URL of the next file. Without a last
+        line of the type <code>end</code>, the download was cut short.
+      </li>
+      <li>
+        Files are in it as URLs, which are valid for a day
+        {leaving && ", and end with the account: download them before you delete it"}.
+      </li>
+      <li>Container images are not in it. {leaving ? "Pull" : "You can pull"} them with Docker.</li>
+    </ul>
+    <p class="actions">
+      <a class="button quiet" href="/account/export">
+        Download your data
+      </a>
+    </p>
   </section>
 );

@@ -18,16 +18,13 @@ import {
 import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirmIdentity, hasPassword } from "../../services/sign-in/confirm-identity.ts";
 import { signOut } from "../../services/sign-in/sign-in.ts";
-import { requireUser, sessionEndedLine, viewerOf } from "../access.ts";
-import { type PageContext, pages, requestSource } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { limitAttempts, requireUser, sessionEndedLine, viewerOf } from "../access.ts";
+import { type PageContext, pages, redirectWithFlash, requestSource } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
-import { limitAttempts } from "../sign-in/attempts.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { ExportSection } from "./export.tsx";
-import { type Drafts, ProfilePage } from "./profile.tsx";
-import { AccountTabs } from "./tabs.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
+import { type Drafts, ExportSection, ProfilePage } from "./profile.tsx";
 import { PERIODS, UsagePage } from "./usage.tsx";
 
 /** The effects of deleting an account, and the form for it. */
@@ -108,22 +105,20 @@ export const accountPages = pages()
   .get("/account", requireUser, (c) => showProfile(c, {}))
   .post("/account", requireUser, async (c) => {
     const { caller } = viewerOf(c);
-    const { draft, status } = await handleForm(c, (form) =>
+    const { draft } = await handleForm(c, (form) =>
       updateOwnUser(c.var.services, caller, parse(updateUser, readProfileForm(form), "body")),
     );
     if (!draft) return redirectWithFlash(c, "Profile saved.", "/account");
-    c.status(status);
     return showProfile(c, { profile: draft });
   })
   .post("/account/avatar", requireUser, async (c) => {
-    const { draft, status } = await handleForm(c, (form) => {
+    const { draft } = await handleForm(c, (form) => {
       const picture = form.get("avatar");
       if (!(picture instanceof File) || picture.size === 0)
         throw invalid(["body", "avatar"], "Choose a picture first.");
       return setAvatar(c.var.services, viewerOf(c).caller, picture, c.var.origin);
     });
     if (!draft) return redirectWithFlash(c, "Picture saved.", "/account");
-    c.status(status);
     return showProfile(c, { avatar: draft });
   })
   .post("/account/avatar/remove", requireUser, async (c) => {
@@ -165,17 +160,14 @@ export const accountPages = pages()
   .get("/account/delete", requireUser, (c) => showDelete(c, emptyDraft))
   .post("/account/delete", requireUser, async (c) => {
     const { user, caller, session, session_id } = viewerOf(c);
-    const { draft, status } = await handleForm(c, async (form) => {
+    const { draft } = await handleForm(c, async (form) => {
       if (fieldText(form, "username").trim() !== user.username)
         throw invalid(["body", "username"], `Type ${user.username} to confirm.`);
       await limitAttempts(c, session_id);
       await confirmIdentity(c.var.services, session, requestSource(c), fieldText(form, "password"));
       await deleteAccount(c.var.services, caller);
     });
-    if (draft) {
-      c.status(status);
-      return showDelete(c, draft);
-    }
+    if (draft) return showDelete(c, draft);
     for (const cookie of await signOut(c.var.services, requestSource(c)))
       c.header("set-cookie", cookie, { append: true });
     return redirectWithFlash(c, "Account deleted. Its data is being removed.", "/");

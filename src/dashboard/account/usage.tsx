@@ -7,14 +7,12 @@ import {
   type UsageReport,
 } from "../../domain/accounts/usage.ts";
 import type { UserUsage } from "../../protocol/user.ts";
-import { duration } from "../prediction-view/duration.ts";
-import { Empty } from "../ui/parts.tsx";
-import { Price } from "../ui/price.tsx";
+import { duration } from "../ui/duration.ts";
+import { Empty, Price } from "../ui/parts.tsx";
 import { type Column, Table } from "../ui/table.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
 import { scaleMaximum, stack } from "./scale.ts";
-import { Storage } from "./storage.tsx";
-import { AccountTabs } from "./tabs.tsx";
-import { Totals } from "./totals.tsx";
+import { Storage, Totals } from "./totals.tsx";
 
 /** Sizes in SVG units. The drawing is stretched to fit, so its labels are HTML next to it. */
 const HEIGHT = 100;

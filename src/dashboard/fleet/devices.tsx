@@ -1,8 +1,9 @@
 /** The GPUs of a runner, and which containers have them. */
+
+import type { GpuUse, HistoryStep } from "../../domain/runners/history.ts";
 import type { RunnerDetail } from "../../protocol/fleet.ts";
 import { Table } from "../ui/table.tsx";
 import { containerTitle } from "./containers.tsx";
-import { type Day, GpuHistory } from "./history.tsx";
 import { gigabytes, percent } from "./status-text.ts";
 
 /** The most GPUs that are shown; a runner can report 256. */
@@ -83,3 +84,143 @@ export function Devices({ told, load, day }: { told: Told; load: RunnerDetail["l
     </section>
   );
 }
+
+/** Null: the runner object has not answered. Otherwise the steps of domain/runners/history.ts. */
+export type Day = readonly (HistoryStep | null)[] | null;
+
+/** Steps of five minutes per point of a line: a line is some 200 px wide, and a page may have 64 lines. */
+const STEPS_TOGETHER = 3;
+
+/** The number of predictions that the runner had at a time. */
+export function RunHistory({ day, slots }: { day: Day; slots: number }) {
+  if (!day?.some((step) => step !== null)) return null;
+  const running = day.map((step) => step?.running ?? null);
+  const most = Math.max(...running.map((count) => count ?? 0));
+  return (
+    <figure class="run-history">
+      <figcaption>
+        Predictions at a time over the last 24 hours, as it reported: <strong>up to {most}</strong>.
+        It has {slots === 1 ? "1 slot" : `${slots} slots`}.
+      </figcaption>
+      <Sparkline
+        values={running}
+        max={Math.max(slots, most, 1)}
+        name="Predictions at a time"
+        text={String}
+      />
+      <div class="day" aria-hidden="true">
+        <span>24 hours ago</span>
+        <span>now</span>
+      </div>
+    </figure>
+  );
+}
+
+/** @param gpus how many the machine has: of another number, its history is of other ones */
+function GpuHistory({
+  day,
+  n,
+  gpus,
+  value,
+  max,
+  name,
+  unit,
+}: {
+  day: Day;
+  n: number;
+  gpus: number;
+  value: (gpu: GpuUse) => number;
+  max: number;
+  name: string;
+  unit: "percent" | "gigabytes";
+}) {
+  const values = (day ?? []).map((step) => {
+    const gpu = step?.gpus.length === gpus ? step.gpus[n] : undefined;
+    return gpu ? value(gpu) : null;
+  });
+  return (
+    <Sparkline
+      values={together(values, unit === "percent" ? mean : highest)}
+      max={max}
+      name={name}
+      text={TEXTS[unit]}
+    />
+  );
+}
+
+const TEXTS = { percent, gigabytes: (value: number) => `${gigabytes(value)} GB` };
+
+const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const highest = (values: number[]) => Math.max(...values);
+
+/** @param of what a line has of some steps: those that are known, of which there is at least one */
+function together(values: (number | null)[], of: (values: number[]) => number): (number | null)[] {
+  const groups = Array.from({ length: Math.ceil(values.length / STEPS_TOGETHER) }, (_, n) =>
+    values.slice(n * STEPS_TOGETHER, (n + 1) * STEPS_TOGETHER).filter((value) => value !== null),
+  );
+  return groups.map((group) => (group.length === 0 ? null : of(group)));
+}
+
+/** Height in SVG units, which are stretched to fit. */
+const HEIGHT = 20;
+
+interface SparklineProps {
+  /** Oldest first. */
+  values: readonly (number | null)[];
+  /** The value at the top. */
+  max: number;
+  /** Name of the line for screen readers: `GPU 1 in use`. */
+  name: string;
+  text: (value: number) => string;
+}
+
+function Sparkline({ values, max, name, text }: SparklineProps) {
+  const known = values.filter((value) => value !== null);
+  const latest = known.at(-1);
+  if (latest === undefined) return null;
+  const label = `${name} over 24 hours: ${text(Math.min(...known))} to ${text(Math.max(...known))}, last known ${text(latest)}`;
+  const lines = linesOf(values, max);
+  return (
+    <svg
+      class="sparkline"
+      viewBox={`0 0 ${values.length} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <title>{label}</title>
+      <path class="below" d={lines.map(areaBelow).join("")} />
+      <path
+        class="line"
+        d={lines.map(({ from, heights }) => `M${from} ${pathOf(from, heights)}`).join("")}
+      />
+    </svg>
+  );
+}
+
+interface Line {
+  /** The index of its first value. */
+  from: number;
+  /** From the top. One value is as wide as a step. */
+  heights: number[];
+}
+
+/** Returns the lines between the gaps. */
+function linesOf(values: SparklineProps["values"], max: number): Line[] {
+  const lines: Line[] = [];
+  for (const [n, value] of values.entries()) {
+    if (value === null) continue;
+    const y =
+      Math.round(HEIGHT * (1 - Math.min(value / Math.max(max, Number.MIN_VALUE), 1)) * 10) / 10;
+    const last = lines.at(-1);
+    if (last && last.from + last.heights.length === n) last.heights.push(y);
+    else lines.push({ from: n, heights: [y] });
+  }
+  return lines;
+}
+
+const pathOf = (from: number, heights: number[]) =>
+  `${heights[0]}${heights.map((y, n) => `L${from + n} ${y}`).join("")}H${from + heights.length}`;
+
+const areaBelow = ({ from, heights }: Line) =>
+  `M${from} ${HEIGHT}V${pathOf(from, heights)}V${HEIGHT}z`;

@@ -2,21 +2,22 @@
 import { type FleetAlert, fleetAlerts } from "../../domain/runners/alerts.ts";
 import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import { byteText } from "../../lib/text.ts";
+import type { ReasonCode } from "../../protocol/explanation.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import type { DatabaseSpace } from "../../services/accounts/storage-quota.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+import { FleetTabs } from "../ui/tabs.tsx";
 import { type FleetContext, Runner } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
-import { FleetTabs } from "./tabs.tsx";
-import { WaitingAccounts } from "./waiting.tsx";
 
 /** The most alerts that the top of the fleet page shows. */
 const MAX_SHOWN = 10;
 
 const Alerts = ({ alerts }: { alerts: FleetAlert[] }) =>
   alerts.length === 0 ? null : (
-    <section class="box alerts" aria-labelledby="alerts-title">
+    <section class="alerts" aria-labelledby="alerts-title">
       <h2 id="alerts-title">Needs attention</h2>
       <ul>
         {alerts.slice(0, MAX_SHOWN).map(({ level, about, name, text }) => (
@@ -121,7 +122,7 @@ const NoRunners = () => (
       A runner is a program on your GPU machine that fetches work from this deployment. It makes
       outbound connections only. Create a token to get the command that starts it.
     </p>
-    <p class="flow actions">
+    <p class="actions">
       <a class="button primary" href="/fleet/tokens">
         Add the first runner
       </a>
@@ -260,7 +261,7 @@ function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: s
     ["Median wait", waitText(queue.median_wait_ms)],
   ];
   return (
-    <dl class="figures stats" data-part={`class ${identifier}`}>
+    <dl class="stats" data-part={`class ${identifier}`}>
       {stats.map(([name, value]) => (
         <div>
           <dt>{name}</dt>
@@ -270,3 +271,42 @@ function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: s
     </dl>
   );
 }
+
+const WORDS: Partial<Record<ReasonCode, string>> = {
+  busy: "its turn",
+  no_runner: "a runner that takes work",
+  too_small: "a larger runner",
+  account_share: "its share: it has as much as it may while others wait",
+  held: "a container of its model that starts or is busy",
+  reserved: "a runner that is kept for it",
+  declined: "a runner that does not decline it",
+};
+
+const WaitingAccounts = ({ queue: { hardware, accounts } }: { queue: QueueState }) =>
+  accounts.length === 0 ? null : (
+    <Table
+      class="waiting stacked"
+      columns={[
+        "Account",
+        { name: "Waiting", is: "number" },
+        { name: "Longest", is: "number" },
+        "Waits for",
+      ]}
+      caption={<caption class="visually-hidden">Accounts that wait for {hardware}</caption>}
+    >
+      {accounts.map(({ username, waiting, oldest_wait_ms, code }) => (
+        <tr>
+          <th scope="row">
+            {username === null ? "deleted account" : <a href={`/users/${username}`}>{username}</a>}
+          </th>
+          <td class="number" data-label="Waiting">
+            {waiting}
+          </td>
+          <td class="number" data-label="Longest">
+            {waitText(oldest_wait_ms)}
+          </td>
+          <td data-label="Waits for">{WORDS[code] ?? "its turn"}</td>
+        </tr>
+      ))}
+    </Table>
+  );

@@ -1,5 +1,4 @@
 /** `/fleet`, for operators: runners, queues, and the actions on a runner. */
-
 import { isHeard } from "../../domain/runners/silence.ts";
 import { readDatabaseSpace } from "../../services/accounts/storage-quota.ts";
 import { hasKey } from "../../services/backups/key.ts";
@@ -8,14 +7,15 @@ import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
 import { ANSWER_MS, readRunner } from "../../services/runners/runner-detail.ts";
 import { historyOf, withSilence } from "../../services/runners/runner-history.ts";
+import { askForRunnerLog, readRunnerLog } from "../../services/runners/runner-log.ts";
 import { withTimeout } from "../../services/with-timeout.ts";
 import { requireOperator, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
+import { readLogQuery } from "../prediction-view/logs.tsx";
 import { modelsIn } from "./containers.tsx";
-import { hardwarePages } from "./hardware-routes.tsx";
-import { runnerLogPages } from "./log-routes.tsx";
+import { hardwarePages } from "./hardware.tsx";
+import { LogPage, logText } from "./log-page.tsx";
 import { FleetPage } from "./page.tsx";
 import { OWN_PAGE } from "./runner.tsx";
 import { RunnerPage } from "./runner-page.tsx";
@@ -23,6 +23,8 @@ import { runnerTokenPages } from "./token-routes.tsx";
 
 /** The viewer's newest unfinished predictions, which are linked. */
 const MAX_LINKED = 50;
+
+const LOG = "/fleet/runners/:id/log";
 
 export const fleetPages = pages()
   .get("/fleet", requireOperator, async (c) => {
@@ -70,7 +72,27 @@ export const fleetPages = pages()
     await removeRunner(c.var.services, c.req.param("id"));
     return redirectWithFlash(c, "Runner removed.", "/fleet");
   })
-  .route("/", runnerLogPages)
+  .get(LOG, requireOperator, async (c) => {
+    const read = await readRunnerLog(c.var.services, c.req.param("id"));
+    const page = <LogPage {...read} query={readLogQuery(c)} now={Date.now()} />;
+    return c.render(page, { title: `Log of ${read.runner.name}`, scripts: ["fleet"] });
+  })
+  .get(`${LOG}.txt`, requireOperator, async (c) => {
+    const { log } = await readRunnerLog(c.var.services, c.req.param("id"));
+    const page = new URL(logAddress(c.req.param("id")), c.var.origin).href;
+    return c.body(logText(log?.lines, page), 200, {
+      "content-type": "text/plain; charset=utf-8",
+      "content-disposition": `attachment; filename="${c.req.param("id")}.log.txt"`,
+    });
+  })
+  .post(LOG, requireOperator, async (c) => {
+    const id = c.req.param("id");
+    const form = await readForm(c);
+    await askForRunnerLog(c.var.services, id);
+    const lookedFor = ["find", "level"].map((name) => [name, fieldText(form, name)]);
+    const query = new URLSearchParams(lookedFor.filter(([, text]) => text !== ""));
+    return c.redirect(`${logAddress(id)}${query.size > 0 ? `?${query}` : ""}`, 303);
+  })
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);
 
@@ -89,3 +111,5 @@ async function ownActivePredictions(c: PageContext): Promise<ReadonlySet<string>
   );
   return new Set(items.map(({ id }) => id));
 }
+
+const logAddress = (id: string) => `/fleet/runners/${id}/log`;

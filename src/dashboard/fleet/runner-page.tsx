@@ -5,8 +5,7 @@ import type { RunnerEvent } from "../../protocol/runner-log.ts";
 import { Above, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { Containers } from "./containers.tsx";
-import { Devices } from "./devices.tsx";
-import { type Day, RunHistory } from "./history.tsx";
+import { type Day, Devices, RunHistory } from "./devices.tsx";
 import { LogSection } from "./log-page.tsx";
 import {
   Actions,
@@ -40,7 +39,7 @@ export const RunnerPage = ({
   return (
     <div data-fleet class="runner-page">
       <Above places={[["/fleet", "Fleet"]]} />
-      <div class="bar runner-head" data-part="head">
+      <div class="runner-head" data-part="head">
         <h1>
           <bdi>{runner.name}</bdi>
         </h1>

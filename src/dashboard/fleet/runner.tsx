@@ -6,7 +6,7 @@ import {
 } from "../../domain/runners/runner-version.ts";
 import { isHeard, isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
-import { longDuration } from "../prediction-view/duration.ts";
+import { longDuration } from "../ui/duration.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { lookUpAddress } from "../users/look-up.tsx";
@@ -35,8 +35,8 @@ export const Runner = ({
 }) => {
   const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
   return (
-    <li class="box runner" aria-labelledby={`runner-${runner.id}`}>
-      <div class="bar runner-head" {...part("head")}>
+    <li class="runner" aria-labelledby={`runner-${runner.id}`}>
+      <div class="runner-head" {...part("head")}>
         <h3 id={`runner-${runner.id}`}>
           <a href={`/fleet/runners/${runner.id}`}>
             <bdi>{runner.name}</bdi>

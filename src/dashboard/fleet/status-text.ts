@@ -1,5 +1,5 @@
 /** Formats the numbers of runners and queues. */
-import { duration, longDuration } from "../prediction-view/duration.ts";
+import { duration, longDuration } from "../ui/duration.ts";
 
 /** `2 × NVIDIA L40S, 16 cores, 128 GB` */
 export function machineText({

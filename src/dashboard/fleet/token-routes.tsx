@@ -11,15 +11,14 @@ import type { Page } from "../../services/pagination.ts";
 import { groupByPool, listHardware } from "../../services/runners/hardware.ts";
 import { revokeRunnerToken } from "../../services/runners/revocation.ts";
 import { requireOperator, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, fieldTexts, handleForm } from "../form.ts";
 import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
+import { FleetTabs } from "../ui/tabs.tsx";
 import { Install, type NewRunner } from "./install.tsx";
-import { FleetTabs } from "./tabs.tsx";
 
 /** `/fleet/tokens`: runner tokens, and the command that starts a runner. */
 const RunnerTokensPage = ({
@@ -130,11 +129,7 @@ const MAX_CLASSES = 50;
 export const runnerTokenPages = pages()
   .get("/fleet/tokens", requireOperator, (c) => show(c, emptyDraft))
   .post("/fleet/tokens", requireOperator, async (c) => {
-    const {
-      done: created,
-      draft,
-      status,
-    } = await handleForm(c, async (form) => {
+    const { done: created, draft } = await handleForm(c, async (form) => {
       const hardware = fieldTexts(form, "hardware");
       if (hardware.length === 0)
         throw invalid(["body", "hardware"], "Select at least one hardware class.");
@@ -145,10 +140,7 @@ export const runnerTokenPages = pages()
       const { name } = request;
       return { name, token, pools, origin: c.var.origin, runner: c.var.assets.runner };
     });
-    if (draft) {
-      c.status(status);
-      return show(c, draft);
-    }
+    if (draft) return show(c, draft);
     return show(c, emptyDraft, created);
   })
   .post("/fleet/tokens/:id/revoke", requireOperator, async (c) => {

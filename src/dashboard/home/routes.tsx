@@ -18,9 +18,9 @@ import { isSetUp } from "../../services/sign-in/operators.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { type Gallery, ModelCards } from "../models/list.tsx";
 import { BODIES } from "../playground/code/bodies.ts";
-import { shellSample } from "../playground/code/shell.ts";
+import { shellSample } from "../playground/code/samples.ts";
 import { PredictionTable } from "../predictions/list.tsx";
-import { publishState } from "../publish/state.ts";
+import { publishState } from "../publish/ways.tsx";
 import { FirstSteps, isDone } from "./first-steps.tsx";
 
 /** The latest models and predictions, for users who are past the first steps. */
@@ -35,7 +35,7 @@ const Overview = ({ username, models, gallery, predictions }: Props) => (
   <div class="overview">
     {predictions.length > 0 && (
       <section aria-labelledby="latest-title">
-        <div class="bar spread title-row">
+        <div class="title-row">
           <h2 id="latest-title">Latest predictions</h2>
           <a href="/predictions">All predictions</a>
         </div>
@@ -46,7 +46,7 @@ const Overview = ({ username, models, gallery, predictions }: Props) => (
     )}
     {models.length > 0 && (
       <section aria-labelledby="models-title">
-        <div class="bar spread title-row">
+        <div class="title-row">
           <h2 id="models-title">Your models</h2>
           <a href={`/models/${username}`}>All of them</a>
         </div>
@@ -179,7 +179,7 @@ const Landing = ({ isSetUp }: { isSetUp: boolean }) => (
         Publish a model once, call it over HTTPS from anywhere and stream its output. Your GPUs stay
         where they are.
       </p>
-      <p class="flow actions">
+      <p class="actions">
         <a class="button primary" href="/sign-in">
           Sign in
         </a>

@@ -10,14 +10,13 @@ import {
   removeOwnImage,
 } from "../../services/registry/account-images.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { AccountTabs } from "../account/tabs.tsx";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, readForm } from "../form.ts";
 import { imageText } from "../publish/commands.ts";
 import { Problem } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Empty, Pager, Time } from "../ui/parts.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
 
 /** One image of an account, with the versions that run it and the effects of deleting it. */
 interface Props {
@@ -30,7 +29,7 @@ function ImageItem({ image, username }: Props) {
   const { name, digest, isIndex, pushed_at, bytes, tags } = image;
   return (
     <li>
-      <div class="bar image-names">
+      <div class="image-names">
         <a href={`/models/${username}/${name}`}>{name}</a>
         {tags.items.map((tag) => (
           <span class="badge">{tag}</span>
@@ -39,7 +38,7 @@ function ImageItem({ image, username }: Props) {
         {tags.items.length === 0 && <small>no tag</small>}
       </div>
       <div class="image-digest">
-        <code class="clip">{digest}</code>
+        <code>{digest}</code>
         <button type="button" class="quiet" data-copy hidden>
           Copy<span class="visually-hidden"> digest</span>
         </button>
@@ -109,7 +108,7 @@ function Removal({ image, username }: Props) {
               ? "Versions go on running: they name the digest."
               : "An image without any tag or version is deleted within a week."}
           </p>
-          <div class="flow actions">
+          <div class="actions">
             {tags.items.map((tag) => (
               <Form action={action}>
                 <input type="hidden" name="reference" value={tag} />

@@ -1,28 +1,33 @@
 /** The examples of a model: inputs and outputs, with the actions of the owner. */
-
 import type { PropsWithChildren } from "hono/jsx";
 import { MAX_FILES } from "../../domain/models/example-content.ts";
 import { exactText, unmarked } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Example, MAX_EXAMPLES } from "../../protocol/example.ts";
 import { isCoverOf } from "../../services/models/example-pictures.ts";
-import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
+import {
+  changeExample,
+  examplesOf,
+  goneVersions,
+  moveExampleUp,
+  pinExample,
+  unpinExample,
+} from "../../services/models/examples.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import type { Viewer } from "../context.ts";
-import { ExampleVersion } from "../playground/examples/output.tsx";
-import { duration } from "../prediction-view/duration.ts";
-import { Embeddings } from "../prediction-view/embeddings-view.tsx";
-import { OutputValue } from "../prediction-view/output.tsx";
+import { requireUser, viewerOf } from "../access.ts";
+import { type PageContext, pages, redirectWithFlash, type Viewer } from "../context.ts";
+import { fieldText, readForm } from "../form.ts";
+import { ExampleVersion, exampleOutputs } from "../playground/examples.tsx";
+import { Embeddings, OutputValue } from "../prediction-view/output.tsx";
 import { isUrlKind, type Output, outputOf } from "../prediction-view/output-kind.ts";
+import { duration } from "../ui/duration.ts";
 import { Form } from "../ui/layout.tsx";
+import { isOwner, modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty } from "../ui/parts.tsx";
-import { exampleOutputs } from "./example-outputs.ts";
-import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 
 interface Props {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
-  estimate: VersionEstimate | undefined;
   examples: Example[];
   /** The numbers of versions that made some of them, and were deleted. */
   gone: Set<number>;
@@ -30,25 +35,18 @@ interface Props {
   host: string;
 }
 
-export const ExamplesPage = (props: Props) => {
-  const { model, viewer, estimate, examples } = props;
-  return (
-    <>
-      <ModelHeader model={model} viewer={viewer} page="/examples" estimate={estimate} />
-      {examples.length === 0 ? (
-        <NoExamples model={model} viewer={viewer} />
-      ) : (
-        <ol class="examples">
-          {examples.map((one, n) => (
-            <li>
-              <OneExample {...props} example={one} n={n} />
-            </li>
-          ))}
-        </ol>
-      )}
-    </>
+const Examples = (props: Props) =>
+  props.examples.length === 0 ? (
+    <NoExamples {...props} />
+  ) : (
+    <ol class="examples">
+      {props.examples.map((one, n) => (
+        <li>
+          <OneExample {...props} example={one} n={n} />
+        </li>
+      ))}
+    </ol>
   );
-};
 
 const NoExamples = ({ model, viewer }: Pick<Props, "model" | "viewer">) => (
   <Empty title="No examples yet">
@@ -80,8 +78,8 @@ function OneExample({
   const whole = modelAddress(model, `?example=${id}`);
   const place = { host, all: modelAddress(model, "/examples"), whole };
   return (
-    <article class="box example" aria-labelledby={`example-${n}`}>
-      <div class="bar spread title-row">
+    <article class="example" aria-labelledby={`example-${n}`}>
+      <div class="title-row">
         <h2 id={`example-${n}`}>Example {n + 1}</h2>
         <p class="hint">
           <ExampleVersion model={model} number={number} isGone={gone.has(number)} name="Version" />
@@ -110,7 +108,7 @@ function OneExample({
           </div>
         </section>
       </div>
-      <div class="flow actions">
+      <div class="actions">
         <a class="button" href={whole}>
           Use these inputs
         </a>
@@ -216,3 +214,46 @@ export const PinExample = ({ model, id }: { model: string; id: string }) => (
     </Form>
   </>
 );
+
+const ALL = "/models/:owner/:name/examples";
+
+type Change = typeof unpinExample;
+
+/** An action of the owner on an example, and its message. */
+const changing = (change: Change, done: string) => async (c: PageContext) => {
+  const { owner = "", name = "", example = "" } = c.req.param();
+  await change(c.var.services, viewerOf(c).caller, [owner, name], example);
+  return redirectWithFlash(c, done, `/models/${owner}/${name}/examples`);
+};
+
+export const examplePages = pages()
+  .get(ALL, async (c) => {
+    const { services, viewer, origin } = c.var;
+    const model = await modelOf(c);
+    const content = async () => {
+      const examples = await examplesOf(services, model.id, origin);
+      const gone = await goneVersions(services, model.id, examples);
+      return <Examples {...{ model, viewer, examples, gone, host: new URL(origin).host }} />;
+    };
+    const title = `Examples of ${referenceOf(model)}`;
+    return renderModel(c, { model, page: "/examples", title }, content());
+  })
+  .post(ALL, requireUser, async (c) => {
+    const { services, origin } = c.var;
+    const { owner, name } = c.req.param();
+    const id = fieldText(await readForm(c), "prediction_id");
+    await pinExample(services, viewerOf(c).caller, [owner, name], id, origin);
+    return redirectWithFlash(c, "Pinned as an example.", `/models/${owner}/${name}/examples`);
+  })
+  .post(`${ALL}/:example/unpin`, requireUser, changing(unpinExample, "Example removed."))
+  .post(`${ALL}/:example/up`, requireUser, changing(moveExampleUp, "Example moved up."))
+  .post(`${ALL}/:example/cover`, requireUser, async (c) => {
+    const is_cover = fieldText(await readForm(c), "is_cover") !== "false";
+    const change: Change = async (services, caller, place, id) => {
+      await changeExample(services, caller, { place, id }, { is_cover });
+    };
+    return changing(change, is_cover ? COVER : NO_COVER)(c);
+  });
+
+const COVER = "This is the picture of the model now.";
+const NO_COVER = "The model has no picture now.";

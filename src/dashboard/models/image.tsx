@@ -6,9 +6,8 @@ import type { ImagePlaces } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { repositoryAt } from "../publish/commands.ts";
-import { Copy } from "../ui/parts.tsx";
+import { Copy, Fact } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { Detail } from "./detail.tsx";
 
 /** Facts about a version's image. */
 export interface VersionImage {
@@ -32,20 +31,20 @@ export const ImageDetails = ({
   origin,
 }: Props & { origin: string }) => (
   <>
-    <Detail name="Image digest">
+    <Fact name="Image digest">
       <Copy text={digest} />
-    </Detail>
+    </Fact>
     {described.kind === "open" && (
-      <Detail name="Download">
+      <Fact name="Download">
         <Copy text={`docker pull ${repositoryAt(origin, owner.username, name)}@${digest}`} />
-      </Detail>
+      </Fact>
     )}
     <ImageSize compressed={compressed_size} unpacked={size} />
-    {platform !== null && <Detail name="Platform">{platform}</Detail>}
+    {platform !== null && <Fact name="Platform">{platform}</Fact>}
     {places !== undefined && (
-      <Detail name="Already on">
+      <Fact name="Already on">
         <Places places={places} namesRunners={namesRunners} />
-      </Detail>
+      </Fact>
     )}
   </>
 );
@@ -56,7 +55,7 @@ function ImageSize({ compressed, unpacked }: { compressed: number | null; unpack
     ...(compressed === null ? [] : [`${byteText(compressed)} compressed`]),
     ...(unpacked > 0 ? [`${byteText(unpacked)} unpacked`] : []),
   ];
-  return sizes.length === 0 ? null : <Detail name="Image size">{sizes.join(", ")}</Detail>;
+  return sizes.length === 0 ? null : <Fact name="Image size">{sizes.join(", ")}</Fact>;
 }
 
 function Places({
@@ -133,9 +132,9 @@ const Labels = ({ content: { labels, moreLabels } }: { content: ImageContent }) 
     <summary>{count(labels.length + moreLabels, "label")}</summary>
     <dl class="details side-by-side">
       {labels.map((label) => (
-        <Detail name={label.name}>
+        <Fact name={label.name}>
           <LabelValue label={label} />
-        </Detail>
+        </Fact>
       ))}
     </dl>
     {moreLabels > 0 && <p class="hint">And {count(moreLabels, "label")} more.</p>}

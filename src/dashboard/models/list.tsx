@@ -6,9 +6,8 @@ import { ownerName } from "../../protocol/user.ts";
 import type { GalleryFacts } from "../../services/models/gallery.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";
+import { VisibilityBadge } from "../ui/model-header.tsx";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
-import { VisibilityBadge } from "./header.tsx";
-import { Picture } from "./picture.tsx";
 
 /** The query of the page; empty strings for no filter. */
 export interface ModelQuery {
@@ -32,7 +31,7 @@ export function ModelsPage({ viewer, query, categories, models, gallery }: Props
   const { q } = query;
   return (
     <>
-      <div class="bar spread title-row">
+      <div class="title-row">
         <h1>Models</h1>
         {viewer && <NewModel />}
       </div>
@@ -100,7 +99,7 @@ export const ModelCards = ({ models, gallery }: { models: ModelItem[]; gallery: 
 
 const Search = ({ q }: { q: string }) => (
   <search>
-    <form method="get" action="/models" class="bar filter-bar">
+    <form method="get" action="/models" class="filter-bar">
       <label for="q" class="visually-hidden">
         Search models
       </label>
@@ -130,7 +129,7 @@ export const Filters = ({
   categories,
   action,
 }: Pick<Props, "query" | "categories"> & { action: string }) => (
-  <form method="get" action={action} class="bar filter-bar">
+  <form method="get" action={action} class="filter-bar">
     <label>
       Category{" "}
       <select name="category">
@@ -173,7 +172,7 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
   const count = model.predictions_count;
   const path = `${owner}/${model.name}`;
   return (
-    <li class="box">
+    <li>
       <Picture name={path} cover={facts?.cover} />
       <div class="card-text">
         <h2>
@@ -183,11 +182,11 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
           <VisibilityBadge visibility={model.visibility} />
         </h2>
         {model.description && (
-          <p class="clamp description" dir="auto">
+          <p class="description" dir="auto">
             {model.description}
           </p>
         )}
-        <p class="flow model-meta">
+        <p class="model-meta">
           {facts?.makes && <span>{MODALITY_NAMES[facts.makes]}</span>}
           <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
           {facts && <Published at={facts.published_at} />}
@@ -250,3 +249,70 @@ export const NoMatch = ({ all }: { all: string }) => (
     </p>
   </Empty>
 );
+
+const COLUMNS = 8;
+const ROWS = 3;
+const SIZE = 20;
+
+const Picture = ({ name, cover }: { name: string; cover: string | undefined }) =>
+  cover === undefined ? (
+    <Tiles name={name} />
+  ) : (
+    <img class="model-picture" src={cover} alt="" loading="lazy" decoding="async" />
+  );
+
+/** Quarter circles, which meet in curves that no two names have in common. */
+const Tiles = ({ name }: { name: string }) => {
+  const next = numbersOf(name);
+  const tiles = Array.from({ length: COLUMNS * ROWS }, (_, n) => tileAt(n, next));
+  return (
+    <svg
+      class="model-picture tiles"
+      viewBox={`0 0 ${COLUMNS * SIZE} ${ROWS * SIZE}`}
+      preserveAspectRatio="xMidYMid slice"
+      aria-hidden="true"
+    >
+      {TONES.map((tone, which) => (
+        <path
+          class={tone}
+          d={tiles
+            .filter((one) => one.tone === which)
+            .map(({ d }) => d)
+            .join("")}
+        />
+      ))}
+    </svg>
+  );
+};
+
+const TONES = ["light", "middle", "dark"];
+
+/** Paths of a quarter circle, one for each corner that its middle can lie in. */
+const QUARTERS = [
+  (x: number, y: number) => `M${x} ${y}h${SIZE}a${SIZE} ${SIZE} 0 0 1-${SIZE} ${SIZE}z`,
+  (x: number, y: number) => `M${x + SIZE} ${y}v${SIZE}a${SIZE} ${SIZE} 0 0 1-${SIZE}-${SIZE}z`,
+  (x: number, y: number) =>
+    `M${x + SIZE} ${y + SIZE}h-${SIZE}a${SIZE} ${SIZE} 0 0 1 ${SIZE}-${SIZE}z`,
+  (x: number, y: number) => `M${x} ${y + SIZE}v-${SIZE}a${SIZE} ${SIZE} 0 0 1 ${SIZE} ${SIZE}z`,
+];
+
+function tileAt(n: number, next: () => number) {
+  const [x, y] = [(n % COLUMNS) * SIZE, Math.floor(n / COLUMNS) * SIZE];
+  const shape = QUARTERS[next() % (QUARTERS.length + 1)];
+  return { tone: next() % TONES.length, d: shape?.(x, y) ?? "" };
+}
+
+/** As random as a drawing needs: FNV-1a of the name, then xorshift. */
+function numbersOf(name: string): () => number {
+  let state = 0x811c9dc5;
+  for (const character of name)
+    state = Math.imul(state ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  state ||= 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state >>> 8;
+  };
+}

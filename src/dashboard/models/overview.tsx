@@ -1,39 +1,30 @@
 /** Overview of a model: the description by its owner, with details in a sidebar. */
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
+import { egressText } from "../ui/configuration.ts";
 import { Markdown } from "../ui/markdown.tsx";
-import { Empty, Time } from "../ui/parts.tsx";
-import { Detail } from "./detail.tsx";
-import { egressText } from "./egress.ts";
-import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
+import { isOwner, modelAddress } from "../ui/model-header.tsx";
+import { Empty, Fact, Time } from "../ui/parts.tsx";
 
 interface Props {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
 }
 
-export const OverviewPage = ({
-  model,
-  viewer,
-  estimate,
-}: Props & { estimate: VersionEstimate | undefined }) => (
-  <>
-    <ModelHeader model={model} viewer={viewer} page="/overview" estimate={estimate} />
-    <div class="with-aside">
-      <div>
-        {model.overview ? (
-          <Markdown text={model.overview} />
-        ) : (
-          <NoOverview model={model} viewer={viewer} />
-        )}
-      </div>
-      <aside aria-label="Details">
-        <Details model={model} owns={isOwner(model, viewer)} />
-      </aside>
+export const OverviewPage = ({ model, viewer }: Props) => (
+  <div class="with-aside">
+    <div>
+      {model.overview ? (
+        <Markdown text={model.overview} />
+      ) : (
+        <NoOverview model={model} viewer={viewer} />
+      )}
     </div>
-  </>
+    <aside aria-label="Details">
+      <Details model={model} owns={isOwner(model, viewer)} />
+    </aside>
+  </div>
 );
 
 const NoOverview = ({ model, viewer }: Props) => (
@@ -56,44 +47,42 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const { latest_version: latest, hardware, categories } = model;
   return (
     <dl class="details">
-      {!latest && (
-        <Detail name="Predictions">{model.predictions_count.toLocaleString("en")}</Detail>
-      )}
+      {!latest && <Fact name="Predictions">{model.predictions_count.toLocaleString("en")}</Fact>}
       {latest && (
-        <Detail name="Latest version">
+        <Fact name="Latest version">
           <a href={modelAddress(model, `/versions/${latest.number}`)}>{latest.number}</a>,{" "}
           <Time at={latest.created_at} />
-        </Detail>
+        </Fact>
       )}
-      <Detail name="Hardware">
+      <Fact name="Hardware">
         <bdi>{latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}</bdi>
-      </Detail>
-      {latest && <Detail name="Network access">{egressText(latest.configuration)}</Detail>}
+      </Fact>
+      {latest && <Fact name="Network access">{egressText(latest.configuration)}</Fact>}
       {latest && owns && (
-        <Detail name="To change these">
+        <Fact name="To change these">
           <a href={modelAddress(model, "/versions/new")}>Publish a version</a>
-        </Detail>
+        </Fact>
       )}
       {categories.length > 0 && (
-        <Detail name="Categories">
-          <ul class="flow tags">
+        <Fact name="Categories">
+          <ul class="tags">
             {categories.map(({ slug, name }) => (
               <li>
                 <a href={`/models?category=${slug}`}>{name}</a>
               </li>
             ))}
           </ul>
-        </Detail>
+        </Fact>
       )}
       <Link name="Source" address={model.source_url} />
       <Link name="License" address={model.license_url} />
       <Link name="Paper" address={model.paper_url} />
-      <Detail name="Created">
+      <Fact name="Created">
         <Time at={model.created_at} />
-      </Detail>
-      <Detail name="Updated">
+      </Fact>
+      <Fact name="Updated">
         <Time at={model.updated_at} />
-      </Detail>
+      </Fact>
     </dl>
   );
 }
@@ -101,9 +90,9 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
 /** Labeled with the host: a whole URL is too long for the sidebar. */
 const Link = ({ name, address }: { name: string; address: string | null }) =>
   address === null ? null : (
-    <Detail name={name}>
+    <Fact name={name}>
       <a href={address} rel="nofollow ugc noopener">
         {new URL(address).host}
       </a>
-    </Detail>
+    </Fact>
   );

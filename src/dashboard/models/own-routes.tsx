@@ -1,20 +1,18 @@
 /** Pages for owners of models: /models/new, …/settings and …/delete. */
 import { invalid } from "../../domain/schemas/validation.ts";
+import { DEFAULT_HARDWARE, type Hardware } from "../../protocol/hardware.ts";
+import type { Category } from "../../protocol/model.ts";
 import { listCategories } from "../../services/models/categories.ts";
-import {
-  createModel,
-  deleteModel,
-  readOwnModel,
-  updateModel,
-} from "../../services/models/models.ts";
+import { createModel, deleteModel, updateModel } from "../../services/models/models.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
-import { NewModelPage, SettingsPage } from "./form.tsx";
+import { Choices, Problem, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { readModelForm } from "./read-form.ts";
-import { estimateOf } from "./run-estimate.ts";
 
 /** All of them: saving the form would drop a value that is not among its choices. */
 const MAX_CHOICES = 1_000;
@@ -28,34 +26,29 @@ async function formChoices(c: PageContext) {
   return { categories: categories.items, hardware: hardware.items };
 }
 
-/** @throws ProblemError not_found, forbidden */
-const ownModel = (c: PageContext, owner: string, name: string) =>
-  readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
-
 async function showNewModel(c: PageContext, draft: Draft) {
   return c.render(<NewModelPage draft={draft} {...(await formChoices(c))} />, {
     title: "New model",
   });
 }
 
+/** The page has two forms; each has its own draft. */
 async function showSettings(
   c: PageContext,
-  owner: string,
-  name: string,
-  drafts: { changes?: Draft; deletion?: Draft },
+  { changes = emptyDraft, deletion = emptyDraft }: { changes?: Draft; deletion?: Draft },
 ) {
-  const [model, choices] = await Promise.all([ownModel(c, owner, name), formChoices(c)]);
-  const { changes = emptyDraft, deletion = emptyDraft } = drafts;
-  return c.render(
-    <SettingsPage
-      model={model}
-      viewer={viewerOf(c)}
-      estimate={await estimateOf(c, model)}
-      changes={changes}
-      deletion={deletion}
-      {...choices}
-    />,
-    { title: `Settings of ${owner}/${name}` },
+  const [model, choices] = await Promise.all([ownModelOf(c), formChoices(c)]);
+  return renderModel(
+    c,
+    { model, page: "/settings", title: `Settings of ${referenceOf(model)}` },
+    <>
+      <Form action={modelAddress(model, "/settings")} class="model-form">
+        <Problem draft={changes} />
+        <Fields draft={changes} model={model} {...choices} />
+        <Submit>Save</Submit>
+      </Form>
+      <Deletion model={model} draft={deletion} />
+    </>,
   );
 }
 
@@ -66,10 +59,7 @@ export const ownModelPages = pages()
     const sent = await handleForm(c, async (form) =>
       createModel(c.var.services, caller, readModelForm(form)),
     );
-    if (sent.draft) {
-      c.status(sent.status);
-      return showNewModel(c, sent.draft);
-    }
+    if (sent.draft) return showNewModel(c, sent.draft);
     const { name } = sent.done;
     return redirectWithFlash(
       c,
@@ -77,19 +67,13 @@ export const ownModelPages = pages()
       `/models/${user.username}/${name}`,
     );
   })
-  .get("/models/:owner/:name/settings", requireUser, (c) => {
-    const { owner, name } = c.req.param();
-    return showSettings(c, owner, name, {});
-  })
+  .get("/models/:owner/:name/settings", requireUser, (c) => showSettings(c, {}))
   .post("/models/:owner/:name/settings", requireUser, async (c) => {
     const { owner, name } = c.req.param();
     const sent = await handleForm(c, async (form) =>
       updateModel(c.var.services, viewerOf(c).caller, owner, name, readModelForm(form)),
     );
-    if (sent.draft) {
-      c.status(sent.status);
-      return showSettings(c, owner, name, { changes: sent.draft });
-    }
+    if (sent.draft) return showSettings(c, { changes: sent.draft });
     return redirectWithFlash(c, "Model saved.", `/models/${owner}/${sent.done.name}/settings`);
   })
   .post("/models/:owner/:name/delete", requireUser, async (c) => {
@@ -100,9 +84,170 @@ export const ownModelPages = pages()
         throw invalid(["body", "typed_name"], `Type ${name} to confirm.`);
       await deleteModel(c.var.services, caller, owner, name);
     });
-    if (sent.draft) {
-      c.status(sent.status);
-      return showSettings(c, owner, name, { deletion: sent.draft });
-    }
+    if (sent.draft) return showSettings(c, { deletion: sent.draft });
     return redirectWithFlash(c, `${name} deleted.`, `/models/${user.username}`);
   });
+
+/** The choices of its selects. */
+interface FormChoices {
+  categories: Category[];
+  hardware: Hardware[];
+}
+
+const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft }) => (
+  <>
+    <h1>New model</h1>
+    <p class="hint">
+      A model has a name and a page. Its versions are what runs: you publish the first one next.
+    </p>
+    <Form action="/models/new" class="model-form">
+      <Problem draft={draft} />
+      <Fields draft={draft} model={undefined} {...offered} />
+      <Submit>Create model</Submit>
+    </Form>
+  </>
+);
+
+function Fields({
+  draft,
+  model,
+  categories,
+  hardware,
+}: FormChoices & { draft: Draft; model: DetailedModelRow | undefined }) {
+  return (
+    <>
+      <TextField
+        name="name"
+        label="Name"
+        hint={
+          model
+            ? "Renaming breaks calls and links that use the old name: they get a 404. Running predictions continue."
+            : "Part of the model's address. Lowercase letters and digits, separated by '.', '_' or '-'."
+        }
+        draft={draft}
+        value={model?.name}
+        required
+        maxlength={63}
+        autocomplete="off"
+      />
+      <Choices
+        name="visibility"
+        label="Visibility"
+        draft={draft}
+        values={[model?.visibility ?? "private"]}
+        options={VISIBILITIES}
+        one
+      />
+      <TextField
+        name="description"
+        label="Description"
+        hint="What it does, in one sentence. Shown in lists and search results."
+        draft={draft}
+        value={model?.description}
+        maxlength={1_000}
+      />
+      <TextArea
+        name="overview"
+        label="Overview"
+        hint="The model's page, in Markdown: uses, limits, examples. Images are shown as links."
+        draft={draft}
+        value={model?.overview}
+        rows={12}
+        maxlength={100_000}
+      />
+      <Select
+        name="hardware_identifier"
+        label="Hardware"
+        hint="Used by versions that do not name their own hardware."
+        draft={draft}
+        value={model?.hardware?.identifier ?? ""}
+        options={[
+          { value: "", label: `Default (${DEFAULT_HARDWARE})` },
+          ...hardware.map(({ identifier, name }) => ({
+            value: identifier,
+            label: name === identifier ? name : `${name} (${identifier})`,
+          })),
+        ]}
+      />
+      {categories.length > 0 && (
+        <Choices
+          name="category_slugs"
+          label="Categories"
+          draft={draft}
+          values={model?.categories.map(({ slug }) => slug) ?? []}
+          options={categories.map(({ slug, name }) => ({ value: slug, label: name }))}
+        />
+      )}
+      <Link name="source_url" label="Source code" draft={draft} value={model?.source_url} />
+      <Link name="license_url" label="License" draft={draft} value={model?.license_url} />
+      <Link name="paper_url" label="Paper" draft={draft} value={model?.paper_url} />
+      <Link
+        name="cover_image_url"
+        label="Cover image"
+        hint="For API clients. The dashboard loads nothing from other hosts, so it does not show it."
+        draft={draft}
+        value={model?.cover_image_url}
+      />
+    </>
+  );
+}
+
+const VISIBILITIES = [
+  {
+    value: "private",
+    label: "Private",
+    hint: "Only you can see and run it.",
+  },
+  {
+    value: "public",
+    label: "Public",
+    hint: "Anyone can see it, run it and download its image.",
+  },
+  {
+    value: "restricted",
+    label: "Restricted",
+    hint: "Anyone can see and run it. Only you can download its image.",
+  },
+];
+
+const Link = ({
+  value,
+  hint = "",
+  ...rest
+}: {
+  name: string;
+  label: string;
+  hint?: string;
+  draft: Draft;
+  value: string | null | undefined;
+}) => (
+  <TextField
+    {...rest}
+    hint={hint}
+    value={value ?? ""}
+    type="url"
+    placeholder="https://"
+    maxlength={2_048}
+  />
+);
+
+const Deletion = ({ model, draft }: { model: DetailedModelRow; draft: Draft }) => (
+  <section class="danger-zone" aria-labelledby="delete">
+    <h2 id="delete">Delete this model</h2>
+    <p>
+      This also deletes its versions, and nobody can run it anymore. Its predictions are kept. This
+      cannot be undone.
+    </p>
+    <Form action={modelAddress(model, "/delete")}>
+      <Problem draft={draft} />
+      <TextField
+        name="typed_name"
+        label={`Type ${model.name} to confirm`}
+        draft={draft}
+        required
+        autocomplete="off"
+      />
+      <Submit kind="danger">Delete {model.name}</Submit>
+    </Form>
+  </section>
+);

@@ -2,29 +2,22 @@
 
 import type { Hardware } from "../../protocol/hardware.ts";
 import { imagePath } from "../../services/accounts/users.ts";
-import { readOwnModel } from "../../services/models/models.ts";
 import { ownConfiguration } from "../../services/models/version-image.ts";
 import { createVersion, deleteVersion } from "../../services/models/versions.ts";
 import { recentTags } from "../../services/registry/lists.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
-import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages, type Viewer } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
 import { pushText, repositoryAt } from "../publish/commands.ts";
 import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
+import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Copy } from "../ui/parts.tsx";
-import { ModelHeader, modelAddress } from "./header.tsx";
-import { loadVersion } from "./load-version.ts";
 import { readVersionForm, withFieldIssues } from "./read-form.ts";
-import { estimateOf } from "./run-estimate.ts";
-import { VersionPage } from "./version.tsx";
-import { type ImageChoices, ImageFields } from "./version-form-image.tsx";
-import { Runtime } from "./version-form-runtime.tsx";
-import { Schemas } from "./version-form-schemas.tsx";
+import { renderVersion } from "./version.tsx";
+import { type ImageChoices, ImageFields, Runtime, Schemas } from "./version-form.tsx";
 
 /** Publishing a version from the command line, the short way. */
 const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: string }) => (
@@ -53,8 +46,6 @@ const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: st
 
 interface Props {
   model: DetailedModelRow;
-  viewer: Viewer;
-  estimate: VersionEstimate | undefined;
   hardware: Hardware[];
   draft: Draft;
   /** Scheme and host of the deployment. */
@@ -62,46 +53,42 @@ interface Props {
   images: ImageChoices;
 }
 
-function NewVersionPage(props: Props) {
-  const { model, viewer, estimate, hardware, draft, origin, images } = props;
-  return (
-    <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" estimate={estimate} />
-      <h2>New version</h2>
-      <p>
-        A version is a container image with its input and output schemas. Versions never change: to
-        fix one, publish the next.
-        {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
-      </p>
-      <PublishCommand model={model} origin={origin} />
-      <Form action={modelAddress(model, "/versions/new")} class="model-form">
-        <Problem draft={draft} />
-        <fieldset class="box group">
-          <legend>Image</legend>
-          <ImageFields model={model} draft={draft} images={images} />
-          <TextField
-            name="release_notes"
-            label="Release notes"
-            hint="What is new, in one sentence."
-            draft={draft}
-            maxlength={255}
-          />
-          <Choices
-            name="interface"
-            label="Container interface"
-            draft={draft}
-            values={[ownConfiguration(model.latest_version).interface ?? ""]}
-            options={INTERFACES}
-            one
-          />
-        </fieldset>
-        <Schemas draft={draft} model={model} />
-        <Runtime draft={draft} model={model} hardware={hardware} />
-        <Submit>Publish version</Submit>
-      </Form>
-    </>
-  );
-}
+const NewVersion = ({ model, hardware, draft, origin, images }: Props) => (
+  <>
+    <h2>New version</h2>
+    <p>
+      A version is a container image with its input and output schemas. Versions never change: to
+      fix one, publish the next.
+      {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
+    </p>
+    <PublishCommand model={model} origin={origin} />
+    <Form action={modelAddress(model, "/versions/new")} class="model-form">
+      <Problem draft={draft} />
+      <fieldset class="group">
+        <legend>Image</legend>
+        <ImageFields model={model} draft={draft} images={images} />
+        <TextField
+          name="release_notes"
+          label="Release notes"
+          hint="What is new, in one sentence."
+          draft={draft}
+          maxlength={255}
+        />
+        <Choices
+          name="interface"
+          label="Container interface"
+          draft={draft}
+          values={[ownConfiguration(model.latest_version).interface ?? ""]}
+          options={INTERFACES}
+          one
+        />
+      </fieldset>
+      <Schemas draft={draft} model={model} />
+      <Runtime draft={draft} model={model} hardware={hardware} />
+      <Submit>Publish version</Submit>
+    </Form>
+  </>
+);
 
 const INTERFACES = [
   {
@@ -120,55 +107,29 @@ const INTERFACES = [
 /** All of them: saving the form would drop a value that is not among its choices. */
 const MAX_HARDWARE = 1_000;
 
-async function showNewVersion(c: PageContext, owner: string, name: string, draft: Draft) {
+async function showNewVersion(c: PageContext, draft: Draft) {
   const { origin, services } = c.var;
-  const viewer = viewerOf(c);
-  const [model, path, hardware] = await Promise.all([
-    readOwnModel(services, viewer.caller, owner, name),
+  const { owner = "", name = "" } = c.req.param();
+  const [model, path, { items: hardware }] = await Promise.all([
+    ownModelOf(c),
     imagePath(services, owner),
     listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
   ]);
-  const [tags, estimate] = await Promise.all([
-    recentTags(services, model.id),
-    estimateOf(c, model),
-  ]);
-  const images = {
-    repository: repositoryAt(origin, owner, name),
-    tags,
-    isElsewhereAllowed: path !== undefined || services.settings.imageAllowList.length > 0,
-    elsewhere: path && `${path}/${name}`,
+  const content = async () => {
+    const images = {
+      repository: repositoryAt(origin, owner, name),
+      tags: await recentTags(services, model.id),
+      isElsewhereAllowed: path !== undefined || services.settings.imageAllowList.length > 0,
+      elsewhere: path && `${path}/${name}`,
+    };
+    return <NewVersion {...{ model, hardware, draft, origin, images }} />;
   };
-  return c.render(
-    <NewVersionPage
-      model={model}
-      viewer={viewer}
-      estimate={estimate}
-      hardware={hardware.items}
-      draft={draft}
-      origin={origin}
-      images={images}
-    />,
-    { title: `New version of ${owner}/${name}` },
-  );
-}
-
-/** A version whose deletion failed. */
-async function showVersion(
-  c: PageContext,
-  [owner, name, number]: [owner: string, name: string, number: number],
-  draft: Draft,
-) {
-  const loaded = await loadVersion(c, owner, name, number);
-  return c.render(<VersionPage {...loaded} draft={draft} />, {
-    title: `${owner}/${name}:${number}`,
-  });
+  const title = `New version of ${referenceOf(model)}`;
+  return renderModel(c, { model, page: "/versions", title }, content());
 }
 
 export const ownVersionPages = pages()
-  .get("/models/:owner/:name/versions/new", requireUser, (c) => {
-    const { owner, name } = c.req.param();
-    return showNewVersion(c, owner, name, emptyDraft);
-  })
+  .get("/models/:owner/:name/versions/new", requireUser, (c) => showNewVersion(c, emptyDraft))
   .post("/models/:owner/:name/versions/new", requireUser, async (c) => {
     const { owner, name } = c.req.param();
     const { services } = c.var;
@@ -177,10 +138,7 @@ export const ownVersionPages = pages()
         createVersion(services, viewerOf(c).caller, owner, name, readVersionForm(form)),
       ),
     );
-    if (sent.draft) {
-      c.status(sent.status);
-      return showNewVersion(c, owner, name, sent.draft);
-    }
+    if (sent.draft) return showNewVersion(c, sent.draft);
     const { number } = sent.done;
     const address = `/models/${owner}/${name}/versions/${number}`;
     return redirectWithFlash(c, `Version ${number} published.`, address);
@@ -191,9 +149,6 @@ export const ownVersionPages = pages()
     const sent = await handleForm(c, () =>
       deleteVersion(services, viewerOf(c).caller, owner, name, Number(number)),
     );
-    if (sent.draft) {
-      c.status(sent.status);
-      return showVersion(c, [owner, name, Number(number)], sent.draft);
-    }
+    if (sent.draft) return renderVersion(c, Number(number), sent.draft);
     return redirectWithFlash(c, `Version ${number} deleted.`, `/models/${owner}/${name}/versions`);
   });

@@ -3,6 +3,7 @@ import { readJson } from "../../domain/schemas/input-form-values.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import {
+  type Configuration,
   type CreateModel,
   type CreateVersion,
   createModel,
@@ -10,8 +11,7 @@ import {
 } from "../../protocol/model.ts";
 import { parse } from "../../routes/router.ts";
 import { fieldText, fieldTexts, pickFields } from "../form.ts";
-import { COMPATIBILITIES } from "./compatibilities.ts";
-import { readWeights, weightIssueText } from "./weights.ts";
+import { COMPATIBILITIES } from "../ui/configuration.ts";
 
 /** All fields, for creating and for updating. @throws ValidationFailure */
 export function readModelForm(form: FormData): CreateModel {
@@ -129,3 +129,24 @@ function toFieldIssue(issue: ValidationIssue): ValidationIssue {
 /** Names the item of a list. */
 const lineText = ({ input, msg }: ValidationIssue, place: unknown[]) =>
   place.length > 0 && typeof input === "string" ? `'${input}': ${msg}` : msg;
+
+export const weightLines = ({ weights = [] }: Configuration): string =>
+  weights.map(({ target, file }) => `${target} ${file}`).join("\n");
+
+/** Reads a line; undefined for an empty one. A path may have spaces, and the name of an upload has none. */
+function readWeights(text: string): { target: string; file: string }[] | undefined {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  if (lines.length === 0) return undefined;
+  return lines.map((line) => {
+    const [, target = line.trim(), file = ""] = /^\s*(.*\S)\s+(\S+)\s*$/.exec(line) ?? [];
+    return { target, file };
+  });
+}
+
+/** Says in which line something is wrong, and in which half of it. @param place below `weights` */
+function weightIssueText({ msg }: ValidationIssue, place: readonly string[]): string {
+  const [line, part] = place;
+  if (line === undefined) return msg;
+  const half = part === "file" ? "upload" : "path";
+  return `Line ${Number(line) + 1}, ${half}: ${msg}`;
+}

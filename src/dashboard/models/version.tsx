@@ -1,45 +1,65 @@
 /** The page of a version: configuration and schemas. */
+
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
+import { describeImage } from "../../services/images/describe-image.ts";
+import { readVersion, readVersionBefore } from "../../services/models/versions.ts";
+import { findImagePlaces } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { ComparedVersion, VersionRow } from "../../storage/models/versions.ts";
-import type { Viewer } from "../context.ts";
+import type { PageContext, Viewer } from "../context.ts";
 import { About, Fields, Type } from "../docs/reference/schema.tsx";
 import type { Draft } from "../form.ts";
+import { COMPATIBILITIES, egressText, isolationText } from "../ui/configuration.ts";
 import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Copy, Time } from "../ui/parts.tsx";
-import { Changes, isComparable } from "./changes.tsx";
-import { COMPATIBILITIES } from "./compatibilities.ts";
-import { Detail } from "./detail.tsx";
+import { isOwner, modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
+import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { displaySchema } from "./display-schema.ts";
-import { egressText } from "./egress.ts";
-import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
-import { isolationText } from "./isolation.ts";
+import { Changes, isComparable } from "./versions.tsx";
 
-export interface VersionPageProps {
+interface Props {
   model: DetailedModelRow;
   version: VersionRow;
   /** The version before it. */
   before: ComparedVersion | undefined;
   image: VersionImage;
   viewer: Viewer | undefined;
-  estimate: VersionEstimate | undefined;
   origin: string;
   draft: Draft;
 }
 
-export function VersionPage(props: VersionPageProps) {
-  const { model, version, before, image, viewer, estimate, origin, draft } = props;
+/** @throws ProblemError not_found */
+export async function renderVersion(c: PageContext, number: number, draft: Draft) {
+  const { services, viewer, origin } = c.var;
+  const { owner = "", name = "" } = c.req.param();
+  const [model, { version }] = await Promise.all([
+    modelOf(c),
+    readVersion(services, viewer?.caller, owner, name, number),
+  ]);
+  const namesRunners = viewer?.operator ?? false;
+  const seesPlaces = viewer !== undefined && (namesRunners || isOwner(model, viewer));
+  const content = async () => {
+    const [described, before, places] = await Promise.all([
+      describeImage(services, viewer?.caller, model, version),
+      readVersionBefore(services, version),
+      seesPlaces ? findImagePlaces(services, viewer.caller, model, version) : undefined,
+    ]);
+    const image = { described, places: seesPlaces ? (places ?? null) : undefined, namesRunners };
+    return <VersionContent {...{ model, version, before, image, viewer, origin, draft }} />;
+  };
+  const title = `${referenceOf(model)}:${number}`;
+  return renderModel(c, { model, page: "/versions", version, title }, content());
+}
+
+function VersionContent({ model, version, before, image, viewer, origin, draft }: Props) {
   const { number, schemas, release_notes } = version;
   return (
     <>
-      <ModelHeader model={model} viewer={viewer} page="/versions" estimate={estimate} />
       <Problem draft={draft} />
-      <div class="bar spread title-row">
+      <div class="title-row">
         <h2>
           Version {number}{" "}
           {number === model.latest_version?.number && <span class="badge">latest</span>}
@@ -58,12 +78,12 @@ export function VersionPage(props: VersionPageProps) {
         </p>
       )}
       <dl class="details side-by-side">
-        <Detail name="Published">
+        <Fact name="Published">
           <Time at={version.created_at} />
-        </Detail>
-        <Detail name="Reference">
+        </Fact>
+        <Fact name="Reference">
           <Copy text={`${model.owner.username}/${model.name}:${number}`} />
-        </Detail>
+        </Fact>
         <ImageDetails model={model} version={version} image={image} origin={origin} />
         <Configuration model={model} version={version} />
       </dl>
@@ -83,49 +103,49 @@ export function VersionPage(props: VersionPageProps) {
   );
 }
 
-function Configuration({ model, version }: Pick<VersionPageProps, "model" | "version">) {
+function Configuration({ model, version }: Pick<Props, "model" | "version">) {
   const { interface: spoken = "cog", variable_names = [], ...rest } = version.configuration;
   const targets = [...version.weights, ...version.weight_files].map(({ target }) => target);
   const conventions = COMPATIBILITIES.filter(({ flag }) => version.compatibilities[flag]);
   return (
     <>
       {rest.image !== undefined && (
-        <Detail name="Repository">
+        <Fact name="Repository">
           <code>{rest.image}</code>
-        </Detail>
+        </Fact>
       )}
-      <Detail name="Hardware">
+      <Fact name="Hardware">
         <bdi>{rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE}</bdi>
-      </Detail>
-      <Detail name="Container interface">
+      </Fact>
+      <Fact name="Container interface">
         {spoken === "cog" ? "Cog" : "OpenAI-compatible server"}
-      </Detail>
-      <Detail name="Compatible APIs">
+      </Fact>
+      <Fact name="Compatible APIs">
         {["Auspex API", ...conventions.map(({ name }) => name)].join(", ")}
-      </Detail>
-      <Detail name="Container sharing">{isolationText(rest)}</Detail>
-      <Detail name="Network access">{egressText(rest)}</Detail>
+      </Fact>
+      <Fact name="Container sharing">{isolationText(rest)}</Fact>
+      <Fact name="Network access">{egressText(rest)}</Fact>
       {rest.timeout_seconds !== undefined && (
-        <Detail name="Timeout">{seconds(rest.timeout_seconds)}</Detail>
+        <Fact name="Timeout">{seconds(rest.timeout_seconds)}</Fact>
       )}
       {rest.max_concurrency !== undefined && (
-        <Detail name="Concurrency">{`${rest.max_concurrency} per container`}</Detail>
+        <Fact name="Concurrency">{`${rest.max_concurrency} per container`}</Fact>
       )}
       {rest.idle_seconds !== undefined && (
-        <Detail name="Idle time">{seconds(rest.idle_seconds)}</Detail>
+        <Fact name="Idle time">{seconds(rest.idle_seconds)}</Fact>
       )}
       {rest.listen_timeout_seconds !== undefined && (
-        <Detail name="Listen timeout">{seconds(rest.listen_timeout_seconds)}</Detail>
+        <Fact name="Listen timeout">{seconds(rest.listen_timeout_seconds)}</Fact>
       )}
       {variable_names.length > 0 && (
-        <Detail name="Variables">
+        <Fact name="Variables">
           <code>{variable_names.join(", ")}</code>
-        </Detail>
+        </Fact>
       )}
       {targets.length > 0 && (
-        <Detail name="Weights">
+        <Fact name="Weights">
           <code>{targets.join(", ")}</code>
-        </Detail>
+        </Fact>
       )}
     </>
   );
@@ -134,7 +154,7 @@ function Configuration({ model, version }: Pick<VersionPageProps, "model" | "ver
 const seconds = (count: number) => `${count.toLocaleString("en")} s`;
 
 const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }) => (
-  <details class="box danger-zone">
+  <details class="danger-zone">
     <summary>Delete version {number}</summary>
     <p>Nobody can run it anymore, and its number is not reused. Its predictions are kept.</p>
     <Form

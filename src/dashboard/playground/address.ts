@@ -5,10 +5,9 @@ import type { Example } from "../../protocol/example.ts";
 import type { ExampleChoice } from "../../services/models/examples.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
-import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { modelAddress } from "../models/header.tsx";
+import { modelAddress } from "../ui/model-header.tsx";
 import type { OpenedRun } from "./chat/open-run.ts";
 import type { PlaygroundInput } from "./input.ts";
 import type { View } from "./views.ts";
@@ -40,8 +39,6 @@ export interface PlaygroundState {
   /** The viewer's latest runs of the model. */
   runs: RecentRun[];
   tab: Tab;
-  /** Expectations of a run of the version. */
-  estimate: VersionEstimate | undefined;
 }
 
 export type Tab = "output" | "code";

@@ -10,3 +10,7 @@ export const SWITCH_BUTTON = "switch";
 
 /** Includes the kind: a value that its field cannot hold is edited as JSON. */
 export const controlName = (kind: FieldKind, n: number) => `${kind}-${n}`;
+
+/** Returns the address of a run in the playground. `asForm`: in the form, not in the version's own view. */
+export const runAddress = (playground: string, id: string, asForm: boolean) =>
+  `${playground}?prediction=${id}${asForm ? "&view=form" : ""}`;

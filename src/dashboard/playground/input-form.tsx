@@ -1,11 +1,14 @@
 /** The form of an input: its fields, or the whole as JSON. */
+
+import type { Child } from "hono/jsx";
+import type { FieldKind } from "../../domain/schemas/input-form.ts";
+import type { FilledField } from "../../domain/schemas/input-form-values.ts";
 import type { Draft } from "../form.ts";
-import { modelAddress } from "../models/header.tsx";
-import { controlAttributes, Problem } from "../ui/fields.tsx";
+import { controlAttributes, Field, Problem } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
+import { modelAddress } from "../ui/model-header.tsx";
 import { addressIn, type PlaygroundState } from "./address.ts";
-import { JSON_FIELD } from "./control-names.ts";
-import { Area, Control } from "./controls.tsx";
+import { controlName, JSON_FIELD } from "./control-names.ts";
 
 export function InputForm({ play }: { play: PlaygroundState }) {
   const { model, version, form, problem, note } = play;
@@ -53,7 +56,7 @@ export function InputForm({ play }: { play: PlaygroundState }) {
         </div>
       </fieldset>
       <p class="visually-hidden" role="status" data-announce />
-      <div class="bar playground-actions">
+      <div class="playground-actions">
         <button type="submit" class="primary" aria-keyshortcuts="Control+Enter">
           Run{" "}
           <span hidden data-keys aria-hidden="true">
@@ -72,3 +75,214 @@ export function InputForm({ play }: { play: PlaygroundState }) {
     </Form>
   );
 }
+
+interface Props {
+  field: FilledField;
+  /** Index of the field. */
+  n: number;
+  draft: Draft;
+}
+
+export function Control({ field, n, draft }: Props) {
+  const name = controlName(field.kind, n);
+  const hint = hintOf(field);
+  const attributes = { ...controlAttributes(name, hint, draft), required: field.required };
+  if (field.kind === "boolean") {
+    return (
+      <div class="field">
+        {/* Wrapped: a label directly below .field is styled as one above its control. */}
+        <div>
+          <label class="choice">
+            <input
+              {...attributes}
+              required={false}
+              type="checkbox"
+              value="true"
+              checked={field.text === "true"}
+            />
+            <span dir="auto">{field.label}</span>
+          </label>
+        </div>
+        {hint && (
+          <p class="hint" id={`${name}-hint`}>
+            {hint}
+          </p>
+        )}
+      </div>
+    );
+  }
+  return (
+    <Field
+      name={name}
+      label={<bdi>{field.label}</bdi>}
+      hint={hint}
+      draft={draft}
+      required={field.required}
+    >
+      <FieldControl field={field} attributes={attributes} />
+    </Field>
+  );
+}
+
+/** The API name when it differs from the label, the description, and the limits. */
+function hintOf({ name, label, description, ...field }: FilledField): Child | undefined {
+  const isNamed = label.toLowerCase().replaceAll(" ", "_") === name.toLowerCase();
+  const rules = [boundsOf(field), FORMATS[field.kind], field.lists && LIST_FORMAT]
+    .filter(Boolean)
+    .join(", ");
+  if (isNamed && !description && !rules) return undefined;
+  return (
+    <>
+      {!isNamed && <code>{name}</code>}
+      {description && (
+        <>
+          {" "}
+          <bdi>{description}</bdi>{" "}
+        </>
+      )}
+      {description && rules && "· "}
+      {rules && <span class="rules">{rules}</span>}
+    </>
+  );
+}
+
+function boundsOf({ minimum, maximum }: Pick<FilledField, "minimum" | "maximum">): string {
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  if (minimum !== undefined) return `${minimum} or more`;
+  return maximum === undefined ? "" : `${maximum} or less`;
+}
+
+const FORMATS: Partial<Record<FieldKind, string>> = {
+  files: "one URL per line",
+  json: "as JSON",
+  strings: "one per line",
+};
+
+const LIST_FORMAT = 'text, or a JSON list: ["one", "two"]';
+
+interface InnerProps {
+  field: FilledField;
+  attributes: ReturnType<typeof controlAttributes> & { required: boolean };
+}
+
+function FieldControl({ field, attributes }: InnerProps) {
+  const { kind, text, label } = field;
+  switch (kind) {
+    case "enum":
+      return <Options field={field} attributes={attributes} />;
+    case "file":
+      return (
+        <>
+          <input
+            {...attributes}
+            inputmode="url"
+            value={text}
+            placeholder="https://"
+            autocomplete="off"
+          />
+          <FilePicker label={label} />
+        </>
+      );
+    case "files":
+      return (
+        <>
+          <Area text={text} attributes={attributes} rows={2} />
+          <FilePicker label={label} several />
+        </>
+      );
+    case "json":
+      return <Area text={text} attributes={{ ...attributes, class: "code", spellcheck: false }} />;
+    case "strings":
+      return <Area text={text} attributes={{ ...attributes, required: false }} rows={3} />;
+    case "lines":
+    case "messages":
+      return <Area text={text} attributes={attributes} />;
+    case "secret":
+      return <input {...attributes} type="password" value={text} autocomplete="off" />;
+    case "text":
+      return <input {...attributes} value={text} autocomplete="off" />;
+    default:
+      return <Numeric field={field} attributes={attributes} />;
+  }
+}
+
+/** The HTML parser drops a leading line break. */
+const Area = ({
+  text,
+  attributes,
+  rows = 4,
+}: {
+  text: string;
+  attributes: object;
+  rows?: number;
+}) => <textarea {...attributes} rows={rows}>{`\n${text}`}</textarea>;
+
+/** With an empty option when the field is optional without a default, or not chosen yet. */
+function Options({
+  field: { options = [], text, required, default: preset },
+  attributes,
+}: InnerProps) {
+  const isOpen = text === "" || (!required && preset === undefined);
+  return (
+    <select {...attributes}>
+      {isOpen && <option value="">{required ? "Choose one" : ""}</option>}
+      {options.map((option) => {
+        const value = JSON.stringify(option);
+        return (
+          <option value={value} selected={value === text}>
+            {option === true
+              ? "yes"
+              : option === false
+                ? "no"
+                : typeof option === "string"
+                  ? option
+                  : value}
+          </option>
+        );
+      })}
+    </select>
+  );
+}
+
+/** Client code reveals the slider. */
+function Numeric({ field, attributes }: InnerProps) {
+  const { kind, text, label, minimum = Number.NEGATIVE_INFINITY, maximum, step } = field;
+  const input = (
+    <input
+      {...attributes}
+      // Numeric keyboards have no minus key on some phones.
+      inputmode={minimum >= 0 ? (kind === "integer" ? "numeric" : "decimal") : "text"}
+      value={text}
+      placeholder={field.default === undefined ? undefined : String(field.default)}
+      autocomplete="off"
+    />
+  );
+  if (kind !== "range") return input;
+  return (
+    <div class="with-slider">
+      {input}
+      <input
+        type="range"
+        aria-label={`Slider for ${label}`}
+        min={minimum}
+        max={maximum}
+        step={step}
+        value={text === "" ? undefined : text}
+        data-slider
+        hidden
+      />
+    </div>
+  );
+}
+
+/** Picks files that client code uploads when the model is run. */
+const FilePicker = ({ label, several = false }: { label: string; several?: boolean }) => (
+  <div class="file-picker" data-file-picker hidden>
+    <button type="button" class="quiet">
+      {several ? "Choose files or drop them here" : "Choose a file or drop it here"}
+      <span class="visually-hidden"> for {label}</span>
+    </button>
+    <input type="file" multiple={several} hidden />
+    <ul class="selected-files" />
+  </div>
+);

@@ -1,18 +1,17 @@
 /** A model's playground: its own view, or the form that every model has; output and code beside it. */
 import type { Viewer } from "../context.ts";
-import { ModelHeader, modelAddress } from "../models/header.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
+import { modelAddress, referenceOf } from "../ui/model-header.tsx";
 import { Empty } from "../ui/parts.tsx";
 import { addressIn, type PlaygroundState, type Tab } from "./address.ts";
 import { Chat } from "./chat/view.tsx";
 import { codeSamples } from "./code/samples.ts";
 import { Code } from "./code/view.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
-import { ExampleChoices, ToExamples } from "./examples/choices.tsx";
-import { ExampleOutput } from "./examples/output.tsx";
+import { ExampleChoices, ExampleOutput, ToExamples } from "./examples.tsx";
 import { InputForm } from "./input-form.tsx";
-import { labelOf } from "./runs/label.ts";
-import { RecentRuns } from "./runs/recent.tsx";
+import { RecentRuns } from "./recent-runs.tsx";
+import { labelOf } from "./run-inputs.ts";
 import { type MediaView, ownView, VIEW_NAMES, type View } from "./views.ts";
 
 interface Props {
@@ -21,18 +20,11 @@ interface Props {
   origin: string;
 }
 
-export const PlaygroundPage = ({ play, viewer, origin }: Props) => (
-  <>
-    <ModelHeader model={play.model} viewer={viewer} page="" estimate={play.estimate} />
-    <Content play={play} viewer={viewer} origin={origin} />
-  </>
-);
-
-function Content({ play, viewer, origin }: Props) {
+export function Playground({ play, viewer, origin }: Props) {
   if (play.view !== "chat") return <FormView play={play} viewer={viewer} origin={origin} />;
   return (
     <>
-      <div class="bar spread title-row">
+      <div class="playground-head">
         <Views play={play} />
         <VersionForm play={play} />
       </div>
@@ -51,14 +43,14 @@ function FormView({ play, viewer, origin }: Props) {
   return (
     <>
       {ownView(version) !== undefined && (
-        <div class="bar spread title-row">
+        <div class="playground-head">
           <Views play={play} />
         </div>
       )}
       <div
         class="playground"
         data-playground={modelAddress(model)}
-        data-model={referenceOf(play)}
+        data-model={referenceOf(play.model)}
         data-version={version.number}
         data-pinned={pinnedOf(play)}
         data-view={view}
@@ -69,7 +61,7 @@ function FormView({ play, viewer, origin }: Props) {
         data-shape={shape && JSON.stringify(shape)}
       >
         <section class="playground-input" aria-labelledby="playground-input">
-          <div class="bar spread title-row">
+          <div class="playground-head">
             <h2 id="playground-input">Input</h2>
             <VersionSelect play={play} />
           </div>
@@ -132,8 +124,6 @@ const WithoutScripts = ({ play, host }: { play: PlaygroundState; host: string })
     </div>
   ) : null;
 
-const referenceOf = ({ model }: PlaygroundState) => `${model.owner.username}/${model.name}`;
-
 /** The latest version is not pinned: code samples then always run the latest. */
 const pinnedOf = ({ model, version }: PlaygroundState) =>
   version.number === model.latest_version?.number ? undefined : version.number;
@@ -141,7 +131,7 @@ const pinnedOf = ({ model, version }: PlaygroundState) =>
 const samplesOf = (play: PlaygroundState, origin: string) =>
   codeSamples({
     origin,
-    model: referenceOf(play),
+    model: referenceOf(play.model),
     version: pinnedOf(play),
     input: play.input,
     compatibilities: play.version.compatibilities,
@@ -228,7 +218,7 @@ const NoPrediction = ({ play }: { play: PlaygroundState }) => (
 const EarlierPredictions = ({ play }: { play: PlaygroundState }) =>
   play.runs.length > 0 && (
     <p>
-      <a href={`/predictions?model=${encodeURIComponent(referenceOf(play))}`}>
+      <a href={`/predictions?model=${encodeURIComponent(referenceOf(play.model))}`}>
         View your earlier predictions
       </a>
     </p>

@@ -5,16 +5,15 @@ import { schemaShape } from "../../domain/schemas/json-schema-shape.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { exampleChoices } from "../../services/models/examples.ts";
-import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
-import { estimateOf } from "../models/run-estimate.ts";
+import { modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import type { PlaygroundState } from "./address.ts";
-import { PlaygroundPage } from "./page.tsx";
+import { Playground } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
 
 /** Versions in the select. */
@@ -47,7 +46,7 @@ export async function findVersion(
   const { services } = c.var;
   const { caller } = viewerOf(c);
   const { owner = "", name = "" } = c.req.param();
-  const model = await readModel(services, caller, owner, name);
+  const model = await modelOf(c);
   const { latest_version: latest } = model;
   const requested = number ?? predictionVersion;
   if (!latest || requested === undefined || requested === latest.number)
@@ -63,7 +62,7 @@ export async function findVersion(
 /** The state without the parts that are loaded here. */
 export type RenderedState = Omit<
   PlaygroundState,
-  "versions" | "shape" | "view" | "runs" | "examples" | "estimate"
+  "versions" | "shape" | "view" | "runs" | "examples"
 > & {
   /** `own` is the version's own view where it has one besides the form. */
   wanted: "own" | "form";
@@ -79,26 +78,29 @@ export async function renderPlayground(
   const { model, version } = play;
   const { owner, name } = model;
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
-  const reference = `${owner.username}/${name}`;
   const view: View = (wanted === "own" && ownView(version)) || "form";
-  const [{ page }, runs, examples, estimate] = await Promise.all([
-    listVersions(services, viewer.caller, owner.username, name, request),
-    // Client code reads those of a chat when it is there.
-    view === "chat" ? [] : recentRuns(services, viewer.caller, reference, version, c.req.url),
-    exampleChoices(services, model.id, origin),
-    estimateOf(c, model, version),
-  ]);
-  const numbers = page.items.map(({ number }) => number);
-  const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
-  // Schemas that the form cannot use are still valid to publish.
-  const shape = schemaShape.safeParse(versionSchema(version.schemas, "input")).data;
+  const content = async () => {
+    const [{ page }, runs, examples] = await Promise.all([
+      listVersions(services, viewer.caller, owner.username, name, request),
+      // Client code reads those of a chat when it is there.
+      view === "chat"
+        ? []
+        : recentRuns(services, viewer.caller, referenceOf(model), version, c.req.url),
+      exampleChoices(services, model.id, origin),
+    ]);
+    const numbers = page.items.map(({ number }) => number);
+    const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
+    // Schemas that the form cannot use are still valid to publish.
+    const shape = schemaShape.safeParse(versionSchema(version.schemas, "input")).data;
+    return (
+      <Playground
+        play={{ ...play, versions, runs, examples, shape, view }}
+        viewer={viewer}
+        origin={origin}
+      />
+    );
+  };
   c.status(status);
-  return c.render(
-    <PlaygroundPage
-      play={{ ...play, versions, runs, examples, shape, view, estimate }}
-      viewer={viewer}
-      origin={origin}
-    />,
-    { title: reference, scripts: [SCRIPTS[view]] },
-  );
+  const about = { model, version, title: referenceOf(model), scripts: [SCRIPTS[view]] };
+  return renderModel(c, { ...about, page: "" }, content());
 }

@@ -1,5 +1,4 @@
 /** `/models/{owner}/{name}` for signed-in users: runs a model, and shows a prediction of it again. */
-
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
@@ -12,20 +11,29 @@ import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
 import { createPredictionOfVersion } from "../../protocol/prediction.ts";
-import { parse } from "../../routes/router.ts";
+import {
+  completeUpload as completeBody,
+  createUpload as createBody,
+} from "../../protocol/upload.ts";
+import { parse, parseBody } from "../../routes/router.ts";
+import { completeUpload } from "../../services/files/complete-upload.ts";
+import { presentUpload } from "../../services/files/upload-view.ts";
+import { createUpload, deleteUpload, getUpload } from "../../services/files/uploads.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
+import type { UploadRow } from "../../storage/files/uploads.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { fieldText } from "../form.ts";
-import { modelAddress } from "../models/header.tsx";
-import { renderNoVersion } from "../models/no-version.tsx";
-import { fragment } from "../prediction-view/fragment.tsx";
+import { renderNoVersion } from "../publish/no-version.tsx";
+import { fragment } from "../ui/layout.tsx";
+import { modelAddress } from "../ui/model-header.tsx";
 import { openRun } from "./chat/open-run.ts";
-import { JSON_FIELD, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
-import { chosenExample } from "./examples/note.ts";
+import { renderComparison } from "./comparison.tsx";
+import { JSON_FIELD, runAddress, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import { chosenExample } from "./examples.tsx";
 import {
   byControl,
   convertInput,
@@ -34,11 +42,8 @@ import {
   type PlaygroundInput,
   readInputForm,
 } from "./input.ts";
+import { RecentRuns } from "./recent-runs.tsx";
 import { findVersion, type RenderedState, renderPlayground } from "./render.tsx";
-import { runAddress } from "./run-address.ts";
-import { RecentRuns } from "./runs/recent.tsx";
-import { renderComparison } from "./runs/render-comparison.tsx";
-import { uploadPages } from "./upload-routes.ts";
 import { isMediaView, ownView } from "./views.ts";
 
 /** @throws errors that the input did not cause */
@@ -88,7 +93,26 @@ const runRequest = z.object({
 });
 
 export const playgroundPages = pages()
-  .route("/", uploadPages)
+  .use("/uploads/*", requireUser)
+  .post("/uploads", requireUser, async (c) => {
+    const { caller } = viewerOf(c);
+    return showUpload(
+      c,
+      await createUpload(c.var.services, caller, await parseBody(c, createBody)),
+    );
+  })
+  .get("/uploads/:id", async (c) =>
+    showUpload(c, await getUpload(c.var.services, viewerOf(c).caller, c.req.param("id"))),
+  )
+  .post("/uploads/:id/complete", async (c) => {
+    const { etags } = await parseBody(c, completeBody);
+    const { caller } = viewerOf(c);
+    return showUpload(c, await completeUpload(c.var.services, caller, c.req.param("id"), etags));
+  })
+  .post("/uploads/:id/cancel", async (c) => {
+    await deleteUpload(c.var.services, viewerOf(c).caller, c.req.param("id"));
+    return c.json({});
+  })
   .get(ADDRESS, requireUser, async (c) => {
     const query = playgroundQuery.parse(c.req.query());
     const { version: number, prediction: id, as, tab, compare } = query;
@@ -280,3 +304,6 @@ function predictionNote(
   ].filter((note) => note !== false);
   return notes.length > 0 ? notes.join(" ") : undefined;
 }
+
+const showUpload = async (c: PageContext, row: UploadRow) =>
+  c.json(await presentUpload(c.var.services, viewerOf(c).caller, row, c.var.origin));

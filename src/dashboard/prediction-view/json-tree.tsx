@@ -7,10 +7,9 @@ import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
 import { exactText, unmarked } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Branch, isBranch, leafType, paginated, sizeText } from "./branch.ts";
+import { type Branch, isBranch, leafType, paginated, sizeText, writtenOut } from "./branch.ts";
 import { isUrlKind, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
-import { writtenOut } from "./written-out.ts";
 
 interface Place {
   /** Host of the page. */

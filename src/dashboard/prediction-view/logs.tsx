@@ -12,6 +12,7 @@ import {
 import type { LogLine } from "../../domain/predictions/log-tail.ts";
 import { plainText, type Segment, segmentsOf } from "../../domain/predictions/log-text.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
+import type { PageContext } from "../context.ts";
 import { foundNote, logNote } from "./log-note.ts";
 
 interface ReadLine extends Pick<LogLine, "at"> {
@@ -78,7 +79,7 @@ export const LogTools = ({
   download: readonly [address: string, name: string];
   children: string;
 }) => (
-  <form method="get" action={action} class="bar log-tools" data-log-tools>
+  <form method="get" action={action} class="log-tools" data-log-tools>
     <input
       type="search"
       name="find"
@@ -141,4 +142,14 @@ function LogTime({ at }: { at: number }) {
       {iso.slice(11, 19)}
     </time>
   );
+}
+
+/** The most characters that a log is searched for. */
+const MAX_FIND_CHARS = 200;
+
+/** Unknown values are ignored: people edit addresses by hand. */
+export function readLogQuery(c: PageContext): LogQuery {
+  const { find = "", level } = c.req.query();
+  const known = LOG_LEVELS.find((one) => one === level);
+  return { find: find.slice(0, MAX_FIND_CHARS), level: known };
 }

@@ -2,13 +2,12 @@
  * How a value is displayed: as text, image, link or tree; on the server and in the browser. Files of
  * other hosts are linked, never loaded.
  */
-
 import { dataUriHead } from "../../domain/files/data-uri.ts";
 import { messageText } from "../../domain/predictions/output-text.ts";
 import { numberIn } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { embeddingsIn, type Vector } from "./embeddings.ts";
-import { picturesIn } from "./pictures.ts";
 
 export type Output =
   | { kind: "text"; text: string }
@@ -129,3 +128,81 @@ function textOutput(text: string, host: string): Output {
 function kinds<Kind extends string>(kind: Kind, extensions: string): Record<string, Kind> {
   return Object.fromEntries(extensions.split(" ").map((extension) => [extension, kind]));
 }
+
+/** The first characters of each format, in base64. */
+const FORMATS: [start: string, type: string][] = [
+  ["iVBOR", "png"],
+  ["/9j/", "jpeg"],
+  ["UklGR", "webp"],
+  ["R0lGOD", "gif"],
+];
+
+/** A data URL of what the convention has as base64. */
+export function pictureIn({ b64_json }: { [name: string]: Json }): string | undefined {
+  if (typeof b64_json !== "string") return undefined;
+  const [, type = "png"] = FORMATS.find(([start]) => b64_json.startsWith(start)) ?? [];
+  return `data:image/${type};base64,${b64_json}`;
+}
+
+/** The addresses of all pictures of an answer; undefined when there is anything else in it. */
+function picturesIn(value: Json): string[] | undefined {
+  if (!isObject(value) || !Array.isArray(value.data) || value.data.length === 0) return undefined;
+  const addresses = value.data.map((one) => (isObject(one) ? addressIn(one) : undefined));
+  return addresses.every((one) => one !== undefined) ? addresses : undefined;
+}
+
+function addressIn(picture: { [name: string]: Json }): string | undefined {
+  const { url, b64_json, ...others } = picture;
+  if (Object.keys(others).length > 0) return undefined;
+  return pictureIn(picture) ?? (typeof url === "string" ? url : undefined);
+}
+
+/** A message of a conversation, as any convention writes it. */
+export interface Message {
+  role: string;
+  text: string;
+  /** Kinds of the parts that are no text: `image`, `tool call: weather`. */
+  others: string[];
+}
+
+/** @returns undefined for what is no list of messages */
+export function messagesIn(value: Json): Message[] | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const messages: Message[] = [];
+  for (const one of value) {
+    const message = messageOf(one);
+    if (!message) return undefined;
+    messages.push(message);
+  }
+  return messages;
+}
+
+function messageOf(value: Json): Message | undefined {
+  if (!isObject(value) || typeof value.role !== "string" || !("content" in value)) return undefined;
+  const { role, content, tool_calls } = value;
+  const parts = typeof content === "string" ? [content] : (content ?? []);
+  if (!Array.isArray(parts)) return undefined;
+  const calls = Array.isArray(tool_calls) ? tool_calls : [];
+  return {
+    role,
+    text: parts.map(textOf).filter(Boolean).join("\n"),
+    others: [
+      ...parts.filter((part) => textOf(part) === undefined).map(kindOf),
+      ...calls.map((call) => `tool call${nameOf(isObject(call) ? call.function : null)}`),
+    ],
+  };
+}
+
+function textOf(part: Json): string | undefined {
+  const text = isObject(part) ? part.text : part;
+  return typeof text === "string" ? text : undefined;
+}
+
+/** `image_url`, `input_image` and `image` are the same to a reader. */
+function kindOf(part: Json): string {
+  const type = isObject(part) && typeof part.type === "string" ? part.type : "part";
+  return `${type.replace(/^input_|_url$/g, "").replaceAll("_", " ")}${nameOf(part)}`;
+}
+
+const nameOf = (value: Json | undefined) =>
+  isObject(value) && typeof value.name === "string" ? `: ${value.name}` : "";

@@ -1,9 +1,8 @@
 /** The steps of a prediction and their durations. */
 import type { Step } from "../../domain/predictions/timeline.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
+import { duration } from "../ui/duration.ts";
 import { Time } from "../ui/parts.tsx";
-import { Bar } from "./bar.tsx";
-import { duration } from "./duration.ts";
 
 const NAMES: Record<Exclude<Step["kind"], "failed">, string> = {
   created: "Created",
@@ -33,7 +32,6 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
         </li>
       ))}
     </ol>
-    <Bar steps={steps} />
     {steps.map(
       ({ attempt }, n) => attempt && <EndedAttempt attempt={attempt} next={steps[n + 1]} />,
     )}

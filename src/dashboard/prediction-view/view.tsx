@@ -3,22 +3,19 @@
  * client/parts/prediction-view.ts keeps it live: it fetches elements with `data-part` again from the
  * server at each step, and updates the others itself, event by event.
  */
-
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import { setupText } from "../../domain/predictions/timeline.ts";
+import type { Explanation, ReasonCode } from "../../protocol/explanation.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
+import { duration } from "../ui/duration.ts";
 import { Form } from "../ui/layout.tsx";
-import { Status } from "../ui/parts.tsx";
-import { Price } from "../ui/price.tsx";
-import { duration } from "./duration.ts";
+import { Price, Status } from "../ui/parts.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { Logs } from "./logs.tsx";
-import { MarkdownButton } from "./markdown-button.tsx";
-import { OutputValue } from "./output.tsx";
+import { MarkdownButton, OutputValue } from "./output.tsx";
 import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
 import { Timeline } from "./timeline.tsx";
-import { Why } from "./why.tsx";
 
 /** @param host host of the page */
 export function PredictionPanel({
@@ -46,7 +43,7 @@ export function PredictionPanel({
       data-chars={view.chars}
       data-full={omitted > 0 ? "true" : undefined}
     >
-      <div class="bar prediction-head" data-part="head">
+      <div class="prediction-head" data-part="head">
         <Head view={view} />
       </div>
       <p class="visually-hidden" role="status" data-announce />
@@ -60,7 +57,7 @@ export function PredictionPanel({
         {prediction.error && <ErrorMessage error={prediction.error} host={host} all={all} />}
       </div>
       <section class="prediction-output">
-        <div class="bar spread output-head">
+        <div class="output-head">
           <h2>Output</h2>
           <MarkdownButton />
         </div>
@@ -112,7 +109,7 @@ function Head({ view }: { view: PredictionView }) {
       <a class="own-page" href={address}>
         Open its page
       </a>
-      <span class="flow prediction-actions">
+      <span class="prediction-actions">
         {live && !canceling && (
           <Form action={`${address}/cancel`}>
             <button type="submit" class="quiet" data-cancel>
@@ -200,7 +197,7 @@ function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] })
     ["JSON", `${address}.json`, "json"],
   ];
   return (
-    <p class="flow downloads">
+    <p class="downloads">
       {"Download "}
       {files.map(([name, file, extension]) => (
         <a href={file} download={`${prediction.id}.${extension}`}>
@@ -226,7 +223,7 @@ const Metrics = ({
 }) => {
   const all = Object.entries(metrics ?? {});
   return all.length === 0 && price === undefined ? null : (
-    <dl class="figures metrics" aria-label="Metrics">
+    <dl class="metrics" aria-label="Metrics">
       {all.map(([name, value]) => (
         <div>
           <dt>{name.replaceAll("_", " ")}</dt>
@@ -244,3 +241,32 @@ const Metrics = ({
     </dl>
   );
 };
+
+/** Most predictions start sooner: the text would only flash. */
+const SHOWN_AFTER_MS = 2_000;
+
+const SET_UP: readonly ReasonCode[] = ["pulling", "starting"];
+
+/** A part of the view: client code fetches it again while there is anything in it. */
+export const Why = ({ explanation }: { explanation: Explanation | undefined }) => (
+  <div data-part="why">{explanation?.reason && <Words explanation={explanation} />}</div>
+);
+
+function Words({ explanation: { reason, starts_in, since } }: { explanation: Explanation }) {
+  if (!reason) return null;
+  const isLate = Date.now() - Date.parse(since ?? "") > SHOWN_AFTER_MS;
+  const texts = SET_UP.includes(reason.code)
+    ? reason.stopped.map((model) => `${model} was stopped to make room.`)
+    : [reason.message];
+  if (starts_in) texts.push(rangeText(starts_in));
+  return (
+    <p class={isLate ? "hint" : "hint shown-after-2-s"} data-why>
+      {texts.join(" ")}
+    </p>
+  );
+}
+
+function rangeText({ p10_seconds, p90_seconds }: NonNullable<Explanation["starts_in"]>): string {
+  if (p90_seconds === 0) return "That takes longer than expected.";
+  return `Expected to run in ${duration(p10_seconds)} to ${duration(p90_seconds)}.`;
+}

@@ -6,6 +6,7 @@ import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { AS_OPERATOR, asCaller, explainPrediction } from "../../services/predictions/explain.ts";
 import { readLogFile } from "../../services/predictions/log-file.ts";
+import { outputJson, outputText } from "../../services/predictions/output-files.ts";
 import {
   retryPrediction,
   viewPrediction,
@@ -20,16 +21,14 @@ import {
 import { readShares } from "../../services/shares/shares.ts";
 import { listWebhooks, redeliver } from "../../services/webhooks/deliveries.ts";
 import { pageReader, requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
-import { fragment } from "../prediction-view/fragment.tsx";
-import { PredictionPanel } from "../prediction-view/view.tsx";
-import { Why } from "../prediction-view/why.tsx";
+import { readLogQuery } from "../prediction-view/logs.tsx";
+import { PredictionPanel, Why } from "../prediction-view/view.tsx";
+import { fragment } from "../ui/layout.tsx";
 import { shortId } from "../ui/parts.tsx";
 import { readListQuery } from "./filters.ts";
 import { PredictionsPage } from "./list.tsx";
-import { readLogQuery } from "./log-query.ts";
 import { PredictionPage } from "./page.tsx";
 
 const ONE = "/predictions/:prediction_id";
@@ -188,3 +187,22 @@ function eyesOf(c: PageContext) {
   const { operator, caller } = viewerOf(c);
   return operator ? AS_OPERATOR : asCaller(caller);
 }
+
+const ADDRESS = "/predictions/:prediction_id/output";
+
+const TEXT = { "content-type": "text/plain; charset=utf-8" };
+const JSON_TYPE = { "content-type": "application/json" };
+
+const outputOf = (c: PageContext) => ({
+  caller: viewerOf(c).caller,
+  id: c.req.param("prediction_id") ?? "",
+});
+
+export const outputPages = pages()
+  .get(`${ADDRESS}.txt`, requireUser, async (c) => {
+    const between = c.req.query("lines") === undefined ? "" : "\n";
+    return c.body(await outputText(c.var.services, outputOf(c), between), 200, TEXT);
+  })
+  .get(`${ADDRESS}.json`, requireUser, async (c) =>
+    c.body(await outputJson(c.var.services, outputOf(c)), 200, JSON_TYPE),
+  );

@@ -1,30 +1,25 @@
 /** `/models/publish` and `…/publish` of a model: the ways to publish, with a token made in place. */
 import { createToken as createTokenBody } from "../../protocol/operator.ts";
 import { createToken } from "../../services/accounts/tokens.ts";
-import { readOwnModel } from "../../services/models/models.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { type Draft, handleForm } from "../form.ts";
-import { ModelHeader, modelAddress } from "../models/header.tsx";
-import { estimateOf } from "../models/run-estimate.ts";
-import { publishState } from "./state.ts";
-import { PublishWays } from "./ways.tsx";
+import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
+import { PublishWays, publishState } from "./ways.tsx";
 
-/** Lifetime of the token, the default of tokens/form.ts. */
+/** Lifetime of the token, the default of tokens/new-token.tsx. */
 const TOKEN_MS = 90 * 86_400_000;
 
 export const publishPages = pages()
   .get("/models/publish", requireUser, (c) => showPublish(c))
   .post("/models/publish", requireUser, (c) => makeToken(c, undefined))
-  .get("/models/:owner/:name/publish", requireUser, async (c) => showPublish(c, await ownModel(c)))
-  .post("/models/:owner/:name/publish", requireUser, async (c) => makeToken(c, await ownModel(c)));
-
-/** @throws ProblemError not_found, forbidden */
-function ownModel(c: PageContext): Promise<DetailedModelRow> {
-  const { owner = "", name = "" } = c.req.param();
-  return readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
-}
+  .get("/models/:owner/:name/publish", requireUser, async (c) =>
+    showPublish(c, await ownModelOf(c)),
+  )
+  .post("/models/:owner/:name/publish", requireUser, async (c) =>
+    makeToken(c, await ownModelOf(c)),
+  );
 
 /** Shown only in this response, which is never cached (middleware/conditional.ts). */
 async function makeToken(c: PageContext, model: DetailedModelRow | undefined) {
@@ -41,7 +36,6 @@ async function makeToken(c: PageContext, model: DetailedModelRow | undefined) {
     ),
   );
   if (!sent.draft) return showPublish(c, model, { token: sent.done.token });
-  c.status(sent.status);
   return showPublish(c, model, { draft: sent.draft });
 }
 
@@ -50,10 +44,7 @@ async function showPublish(
   model?: DetailedModelRow,
   made: { token?: string; draft?: Draft } = {},
 ) {
-  const [state, estimate] = await Promise.all([
-    publishState(c, model, made),
-    model && estimateOf(c, model),
-  ]);
+  const state = await publishState(c, model, made);
   if (!model) {
     return c.render(
       <>
@@ -67,9 +58,10 @@ async function showPublish(
       { title: "Publish a model" },
     );
   }
-  return c.render(
+  return renderModel(
+    c,
+    { model, page: "/versions", title: `Publish ${referenceOf(model)}` },
     <>
-      <ModelHeader model={model} viewer={viewerOf(c)} page="/versions" estimate={estimate} />
       <h2>{state.names.isFirst ? "Publish the first version" : "Publish a version"}</h2>
       <p>
         Or <a href={modelAddress(model, "/versions/new")}>fill in a form</a> for an image that you
@@ -77,6 +69,5 @@ async function showPublish(
       </p>
       <PublishWays state={state} level={3} />
     </>,
-    { title: `Publish ${model.owner.username}/${model.name}` },
   );
 }

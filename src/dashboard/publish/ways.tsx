@@ -1,5 +1,9 @@
 /** The ways to publish a model, ready to paste, and how to see its first answer. */
 import type { Child } from "hono/jsx";
+import { hardwareOf, isServed } from "../../services/runners/run-estimate.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { viewerOf } from "../access.ts";
+import type { PageContext } from "../context.ts";
 import { type Draft, emptyDraft } from "../form.ts";
 import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -35,7 +39,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
   if (names.token !== undefined) {
     const Heading = `h${level}` as const;
     return (
-      <section class="box new-secret" aria-labelledby="created-title">
+      <section class="new-secret" aria-labelledby="created-title">
         <Heading id="created-title">Your new token</Heading>
         <p>
           The commands below contain it. Copy them now and keep it secret: it will not be shown
@@ -57,7 +61,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
 }
 
 const Ways = ({ state: { names } }: { state: PublishState }) => (
-  <div class="box ways">
+  <div class="ways">
     <Way title="With the auspex command" text={commandText(names)} open>
       Needs Node.js 22.13 or newer, and Docker, Podman or Cog.{" "}
       {names.isFirst ? (
@@ -140,3 +144,30 @@ const NoRunner = ({ operator }: { operator: boolean }) => (
     )}
   </p>
 );
+
+/** The name of a model that is not there yet. */
+const EXAMPLE = "greeter";
+
+/** @param model the viewer's own; undefined: one that is not there yet */
+export async function publishState(
+  c: PageContext,
+  model: DetailedModelRow | undefined,
+  { token, draft }: { token?: string | undefined; draft?: Draft | undefined } = {},
+): Promise<PublishState> {
+  const { services, origin } = c.var;
+  const { user, operator } = viewerOf(c);
+  const hardware = model && hardwareOf(model, model.latest_version);
+  return {
+    names: {
+      origin,
+      username: user.username,
+      name: model?.name ?? EXAMPLE,
+      token,
+      isFirst: !model?.latest_version,
+    },
+    exists: model !== undefined,
+    hasRunner: await isServed(services, hardware),
+    operator,
+    ...(draft && { draft }),
+  };
+}

@@ -1,5 +1,9 @@
 /** `/account/security`: password, passkeys, sessions and password resets. */
-import { changePassword as changePasswordForm, recoveriesRead } from "../../protocol/sign-in.ts";
+import {
+  changePassword as changePasswordForm,
+  MIN_PASSWORD,
+  recoveriesRead,
+} from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
 import {
   changePassword,
@@ -8,34 +12,36 @@ import {
   listRecentRecoveries,
   listSignInMethods,
   markRecoveriesRead,
+  type Recovery,
   removePasskey,
+  type SignInMethods,
 } from "../../services/sign-in/security.ts";
-import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages, requestSource } from "../context.ts";
-import { addCookies } from "../cookies.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { limitAttempts, requireUser, viewerOf } from "../access.ts";
+import {
+  addCookies,
+  type PageContext,
+  pages,
+  redirectWithFlash,
+  requestSource,
+  type Viewer,
+} from "../context.ts";
 import { type Draft, emptyDraft, handleForm, pickFields, readForm } from "../form.ts";
-import { limitAttempts } from "../sign-in/attempts.ts";
-import { SecurityPage } from "./page.tsx";
+import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Time } from "../ui/parts.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
 
 const ADDRESS = "/account/security";
 
 export const securityPages = pages()
   .get(ADDRESS, requireUser, (c) => show(c, emptyDraft))
   .post(`${ADDRESS}/password`, requireUser, async (c) => {
-    const {
-      done: cookies,
-      draft,
-      status,
-    } = await handleForm(c, async (form) => {
+    const { done: cookies, draft } = await handleForm(c, async (form) => {
       await limitAttempts(c, viewerOf(c).session_id);
       const request = parse(changePasswordForm, pickFields(form, "current", "password"), "body");
       return changePassword(c.var.services, viewerOf(c).user.id, requestSource(c), request);
     });
-    if (draft) {
-      c.status(status);
-      return show(c, draft);
-    }
+    if (draft) return show(c, draft);
     addCookies(c, cookies);
     return redirectWithFlash(c, "Password changed. Other sessions were signed out.", ADDRESS);
   })
@@ -66,4 +72,168 @@ async function show(c: PageContext, draft: Draft) {
   ]);
   const page = <SecurityPage draft={draft} ways={ways} recoveries={recoveries} viewer={viewer} />;
   return c.render(page, { title: "Security", scripts: ["passkey"] });
+}
+
+const SecurityPage = ({
+  draft,
+  ways: { providers, passkeys, places },
+  recoveries,
+  viewer: { user, email, session_id },
+}: {
+  draft: Draft;
+  ways: SignInMethods;
+  recoveries: Recovery[];
+  viewer: Viewer;
+}) => (
+  <>
+    <h1>Security</h1>
+    <AccountTabs current={ADDRESS} />
+    <p>
+      You sign in as <strong>{email}</strong>
+      {providers.includes("github") && ", or with GitHub"}.
+    </p>
+    {providers.includes("credential") && <Password draft={draft} />}
+    <Passkeys passkeys={passkeys} />
+    <Sessions places={places} current={session_id} />
+    {recoveries.length > 0 && <Recoveries recoveries={recoveries} unread={user.recovered_at} />}
+  </>
+);
+
+const Password = ({ draft }: { draft: Draft }) => (
+  <section aria-labelledby="password-title">
+    <h2 id="password-title">Password</h2>
+    <Form action={`${ADDRESS}/password`} class="narrow">
+      <Problem draft={draft} />
+      <TextField
+        name="current"
+        label="Current password"
+        type="password"
+        autocomplete="current-password"
+        required
+        draft={draft}
+      />
+      <TextField
+        name="password"
+        label="New password"
+        type="password"
+        autocomplete="new-password"
+        hint={`At least ${MIN_PASSWORD} characters. Other sessions will be signed out.`}
+        minlength={MIN_PASSWORD}
+        required
+        draft={draft}
+      />
+      <Submit>Change password</Submit>
+    </Form>
+  </section>
+);
+
+const Passkeys = ({ passkeys }: { passkeys: SignInMethods["passkeys"] }) => (
+  <section aria-labelledby="passkeys-title">
+    <h2 id="passkeys-title">Passkeys</h2>
+    <p class="hint">Sign in with this device, a phone or a security key, without a password.</p>
+    {passkeys.length > 0 && (
+      <ul class="rows">
+        {passkeys.map(({ id, name, created_at }) => (
+          <li>
+            <span>
+              {name || "Passkey"}
+              {created_at && (
+                <small>
+                  added <Time at={created_at.getTime()} />
+                </small>
+              )}
+            </span>
+            <Form action={`${ADDRESS}/passkeys/${id}/remove`} data-confirm="Remove this passkey?">
+              <Submit kind="quiet">Remove</Submit>
+            </Form>
+          </li>
+        ))}
+      </ul>
+    )}
+    <button type="button" class="quiet" data-add-passkey hidden>
+      Add passkey
+    </button>
+    <p class="field-error" id="passkey-error" role="alert" hidden />
+    <noscript>
+      <p class="hint">Passkeys need JavaScript.</p>
+    </noscript>
+  </section>
+);
+
+const Sessions = ({ places, current }: { places: SignInMethods["places"]; current: string }) => (
+  <section aria-labelledby="sessions-title">
+    <h2 id="sessions-title">Active sessions</h2>
+    <ul class="rows">
+      {places.map(({ id, user_agent, created_at }) => (
+        <li>
+          <span>
+            {deviceOf(user_agent ?? "")}
+            {id === current && <strong> (this session)</strong>}
+            <small>
+              signed in <Time at={created_at.getTime()} />
+            </small>
+          </span>
+          {id !== current && (
+            <Form action={`${ADDRESS}/sessions/${id}/end`}>
+              <Submit kind="quiet">Sign out</Submit>
+            </Form>
+          )}
+        </li>
+      ))}
+    </ul>
+    <Form action={`${ADDRESS}/sessions/end`} data-confirm="Sign out everywhere, including here?">
+      <Submit kind="danger">Sign out everywhere</Submit>
+    </Form>
+  </section>
+);
+
+/** The operator who created a link could have used it themselves. */
+const Recoveries = ({ recoveries, unread }: { recoveries: Recovery[]; unread: number | null }) => (
+  <section id="recoveries" aria-labelledby="recoveries-title">
+    <h2 id="recoveries-title">Password resets by an operator's link</h2>
+    <ul class="rows">
+      {recoveries.map(({ made_by, created_at, accepted_at }) => (
+        <li>
+          <span>
+            Created by {made_by ?? "an operator"} on <Time at={created_at} />
+            <small>used on {accepted_at !== null && <Time at={accepted_at} />}</small>
+          </span>
+        </li>
+      ))}
+    </ul>
+    <p class="hint">
+      If you did not ask for a reset, change your password, revoke tokens you do not recognize, and
+      contact the operators.
+    </p>
+    {unread !== null && (
+      <Form action={`${ADDRESS}/recoveries/read`}>
+        <input type="hidden" name="until" value={String(unread)} />
+        <Submit kind="quiet">Dismiss</Submit>
+      </Form>
+    )}
+  </section>
+);
+
+// Order matters: Edge and Opera also contain "Chrome", and Chrome contains "Safari".
+const BROWSERS = [
+  [/Edg\//, "Edge"],
+  [/OPR\//, "Opera"],
+  [/Firefox\//, "Firefox"],
+  [/Chrom(e|ium)\//, "Chrome"],
+  [/Safari\//, "Safari"],
+] as const;
+
+const SYSTEMS = [
+  [/iPhone|iPad/, "iOS"],
+  [/Android/, "Android"],
+  [/Windows/, "Windows"],
+  [/Mac OS X/, "macOS"],
+  [/Linux|X11/, "Linux"],
+] as const;
+
+function deviceOf(userAgent: string): string {
+  const browser = BROWSERS.find(([mark]) => mark.test(userAgent))?.[1];
+  const system = SYSTEMS.find(([mark]) => mark.test(userAgent))?.[1];
+  if (browser && system) return `${browser} on ${system}`;
+  return browser ?? system ?? "Unknown browser";
 }

@@ -1,5 +1,6 @@
 /** `/shared/{token}`: a prediction for everybody with its link; and the links of an account. */
 
+import { createMiddleware } from "hono/factory";
 import { useRequestContext } from "hono/jsx-renderer";
 import { z } from "zod";
 import { OWN_SOURCE } from "../../domain/predictions/shared-content.ts";
@@ -8,22 +9,17 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { oneFile } from "../../protocol/file.ts";
 import { readShared, readSharedFile, type SharedView } from "../../services/shares/shared-view.ts";
 import { createShare, listShares, revokeShare, shareGone } from "../../services/shares/shares.ts";
-import { requireUser, viewerOf } from "../access.ts";
-import { type Dashboard, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { nextPath, requireUser, viewerOf } from "../access.ts";
+import { type Dashboard, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
-import { duration } from "../prediction-view/duration.ts";
-import { fragment } from "../prediction-view/fragment.tsx";
-import { InputValue } from "../prediction-view/input-value.tsx";
-import { MarkdownButton } from "../prediction-view/markdown-button.tsx";
-import { OutputValue } from "../prediction-view/output.tsx";
+import { InputValue, MarkdownButton, OutputValue } from "../prediction-view/output.tsx";
 import { outputsOf } from "../prediction-view/output-kind.ts";
-import { nextPath } from "../sign-in/next.ts";
+import { duration } from "../ui/duration.ts";
 import { Head, Scripts } from "../ui/head.tsx";
 import { Bird } from "../ui/icon.tsx";
+import { fragment } from "../ui/layout.tsx";
 import { Status, Time } from "../ui/parts.tsx";
-import { LIFETIMES, NewLinkPage } from "./form.tsx";
-import { SharesPage } from "./list.tsx";
+import { LIFETIMES, NewLinkPage, SharesPage } from "./links.tsx";
 
 /** The page that a share link shows; it knows no viewer. */
 interface Props {
@@ -75,7 +71,7 @@ function Output({ view, host }: Props) {
   const pieces = outputsOf(output, { display, host, whole: omitted === 0 });
   return (
     <section class="prediction-output" data-shared>
-      <div class="bar spread output-head">
+      <div class="output-head">
         <h2>Output</h2>
         <MarkdownButton />
       </div>
@@ -161,3 +157,17 @@ export const sharePages = pages()
       from.startsWith("/predictions/") ? nextPath(from) : LIST,
     );
   });
+
+const SHARED = "/shared/";
+const FILES = /^\/shared\/\w+\/files\//;
+
+export const privateHeaders = createMiddleware<Dashboard>(async (c, next) => {
+  await next();
+  if (!c.req.path.startsWith(SHARED)) return;
+  c.header("referrer-policy", "no-referrer");
+  c.header("x-robots-tag", "noindex, nofollow, noarchive");
+  c.header("cache-control", "no-store");
+  // Files get the headers of their own addresses: they must not run scripts here. Errors are pages of ours.
+  if (c.res.status < 400 && FILES.test(c.req.path))
+    c.header("content-security-policy", "sandbox; default-src 'none'");
+});

@@ -19,12 +19,16 @@ import {
   signUp as makeAccount,
   resetPassword,
 } from "../../services/sign-in/sign-up.ts";
-import { type PageContext, pages, requestSource } from "../context.ts";
-import { addCookies, setTemporaryCookie } from "../cookies.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { limitAttempts, limitSignUps, nextPath } from "../access.ts";
+import {
+  addCookies,
+  type PageContext,
+  pages,
+  redirectWithFlash,
+  requestSource,
+  setTemporaryCookie,
+} from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields, readForm } from "../form.ts";
-import { limitAttempts, limitSignUps } from "./attempts.ts";
-import { nextPath } from "./next.ts";
 import {
   RecoverPage,
   SetUpPage,
@@ -45,19 +49,12 @@ export const signInPages = pages()
   })
   .post("/sign-in", async (c) => {
     const next = nextPath(fieldText(await readForm(c), "next"));
-    const {
-      done: cookies,
-      draft,
-      status,
-    } = await handleForm(c, async (form) => {
+    const { done: cookies, draft } = await handleForm(c, async (form) => {
       const request = parse(signIn, pickFields(form, "email", "password"), "body");
       await limitAttempts(c, request.email);
       return signInWithPassword(c.var.services, requestSource(c), request);
     });
-    if (draft) {
-      c.status(status);
-      return showSignIn(c, draft, next);
-    }
+    if (draft) return showSignIn(c, draft, next);
     return redirectWithCookies(c, cookies, next);
   })
   .post("/sign-in/github", async (c) => {
@@ -85,11 +82,7 @@ export const signInPages = pages()
     const form = await readForm(c);
     const token = form.has("invitation") ? fieldText(form, "invitation") : undefined;
     const { services } = c.var;
-    const {
-      done: entry,
-      draft,
-      status,
-    } = await handleForm(c, async () => {
+    const { done: entry, draft } = await handleForm(c, async () => {
       await limitAttempts(c);
       const admitted = await readAdmission(services, { invitation: token });
       requireAdmitted(services, admitted);
@@ -107,10 +100,7 @@ export const signInPages = pages()
       await makeAccount(services, request, admitted);
       return { email: request.email, recovered: false };
     });
-    if (draft) {
-      c.status(status);
-      return showSignUp(c, draft, token);
-    }
+    if (draft) return showSignUp(c, draft, token);
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     const credentials = { email: entry.email, password: fieldText(form, "password") };
     const cookies = await signInWithPassword(services, requestSource(c), credentials);
@@ -127,28 +117,22 @@ export const signInPages = pages()
   .post("/welcome", async (c) => {
     const { session, viewer, services } = c.var;
     if (!session || viewer) return c.redirect(viewer ? "/" : "/sign-in", 303);
-    const { draft, status } = await handleForm(c, async (form) => {
+    const { draft } = await handleForm(c, async (form) => {
       const request = parse(welcome, pickFields(form, "username", "name"), "body");
       const admitted = await readAdmission(services, {
         invitation: getCookie(c, INVITATION_COOKIE),
       });
       await completeGitHubSignUp(services, session.login.id, request, admissionOfNewUser(admitted));
     });
-    if (draft) {
-      c.status(status);
+    if (draft)
       return c.render(<WelcomePage draft={draft} name="" />, { title: "Choose a username" });
-    }
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     return c.redirect("/", 303);
   })
   .get("/set-up", (c) => showSetUp(c, emptyDraft))
   .post("/set-up", async (c) => {
     const { services, viewer } = c.var;
-    const {
-      done: cookies,
-      draft,
-      status,
-    } = await handleForm(c, async (form) => {
+    const { done: cookies, draft } = await handleForm(c, async (form) => {
       await limitAttempts(c);
       const { operator_token } = parse(operatorProof, pickFields(form, "operator_token"), "body");
       if (viewer) {
@@ -164,10 +148,7 @@ export const signInPages = pages()
       await makeAccount(services, request, admitted);
       return signInWithPassword(services, requestSource(c), request);
     });
-    if (draft) {
-      c.status(status);
-      return showSetUp(c, draft);
-    }
+    if (draft) return showSetUp(c, draft);
     addCookies(c, cookies);
     return redirectWithFlash(c, "You are now an operator of this deployment.", "/set-up");
   })

@@ -1,5 +1,8 @@
 /** The form for a new token, and the new token, shown once. */
-import { type Draft, fieldText } from "../form.ts";
+
+import { invalid } from "../../domain/schemas/validation.ts";
+import type { Scope } from "../../protocol/operator.ts";
+import { type Draft, fieldText, fieldTexts } from "../form.ts";
 import {
   Choices,
   controlAttributes,
@@ -12,14 +15,6 @@ import {
 } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
-import {
-  DEFAULT_EXPIRY,
-  DEFAULT_SCOPES,
-  EXPIRIES,
-  MODEL_CHOICES,
-  PRIORITY_CHOICES,
-  SCOPES,
-} from "./form.ts";
 
 export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) => (
   <Form action="/tokens" class="narrow" id="new-token">
@@ -126,7 +121,7 @@ export interface CreatedToken {
 }
 
 export const TokenCreated = ({ created: { token, name, url } }: { created: CreatedToken }) => (
-  <section class="box new-secret" aria-labelledby="created-title">
+  <section class="new-secret" aria-labelledby="created-title">
     <h2 id="created-title">Your new token: {name}</h2>
     <p>Copy it now and keep it secret. It will not be shown again.</p>
     <Copy text={token} label="Copy token" />
@@ -138,3 +133,82 @@ export const TokenCreated = ({ created: { token, name, url } }: { created: Creat
     />
   </section>
 );
+
+const DAY_MS = 86_400_000;
+
+const SCOPES: { value: Scope; label: string; hint: string }[] = [
+  {
+    value: "predict",
+    label: "predict",
+    hint: "Run models, cancel predictions, upload input files.",
+  },
+  {
+    value: "read",
+    label: "read",
+    hint: "Read your predictions, private models and profile.",
+  },
+  { value: "write", label: "write", hint: "Change your models, versions and profile." },
+];
+
+/** Enough for most programs. */
+const DEFAULT_SCOPES: Scope[] = ["predict", "read"];
+
+const EXPIRIES = [
+  { value: "7", label: "In 7 days" },
+  { value: "30", label: "In 30 days" },
+  { value: "90", label: "In 90 days" },
+  { value: "365", label: "In a year" },
+  { value: "date", label: "On a date" },
+  { value: "never", label: "Never" },
+];
+
+const DEFAULT_EXPIRY = "90";
+
+const PRIORITY_CHOICES = [
+  { value: "", label: "Any" },
+  { value: "high", label: "High" },
+  { value: "normal", label: "Normal" },
+  { value: "low", label: "Low" },
+];
+
+/** Returns the request, to be validated with the API's schema. @throws ValidationFailure */
+export const readTokenForm = (form: FormData, now: number) => ({
+  name: fieldText(form, "name").trim(),
+  scopes: fieldTexts(form, "scopes"),
+  models: readModels(form),
+  priority: fieldText(form, "priority") || null,
+  expires_at: readExpiry(form, now),
+});
+
+const MODEL_CHOICES = [
+  { value: "all", label: "All models", hint: "Yours and others', including future ones." },
+  { value: "some", label: "Only specific models" },
+];
+
+/** Selected and typed models; null for all, which must be chosen explicitly. */
+function readModels(form: FormData): string[] | null {
+  const chosen = fieldText(form, "models_for");
+  if (chosen === "all") return null;
+  if (chosen !== "some")
+    throw invalid(["body", "models_for"], "Choose which models the token can use.");
+  const names = fieldTexts(form, "models").flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
+  if (names.length === 0)
+    throw invalid(["body", "models"], "Enter a model, or select one of yours.");
+  return [...new Set(names)];
+}
+
+/** The token is valid until the end of the chosen day. */
+function readExpiry(form: FormData, now: number): string | null {
+  const chosen = fieldText(form, "expires");
+  if (chosen === "never") return null;
+  if (chosen !== "date") return new Date(now + readDays(chosen) * DAY_MS).toISOString();
+  const day = fieldText(form, "expires_at");
+  if (day === "") throw invalid(["body", "expires_at"], "Choose a date.");
+  return `${day}T23:59:59Z`;
+}
+
+function readDays(chosen: string): number {
+  const days = EXPIRIES.some(({ value }) => value === chosen) ? Number(chosen) : Number.NaN;
+  if (Number.isNaN(days)) throw invalid(["body", "expires"], "Choose when the token expires.");
+  return days;
+}

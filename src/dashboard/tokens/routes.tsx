@@ -5,14 +5,12 @@ import { createToken, listTokens, revokeOwnToken } from "../../services/accounts
 import { listOwnModels } from "../../services/models/models.ts";
 import type { Page } from "../../services/pagination.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { readTokenForm } from "./form.ts";
-import { type CreatedToken, NewToken, TokenCreated } from "./new-token.tsx";
+import { type CreatedToken, NewToken, readTokenForm, TokenCreated } from "./new-token.tsx";
 
 /** Access tokens: scopes, expiry and last use of each. */
 const TokensPage = ({
@@ -141,21 +139,14 @@ const MAX_OWN_MODELS = 50;
 export const tokenPages = pages()
   .get("/tokens", requireUser, (c) => show(c, emptyDraft))
   .post("/tokens", requireUser, async (c) => {
-    const {
-      done: created,
-      draft,
-      status,
-    } = await handleForm(c, async (form) => {
+    const { done: created, draft } = await handleForm(c, async (form) => {
       const request = parse(createTokenBody, readTokenForm(form, Date.now()), "body");
       const { token } = await createToken(c.var.services, viewerOf(c).user.id, request);
       // The public list of models checks a token without `read`, for which /user is forbidden.
       const call = request.scopes.includes("read") ? "user" : "models";
       return { token, name: request.name, url: `${c.var.origin}/v1/${call}` };
     });
-    if (draft) {
-      c.status(status);
-      return show(c, draft);
-    }
+    if (draft) return show(c, draft);
     // The token is only in this response, which is never cached (middleware/conditional.ts).
     return show(c, emptyDraft, created);
   })

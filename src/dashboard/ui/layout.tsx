@@ -1,8 +1,8 @@
 /** The layout of every page: navigation, user menu and flash message. */
-import type { PropsWithChildren } from "hono/jsx";
-import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { jsxRenderer, RequestContext, useRequestContext } from "hono/jsx-renderer";
 import { FORM_TOKEN_FIELD } from "../access.ts";
-import type { Dashboard, Viewer } from "../context.ts";
+import type { Dashboard, PageContext, Viewer } from "../context.ts";
 import { Head, Scripts } from "./head.tsx";
 import { Bird, Icon } from "./icon.tsx";
 import type { IconName } from "./icons.ts";
@@ -108,10 +108,10 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
 const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
   <details class="menu">
     <summary>
-      <Avatar user={user} /> <span class="clip">{user.username}</span>
+      <Avatar user={user} /> <span>{user.username}</span>
       <Icon name="open" />
     </summary>
-    <div class="box menu-items">
+    <div class="menu-items">
       <a href="/account">Profile</a>
       <a href="/account/security">Security</a>
       <a href="/account/usage">Usage</a>
@@ -170,3 +170,7 @@ export function Form({
     </form>
   );
 }
+
+/** Renders without the layout, but with the context that forms need. */
+export const fragment = (c: PageContext, content: Child) =>
+  c.html(<RequestContext.Provider value={c}>{content}</RequestContext.Provider>);

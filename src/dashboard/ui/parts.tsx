@@ -1,10 +1,13 @@
 /** Small components that many pages share. */
-import type { PropsWithChildren } from "hono/jsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { useRequestContext } from "hono/jsx-renderer";
+import { priceText } from "../../domain/predictions/price.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
+import type { Dashboard } from "../context.ts";
 
 /** An empty state: says what to do next. */
 export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>) => (
-  <div class="box empty">
+  <div class="empty">
     <h2>{title}</h2>
     {children}
   </div>
@@ -119,4 +122,25 @@ export const Tabs = ({
       </a>
     ))}
   </nav>
+);
+
+export const useCurrency = (): string =>
+  useRequestContext<Dashboard>().var.services.settings.currency;
+
+export const Price = ({ value }: { value: number }) => <>{priceText(value, useCurrency())}</>;
+
+/** An entry of a description list. */
+export const Fact = ({
+  name,
+  title,
+  children,
+}: {
+  name: string;
+  title?: string;
+  children?: Child;
+}) => (
+  <div title={title}>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
 );

@@ -1,9 +1,15 @@
 /** The page of another user's prediction, found by its id: its course, without input and output. */
+
+import { ProblemError } from "../../errors/errors.ts";
+import { uuid } from "../../protocol/common.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
 import type { OperatorPrediction, PredictionSearch } from "../../protocol/operator.ts";
-import { duration } from "../prediction-view/duration.ts";
-import { Empty, Status, Time } from "../ui/parts.tsx";
-import { Fact } from "./fact.tsx";
+import { ownerName } from "../../protocol/user.ts";
+import { explainOfUser, lookUp, search } from "../../services/predictions/look-up.ts";
+import { requireOperator } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { duration } from "../ui/duration.ts";
+import { Empty, Fact, Status, Time } from "../ui/parts.tsx";
 
 /** @param username of its account, if that is known: the answer is there at once */
 export const lookUpAddress = (id: string, username?: string) =>
@@ -37,7 +43,7 @@ export const LookUpPage = ({
       message of an error may quote them. Each look-up is logged.
     </p>
     <search>
-      <form method="get" action="/look-up" class="bar filter-bar">
+      <form method="get" action="/look-up" class="filter-bar">
         <input
           name="id"
           type="search"
@@ -84,7 +90,7 @@ function FoundPrediction({ found: { prediction, username, explanation } }: { fou
         <code>{id}</code>
       </h2>
       {explanation.reason && <p>{explanation.reason.message}</p>}
-      <dl class="figures facts">
+      <dl class="facts">
         <Fact name="Status">
           <Status status={status} />
         </Fact>
@@ -138,7 +144,7 @@ function NotFound({
         </p>
       )}
       {next_cursor !== null && (
-        <p class="flow actions">
+        <p class="actions">
           <a
             class="button quiet"
             href={`${lookUpAddress(id)}&${new URLSearchParams({ cursor: next_cursor })}`}
@@ -150,3 +156,60 @@ function NotFound({
     </Empty>
   );
 }
+
+interface Answer {
+  problem?: { text: string; status: 400 | 404 };
+  found?: Found;
+  searched?: PredictionSearch;
+}
+
+export const lookUpPages = pages().get("/look-up", requireOperator, async (c) => {
+  const id = withHyphens(c.req.query("id")?.trim().toLowerCase() ?? "");
+  const username = c.req.query("user")?.trim() ?? "";
+  const { problem, found, searched } = id === "" ? {} : await answer(c, id, username);
+  if (problem !== undefined) c.status(problem.status);
+  const page = (
+    <LookUpPage
+      id={id}
+      username={username}
+      problem={problem?.text}
+      found={found}
+      searched={searched}
+    />
+  );
+  return c.render(page, { title: "Look up a prediction" });
+});
+
+async function answer(c: PageContext, id: string, username: string): Promise<Answer> {
+  const { services, origin } = c.var;
+  if (!uuid.safeParse(id).success)
+    return {
+      problem: {
+        text: "That is no ID of a prediction, such as 01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e.",
+        status: 400,
+      },
+    };
+  if (username === "") {
+    const searched = await search(services, id, { url: c.req.url, cursor: c.req.query("cursor") });
+    if (!searched.found) return { searched };
+    const prediction = searched.found;
+    const owner = ownerName(prediction.account);
+    const explanation = await explainOfUser(services, owner, id);
+    return { searched, found: { prediction, username: owner, explanation } };
+  }
+  try {
+    const prediction = await lookUp(services, username, id, origin);
+    const explanation = await explainOfUser(services, username, id);
+    return { found: { prediction, username, explanation } };
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "not_found")
+      return { problem: { text: error.message, status: 404 } };
+    throw error;
+  }
+}
+
+/** As logs of other programs have it: without them. */
+const withHyphens = (id: string) =>
+  /^[0-9a-f]{32}$/.test(id)
+    ? id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5")
+    : id;

@@ -1,8 +1,23 @@
 /** The page of all users of the deployment and of invitations, for operators. */
 import type { Settings } from "../../env.ts";
-import type { Circle, Person } from "../../services/accounts/people.ts";
+import { createInvitation } from "../../protocol/sign-in.ts";
+import { parse } from "../../routes/router.ts";
+import {
+  CIRCLES,
+  type Circle,
+  listPeople,
+  type Person,
+  searchPeople,
+} from "../../services/accounts/people.ts";
 import type { Page } from "../../services/pagination.ts";
-import type { Draft } from "../form.ts";
+import {
+  invite,
+  listOpenInvitations,
+  withdrawInvitation,
+} from "../../services/sign-in/invitations.ts";
+import { requireOperator, viewerOf } from "../access.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
+import { type Draft, emptyDraft, handleForm, MAX_QUERY, pickFields } from "../form.ts";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { type Invitation, Invite, NewLink, OpenInvitations } from "./invitations.tsx";
@@ -69,7 +84,7 @@ export const UsersPage = ({
 
 const Search = ({ query }: { query: string }) => (
   <search>
-    <form method="get" action="/users" class="bar filter-bar">
+    <form method="get" action="/users" class="filter-bar">
       <input
         name="q"
         type="search"
@@ -156,3 +171,54 @@ export const Standing = ({ person: { operator, suspended_at } }: { person: Perso
     )}
   </>
 );
+
+const PAGE_SIZE = 50;
+
+/** Returns the link of a new invitation: the fragment after # is in no log. */
+export const linkOf = (c: PageContext, token: string) =>
+  `${c.var.origin}/sign-up#invitation=${token}`;
+
+export const userPages = pages()
+  .get("/users", requireOperator, (c) => show(c, emptyDraft))
+  .post("/users/invitations", requireOperator, async (c) => {
+    const { done: token, draft } = await handleForm(c, async (form) =>
+      invite(
+        c.var.services,
+        viewerOf(c).user.id,
+        parse(createInvitation, pickFields(form, "note", "username"), "body"),
+      ),
+    );
+    if (draft) return show(c, draft);
+    return show(c, emptyDraft, linkOf(c, token));
+  })
+  .post("/users/invitations/:id/withdraw", requireOperator, async (c) => {
+    await withdrawInvitation(c.var.services, c.req.param("id"));
+    return redirectWithFlash(c, "Invitation revoked.", "/users");
+  });
+
+/** @param link of a new invitation, shown only once */
+async function show(c: PageContext, draft: Draft, link?: string) {
+  const { services } = c.var;
+  const circle = CIRCLES.find((name) => name === c.req.query("show")) ?? "everybody";
+  const query = circle === "everybody" ? (c.req.query("q")?.trim().slice(0, MAX_QUERY) ?? "") : "";
+  // Links to the pages of the list lead to the page itself, also after a form.
+  const url = new URL("/users", c.var.origin);
+  url.search = new URL(c.req.url).search;
+  const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: url.href };
+  const [invitations, people] = await Promise.all([
+    listOpenInvitations(services),
+    query === "" ? listPeople(services, circle, request) : searchPeople(services, query, request),
+  ]);
+  const page = (
+    <UsersPage
+      draft={draft}
+      link={link}
+      invitations={invitations}
+      circle={circle}
+      query={query}
+      people={people}
+      signUp={services.settings.signUp}
+    />
+  );
+  return c.render(page, { title: "Users" });
+}

@@ -8,19 +8,15 @@ import { getUser } from "../../services/accounts/users.ts";
 import { invite } from "../../services/sign-in/invitations.ts";
 import { demote } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
-import { Storage } from "../account/storage.tsx";
-import { Totals } from "../account/totals.tsx";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { Storage, Totals } from "../account/totals.tsx";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Above, Time } from "../ui/parts.tsx";
-import { Fact } from "./fact.tsx";
+import { Above, Fact, Time } from "../ui/parts.tsx";
 import { NewLink } from "./invitations.tsx";
-import { Standing } from "./page.tsx";
+import { linkOf, Standing } from "./page.tsx";
 import { Models, Predictions, Tokens } from "./person-tables.tsx";
-import { linkOf } from "./routes.tsx";
 
 /** Actions of operators on a user, each with its effects. */
 const PersonActions = ({
@@ -149,7 +145,7 @@ const PersonPage = ({
   return (
     <>
       <Above places={[["/users", "Users"]]} />
-      <div class="bar spread title-row">
+      <div class="title-row">
         <h1>{person.username}</h1>
         <p>
           <Standing person={person} />
@@ -172,7 +168,7 @@ const PersonPage = ({
 };
 
 const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
-  <dl class="figures facts">
+  <dl class="facts">
     {person.name !== "" && (
       <Fact name="Name">
         <bdi>{person.name}</bdi>

@@ -1,36 +1,36 @@
 /** `/models/{owner}/{name}/variables`: environment variables of a model's containers. */
-import { oneSettable, setVariable as setBody, variableName } from "../../protocol/variable.ts";
+
+import type { Configuration } from "../../protocol/model.ts";
+import {
+  oneSettable,
+  setVariable as setBody,
+  type Variable,
+  variableName,
+} from "../../protocol/variable.ts";
 import { parse } from "../../routes/router.ts";
 import { readModel } from "../../services/models/models.ts";
 import { deleteVariable, listVariables, setVariable } from "../../services/models/variables.ts";
-import type { VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages, type Viewer } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
-import { ModelHeader, modelAddress } from "../models/header.tsx";
-import { estimateOf } from "../models/run-estimate.ts";
 import { controlAttributes, Field, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
+import { modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { rowsOf, type VariableRow } from "./rows.ts";
 
 /** The variables of a model, whether its latest version lists them, and a form to set one. */
 interface PageProps {
   model: DetailedModelRow;
-  viewer: Viewer;
-  estimate: VersionEstimate | undefined;
   rows: VariableRow[];
   /** The name to prefill in the form, or empty. */
   chosen: string;
   draft: Draft;
 }
 
-const VariablesPage = ({ model, viewer, estimate, rows, chosen, draft }: PageProps) => (
+const VariablesPage = ({ model, rows, chosen, draft }: PageProps) => (
   <>
-    <ModelHeader model={model} viewer={viewer} page="/variables" estimate={estimate} />
     {rows.length === 0 ? (
       <Empty title="No variables yet">
         <p>
@@ -119,7 +119,7 @@ function listingText(
 }
 
 /** Values are never shown again, not even one that was just rejected. */
-function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer" | "estimate">) {
+function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
   const hint = "Up to 32,768 characters. Can span several lines.";
   return (
     <section class="set-variable" aria-labelledby="set-title">
@@ -181,10 +181,7 @@ export const variablePages = pages()
       const set = await setVariable(services, caller, owner, name, variable);
       return setMessage(set.name, await readModel(services, caller, owner, name));
     });
-    if (sent.draft) {
-      c.status(sent.status);
-      return show(c, sent.draft);
-    }
+    if (sent.draft) return show(c, sent.draft);
     return redirectWithFlash(c, sent.done, c.req.path);
   })
   .post("/models/:owner/:name/variables/:variable/delete", requireUser, async (c) => {
@@ -192,10 +189,7 @@ export const variablePages = pages()
     const sent = await handleForm(c, () =>
       deleteVariable(c.var.services, viewerOf(c).caller, owner, name, variable),
     );
-    if (sent.draft) {
-      c.status(sent.status);
-      return show(c, sent.draft);
-    }
+    if (sent.draft) return show(c, sent.draft);
     return redirectWithFlash(
       c,
       `${variable} deleted. New predictions run without it.`,
@@ -216,23 +210,38 @@ function setMessage(name: string, { latest_version: version }: DetailedModelRow)
 /** @throws ProblemError not_found, forbidden */
 async function show(c: PageContext, draft: Draft) {
   const { services } = c.var;
-  const viewer = viewerOf(c);
   const { owner = "", name = "" } = c.req.param();
   const all = { cursor: undefined, size: MAX_VARIABLES, url: c.req.url };
   const [model, { items }] = await Promise.all([
-    readModel(services, viewer.caller, owner, name),
-    listVariables(services, viewer.caller, owner, name, all),
+    modelOf(c),
+    listVariables(services, viewerOf(c).caller, owner, name, all),
   ]);
   const chosen = variableName.safeParse(c.req.query("name")).data ?? "";
-  return c.render(
-    <VariablesPage
-      model={model}
-      viewer={viewer}
-      estimate={await estimateOf(c, model)}
-      rows={rowsOf(items, model.latest_version)}
-      chosen={chosen}
-      draft={draft}
-    />,
-    { title: `Variables of ${owner}/${name}` },
+  const rows = rowsOf(items, model.latest_version);
+  return renderModel(
+    c,
+    { model, page: "/variables", title: `Variables of ${referenceOf(model)}` },
+    <VariablesPage model={model} rows={rows} chosen={chosen} draft={draft} />,
   );
+}
+
+interface VariableRow {
+  name: string;
+  /** The time at which the variable was last set; null when it is not set. */
+  updated_at: string | null;
+  /** Whether the latest version lists it. */
+  listed: boolean;
+}
+
+/** Sorted by name. */
+function rowsOf(
+  variables: Variable[],
+  version: { configuration: Configuration } | null,
+): VariableRow[] {
+  const listed = new Set(version?.configuration.variable_names);
+  const names = new Set([...variables.map(({ name }) => name), ...listed]);
+  const setAt = new Map(variables.map(({ name, updated_at }) => [name, updated_at]));
+  return [...names]
+    .sort()
+    .map((name) => ({ name, updated_at: setAt.get(name) ?? null, listed: listed.has(name) }));
 }

@@ -1,16 +1,16 @@
 /** `/account/webhooks/deliveries`: the deliveries of all predictions, and sending many again. */
+
+import type { DeliveryFilter } from "../../domain/webhooks/delivery-row.ts";
 import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import type { Page } from "../../services/pagination.ts";
 import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/account-deliveries.ts";
-import { AccountTabs } from "../account/tabs.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { DeliveryBadge } from "./delivery-badge.tsx";
-import { DELIVERIES, type DeliveryQuery, deliveriesAddress, WHICH } from "./delivery-filters.ts";
-import { LIST } from "./list.tsx";
-import { WebhookUrl } from "./url.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
+import { DeliveryBadge } from "./delivery.tsx";
+import { LIST, WebhookUrl } from "./endpoints.tsx";
 
 export interface DeliveriesPageProps {
   query: DeliveryQuery;
@@ -40,7 +40,7 @@ export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) 
 );
 
 const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
-  <form method="get" action={DELIVERIES} class="bar delivery-filters" data-filters>
+  <form method="get" action={DELIVERIES} class="delivery-filters" data-filters>
     <fieldset>
       <legend class="visually-hidden">State</legend>
       {WHICH.map(([value, label]) => (
@@ -92,7 +92,7 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
         <Row delivery={one} endpoints={endpoints} />
       ))}
     </Table>
-    <p class="flow actions">
+    <p class="actions">
       <button type="submit" class="quiet">
         Redeliver the chosen ones
       </button>
@@ -207,10 +207,45 @@ const NoDeliveries = ({ query: { which, to } }: { query: DeliveryQuery }) =>
         Create an endpoint, or send <code>webhook</code> with a prediction. What is sent then, and
         how it was answered, appears here.
       </p>
-      <p class="flow actions">
+      <p class="actions">
         <a class="button primary" href={LIST}>
           Webhook endpoints
         </a>
       </p>
     </Empty>
   );
+
+export const DELIVERIES = "/account/webhooks/deliveries";
+
+const WHICH = [
+  ["", "All"],
+  ["failed", "Failed"],
+  ["delivered", "Delivered"],
+] as const;
+
+interface DeliveryQuery {
+  which: (typeof WHICH)[number][0];
+  /** The id of an endpoint, or `prediction`; empty: all. */
+  to: string;
+}
+
+/** Unknown values are ignored: people edit addresses by hand. */
+export function readDeliveryQuery(
+  { searchParams }: URL,
+  endpoints: Pick<WebhookEndpoint, "id">[],
+): DeliveryQuery {
+  const [which = ""] = WHICH.find(([value]) => value === searchParams.get("which")) ?? [];
+  const to = searchParams.get("to") ?? "";
+  const isKnown = to === OWN_WEBHOOK || endpoints.some(({ id }) => id === to);
+  return { which, to: isKnown ? to : "" };
+}
+
+export const filterOf = ({ which, to }: DeliveryQuery): DeliveryFilter => ({
+  which: which === "" ? undefined : which,
+  endpoint_id: to === OWN_WEBHOOK ? "" : to || undefined,
+});
+
+export function deliveriesAddress({ which, to }: DeliveryQuery): string {
+  const query = new URLSearchParams({ ...(which && { which }), ...(to && { to }) }).toString();
+  return query === "" ? DELIVERIES : `${DELIVERIES}?${query}`;
+}

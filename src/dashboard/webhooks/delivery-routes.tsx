@@ -20,13 +20,17 @@ import {
 import { type ShownEvent, showWebhook } from "../../services/webhooks/deliveries.ts";
 import { listEndpoints, MAX_ENDPOINTS } from "../../services/webhooks/endpoints.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, fieldTexts, readForm } from "../form.ts";
 import { Above, ALL_PREDICTIONS, Copy, linkToPrediction, shortId, Time } from "../ui/parts.tsx";
-import { DeliveriesPage } from "./deliveries-page.tsx";
+import {
+  DELIVERIES,
+  DeliveriesPage,
+  deliveriesAddress,
+  filterOf,
+  readDeliveryQuery,
+} from "./deliveries-page.tsx";
 import { Delivery } from "./delivery.tsx";
-import { DELIVERIES, deliveriesAddress, filterOf, readDeliveryQuery } from "./delivery-filters.ts";
 
 /** Input and output have pages of their own. */
 const MAX_CHARS = 100_000;

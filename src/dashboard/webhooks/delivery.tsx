@@ -1,12 +1,9 @@
 /** The delivery of an event to one receiver: its state, its tries and a button to send it again. */
-import type { DeliveryAttempt, WebhookDelivery } from "../../protocol/webhook.ts";
+import type { DeliveryAttempt, DeliveryState, WebhookDelivery } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
-import { codes, failuresOf } from "./codes.ts";
-import { DeliveryBadge } from "./delivery-badge.tsx";
-import { LIST } from "./list.tsx";
-import { WebhookUrl } from "./url.tsx";
+import { LIST, WebhookUrl } from "./endpoints.tsx";
 
 export const Delivery = ({
   delivery,
@@ -115,3 +112,52 @@ function outcome({ status, duration_ms, error }: DeliveryAttempt): string {
   const answer = status === null ? "no response" : `${status}`;
   return `${answer} after ${duration_ms} ms${error === null ? "" : `: ${error}`}`;
 }
+
+/** Returns the attempts that have failed since the last success. */
+export function failuresOf(attempts: DeliveryAttempt[]): DeliveryAttempt[] {
+  const lastGood = attempts.findLastIndex(
+    ({ duration_ms, error }) => duration_ms !== null && error === null,
+  );
+  return attempts.slice(lastGood + 1).filter(({ error }) => error !== null);
+}
+
+const TIMES = ["", "", " twice", " three times"];
+
+/** `500 three times, no response`: in order, with those alike together. */
+export function codes(failures: Pick<DeliveryAttempt, "status">[]): string {
+  const runs: { code: string; times: number }[] = [];
+  for (const { status } of failures) {
+    const code = status === null ? "no response" : `${status}`;
+    const last = runs.at(-1);
+    if (last?.code === code) last.times += 1;
+    else runs.push({ code, times: 1 });
+  }
+  return runs.map(({ code, times }) => code + (TIMES[times] ?? ` ${times} times`)).join(", ");
+}
+
+const BADGES: Record<DeliveryState, string> = {
+  pending: "started",
+  delivered: "succeeded",
+  failed: "failed",
+  superseded: "canceled",
+};
+
+/** A delivery that has failed and is tried again is shown as failing, not as pending. */
+export const DeliveryBadge = ({
+  state,
+  isAbandoned,
+  isFailing,
+}: {
+  state: DeliveryState;
+  /** Whether the delivery is not sent any more, since its endpoint was deleted. */
+  isAbandoned: boolean;
+  /** Whether the last try of the delivery has failed. */
+  isFailing: boolean;
+}) =>
+  isAbandoned ? (
+    <span class="status canceled">abandoned</span>
+  ) : state === "pending" && isFailing ? (
+    <span class="status failed">retrying</span>
+  ) : (
+    <span class={`status ${BADGES[state]}`}>{state}</span>
+  );

@@ -22,18 +22,23 @@ import {
 } from "../../services/webhooks/endpoints.ts";
 import { testEndpoint } from "../../services/webhooks/test-delivery.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
-import { redirectWithFlash } from "../flash.ts";
+import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Time } from "../ui/parts.tsx";
-import { deliveriesAddress } from "./delivery-filters.ts";
-import { EndpointFields } from "./fields.tsx";
-import { readEndpointForm } from "./form.ts";
-import { EndpointsPage, type EndpointsPageProps, LIST } from "./list.tsx";
-import { type NewSecret, SecretCreated } from "./secret.tsx";
-import { EndpointStatus, EndpointTrouble } from "./state.tsx";
+import { deliveriesAddress } from "./deliveries-page.tsx";
+import {
+  EndpointFields,
+  EndpointStatus,
+  EndpointsPage,
+  type EndpointsPageProps,
+  EndpointTrouble,
+  LIST,
+  type NewSecret,
+  readEndpointForm,
+  SecretCreated,
+} from "./endpoints.tsx";
 
 /** `/account/webhooks/:id`: one endpoint, with its test, settings and secrets. */
 interface EndpointPageProps {
@@ -67,7 +72,7 @@ function EndpointPage({ endpoint, test, created, draft }: EndpointPageProps) {
       </p>
       <EndpointTrouble endpoint={endpoint} />
       {created && <SecretCreated created={created} />}
-      <div class="flow actions">
+      <div class="actions">
         <Form action={`${address}/test`}>
           <button type="submit" class="quiet">
             Send a test
@@ -183,24 +188,21 @@ export const webhookPages = pages()
   .get(LIST, requireUser, (c) => showList(c))
   .post(LIST, requireUser, async (c) => {
     const { services } = c.var;
-    const { done, draft, status } = await handleForm(c, (form) =>
+    const { done, draft } = await handleForm(c, (form) =>
       createEndpoint(
         services,
         viewerOf(c).caller,
         parse(createWebhookEndpoint, readEndpointForm(form), "body"),
       ),
     );
-    if (draft) {
-      c.status(status);
-      return showList(c, { draft });
-    }
+    if (draft) return showList(c, { draft });
     // The secret is only in this response, which is never cached.
     const { row, secret } = done;
     return showList(c, { created: { id: row.id, url: row.url, secret, origin: c.var.origin } });
   })
   .get(ONE, requireUser, (c) => show(c))
   .post(ONE, requireUser, async (c) => {
-    const { draft, status } = await handleForm(c, (form) =>
+    const { draft } = await handleForm(c, (form) =>
       updateEndpoint(
         c.var.services,
         viewerOf(c).caller,
@@ -209,7 +211,6 @@ export const webhookPages = pages()
       ),
     );
     if (!draft) return back(c, "Saved. It applies within 10 seconds.");
-    c.status(status);
     return show(c, { draft });
   })
   .post(`${ONE}/test`, requireUser, async (c) => {

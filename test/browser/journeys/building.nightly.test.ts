@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import { duration } from "../../../src/dashboard/prediction-view/duration.ts";
+import { duration } from "../../../src/dashboard/ui/duration.ts";
 import { priceText } from "../../../src/domain/predictions/price.ts";
 import { hardware } from "../../../src/protocol/hardware.ts";
 import type { Received } from "../../receiver/exchange.ts";

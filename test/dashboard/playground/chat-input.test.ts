@@ -2,8 +2,7 @@
 import { expect, test } from "vitest";
 import type { AssistantTurn, Turn } from "../../../src/dashboard/playground/chat/conversation.ts";
 import { newAnswer } from "../../../src/dashboard/playground/chat/conversation.ts";
-import { chatInput } from "../../../src/dashboard/playground/chat/input.ts";
-import { readTools } from "../../../src/dashboard/playground/chat/tools.ts";
+import { chatInput, readTools } from "../../../src/dashboard/playground/chat/input.ts";
 
 const answer = (part: Partial<AssistantTurn>): AssistantTurn => ({
   ...newAnswer(0),

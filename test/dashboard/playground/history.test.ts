@@ -4,13 +4,14 @@ import { expect, test } from "vitest";
 import {
   type AssistantTurn,
   beforeLastMessage,
+  historyText,
   isBusy,
   newAnswer,
   openCalls,
+  readHistory,
   type Turn,
   withoutAnswer,
 } from "../../../src/dashboard/playground/chat/conversation.ts";
-import { historyText, readHistory } from "../../../src/dashboard/playground/chat/history.ts";
 
 const QUESTION: Turn = {
   role: "user",

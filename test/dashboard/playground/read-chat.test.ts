@@ -1,9 +1,8 @@
 /** A run's input becomes its conversation again, in each convention. */
 import { describe, expect, test } from "vitest";
 import { newAnswer, type Turn } from "../../../src/dashboard/playground/chat/conversation.ts";
-import { chatInput } from "../../../src/dashboard/playground/chat/input.ts";
+import { chatInput, readTools } from "../../../src/dashboard/playground/chat/input.ts";
 import { readChat } from "../../../src/dashboard/playground/chat/read-input.ts";
-import { readTools } from "../../../src/dashboard/playground/chat/tools.ts";
 import type { ChatWire } from "../../../src/dashboard/playground/chat/wire.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 

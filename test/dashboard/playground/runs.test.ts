@@ -1,8 +1,12 @@
 /** Labels of runs, and differences between two of them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { differences, markedTexts } from "../../../src/dashboard/playground/runs/differences.ts";
-import { labelOf, pictureOf } from "../../../src/dashboard/playground/runs/label.ts";
+import {
+  differences,
+  labelOf,
+  markedTexts,
+  pictureOf,
+} from "../../../src/dashboard/playground/run-inputs.ts";
 
 describe("a run in a list", () => {
   test("the label of a run is the longest text of its input, on one line", () => {

@@ -1,8 +1,7 @@
 /** The view of a version, and the inputs that a chat accepts. */
 import { describe, expect, test } from "vitest";
 import { takesPictures } from "../../../src/dashboard/playground/chat/wire.ts";
-import { MediaOutputs, timeText } from "../../../src/dashboard/playground/media/outputs.ts";
-import { wavOf } from "../../../src/dashboard/playground/media/wav.ts";
+import { MediaOutputs, timeText, wavOf } from "../../../src/dashboard/playground/media-outputs.ts";
 import { ownView } from "../../../src/dashboard/playground/views.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Compatibilities, newCompatibilities } from "../../../src/protocol/model.ts";

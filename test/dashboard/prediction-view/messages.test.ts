@@ -1,6 +1,6 @@
 /** Messages in the fields of an input, and what the page shows of each. */
 import { expect, test } from "vitest";
-import { messagesIn } from "../../../src/dashboard/prediction-view/messages.ts";
+import { messagesIn } from "../../../src/dashboard/prediction-view/output-kind.ts";
 
 test("texts are shown as such, and other parts by their kind", () => {
   const messages = messagesIn([

@@ -1,6 +1,6 @@
 /** The parts of a tree that are written out. */
 import { expect, test } from "vitest";
-import { writtenOut } from "../../../src/dashboard/prediction-view/written-out.ts";
+import { writtenOut } from "../../../src/dashboard/prediction-view/branch.ts";
 
 test("small parts of a tree are written out completely", () => {
   const inner = { b: [1, 2] };

@@ -1,7 +1,8 @@
 /** Webhook deliveries of an account: the list, single events, and redelivery of many. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, test } from "vitest";
+import { codes, failuresOf } from "../../../src/dashboard/webhooks/delivery.tsx";
 import { MOST_AT_ONCE } from "../../../src/services/webhooks/account-deliveries.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, newEndpoint } from "../support/endpoints.ts";
@@ -206,4 +207,29 @@ describe("the page of an event", () => {
     expect(removed).toContain("&quot;data_removed&quot;: true");
     expect((await visitor.look(`${page}0`)).status).toBe(404);
   });
+});
+
+const tried = (status: number | null, error: string | null = "failed") => ({
+  at: "2026-11-27T09:00:00.000Z",
+  status,
+  duration_ms: 5,
+  error,
+  response: null,
+});
+
+test.each<[(number | null)[], string]>([
+  [[500], "500"],
+  [[500, 500], "500 twice"],
+  [[500, 500, 500], "500 three times"],
+  [[500, 500, 500, 500], "500 4 times"],
+  [[500, null, null, 503], "500, no response twice, 503"],
+])("the statuses %j are shown as %s", (statuses, text) => {
+  expect(codes(statuses.map((status) => ({ status })))).toBe(text);
+});
+
+test("failures before the last success do not count, nor does a try under way", () => {
+  const failed = tried(503);
+  const underWay = { ...tried(null, null), duration_ms: null };
+  expect(failuresOf([tried(500), tried(200, null), failed, underWay])).toEqual([failed]);
+  expect(failuresOf([tried(500), tried(200, null)])).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** The running time of the current step, by the clock of the server. */
-import { longDuration } from "../../prediction-view/duration.ts";
+import { longDuration } from "../../ui/duration.ts";
 
 /** @param root has `data-now`, the server time when rendered, and contains `data-since`, both unix ms. @returns stops it */
 export function showElapsed(root: HTMLElement): () => void {

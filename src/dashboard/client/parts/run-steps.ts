@@ -1,5 +1,5 @@
 /** Runs as steps of the browser's history: each has the address that leads back to it. */
-import { runAddress } from "../../playground/run-address.ts";
+import { runAddress } from "../../playground/control-names.ts";
 
 export const runInAddress = (): string | null =>
   new URLSearchParams(location.search).get("prediction");

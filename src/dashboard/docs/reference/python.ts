@@ -1,6 +1,6 @@
 /** An operation in Python, with its standard library. */
 import type { Json } from "../../../protocol/common.ts";
-import { pythonLiteral } from "../../playground/code/python-literal.ts";
+import { pythonLiteral } from "../../playground/code/literal.ts";
 import type { SampleRequest } from "./request.ts";
 
 export function pythonOf(request: SampleRequest): string {

@@ -1,7 +1,9 @@
 /** A conversation as the input of a prediction, in the shape that the version takes. */
+
+import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
+import { DEFAULT_MAX_TOKENS } from "../code/bodies.ts";
 import type { AssistantTurn, ToolCall, Turn, UserTurn } from "./conversation.ts";
-import { type Tool, toolsFor } from "./tools.ts";
 import type { ChatWire } from "./wire.ts";
 
 export interface ChatOptions {
@@ -44,9 +46,6 @@ export function chatInput(
 /** Names of the conventions for the limit of tokens. A Cog model's own name for it stays. */
 const LIMIT = { chat: "max_tokens", responses: "max_output_tokens", messages: "max_tokens" };
 export const LIMITS = new Set(Object.values(LIMIT));
-
-/** Anthropic's API requires a limit. */
-export const DEFAULT_MAX_TOKENS = 1000;
 
 /** The conversation has no answer that failed or was stopped before it began. */
 const isSaid = (turn: Turn) =>
@@ -146,3 +145,63 @@ function objectIn(json: string): Json {
     return {};
   }
 }
+
+interface Tool {
+  name: string;
+  description: string;
+  /** A JSON Schema. */
+  parameters: Json;
+}
+
+/** @returns the tools, or the error in the text */
+export function readTools(text: string): { tools: Tool[] } | { fault: string } {
+  if (text.trim() === "") return { tools: [] };
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { fault: "This is not valid JSON." };
+  }
+  const list = Array.isArray(value) ? value : [value];
+  const tools: Tool[] = [];
+  for (const [n, one] of list.entries()) {
+    const tool = toolIn(one);
+    if (!tool) return { fault: `Tool ${n + 1} needs a name of letters, digits, _ and -.` };
+    tools.push(tool);
+  }
+  return { tools };
+}
+
+function toolIn(value: Json): Tool | undefined {
+  if (!isObject(value)) return undefined;
+  const { name, description, parameters, input_schema } = isObject(value.function)
+    ? value.function
+    : value;
+  if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name)) return undefined;
+  return {
+    name,
+    description: typeof description === "string" ? description : "",
+    parameters: parameters ?? input_schema ?? { type: "object", properties: {} },
+  };
+}
+
+function toolsFor(wire: ChatWire, tools: Tool[]): Json {
+  return tools.map(({ name, description, parameters }): Json => {
+    const named: { [key: string]: Json } = description ? { name, description } : { name };
+    if (wire === "messages") return { ...named, input_schema: parameters };
+    if (wire === "responses") return { type: "function", ...named, parameters, strict: false };
+    return { type: "function", function: { ...named, parameters } };
+  });
+}
+
+export const EXAMPLE_TOOLS = `[
+  {
+    "name": "weather",
+    "description": "The weather of a city",
+    "parameters": {
+      "type": "object",
+      "properties": { "city": { "type": "string" } },
+      "required": ["city"]
+    }
+  }
+]`;

@@ -10,12 +10,10 @@ import type { Json } from "../../../protocol/common.ts";
 import type { PredictionView } from "../../../services/predictions/prediction-view.ts";
 import type { VersionRow } from "../../../storage/models/versions.ts";
 import { outputOf } from "../../prediction-view/output-kind.ts";
-import { chatSettings, takesTools } from "../settings.ts";
-import { newAnswer, type Turn } from "./conversation.ts";
-import type { Kept } from "./history.ts";
+import { type Kept, newAnswer, type Turn } from "./conversation.ts";
 import { LIMITS } from "./input.ts";
 import { type ReadChat, readChat } from "./read-input.ts";
-import { type ChatWire, chatWire } from "./wire.ts";
+import { type ChatWire, chatSettings, chatWire, takesTools } from "./wire.ts";
 
 export interface OpenedRun {
   conversation: Kept;

@@ -3,7 +3,7 @@ import { isObject } from "../../../lib/json.ts";
 import { readableJson } from "../../../lib/text.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { newAnswer, type Picture, type ToolCall, type Turn } from "./conversation.ts";
-import { readTools } from "./tools.ts";
+import { readTools } from "./input.ts";
 import type { ChatWire } from "./wire.ts";
 
 export interface ReadChat {

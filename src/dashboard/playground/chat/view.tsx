@@ -2,16 +2,15 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { fillForm } from "../../../domain/schemas/input-form-values.ts";
 import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
-import { modelAddress } from "../../models/header.tsx";
+import { modelAddress } from "../../ui/model-header.tsx";
 import type { PlaygroundState } from "../address.ts";
 import { codeSamples } from "../code/samples.ts";
 import { Code } from "../code/view.tsx";
-import { Control } from "../controls.tsx";
-import { ExampleChoices } from "../examples/choices.tsx";
-import { RecentRuns } from "../runs/recent.tsx";
-import { chatSettings, takesTools } from "../settings.ts";
-import { EXAMPLE_TOOLS } from "./tools.ts";
-import { chatWire, takesPictures } from "./wire.ts";
+import { ExampleChoices } from "../examples.tsx";
+import { Control } from "../input-form.tsx";
+import { RecentRuns } from "../recent-runs.tsx";
+import { EXAMPLE_TOOLS } from "./input.ts";
+import { chatSettings, chatWire, takesPictures, takesTools } from "./wire.ts";
 
 interface Props {
   play: PlaygroundState;
@@ -147,7 +146,7 @@ const Conversation = ({
         autocomplete="off"
       />
       <p class="field-error" data-composer-problem hidden />
-      <div class="bar composer-bar">
+      <div class="composer-bar">
         {withPictures && (
           <>
             <button type="button" class="quiet" data-attach>

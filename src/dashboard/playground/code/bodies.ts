@@ -1,7 +1,6 @@
 /** The body of each call for the same input: inputs of models have names of their own. */
 import { isObject } from "../../../lib/json.ts";
 import type { Json } from "../../../protocol/common.ts";
-import { DEFAULT_MAX_TOKENS } from "../chat/input.ts";
 
 export type Input = { [name: string]: Json };
 
@@ -24,6 +23,9 @@ export interface Call {
   reference: string;
   input: Input;
 }
+
+/** The limit of messages without their own: Anthropic's API requires one. */
+export const DEFAULT_MAX_TOKENS = 1000;
 
 /** Used when the input has no prompt. */
 const HELLO = "Who are you?";

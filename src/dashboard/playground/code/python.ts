@@ -1,6 +1,6 @@
 /** Samples in Python: with the standard library for Auspex's own API, with official clients for others. */
 import type { ApiId, Input } from "./bodies.ts";
-import { pythonArguments, pythonLiteral } from "./python-literal.ts";
+import { pythonArguments, pythonLiteral } from "./literal.ts";
 
 export const PYTHON: Record<ApiId, (origin: string, body: Input) => string> = {
   // Some firewalls refuse the User-Agent that urllib has.

@@ -1,9 +1,12 @@
 /** Code samples that make the same call as the playground. */
+
+import { readableJson } from "../../../lib/text.ts";
+import type { Json } from "../../../protocol/common.ts";
 import type { Compatibilities } from "../../../protocol/model.ts";
 import { type ApiId, BODIES, type Input } from "./bodies.ts";
 import { JAVASCRIPT } from "./javascript.ts";
+import { plainText } from "./literal.ts";
 import { PYTHON } from "./python.ts";
-import { shellSample } from "./shell.ts";
 
 export interface SampleOptions {
   /** Scheme and host of the deployment. */
@@ -86,3 +89,50 @@ export function codeSamples(options: SampleOptions): CodeSample[] {
     ];
   });
 }
+
+/** Quoted for a POSIX shell. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+export function shellSample(id: ApiId, origin: string, asked: Input): string {
+  const file = FILES[id];
+  const body = ofShell(id, asked);
+  const lines = [
+    `curl -N ${quoted(origin + PATHS[id])}`,
+    `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
+    ...(id === "messages" ? ["-H 'anthropic-version: 2023-06-01'"] : []),
+    ...(file === undefined
+      ? ["-H 'Content-Type: application/json'", `-d ${quoted(readableJson(body))}`]
+      : [...Object.entries(body).map(formField), `-F ${file}`]),
+    ...(id === "speech" ? [`-o speech.${body.response_format}`] : []),
+  ];
+  return lines.join(" \\\n  ");
+}
+
+/** Sent as files of a form. */
+const FILES: Partial<Record<ApiId, string>> = {
+  edits: "image=@picture.png",
+  transcriptions: "file=@speech.wav",
+};
+
+/** Not by `-F`, which reads a value that begins with @ or < as the name of a file. */
+const formField = ([name, value]: [string, Json]) =>
+  `--form-string ${quoted(`${name}=${plainText(value)}`)}`;
+
+function ofShell(id: ApiId, body: Input): Input {
+  // The clients stream messages by a call of their own.
+  if (id === "messages") return { ...body, stream: true };
+  // A terminal shows an address, and would be full of base64.
+  return id === "images" || id === "edits" ? { ...body, response_format: "url" } : body;
+}
+
+const PATHS: Record<ApiId, string> = {
+  predictions: "/v1/predictions",
+  chat: "/v1/vendora/chat/completions",
+  responses: "/v1/vendora/responses",
+  messages: "/v1/vendorb/messages",
+  embeddings: "/v1/vendora/embeddings",
+  images: "/v1/vendora/images/generations",
+  edits: "/v1/vendora/images/edits",
+  speech: "/v1/vendora/audio/speech",
+  transcriptions: "/v1/vendora/audio/transcriptions",
+};

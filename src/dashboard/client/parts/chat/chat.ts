@@ -3,14 +3,15 @@ import type { Compatibilities } from "../../../../protocol/model.ts";
 import {
   type AssistantTurn,
   beforeLastMessage,
+  historyText,
   isBusy,
   newAnswer,
   openCalls,
+  readHistory,
   type Turn,
   type UserTurn,
   withoutAnswer,
 } from "../../../playground/chat/conversation.ts";
-import { historyText, readHistory } from "../../../playground/chat/history.ts";
 import { type ChatOptions, chatInput } from "../../../playground/chat/input.ts";
 import type { ChatWire } from "../../../playground/chat/wire.ts";
 import { codeSamples } from "../../../playground/code/samples.ts";

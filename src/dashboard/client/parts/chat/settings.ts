@@ -2,7 +2,7 @@
 import type { Field } from "../../../../domain/schemas/input-form.ts";
 import { readForm } from "../../../../domain/schemas/input-form-values.ts";
 import type { ChatOptions } from "../../../playground/chat/input.ts";
-import { readTools } from "../../../playground/chat/tools.ts";
+import { readTools } from "../../../playground/chat/input.ts";
 import { controlName } from "../../../playground/control-names.ts";
 import { setFieldError } from "../field-error.ts";
 import { requiredElement } from "../playground-form.ts";

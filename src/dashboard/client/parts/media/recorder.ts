@@ -1,5 +1,5 @@
 /** Records from the microphone into a file field. */
-import { wavOf } from "../../../playground/media/wav.ts";
+import { wavOf } from "../../../playground/media-outputs.ts";
 import { element } from "../element.ts";
 import type { FilePicker } from "../file-pickers.ts";
 

@@ -1,7 +1,7 @@
 /** The runs of a view of pictures or sounds, newest first; this tab keeps which they are. */
 import type { Input } from "../../../../domain/schemas/input-form-values.ts";
-import { type MediaItem, MediaOutputs, timeText } from "../../../playground/media/outputs.ts";
-import { type KnownField, labelOf } from "../../../playground/runs/label.ts";
+import { type MediaItem, MediaOutputs, timeText } from "../../../playground/media-outputs.ts";
+import { type KnownField, labelOf } from "../../../playground/run-inputs.ts";
 import { codeBlock } from "../chat/markdown-view.ts";
 import { element } from "../element.ts";
 import { jsonTree } from "../json-tree.ts";
@@ -143,7 +143,7 @@ class RunCard {
     this.#partial.alt = "The picture so far";
     this.root.ariaBusy = "true";
     this.root.append(
-      element("div", "bar media-head", element("p", "media-label", label), this.#cancel, link),
+      element("div", "media-head", element("p", "media-label", label), this.#cancel, link),
       this.#note,
       this.#problem,
       this.#partial,

@@ -1,0 +1,73 @@
+/** The last runs of the model, above the result: each leads back to its input and output. */
+import { isTerminal } from "../../domain/predictions/state.ts";
+import type { Prediction } from "../../protocol/prediction.ts";
+import type { RecentRun } from "../../services/predictions/recent-runs.ts";
+import { Time } from "../ui/parts.tsx";
+import { runAddress } from "./control-names.ts";
+import { type KnownField, labelOf, pictureOf } from "./run-inputs.ts";
+
+interface Props {
+  runs: RecentRun[];
+  /** The playground's address. */
+  address: string;
+  /** The prediction that is shown, and its status there: the list may not have heard of it yet. */
+  current: { id: string; status?: Prediction["status"] } | undefined;
+  host: string;
+  /** Whether the form is looked at, of a version that has another view. */
+  asForm: boolean;
+  /** The number of the version that is looked at. */
+  version: number;
+  /** Input fields of that version. */
+  fields: KnownField[];
+}
+
+/** client/parts/recent-runs.ts keeps it up to date. */
+export const RecentRuns = ({ runs, address, current, host, asForm, version, fields }: Props) => (
+  <nav
+    class="run-row"
+    aria-labelledby="recent-runs"
+    data-recent={`${address}/runs?version=${version}${asForm ? "&view=form" : ""}`}
+    data-live={runs.some(({ prediction }) => !isTerminal(prediction.status)) ? "true" : undefined}
+    hidden={runs.length === 0}
+  >
+    <h2 id="recent-runs">Your recent runs</h2>
+    <ol>
+      {runs.map(({ prediction: { id, status, created_at }, content }) => (
+        <li>
+          <a
+            href={runAddress(address, id, asForm)}
+            aria-current={id === current?.id ? "page" : undefined}
+          >
+            <Picture address={content && pictureOf(content.output, host)} />
+            <span class="run-label" dir="auto">
+              {(content && labelOf(content.input, fields)) || `Run …${id.slice(-4)}`}
+            </span>
+            <RunStatus status={(id === current?.id && current.status) || status} at={created_at} />
+          </a>
+        </li>
+      ))}
+    </ol>
+    {runs.length > 1 && <a href={compareAddress(address, runs, current?.id)}>Compare two runs</a>}
+  </nav>
+);
+
+const RunStatus = ({ status, at }: { status: Prediction["status"]; at: string }) => (
+  <span class={`status ${status}`}>
+    <span class="visually-hidden">{status}</span>
+    <Time at={at} />
+  </span>
+);
+
+/** Returns the shown run, or the newest, with the run before it. */
+function compareAddress(address: string, runs: RecentRun[], current: string | undefined): string {
+  const ids = runs.map(({ prediction }) => prediction.id);
+  const [newest = ""] = ids;
+  // Client code names none by an empty id.
+  const shown = current || newest;
+  const before = ids[ids.indexOf(shown) + 1] ?? newest;
+  return `${address}?prediction=${shown}&compare=${before}`;
+}
+
+/** A small picture that a run has made. */
+export const Picture = ({ address }: { address: string | undefined }) =>
+  address === undefined ? null : <img src={address} alt="" width="40" height="40" loading="lazy" />;

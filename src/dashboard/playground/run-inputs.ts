@@ -1,0 +1,144 @@
+/** Inputs of runs: their labels in lists, and the differences between two. */
+import type { Field } from "../../domain/schemas/input-form.ts";
+import { exactText, numberIn, unmarked } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
+import { oneLine } from "../../lib/text.ts";
+import type { Json } from "../../protocol/common.ts";
+import { outputOf } from "../prediction-view/output-kind.ts";
+
+export type KnownField = Pick<Field, "name" | "kind" | "default">;
+
+const MAX_CHARS = 90;
+/** Addresses and colours do not help to find a run. */
+const NO_WORDS = /^(?:https?:|data:|\/v1\/|#)/;
+
+/** A number that has kept its digits is a string, too. */
+const isText = (value: Json): value is string =>
+  typeof value === "string" && numberIn(value) === undefined;
+
+/** Returns the first words of a text that the run has made; undefined for other outputs. */
+export function wordsOf(output: Json): string | undefined {
+  const texts = [output].flat().filter(isText);
+  const text = texts.join("").slice(0, 4 * MAX_CHARS);
+  return text === "" || NO_WORDS.test(text) ? undefined : cut(text);
+}
+
+/**
+ * Returns the longest text of the input, or else its fields, without those that are as in the form.
+ * @param fields of the model: a choice from a list says less than a text that was written
+ */
+export function labelOf(input: Json, fields: KnownField[] = []): string {
+  if (!isObject(input)) return "";
+  const said = Array.isArray(input.messages) ? textOfLast(input.messages) : undefined;
+  const choices = new Set(fields.filter(({ kind }) => kind === "enum").map(({ name }) => name));
+  const asked = Object.entries(input)
+    .filter(([name]) => !choices.has(name))
+    .map(([, value]) => textOf(value));
+  const [longest] = asked.toSorted((a, b) => b.length - a.length);
+  return cut(said ?? (longest || fieldsOf(changedOf(input, fields), choices)));
+}
+
+/** All fields are in the label if no field was changed. */
+function changedOf(input: { [name: string]: Json }, fields: KnownField[]) {
+  const initial = new Map(fields.map((field) => [field.name, JSON.stringify(field.default)]));
+  const changed = Object.entries(input).filter(
+    ([name, value]) => initial.get(unmarked(name)) !== exactText(value),
+  );
+  return changed.length > 0 ? Object.fromEntries(changed) : input;
+}
+
+/** Lists of several texts have labels, too, as those of an embedding. */
+function textOf(value: Json): string {
+  const texts = [value].flat();
+  if (!texts.every(isText)) return "";
+  return texts.filter((text) => text !== "" && !NO_WORDS.test(text)).join(", ");
+}
+
+/** Returns the text of a conversation's last message, which is what was asked now. */
+function textOfLast(messages: Json[]): string | undefined {
+  const last = messages.at(-1);
+  if (!isObject(last)) return undefined;
+  const { content } = last;
+  const [part] = Array.isArray(content)
+    ? content.filter((one) => isObject(one) && typeof one.text === "string")
+    : [];
+  const text = isObject(part) ? part.text : content;
+  return typeof text === "string" ? text : undefined;
+}
+
+const fieldsOf = (input: { [name: string]: Json }, choices: Set<string>) =>
+  Object.entries(input)
+    .filter(([name, value]) => !isText(value) || choices.has(name))
+    .map(([name, value]) => `${unmarked(name)}: ${exactText(value).slice(0, MAX_CHARS)}`)
+    .join(", ");
+
+const cut = (text: string) => oneLine(text, MAX_CHARS);
+
+/** Returns the address of the first picture of this deployment among the run's outputs. */
+export function pictureOf(output: Json, host: string): string | undefined {
+  for (const one of Array.isArray(output) ? output.slice(0, 4) : [output]) {
+    const shown = typeof one === "string" ? outputOf(one, host) : undefined;
+    if (shown?.kind === "image" && !shown.address.startsWith("data:")) return shown.address;
+  }
+  return undefined;
+}
+
+export interface Difference {
+  name: string;
+  /** Undefined where a run has no such field. */
+  a: Json | undefined;
+  b: Json | undefined;
+  isSame: boolean;
+}
+
+/** Returns the fields in the order of the first input, those that differ first. */
+export function differences(a: Json | undefined, b: Json | undefined): Difference[] {
+  const [one, other] = [a, b].map((input) =>
+    isObject(input) ? new Map(Object.entries(input)) : new Map<string, Json>(),
+  );
+  const names = new Set([...(one?.keys() ?? []), ...(other?.keys() ?? [])]);
+  const all = [...names].map((name): Difference => {
+    const [x, y] = [one?.get(name), other?.get(name)];
+    return { name, a: x, b: y, isSame: isEqual(x, y) };
+  });
+  return [...all.filter(({ isSame }) => !isSame), ...all.filter(({ isSame }) => isSame)];
+}
+
+/** The order of an object's fields does not matter. */
+function isEqual(a: Json | undefined, b: Json | undefined): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((one, n) => isEqual(one, b[n]));
+  if (isObject(a) && isObject(b)) {
+    const names = Object.keys(a);
+    return (
+      names.length === Object.keys(b).length &&
+      names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]))
+    );
+  }
+  return a === b;
+}
+
+/** A text in three: only the middle differs from the other. */
+export type MarkedText = [before: string, changed: string, after: string];
+
+/** Marks whole words: half a marked word is hard to read. */
+export function markedTexts(a: string, b: string): [MarkedText, MarkedText] {
+  const [x, y] = [a, b].map((text) => text.match(/\s+|[^\s]+/g) ?? []);
+  if (!x || !y)
+    return [
+      ["", a, ""],
+      ["", b, ""],
+    ];
+  const shorter = Math.min(x.length, y.length);
+  let start = 0;
+  while (start < shorter && x[start] === y[start]) start++;
+  let end = 0;
+  while (end < shorter - start && x.at(-1 - end) === y.at(-1 - end)) end++;
+  return [partsOf(x, start, end), partsOf(y, start, end)];
+}
+
+const partsOf = (words: string[], start: number, end: number): MarkedText => [
+  words.slice(0, start).join(""),
+  words.slice(start, words.length - end).join(""),
+  words.slice(words.length - end).join(""),
+];

@@ -1,0 +1,219 @@
+/** The header of every page of a model: name, visibility, description, estimate of a run, and tabs. */
+import type { Child } from "hono/jsx";
+import type { RunEstimate } from "../../domain/models/run-estimate.ts";
+import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
+import { modelWaitText } from "../../domain/scheduling/explanation.ts";
+import type { Visibility } from "../../protocol/model.ts";
+import { isSuspended } from "../../services/accounts/access.ts";
+import { readModel, readOwnModel } from "../../services/models/models.ts";
+import { readEstimate, type VersionEstimate } from "../../services/runners/run-estimate.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
+import { viewerOf } from "../access.ts";
+import type { PageContext, Viewer } from "../context.ts";
+import { isolationText, shortEgressText } from "./configuration.ts";
+import { duration } from "./duration.ts";
+import { Fact, Price, Tabs } from "./parts.tsx";
+
+/** A page of a model, as the end of its path. */
+type ModelPage = "" | "/examples" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
+
+const PAGES: [page: ModelPage, name: string][] = [
+  ["", "Playground"],
+  ["/examples", "Examples"],
+  ["/overview", "Overview"],
+  ["/api", "API"],
+  ["/versions", "Versions"],
+];
+
+const OWNER_PAGES: typeof PAGES = [
+  ["/variables", "Variables"],
+  ["/settings", "Settings"],
+];
+
+export const modelAddress = (
+  { owner, name }: Pick<DetailedModelRow, "owner" | "name">,
+  page: string = "",
+) => `/models/${owner.username}/${name}${page}`;
+
+/** Returns the model's name with its owner's. */
+export const referenceOf = ({ owner, name }: Pick<DetailedModelRow, "owner" | "name">) =>
+  `${owner.username}/${name}`;
+
+export const isOwner = ({ owner }: Pick<DetailedModelRow, "owner">, viewer: Viewer | undefined) =>
+  owner.id === viewer?.user.id;
+
+/** Reads the model that the address of the page names. @throws ProblemError not_found */
+export function modelOf(c: PageContext): Promise<DetailedModelRow> {
+  const { owner = "", name = "" } = c.req.param();
+  return readModel(c.var.services, c.var.viewer?.caller, owner, name);
+}
+
+/** Reads it for its owner alone. @throws ProblemError not_found, forbidden */
+export function ownModelOf(c: PageContext): Promise<DetailedModelRow> {
+  const { owner = "", name = "" } = c.req.param();
+  return readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
+}
+
+interface RenderedPage {
+  model: DetailedModelRow;
+  page: ModelPage;
+  /** The version that the page is about; the latest by default. */
+  version?: VersionRow;
+  title: string;
+  scripts?: string[];
+}
+
+/** Renders a page of a model. The pool is asked for the estimate of a run while `content` loads. */
+export async function renderModel(
+  c: PageContext,
+  { model, page, version, ...props }: RenderedPage,
+  content: Child | Promise<Child>,
+) {
+  const { services, viewer } = c.var;
+  const isOperator = viewer?.operator ?? false;
+  const run = version ?? model.latest_version;
+  const seesWait = isOperator || isOwner(model, viewer);
+  const [body, estimate] = await Promise.all([
+    content,
+    run && readEstimate(services, viewer?.caller, { model, version: run, seesWait }),
+  ]);
+  return c.render(
+    <>
+      <header class="model-header">
+        <h1>
+          <a href={`/models/${model.owner.username}`}>{model.owner.username}</a>
+          <span class="slash">/</span>
+          <a href={modelAddress(model)}>{model.name}</a>
+        </h1>
+        <VisibilityBadge visibility={model.visibility} />
+        {isSuspended(model.owner) && (
+          <p class="flash warning">
+            The account of this model's owner is suspended. The model still runs, but is not
+            maintained.
+          </p>
+        )}
+        {model.description && (
+          <p class="description" dir="auto">
+            {model.description}
+          </p>
+        )}
+        {estimate && <Estimate model={model} estimate={estimate} isOperator={isOperator} />}
+        <Tabs
+          label={`Pages of ${model.name}`}
+          current={modelAddress(model, page)}
+          tabs={[...PAGES, ...(isOwner(model, viewer) ? OWNER_PAGES : [])].map(([end, name]) => [
+            modelAddress(model, end),
+            name,
+          ])}
+        />
+      </header>
+      {body}
+    </>,
+    props,
+  );
+}
+
+/** The badge is shown only for models that are not public. */
+export const VisibilityBadge = ({ visibility }: { visibility: Visibility }) =>
+  visibility === "public" ? null : <span class="badge">{visibility}</span>;
+
+/** The sign, the name and the meaning of each state. */
+const STATES: Record<
+  Exclude<RunEstimate["state"], "unknown">,
+  [sign: string, name: string, text: string]
+> = {
+  warm: ["succeeded", "Warm", "starts at once"],
+  busy: ["started", "Busy", "the next run waits for room"],
+  cold: ["cold", "Cold", "the next run starts a container"],
+  away: ["offline", "Away", "a run waits until a runner takes work"],
+};
+
+function Readiness({ runEstimate: { state, setup_seconds } }: { runEstimate: RunEstimate }) {
+  if (state === "unknown") return null;
+  const [sign, name, text] = STATES[state];
+  return (
+    <Fact name="Now">
+      <span class={`status ${sign}`}>{name}</span>{" "}
+      {state === "cold" && setup_seconds !== null
+        ? `starts in about ${duration(setup_seconds)}`
+        : text}
+    </Fact>
+  );
+}
+
+const Estimate = ({
+  model,
+  estimate: { runEstimate, version, wait },
+  isOperator,
+}: {
+  model: DetailedModelRow;
+  estimate: VersionEstimate;
+  isOperator: boolean;
+}) => (
+  <div data-expected>
+    <dl class="facts">
+      <Readiness runEstimate={runEstimate} />
+      {runEstimate.run_seconds !== null && (
+        <Fact name="A run takes">about {duration(runEstimate.run_seconds)}</Fact>
+      )}
+      {runEstimate.run_price !== null && (
+        <Fact name="A run costs">
+          {runEstimate.run_price === 0 ? (
+            "nothing"
+          ) : (
+            <>
+              about <Price value={runEstimate.run_price} />
+            </>
+          )}
+        </Fact>
+      )}
+      <Fact name="Runs so far" title="The latest may take up to two minutes to be counted">
+        {model.predictions_count.toLocaleString("en")}
+      </Fact>
+      <Fact name="Container sharing">{isolationText(version.configuration)}</Fact>
+      <Fact name="Network access">{shortEgressText(version.configuration)}</Fact>
+    </dl>
+    {wait && <Waiting reasons={wait} isOperator={isOperator} />}
+  </div>
+);
+
+interface WaitingProps {
+  reasons: SomeReason[];
+  isOperator: boolean;
+}
+
+function Waiting({ reasons, isOperator }: WaitingProps) {
+  const all = reasons.reduce((sum, { jobs }) => sum + jobs, 0);
+  if (all === 0) return null;
+  const longest = Date.now() - Math.min(...reasons.map(({ since }) => since));
+  return (
+    <div class="model-waiting">
+      <p>
+        <strong>{all === 1 ? "1 prediction waits" : `${all} predictions wait`}</strong>
+        {`, ${all === 1 ? "for" : "the longest for"} ${duration(Math.max(0, longest) / 1_000)}.`}
+        {reasons.length === 1 && <Why reasons={reasons} isOperator={isOperator} />}
+        {isOperator && (
+          <>
+            {" "}
+            <a href="/fleet">Fleet</a>
+          </>
+        )}
+      </p>
+      {reasons.length > 1 && (
+        <ul>
+          {reasons.map((reason) => (
+            <li>
+              {`${reason.jobs}:`}
+              <Why reasons={[reason]} isOperator={isOperator} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+const Why = ({ reasons, isOperator }: WaitingProps) => (
+  <>{reasons.map((reason) => ` ${modelWaitText(reason, isOperator)}`)}</>
+);

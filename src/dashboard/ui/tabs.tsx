@@ -1,0 +1,33 @@
+/** The tabs of the account pages. */
+import { Tabs } from "./parts.tsx";
+
+const TABS = [
+  ["/account", "Profile"],
+  ["/account/security", "Security"],
+  ["/account/usage", "Usage"],
+  ["/account/images", "Images"],
+  ["/account/webhooks", "Webhooks"],
+  ["/account/shares", "Shared links"],
+  ["/account/delete", "Delete"],
+] as const;
+
+export const AccountTabs = ({ current }: { current: (typeof TABS)[number][0] }) => (
+  <Tabs label="Account" current={current} tabs={[...TABS]} />
+);
+
+const PAGES = [
+  { address: "/fleet", tab: "Runners", title: "Fleet" },
+  { address: "/fleet/tokens", tab: "Runner tokens", title: "Runner tokens" },
+  { address: "/fleet/hardware", tab: "Hardware", title: "Hardware" },
+] as const;
+
+export const FleetTabs = ({ current }: { current: (typeof PAGES)[number]["address"] }) => (
+  <>
+    <h1>{PAGES.find(({ address }) => address === current)?.title}</h1>
+    <Tabs
+      label="Fleet"
+      current={current}
+      tabs={PAGES.map(({ address, tab }) => [address, tab] as const)}
+    />
+  </>
+);

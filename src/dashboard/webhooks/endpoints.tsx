@@ -1,0 +1,271 @@
+/** `/account/webhooks`: the receivers of the events of all one's predictions. */
+import {
+  DEFAULT_EVENTS,
+  type WebhookEndpoint,
+  type WebhookEventName,
+} from "../../protocol/webhook.ts";
+import { type Draft, fieldText, fieldTexts } from "../form.ts";
+import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Copy, Empty, Time } from "../ui/parts.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
+
+export const LIST = "/account/webhooks";
+
+export interface EndpointsPageProps {
+  endpoints: WebhookEndpoint[];
+  /** The most endpoints of an account. */
+  most: number;
+  created: (NewSecret & { id: string }) | undefined;
+  draft: Draft;
+}
+
+export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPageProps) => (
+  <>
+    <h1>Webhooks</h1>
+    <AccountTabs current={LIST} />
+    <h2>Endpoints</h2>
+    <p class="hint">
+      An endpoint is told what happens to all your predictions, so that your programs need not poll.{" "}
+      <a href="/docs/webhooks">How webhooks work</a>
+      {" · "}
+      <a href={`${LIST}/deliveries`}>Deliveries</a>
+    </p>
+    {created && <SecretCreated created={created} />}
+    {created && (
+      <p class="actions">
+        <a class="button quiet" href={`${LIST}/${created.id}`}>
+          Open it, and send a test
+        </a>
+      </p>
+    )}
+    {endpoints.length > 0 && (
+      <ul class="rows endpoints">
+        {endpoints.map((endpoint) => (
+          <Endpoint endpoint={endpoint} />
+        ))}
+      </ul>
+    )}
+    {endpoints.length === 0 && <Teach />}
+    {endpoints.length < most ? (
+      <details
+        class="new-token"
+        open={draft.values !== undefined || (endpoints.length === 0 && !created)}
+      >
+        <summary class="button primary" hidden={endpoints.length === 0 && !created}>
+          New endpoint
+        </summary>
+        <Form action={LIST} class="narrow" id="new-endpoint">
+          <EndpointFields
+            values={{ url: "", description: "", events: CHOSEN_EVENTS }}
+            draft={draft}
+          />
+          <Submit>Create endpoint</Submit>
+        </Form>
+      </details>
+    ) : (
+      <p class="hint">{`An account can have ${most} endpoints. Delete one to create another.`}</p>
+    )}
+  </>
+);
+
+const Endpoint = ({ endpoint }: { endpoint: WebhookEndpoint }) => (
+  <li>
+    <div>
+      <a href={`${LIST}/${endpoint.id}`}>
+        <WebhookUrl url={endpoint.url} />
+      </a>
+      <small>
+        {endpoint.description !== "" && (
+          <>
+            <bdi>{endpoint.description}</bdi>
+            {" · "}
+          </>
+        )}
+        {endpoint.events.join(", ")}
+      </small>
+    </div>
+    <EndpointStatus endpoint={endpoint} />
+    <EndpointTrouble endpoint={endpoint} />
+  </li>
+);
+
+const BODY = `POST /hooks/auspex
+webhook-id: evt_01980c3e-…_7
+webhook-signature: v1,K5oZfzN95Z9UVu1E…
+
+{"id": "01980c3e-…", "status": "succeeded", "output": "Hello, you!",
+ "webhook": {"event": "completed", "sequence": 7, …}, …}`;
+
+const Teach = () => (
+  <Empty title="No endpoints yet">
+    <p>
+      Create one below, and it receives a request like this whenever a prediction starts or ends. To
+      be told of a single prediction, send <code>webhook</code> with it instead.
+    </p>
+    <pre class="example">
+      <code>{BODY}</code>
+    </pre>
+  </Empty>
+);
+
+interface Values {
+  url: string;
+  description: string;
+  events: WebhookEventName[];
+}
+
+export const EndpointFields = ({
+  values: { url, description, events },
+  draft,
+}: {
+  values: Values;
+  draft: Draft;
+}) => (
+  <>
+    <Problem draft={draft} />
+    <TextField
+      name="url"
+      label="URL"
+      type="url"
+      hint="https, on a public host. Deliveries are posted to it."
+      placeholder="https://example.com/hooks/auspex"
+      value={url}
+      maxlength={2_000}
+      autocomplete="off"
+      required
+      draft={draft}
+    />
+    <TextField
+      name="description"
+      label="Description"
+      hint="Where it runs, so that you can recognize it later."
+      value={description}
+      maxlength={200}
+      autocomplete="off"
+      draft={draft}
+    />
+    <Choices name="events" label="Events" values={events} options={EVENTS} draft={draft} />
+  </>
+);
+
+const EVENTS: { value: WebhookEventName; label: string; hint: string }[] = [
+  { value: "started", label: "started", hint: "A runner has started the prediction." },
+  { value: "output", label: "output", hint: "There is more output; at most every 500 ms." },
+  {
+    value: "completed",
+    label: "completed",
+    hint: "The prediction has succeeded, failed or been canceled.",
+  },
+];
+
+const CHOSEN_EVENTS = DEFAULT_EVENTS;
+
+/** Returns the request, to be validated with the API's schema. */
+export const readEndpointForm = (form: FormData) => ({
+  url: fieldText(form, "url").trim(),
+  description: fieldText(form, "description").trim(),
+  events: fieldTexts(form, "events"),
+});
+
+export interface NewSecret {
+  /** URL of the endpoint that the secret belongs to. */
+  url: string;
+  secret: string;
+  /** Scheme and host of the deployment. */
+  origin: string;
+}
+
+/** Kept as a file: what a deployment serves changes with its version. */
+const installText = (origin: string) => `curl -fsSO ${origin}/auspex-webhooks.tgz
+npm install ./auspex-webhooks.tgz`;
+
+const EXAMPLE = `import { verifyWebhook } from "auspex-webhooks";
+
+const event = await verifyWebhook(request, process.env.WEBHOOK_SECRET);
+console.log(event.webhook.event, event.status, event.output);`;
+
+export const SecretCreated = ({ created: { url, secret, origin } }: { created: NewSecret }) => (
+  <section class="new-secret" aria-labelledby="created-title">
+    <h2 id="created-title">
+      Secret for <bdi>{url}</bdi>
+    </h2>
+    <p>
+      Copy it now and give it to the receiver. It signs deliveries, and will not be shown again.
+    </p>
+    <Copy text={secret} label="Copy secret" />
+    <p>
+      {"The receiver verifies each delivery with it ("}
+      <a href="/docs/webhooks#verify-the-signature">in other languages</a>):
+    </p>
+    <Copy lines label="Copy commands" text={installText(origin)} />
+    <Copy lines label="Copy code" text={EXAMPLE} />
+  </section>
+);
+
+export const EndpointStatus = ({
+  endpoint: { enabled, failing_since },
+}: {
+  endpoint: WebhookEndpoint;
+}) => {
+  if (!enabled) return <span class="status draining">disabled</span>;
+  return failing_since === null ? (
+    <span class="status ready">enabled</span>
+  ) : (
+    <span class="status failed">failing</span>
+  );
+};
+
+/** Failures of an endpoint; nothing if it has none. */
+export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
+  const { enabled, failing_since, last_error, notice } = endpoint;
+  const error = last_error !== null && (
+    <>
+      {" Last error: "}
+      <bdi>{last_error}</bdi>.
+    </>
+  );
+  // One answer is enough for that.
+  if (notice !== null && last_error?.startsWith("responded with status 410"))
+    return (
+      <p class="trouble">
+        Auspex has disabled it, because it responded with 410: it says that it is gone for good. If
+        it is not, enable it again; otherwise delete it.
+      </p>
+    );
+  if (notice !== null)
+    return (
+      <p class="trouble">
+        {"Auspex has disabled it: "}
+        {failing_since === null ? (
+          "deliveries failed."
+        ) : (
+          <>
+            deliveries have failed since <Time at={failing_since} />.
+          </>
+        )}
+        {error} Once the receiver works, enable it again.
+      </p>
+    );
+  if (!enabled)
+    return (
+      <p class="hint">
+        Disabled: no events are sent to it. Deliveries that wait are tried again for 24 hours, in
+        case you enable it.
+      </p>
+    );
+  if (failing_since === null) return null;
+  return (
+    <p class="trouble">
+      All deliveries have failed since <Time at={failing_since} />.{error} They are retried for 24
+      hours.
+    </p>
+  );
+}
+
+/** The URL of a webhook in lists: it has up to 2,048 characters, of which the first identify it. */
+export const WebhookUrl = ({ url }: { url: string }) => (
+  <bdi class="webhook-url" title={url}>
+    {url}
+  </bdi>
+);
