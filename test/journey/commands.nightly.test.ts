@@ -34,7 +34,10 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
     [
       ["", "Name its address"],
       ["localhost:8787", "“localhost:8787” is no address such as https://auspex.example.com."],
-      [`${ADDRESS} --seconds soon`, "--seconds takes a whole number of at least 1, not “soon”."],
+      [
+        `${ADDRESS} --webhook-port soon`,
+        "--webhook-port takes a whole number from 1 to 65535, not “soon”.",
+      ],
     ],
   ],
   [

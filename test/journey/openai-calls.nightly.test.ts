@@ -23,7 +23,7 @@ let setup: Setup;
 let openai: OpenAI;
 
 beforeAll(async () => {
-  world = await World.open({ variables: { OPENAI_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS) } });
+  world = await World.open({ variables: { VENDORA_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS) } });
   await world.runner("one", { slots: 16 });
   setup = openAiOf(world.access);
   openai = setup.openai;
