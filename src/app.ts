@@ -1,10 +1,8 @@
 /** The API: the middleware of every request, and the list of route groups. */
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
-import { getPath } from "hono/utils/url";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
-import { anthropicResponse } from "./errors/anthropic.ts";
-import { errorResponse, ProblemError } from "./errors/errors.ts";
+import { conventionResponse, errorResponse, ProblemError } from "./errors/errors.ts";
 import { openAiProblem } from "./errors/openai.ts";
 import { isRegistryRequest } from "./errors/registry.ts";
 import { requestBody } from "./middleware/body.ts";
@@ -23,6 +21,7 @@ import { exampleRoutes } from "./routes/models/examples.ts";
 import { modelRoutes } from "./routes/models/models.ts";
 import { variableRoutes } from "./routes/models/variables.ts";
 import { versionRoutes } from "./routes/models/versions.ts";
+import { BASE_PATHS, conventionMeant, routePath } from "./routes/convention-paths.ts";
 import { callRoutes } from "./routes/openai/calls.ts";
 import { completionRoutes } from "./routes/openai/completions.ts";
 import { conversationRoutes } from "./routes/openai/conversations.ts";
@@ -48,17 +47,7 @@ import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
 import { getServices } from "./services/services.ts";
 
-/** Paths that clients of the OpenAI convention call when their base URL is slightly wrong. */
-const NEAR_OPENAI =
-  /^(?:\/v1)?\/(?:audio|chat\/completions|completions|conversations|embeddings|images|moderations|rerank|responses)(?:\/|$)|^\/vendora(?:\/|$)/;
-/** Paths that clients of the Anthropic convention call when their base URL is slightly wrong. */
-const NEAR_ANTHROPIC = /^(?:\/v1){0,2}\/messages(?:\/|$)|^\/vendorb(?:\/|$)/;
-
-/** Removes the second `/v1` of a path. Anthropic's own client adds `/v1` to its base URL, others do not. */
-const withoutSecondVersion = (request: Request) =>
-  getPath(request).replace(/^\/v1\/vendorb\/v1\//, "/v1/vendorb/");
-
-const api = router({ getPath: withoutSecondVersion })
+const api = router({ getPath: routePath })
   .use(requestId({ limitLength: 128 }))
   .use(responseHeaders)
   .use(requestBody)
@@ -81,15 +70,12 @@ api.use(
 
 api.onError(errorResponse);
 api.notFound((c) => {
-  const nothing = `There is nothing at ${c.req.path.slice(0, 200)}.`;
-  const { origin } = new URL(c.req.url);
-  if (NEAR_OPENAI.test(c.req.path)) {
-    const detail = `${nothing} The base URL for this client is ${origin}/v1/vendora.`;
-    return errorResponse(openAiProblem(404, detail), c);
-  }
-  if (NEAR_ANTHROPIC.test(c.req.path)) {
-    const detail = `${nothing} The base URL for this client is ${origin}/v1/vendorb.`;
-    return anthropicResponse(openAiProblem(404, detail), c.var.requestId);
+  const { origin, pathname } = new URL(c.req.url);
+  const nothing = `There is nothing at ${pathname.slice(0, 200)}.`;
+  const convention = conventionMeant(c.req.raw);
+  if (convention) {
+    const detail = `${nothing} The base URL for this client is ${origin}${BASE_PATHS[convention]}.`;
+    return conventionResponse(openAiProblem(404, detail), c, convention);
   }
   const next = isRegistryRequest(c)
     ? "Images are {owner}/{model}, such as ada/story."

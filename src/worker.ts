@@ -5,6 +5,7 @@ import { isDocs } from "./dashboard/docs/contents.ts";
 import type { Bindings } from "./env.ts";
 import { duringRequest } from "./lib/current-request.ts";
 import { count, dispatch } from "./queue/consumer.ts";
+import { conventionMeant } from "./routes/convention-paths.ts";
 import { getServices } from "./services/services.ts";
 import { sweepAll } from "./services/sweeps.ts";
 
@@ -19,13 +20,14 @@ const dashboard = createDashboard(app);
 /** Paths that the API serves, besides the documentation. All others are pages of the dashboard. */
 const API = /^https?:\/\/[^/]+\/(?:v1|v2|assets|avatars|\.well-known)(?:[/?]|$)/;
 
-const isForApp = (url: string) => API.test(url) || isDocs(url);
+const isForApp = (request: Request) =>
+  API.test(request.url) || isDocs(request.url) || conventionMeant(request) !== undefined;
 
 export default {
   fetch: (request: Request, env, context) =>
     duringRequest(
       { signal: request.signal, waitUntil: (promise) => context.waitUntil(promise) },
-      () => (isForApp(request.url) ? app : dashboard).fetch(request, env, context),
+      () => (isForApp(request) ? app : dashboard).fetch(request, env, context),
     ),
   async queue(batch, env) {
     const consume = batch.queue.endsWith("-counts") ? count : dispatch;

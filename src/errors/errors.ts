@@ -123,9 +123,13 @@ export function conventionOf({ req }: Context): Convention | undefined {
   return req.path.startsWith("/v1/vendorb/") ? "vendorb" : undefined;
 }
 
-/** @param c a request of the convention, or one that looks as if it was meant for the OpenAI convention */
-const conventionResponse = (problem: OpenAiProblem, c: Context): Response =>
-  conventionOf(c) === "vendorb"
+/** @param convention of the client, whose request has perhaps another path */
+export const conventionResponse = (
+  problem: OpenAiProblem,
+  c: Context,
+  convention = conventionOf(c),
+): Response =>
+  convention === "vendorb"
     ? anthropicResponse(problem, c.get("requestId"))
     : openAiResponse(problem);
 

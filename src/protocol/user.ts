@@ -60,11 +60,12 @@ const PAGES = ["new", "publish"];
 
 /** Names that others would take for the service itself, or for its staff. */
 const OFFICIAL = [
-  ...["abuse", "admin", "administrator", "anonymous", "api", "app", "auspex", "billing", "blog"],
+  ...["abuse", "admin", "administrator", "anonymous", "anthropic", "api", "app", "auspex"],
+  ...["billing", "blog"],
   ...["cdn", "contact", "dashboard", "docs", "files", "ftp", "help", "helpdesk", "hostmaster"],
   ...["info", "legal", "localhost", "login", "mail", "me", "moderator", "news", "no-reply"],
-  ...["nobody", "noreply", "null", "official", "operator", "operators", "owner", "postmaster"],
-  ...["privacy", "registry", "root", "sales", "security", "service", "staff", "status", "support"],
+  ...["nobody", "noreply", "null", "official", "openai", "operator", "operators", "owner"],
+  ...["postmaster", "privacy", "registry", "replicate", "root", "sales", "security", "service", "staff", "status", "support"],
   ...["sysadmin", "system", "team", "terms", "undefined", "user", "users", "webmaster", "www"],
 ];
 
