@@ -117,17 +117,6 @@ describe("a request", () => {
     });
     expect(response.status).toBe(401);
   });
-
-  test.each(["/v1/messages", "/v1/v1/messages", "/messages", "/vendorb/messages"])(
-    "a request to %s gets an error that names the right address",
-    async (path) => {
-      const response = await client.post(path, asking(model));
-      if (response.headers.get("content-type")?.startsWith("text/html")) return;
-      expect(response.status).toBe(404);
-      const { error } = checkedError(await response.json());
-      expect(error.message).toContain("https://auspex.test/v1/vendorb.");
-    },
-  );
 });
 
 test("a request that continues a thread is a thread_not_found, so that the client sends all of it", async () => {

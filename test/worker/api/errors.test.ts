@@ -3,7 +3,6 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { MESSAGES } from "../../../src/lib/hiccup.ts";
-import { expectErrorBody } from "../../published/validate.ts";
 import { ORIGIN, type Refusal } from "../support/client.ts";
 import { expectRawProblem, JSON_TYPE, rawRequests } from "../support/raw-requests.ts";
 import { newWorld, operator } from "../support/world.ts";
@@ -86,34 +85,8 @@ describe("an unknown address", () => {
   });
 });
 
-describe("an address of a client of OpenAI with the wrong base URL", () => {
-  test.each([
-    "/v1/chat/completions",
-    "/v1/responses",
-    "/v1/embeddings",
-    "/v1/completions",
-    "/v1/moderations",
-    "/v1/rerank",
-    "/chat/completions",
-    "/responses",
-    "/responses/resp_0/cancel",
-    "/embeddings",
-    "/vendora/chat/completions",
-    "/vendora/models",
-  ])("a request of %s gets the right base URL", async (path) => {
-    const { response, status, body } = await send("POST", path, { body: "{}", headers: JSON_TYPE });
-    expect(status).toBe(404);
-    expect(response.headers.get("x-request-id")).toMatch(/./);
-    expect(body).toEqual({ error: expect.any(Object) });
-    expectErrorBody(body);
-    expect(body.error).toMatchObject({ code: "not_found", type: "invalid_request_error" });
-    expect(body.error.message).toContain(path);
-    expect(body.error.message).toContain(`The base URL for this client is ${ORIGIN}/v1/vendora.`);
-  });
-
-  test.each(["/v1/embeddings-2", "/v1/vendors", "/v3/responses"])("%s is a 404", async (path) => {
-    expectRawProblem(await send("POST", path), 404, "not_found");
-  });
+test.each(["/v1/embeddings-2", "/v1/vendors", "/v3/responses"])("%s is a 404", async (path) => {
+  expectRawProblem(await send("POST", path), 404, "not_found");
 });
 
 test("an answer has X-Content-Type-Options: it shares its origin with pages", async () => {
