@@ -96,7 +96,7 @@ Paste these into another terminal:
     -d '{"model": "${username}/image", "input": {"prompt": "A red sunset over snowy mountains"}}'
 
   # chat, with the OpenAI API
-  curl -sN $AUSPEX_URL/v1/vendora/chat/completions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  curl -sN $AUSPEX_URL/openai/v1/chat/completions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -d '{"model": "${username}/chat", "stream": true,
     "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
 
@@ -111,7 +111,7 @@ Or save this as try.mjs, and run it with: npm install openai && node try.mjs
 
   import OpenAI from "openai";
   const openai = new OpenAI({
-    baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN,
+    baseURL: process.env.AUSPEX_URL + "/openai/v1", apiKey: process.env.AUSPEX_TOKEN,
   });
   const answer = await openai.responses.create({
     model: "${username}/chat", input: "Why is the Hatter mad?",

@@ -14,7 +14,7 @@ Public endpoints work without a token. An invalid token returns 401 everywhere, 
 
 ## Errors
 
-A request that fails validation returns 422 with \`{"detail": [{"loc", "msg", "type"}]}\`. \`loc\` is the location of each error, starting with \`body\`, \`query\`, \`path\` or \`header\`. Unknown body fields, and unknown query parameters of lists and streams, are validation errors too, except in the bodies of \`/vendora\` and \`/vendorb\` endpoints, which are passed to the model.
+A request that fails validation returns 422 with \`{"detail": [{"loc", "msg", "type"}]}\`. \`loc\` is the location of each error, starting with \`body\`, \`query\`, \`path\` or \`header\`. Unknown body fields, and unknown query parameters of lists and streams, are validation errors too, except in the bodies of OpenAI's and Anthropic's endpoints, which are passed to the model.
 
 Every other error is an [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problem (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. Resources that you cannot see return 404, as if they did not exist.
 
@@ -38,7 +38,7 @@ Single resources and public lists have an \`ETag\`. Send it as \`If-None-Match\`
 
 Requests are counted per token and per account, or per IP address without a token; requests with a token have higher limits. Creating predictions and other writes are counted separately. Above a limit, requests return 429: wait for the number of seconds in \`Retry-After\`.
 
-Responses report the limit that you are closest to in \`x-ratelimit-limit\`, \`x-ratelimit-remaining\` and \`x-ratelimit-reset\` (Unix seconds). Responses of \`/v1/vendora\` also have them with the suffix \`-requests\`, those of \`/v1/vendorb\` with the prefix \`anthropic-\`. \`remaining\` is an upper bound: requests that other servers count at the same time are not included.
+Responses report the limit that you are closest to in \`x-ratelimit-limit\`, \`x-ratelimit-remaining\` and \`x-ratelimit-reset\` (Unix seconds). Responses of \`/openai/v1\` also have them with the suffix \`-requests\`, those of \`/anthropic\` with the prefix \`anthropic-\`. \`remaining\` is an upper bound: requests that other servers count at the same time are not included.
 
 ## Versioning
 
@@ -53,25 +53,25 @@ export const info: Document["info"] = {
 };
 
 const openai = `
-Chat completions, responses, completions, embeddings, moderations, images, speech and transcriptions, compatible with the API of OpenAI and its clients, and rerank as Jina and Cohere have it. Use \`/v1/vendora\` of this deployment as the base URL and an access token as the API key:
+Chat completions, responses, completions, embeddings, moderations, images, speech and transcriptions, compatible with the API of OpenAI and its clients, and rerank as Jina and Cohere have it. Use \`/openai/v1\` of this deployment as the base URL and an access token as the API key:
 
 \`\`\`js
 import OpenAI from "openai";
-const client = new OpenAI({ baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN });
+const client = new OpenAI({ baseURL: process.env.AUSPEX_URL + "/openai/v1", apiKey: process.env.AUSPEX_TOKEN });
 \`\`\`
 
-Every call creates a prediction. Errors use the format of OpenAI's API. These endpoints are experimental and follow changes of that API.
+Every call creates a prediction. Errors use the format of OpenAI's API.
 `.trim();
 
 const anthropic = `
-Messages, compatible with the API of Anthropic, its clients and agents that are built on them. Use \`/v1/vendorb\` of this deployment as the base URL, and an access token as the API key or as a bearer token. The paths are served below \`/v1/vendorb/v1\` too, because some clients add \`/v1\` to their base URL:
+Messages, compatible with the API of Anthropic, its clients and agents that are built on them. Use \`/anthropic\` of this deployment as the base URL, and an access token as the API key or as a bearer token. Clients may add \`/v1\` to it:
 
 \`\`\`js
 import Anthropic from "@anthropic-ai/sdk";
-const client = new Anthropic({ baseURL: process.env.AUSPEX_URL + "/v1/vendorb", apiKey: process.env.AUSPEX_TOKEN });
+const client = new Anthropic({ baseURL: process.env.AUSPEX_URL + "/anthropic", apiKey: process.env.AUSPEX_TOKEN });
 \`\`\`
 
-Every message is a prediction. Errors use the format of Anthropic's API. These endpoints are experimental and follow changes of that API.
+Every message is a prediction. Errors use the format of Anthropic's API.
 `.trim();
 
 const webhooks = `

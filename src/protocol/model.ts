@@ -21,7 +21,7 @@ import {
 import { egress } from "./egress.ts";
 import { hardwareSummary } from "./hardware.ts";
 import { tag } from "./oci.ts";
-import { containerInterface } from "./runner.ts";
+import { writtenInterface } from "./runner.ts";
 import { owner } from "./user.ts";
 import { variableName } from "./variable.ts";
 import { configuredWeights } from "./weights.ts";
@@ -175,9 +175,9 @@ export const configuration = z
     image: repository.optional().meta({
       description: "Image repository, if the image is not in the deployment's own registry",
     }),
-    interface: containerInterface.optional().meta({
+    interface: writtenInterface.optional().meta({
       description:
-        "The container's HTTP interface. `cog` (default): that of Cog. `vendora`: that of OpenAI's API, as in vLLM and llama.cpp server",
+        "The container's HTTP interface. `cog` (default): that of Cog. `vendora`, or `openai`: that of OpenAI's API, as in vLLM and llama.cpp server",
     }),
     timeout_seconds: z.number().positive().max(86_400).optional().meta({
       description: "Maximum duration of a prediction once its container is ready; 1,800 by default",

@@ -39,6 +39,11 @@ export const RUNNER_PROTOCOL = 2;
 export const LEASE_HEADER = "x-auspex-lease";
 
 export const containerInterface = z.enum(["cog", "vendora"]);
+/** A container's interface as users write it: `openai` is another name of `vendora`. */
+export const writtenInterface = z.preprocess(
+  (name) => (name === "openai" ? "vendora" : name),
+  containerInterface,
+);
 export type ContainerInterface = z.infer<typeof containerInterface>;
 
 /**

@@ -97,7 +97,7 @@ const NOT_TOLD =
 
 const WITHOUT_CHECK = "without --check: the first runner that starts it then tells what it can do.";
 const SPEAKS_OPENAI =
-  'It is taken for a Cog server. If it speaks OpenAI\'s API, add --interface vendora, or "interface": "vendora" in auspex.json.';
+  'It is taken for a Cog server. If it speaks OpenAI\'s API, add --interface openai, or "interface": "openai" in auspex.json.';
 
 /** Returns the facts that neither the image nor auspex.json says. The deployment validates them. */
 function missing(

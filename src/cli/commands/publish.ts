@@ -9,7 +9,7 @@ import {
   version,
   visibility,
 } from "../../protocol/model.ts";
-import { containerInterface } from "../../protocol/runner.ts";
+import { writtenInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
 import { endOf, Misuse } from "../failure.ts";
 import { makeScratch } from "../folders.ts";
@@ -53,7 +53,7 @@ a break: what was sent is not sent again.
   auspex publish
   auspex publish story --model ada/story --message "Longer stories" --wait
   auspex publish --image vllm/vllm-openai:v0.28.0 --model qwen --hardware l40s
-  auspex publish --image acme/llm-server --model qwen --interface vendora
+  auspex publish --image acme/llm-server --model qwen --interface openai
   auspex publish --archive image.tar --model qwen
   auspex publish --check --env HF_TOKEN`;
 
@@ -65,7 +65,7 @@ export const publishCommand = (host: Host) =>
     .option("--model <name>", "owner/name or name (default: auspex.json's, or the folder's)")
     .option("-m, --message <text>", "release notes", "Published with auspex")
     .option("--hardware <class>", "hardware for it (default: the model's)")
-    .option("--interface <name>", SPEAKS, choice(containerInterface.options))
+    .option("--interface <name>", SPEAKS, interfaceOption)
     .option(
       "--compatibility <api=true|false>",
       "an API that its server has or has not, such as vendora_embeddings=true; can be repeated",
@@ -151,8 +151,11 @@ export const publishCommand = (host: Host) =>
       });
     });
 
+const interfaceOption = (name: string) =>
+  writtenInterface.parse(choice(["cog", "openai", "vendora"])(name));
+
 const SPEAKS =
-  "what its server speaks: cog, or vendora for OpenAI's API (default: what the image says)";
+  "what its server speaks: cog, or openai for OpenAI's API (default: what the image says)";
 const MAX_NOTES = 255;
 const PUSH_AGAIN = "Interrupted. Run the same command again: what was sent is not sent again.";
 const RUN_IT = "Run it once, or publish with --wait or --check.";

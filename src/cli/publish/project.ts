@@ -5,7 +5,7 @@ import { z } from "zod";
 import { messageOf } from "../../../runner/src/lib/error.ts";
 import { readModelReference, slug } from "../../protocol/common.ts";
 import { configuration, createVersion, visibility } from "../../protocol/model.ts";
-import { containerInterface } from "../../protocol/runner.ts";
+import { writtenInterface } from "../../protocol/runner.ts";
 import { Failure, Misuse } from "../failure.ts";
 import { ArchiveFile } from "../image/archive-file.ts";
 import { Engine } from "../image/engine.ts";
@@ -21,7 +21,7 @@ const manifest = z.strictObject({
   description: z.string().max(1_000).optional(),
   visibility: visibility.optional(),
   hardware: z.string().max(63).optional(),
-  interface: containerInterface.optional(),
+  interface: writtenInterface.optional(),
   schemas: createVersion.shape.schemas,
   compatibilities: createVersion.shape.compatibilities,
   configuration: configuration.optional(),

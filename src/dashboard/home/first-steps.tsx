@@ -202,7 +202,7 @@ const callModel = ({ progress: { hasCalled }, origin, call }: Props): Step => ({
     <>
       <p>
         Programs need an <a href="/tokens">access token</a>. The official OpenAI clients work, too,
-        with <code>{`${origin}/v1/vendora`}</code> as their base URL.
+        with <code>{`${origin}/openai/v1`}</code> as their base URL.
       </p>
       {call === undefined ? (
         <p class="hint">Once there is a model, the command that calls it stands here.</p>

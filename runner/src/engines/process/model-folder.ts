@@ -9,7 +9,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { slug } from "../../../../src/protocol/common.ts";
 import { configuration, createVersion, newSchemas } from "../../../../src/protocol/model.ts";
-import { containerInterface } from "../../../../src/protocol/runner.ts";
+import { writtenInterface } from "../../../../src/protocol/runner.ts";
 import type { ImageRequest } from "../engine.ts";
 
 type ModelName = ImageRequest["model"];
@@ -19,7 +19,7 @@ export const MANIFEST = "auspex.json";
 export const manifest = z.object({
   name: z.string().min(1),
   description: z.string().default(""),
-  interface: containerInterface.default("cog"),
+  interface: writtenInterface.default("cog"),
   command: z.array(z.string()).min(1),
   schemas: newSchemas,
   compatibilities: createVersion.shape.compatibilities,

@@ -42,7 +42,7 @@ for await (const event of stream) {
 import Anthropic from "@anthropic-ai/sdk";
 
 const client = new Anthropic({
-  baseURL: ${literal(`${origin}/v1/vendorb`)},
+  baseURL: ${literal(`${origin}/anthropic`)},
   authToken: process.env.AUSPEX_TOKEN,
 });
 
@@ -83,7 +83,7 @@ const openai = (origin: string, ...imports: string[]) => `// npm install openai
 ${[...imports, 'import OpenAI from "openai";'].join("\n")}
 
 const client = new OpenAI({
-  baseURL: ${literal(`${origin}/v1/vendora`)},
+  baseURL: ${literal(`${origin}/openai/v1`)},
   apiKey: process.env.AUSPEX_TOKEN,
 });
 `;

@@ -51,7 +51,7 @@ import os
 from anthropic import Anthropic
 
 client = Anthropic(
-    base_url=${pythonLiteral(`${origin}/v1/vendorb`)},
+    base_url=${pythonLiteral(`${origin}/anthropic`)},
     auth_token=os.environ["AUSPEX_TOKEN"],
 )
 
@@ -111,7 +111,7 @@ ${[...imports, "os"].map((name) => `import ${name}`).join("\n")}
 from openai import OpenAI
 
 client = OpenAI(
-    base_url=${pythonLiteral(`${origin}/v1/vendora`)},
+    base_url=${pythonLiteral(`${origin}/openai/v1`)},
     api_key=os.environ["AUSPEX_TOKEN"],
 )
 `;

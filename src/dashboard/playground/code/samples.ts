@@ -127,12 +127,12 @@ function ofShell(id: ApiId, body: Input): Input {
 
 const PATHS: Record<ApiId, string> = {
   predictions: "/v1/predictions",
-  chat: "/v1/vendora/chat/completions",
-  responses: "/v1/vendora/responses",
-  messages: "/v1/vendorb/messages",
-  embeddings: "/v1/vendora/embeddings",
-  images: "/v1/vendora/images/generations",
-  edits: "/v1/vendora/images/edits",
-  speech: "/v1/vendora/audio/speech",
-  transcriptions: "/v1/vendora/audio/transcriptions",
+  chat: "/openai/v1/chat/completions",
+  responses: "/openai/v1/responses",
+  messages: "/anthropic/v1/messages",
+  embeddings: "/openai/v1/embeddings",
+  images: "/openai/v1/images/generations",
+  edits: "/openai/v1/images/edits",
+  speech: "/openai/v1/audio/speech",
+  transcriptions: "/openai/v1/audio/transcriptions",
 };
