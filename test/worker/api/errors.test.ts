@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { MESSAGES } from "../../../src/lib/hiccup.ts";
-import { ORIGIN, type Refusal } from "../support/client.ts";
-import { expectRawProblem, JSON_TYPE, rawRequests } from "../support/raw-requests.ts";
+import type { Refusal } from "../support/client.ts";
+import { expectRawProblem, rawRequests } from "../support/raw-requests.ts";
 import { newWorld, operator } from "../support/world.ts";
 
 const { client, model } = await newWorld();
