@@ -133,7 +133,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     const { code, err } = await home.run(args);
     expect(code).toBe(1);
     expect(err).toMatch(/the container has no \/health-check/);
-    expect(err).toContain("add --interface vendora, or");
+    expect(err).toContain("add --interface openai, or");
   });
 
   test("Ctrl+C removes the container of the check", async () => {

@@ -437,7 +437,7 @@ test("a publish that cannot succeed is refused with advice before anything is bu
   await says(["story", "--check", "--env", "NOT_SET"], 2, /--env NOT_SET: this shell has no such/);
   await says(["story", "--tag", "bad tag"], 2, /--tag.*'bad tag' is invalid.*128 letters, digits/);
   await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
-  await says(["story", "--interface", "openai"], 2, /One of cog, vendora is needed/);
+  await says(["story", "--interface", "tgi"], 2, /One of cog, openai, vendora is needed/);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
   await says(["story"], 2, /^auspex: auspex\.json: visibility: Invalid option: /);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"name": "Story!", "hardware": 1}');

@@ -39,7 +39,7 @@ check_for_update_on_startup = false
 enabled = false
 [model_providers.auspex]
 name = "Auspex"
-base_url = "${url}/v1/vendora"
+base_url = "${url}/openai/v1"
 env_key = "AUSPEX_TOKEN"
 wire_api = "responses"
 `,
@@ -50,7 +50,7 @@ wire_api = "responses"
     command: "claude",
     args: ["-p", PROMPT, "--allowedTools", "Bash"],
     environment: {
-      ANTHROPIC_BASE_URL: `${url}/v1/vendorb`,
+      ANTHROPIC_BASE_URL: `${url}/anthropic`,
       ANTHROPIC_AUTH_TOKEN: token,
       ANTHROPIC_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
@@ -73,7 +73,7 @@ wire_api = "responses"
         provider: {
           auspex: {
             npm: "@ai-sdk/openai-compatible",
-            options: { baseURL: `${url}/v1/vendora`, apiKey: token },
+            options: { baseURL: `${url}/openai/v1`, apiKey: token },
             models: { [model]: { name: "Agent" } },
           },
         },
@@ -86,7 +86,7 @@ wire_api = "responses"
     args: ["--auth-type", "openai", "--yolo", "-p", PROMPT],
     environment: {
       OPENAI_API_KEY: token,
-      OPENAI_BASE_URL: `${url}/v1/vendora`,
+      OPENAI_BASE_URL: `${url}/openai/v1`,
       OPENAI_MODEL: model,
     },
     files: {

@@ -89,7 +89,7 @@ describe("a version", () => {
     expect(calls).toContain(`"model": "${username}/story"`);
     expect(calls).toContain('"prompt": "some text"');
     expect(calls).toContain('"size": "small"');
-    expect(calls).toContain(`${ORIGIN}/v1/vendora`);
+    expect(calls).toContain(`${ORIGIN}/openai/v1`);
   });
 
   it("a version is published with components that its schemas refer to", async () => {
