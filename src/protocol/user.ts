@@ -65,7 +65,19 @@ const OFFICIAL = [
   ...["cdn", "contact", "dashboard", "docs", "files", "ftp", "help", "helpdesk", "hostmaster"],
   ...["info", "legal", "localhost", "login", "mail", "me", "moderator", "news", "no-reply"],
   ...["nobody", "noreply", "null", "official", "openai", "operator", "operators", "owner"],
-  ...["postmaster", "privacy", "registry", "replicate", "root", "sales", "security", "service", "staff", "status", "support"],
+  ...[
+    "postmaster",
+    "privacy",
+    "registry",
+    "replicate",
+    "root",
+    "sales",
+    "security",
+    "service",
+    "staff",
+    "status",
+    "support",
+  ],
   ...["sysadmin", "system", "team", "terms", "undefined", "user", "users", "webmaster", "www"],
 ];
 
