@@ -26,7 +26,7 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
 const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   <section aria-labelledby="picture-title">
     <h2 id="picture-title">Picture</h2>
-    <div class="picture">
+    <div class="bar picture">
       <div class="portrait">
         {user.avatar_url ? (
           <img src={new URL(user.avatar_url).pathname} alt={user.username} data-portrait />
@@ -101,7 +101,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
         placeholder="https://example.com/"
         draft={draft}
       />
-      <div class="row">
+      <div class="bar row">
         <TextField
           name="location"
           label="Location"
@@ -118,7 +118,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
           draft={draft}
         />
       </div>
-      <p class="actions">
+      <p class="flow actions">
         <Submit>Save</Submit>
       </p>
     </Form>
@@ -146,7 +146,7 @@ export const ExportSection = ({ title, leaving = false }: { title: string; leavi
       </li>
       <li>Container images are not in it. {leaving ? "Pull" : "You can pull"} them with Docker.</li>
     </ul>
-    <p class="actions">
+    <p class="flow actions">
       <a class="button quiet" href="/account/export">
         Download your data
       </a>

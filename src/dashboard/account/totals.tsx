@@ -15,7 +15,7 @@ export function Totals({ predictions, failed, execution_seconds, price }: UsageC
   // A price is shown only where hardware has one.
   if (price > 0) totals.push(["Price", <Price value={price} />]);
   return (
-    <dl class="totals">
+    <dl class="figures totals">
       {totals.map(([name, value]) => (
         <div>
           <dt>{name}</dt>
@@ -35,7 +35,7 @@ export const Storage = ({
 }) => (
   <section aria-labelledby="storage-title">
     <h2 id="storage-title">Storage</h2>
-    <dl class="totals">
+    <dl class="figures totals">
       <div>
         <dt>Files</dt>
         <dd>{amountOf(files)}</dd>

@@ -75,7 +75,7 @@ const FindPage = ({ query, groups }: { query: string; groups: [string, Item[]][]
   <>
     <h1>Find</h1>
     <search>
-      <form method="get" action="/find" class="filter-bar">
+      <form method="get" action="/find" class="bar filter-bar">
         <input name="q" type="search" value={query} maxlength={MAX_QUERY} aria-label="Find" />
         <button type="submit" class="quiet">
           Find
@@ -95,7 +95,7 @@ const FindPage = ({ query, groups }: { query: string; groups: [string, Item[]][]
                 <a href={address}>
                   <bdi>{label}</bdi>
                   {hint && (
-                    <small>
+                    <small class="clip">
                       <bdi>{hint}</bdi>
                     </small>
                   )}

@@ -137,7 +137,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       ]}
       draft={draft}
     />
-    <div class="actions">
+    <div class="flow actions">
       <Submit>{edited ? "Save" : "Create class"}</Submit>
       {edited && (
         <a class="button quiet" href="/fleet/hardware">

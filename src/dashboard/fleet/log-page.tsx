@@ -33,7 +33,7 @@ export const LogPage = ({ runner, log, query, now }: LogPageProps) => {
         ]}
       />
       <div data-part="log">
-        <div class="runner-head" data-away={heard ? undefined : ""}>
+        <div class="bar runner-head" data-away={heard ? undefined : ""}>
           <h1>
             Log of <bdi>{runner.name}</bdi>
           </h1>

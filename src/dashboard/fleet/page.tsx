@@ -17,7 +17,7 @@ const MAX_SHOWN = 10;
 
 const Alerts = ({ alerts }: { alerts: FleetAlert[] }) =>
   alerts.length === 0 ? null : (
-    <section class="alerts" aria-labelledby="alerts-title">
+    <section class="box alerts" aria-labelledby="alerts-title">
       <h2 id="alerts-title">Needs attention</h2>
       <ul>
         {alerts.slice(0, MAX_SHOWN).map(({ level, about, name, text }) => (
@@ -122,7 +122,7 @@ const NoRunners = () => (
       A runner is a program on your GPU machine that fetches work from this deployment. It makes
       outbound connections only. Create a token to get the command that starts it.
     </p>
-    <p class="actions">
+    <p class="flow actions">
       <a class="button primary" href="/fleet/tokens">
         Add the first runner
       </a>
@@ -261,7 +261,7 @@ function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: s
     ["Median wait", waitText(queue.median_wait_ms)],
   ];
   return (
-    <dl class="stats" data-part={`class ${identifier}`}>
+    <dl class="figures stats" data-part={`class ${identifier}`}>
       {stats.map(([name, value]) => (
         <div>
           <dt>{name}</dt>

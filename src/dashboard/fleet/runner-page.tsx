@@ -39,7 +39,7 @@ export const RunnerPage = ({
   return (
     <div data-fleet class="runner-page">
       <Above places={[["/fleet", "Fleet"]]} />
-      <div class="runner-head" data-part="head">
+      <div class="bar runner-head" data-part="head">
         <h1>
           <bdi>{runner.name}</bdi>
         </h1>

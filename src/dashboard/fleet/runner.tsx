@@ -35,8 +35,8 @@ export const Runner = ({
 }) => {
   const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
   return (
-    <li class="runner" aria-labelledby={`runner-${runner.id}`}>
-      <div class="runner-head" {...part("head")}>
+    <li class="box runner" aria-labelledby={`runner-${runner.id}`}>
+      <div class="bar runner-head" {...part("head")}>
         <h3 id={`runner-${runner.id}`}>
           <a href={`/fleet/runners/${runner.id}`}>
             <bdi>{runner.name}</bdi>

@@ -53,7 +53,7 @@ export const isDone = ({ hasRunner, prediction, hasCalled }: Progress): boolean 
 export function FirstSteps(props: Props) {
   const steps = stepsOf(props);
   return (
-    <ol class="checklist" data-steps>
+    <ol class="box checklist" data-steps>
       {steps.map(({ title, isDone, result, how }, n) => (
         <li class={isDone ? "done" : undefined} data-part={title}>
           {isDone ? <Icon name="done" /> : <span class="step-number">{n + 1}</span>}

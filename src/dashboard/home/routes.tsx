@@ -35,7 +35,7 @@ const Overview = ({ username, models, gallery, predictions }: Props) => (
   <div class="overview">
     {predictions.length > 0 && (
       <section aria-labelledby="latest-title">
-        <div class="title-row">
+        <div class="bar spread title-row">
           <h2 id="latest-title">Latest predictions</h2>
           <a href="/predictions">All predictions</a>
         </div>
@@ -46,7 +46,7 @@ const Overview = ({ username, models, gallery, predictions }: Props) => (
     )}
     {models.length > 0 && (
       <section aria-labelledby="models-title">
-        <div class="title-row">
+        <div class="bar spread title-row">
           <h2 id="models-title">Your models</h2>
           <a href={`/models/${username}`}>All of them</a>
         </div>
@@ -179,7 +179,7 @@ const Landing = ({ isSetUp }: { isSetUp: boolean }) => (
         Publish a model once, call it over HTTPS from anywhere and stream its output. Your GPUs stay
         where they are.
       </p>
-      <p class="actions">
+      <p class="flow actions">
         <a class="button primary" href="/sign-in">
           Sign in
         </a>

@@ -29,7 +29,7 @@ function ImageItem({ image, username }: Props) {
   const { name, digest, isIndex, pushed_at, bytes, tags } = image;
   return (
     <li>
-      <div class="image-names">
+      <div class="bar image-names">
         <a href={`/models/${username}/${name}`}>{name}</a>
         {tags.items.map((tag) => (
           <span class="badge">{tag}</span>
@@ -38,7 +38,7 @@ function ImageItem({ image, username }: Props) {
         {tags.items.length === 0 && <small>no tag</small>}
       </div>
       <div class="image-digest">
-        <code>{digest}</code>
+        <code class="clip">{digest}</code>
         <button type="button" class="quiet" data-copy hidden>
           Copy<span class="visually-hidden"> digest</span>
         </button>
@@ -108,7 +108,7 @@ function Removal({ image, username }: Props) {
               ? "Versions go on running: they name the digest."
               : "An image without any tag or version is deleted within a week."}
           </p>
-          <div class="actions">
+          <div class="flow actions">
             {tags.items.map((tag) => (
               <Form action={action}>
                 <input type="hidden" name="reference" value={tag} />

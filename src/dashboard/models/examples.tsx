@@ -78,8 +78,8 @@ function OneExample({
   const whole = modelAddress(model, `?example=${id}`);
   const place = { host, all: modelAddress(model, "/examples"), whole };
   return (
-    <article class="example" aria-labelledby={`example-${n}`}>
-      <div class="title-row">
+    <article class="box example" aria-labelledby={`example-${n}`}>
+      <div class="bar spread title-row">
         <h2 id={`example-${n}`}>Example {n + 1}</h2>
         <p class="hint">
           <ExampleVersion model={model} number={number} isGone={gone.has(number)} name="Version" />
@@ -108,7 +108,7 @@ function OneExample({
           </div>
         </section>
       </div>
-      <div class="actions">
+      <div class="flow actions">
         <a class="button" href={whole}>
           Use these inputs
         </a>

@@ -31,7 +31,7 @@ export function ModelsPage({ viewer, query, categories, models, gallery }: Props
   const { q } = query;
   return (
     <>
-      <div class="title-row">
+      <div class="bar spread title-row">
         <h1>Models</h1>
         {viewer && <NewModel />}
       </div>
@@ -99,7 +99,7 @@ export const ModelCards = ({ models, gallery }: { models: ModelItem[]; gallery: 
 
 const Search = ({ q }: { q: string }) => (
   <search>
-    <form method="get" action="/models" class="filter-bar">
+    <form method="get" action="/models" class="bar filter-bar">
       <label for="q" class="visually-hidden">
         Search models
       </label>
@@ -129,7 +129,7 @@ export const Filters = ({
   categories,
   action,
 }: Pick<Props, "query" | "categories"> & { action: string }) => (
-  <form method="get" action={action} class="filter-bar">
+  <form method="get" action={action} class="bar filter-bar">
     <label>
       Category{" "}
       <select name="category">
@@ -172,7 +172,7 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
   const count = model.predictions_count;
   const path = `${owner}/${model.name}`;
   return (
-    <li>
+    <li class="box">
       <Picture name={path} cover={facts?.cover} />
       <div class="card-text">
         <h2>
@@ -182,11 +182,11 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
           <VisibilityBadge visibility={model.visibility} />
         </h2>
         {model.description && (
-          <p class="description" dir="auto">
+          <p class="clamp description" dir="auto">
             {model.description}
           </p>
         )}
-        <p class="model-meta">
+        <p class="flow model-meta">
           {facts?.makes && <span>{MODALITY_NAMES[facts.makes]}</span>}
           <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
           {facts && <Published at={facts.published_at} />}

@@ -65,7 +65,7 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
       )}
       {categories.length > 0 && (
         <Fact name="Categories">
-          <ul class="tags">
+          <ul class="flow tags">
             {categories.map(({ slug, name }) => (
               <li>
                 <a href={`/models?category=${slug}`}>{name}</a>

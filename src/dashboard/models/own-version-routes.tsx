@@ -64,7 +64,7 @@ const NewVersion = ({ model, hardware, draft, origin, images }: Props) => (
     <PublishCommand model={model} origin={origin} />
     <Form action={modelAddress(model, "/versions/new")} class="model-form">
       <Problem draft={draft} />
-      <fieldset class="group">
+      <fieldset class="box group">
         <legend>Image</legend>
         <ImageFields model={model} draft={draft} images={images} />
         <TextField

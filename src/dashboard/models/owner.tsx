@@ -37,7 +37,7 @@ export function OwnerPage(props: Props) {
     <>
       {isOwn ? (
         <>
-          <div class="title-row">
+          <div class="bar spread title-row">
             <h1>Your models</h1>
             <NewModel />
           </div>
@@ -62,7 +62,7 @@ export function OwnerPage(props: Props) {
 const About = ({
   owner: { username, name, bio, company, location, urls, avatar_url },
 }: Pick<Props, "owner">) => (
-  <header class="owner">
+  <header class="flow owner">
     <div class="portrait">
       {avatar_url ? (
         <img src={new URL(avatar_url).pathname} alt="" />

@@ -25,7 +25,7 @@ interface Props {
 export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware[] }) {
   const configuration = ownConfiguration(model.latest_version);
   return (
-    <fieldset class="group">
+    <fieldset class="box group">
       <legend>Runtime</legend>
       <Select
         name="hardware_identifier"
@@ -285,7 +285,7 @@ export function Schemas({ model, draft }: Props) {
   };
   const wasGiven = isLatestElsewhere(model);
   return (
-    <fieldset class="group">
+    <fieldset class="box group">
       <legend>Input and output</legend>
       <Choices
         name="schemas_from"

@@ -59,7 +59,7 @@ function VersionContent({ model, version, before, image, viewer, origin, draft }
   return (
     <>
       <Problem draft={draft} />
-      <div class="title-row">
+      <div class="bar spread title-row">
         <h2>
           Version {number}{" "}
           {number === model.latest_version?.number && <span class="badge">latest</span>}
@@ -154,7 +154,7 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
 const seconds = (count: number) => `${count.toLocaleString("en")} s`;
 
 const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }) => (
-  <details class="danger-zone">
+  <details class="box danger-zone">
     <summary>Delete version {number}</summary>
     <p>Nobody can run it anymore, and its number is not reused. Its predictions are kept.</p>
     <Form

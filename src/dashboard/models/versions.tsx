@@ -39,7 +39,7 @@ export const VersionsPage = ({
     <>
       {latest ? (
         <>
-          <div class="title-row">
+          <div class="bar spread title-row">
             <h2>Versions</h2>
             {isOwner(model, viewer) && (
               <a class="button primary" href={modelAddress(model, "/versions/new")}>
@@ -102,7 +102,7 @@ export function Changes({ before, after }: { before: ComparedVersion; after: Sch
   const [was, is] = [before.schemas.prediction.stream_output, after.prediction.stream_output];
   const isSame = input.length + output.length === 0 && was === is;
   return (
-    <section class="changes" aria-labelledby="changes">
+    <section class="box changes" aria-labelledby="changes">
       <h3 id="changes">Changes since version {before.number}</h3>
       {isSame && <p class="hint">It takes and returns the same.</p>}
       <FieldChanges title="Input" changes={input} />

@@ -38,7 +38,7 @@ interface Props extends ChosenExample {
 const Visitor = ({ model, version, examples, host, ...chosen }: Props) => (
   <div class="playground">
     <section class="playground-input" aria-labelledby="playground-input">
-      <div class="playground-head">
+      <div class="bar spread title-row">
         <h2 id="playground-input">Input</h2>
       </div>
       <ToExamples count={examples.length} />

@@ -76,7 +76,7 @@ interface ChoiceProps {
 function Choice({ model, runs, fields, both }: ChoiceProps) {
   const address = modelAddress(model);
   return (
-    <form action={address} class="compare-choice">
+    <form action={address} class="bar compare-choice">
       {NAMES.map((name, n) => (
         <p>
           <label for={`compare-${name}`}>{`Run ${n === 0 ? "A" : "B"}`}</label>
@@ -134,7 +134,7 @@ function Compared({ both, host }: { both: Both; host: string }) {
   const same = fields.filter(({ isSame }) => isSame);
   return (
     <>
-      <Table class="comparison" columns={["", "A", "B"]}>
+      <Table class="stacked comparison" columns={["", "A", "B"]}>
         <Facts both={both} />
         {changed.map((field) => (
           <Changed field={field} host={host} />
@@ -145,7 +145,7 @@ function Compared({ both, host }: { both: Both; host: string }) {
       )}
       {same.length > 0 && (
         <details class="same-fields">
-          <summary>{`The same in both: ${same.map(({ name }) => name).join(", ")}`}</summary>
+          <summary class="quiet">{`The same in both: ${same.map(({ name }) => name).join(", ")}`}</summary>
           <dl class="input">
             {same.map(({ name, a: value }) => (
               <>

@@ -40,7 +40,7 @@ export function ExampleOutput({ model, example, isVersionGone, host }: OutputPro
   const { version_number: number, execution_time } = example;
   return (
     <div data-example-output>
-      <p class="example-mark">
+      <p class="box example-mark">
         <strong>An example from {model.owner.username}.</strong>{" "}
         {execution_time === null
           ? "Made with "
@@ -110,7 +110,7 @@ export const ExampleChoices = ({ examples, address, current, host, fields }: Cho
           <li>
             <a href={`${address}?example=${id}`} aria-current={id === current ? "page" : undefined}>
               <Picture address={pictureOf(output, host)} />
-              <span class="run-label" dir="auto">
+              <span class="clamp run-label" dir="auto">
                 {labelOf(input, fields) || `Example ${n + 1}`}
               </span>
               <Made words={wordsOf(output)} />
@@ -132,7 +132,7 @@ export const ToExamples = ({ count }: { count: number }) =>
 
 const Made = ({ words }: { words: string | undefined }) =>
   words === undefined ? null : (
-    <span class="run-words" dir="auto">
+    <span class="clip run-words" dir="auto">
       {words}
     </span>
   );

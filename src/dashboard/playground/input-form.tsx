@@ -56,7 +56,7 @@ export function InputForm({ play }: { play: PlaygroundState }) {
         </div>
       </fieldset>
       <p class="visually-hidden" role="status" data-announce />
-      <div class="playground-actions">
+      <div class="bar playground-actions">
         <button type="submit" class="primary" aria-keyshortcuts="Control+Enter">
           Run{" "}
           <span hidden data-keys aria-hidden="true">

@@ -24,7 +24,7 @@ export function Playground({ play, viewer, origin }: Props) {
   if (play.view !== "chat") return <FormView play={play} viewer={viewer} origin={origin} />;
   return (
     <>
-      <div class="playground-head">
+      <div class="bar spread title-row">
         <Views play={play} />
         <VersionForm play={play} />
       </div>
@@ -43,7 +43,7 @@ function FormView({ play, viewer, origin }: Props) {
   return (
     <>
       {ownView(version) !== undefined && (
-        <div class="playground-head">
+        <div class="bar spread title-row">
           <Views play={play} />
         </div>
       )}
@@ -61,7 +61,7 @@ function FormView({ play, viewer, origin }: Props) {
         data-shape={shape && JSON.stringify(shape)}
       >
         <section class="playground-input" aria-labelledby="playground-input">
-          <div class="playground-head">
+          <div class="bar spread title-row">
             <h2 id="playground-input">Input</h2>
             <VersionSelect play={play} />
           </div>

@@ -39,7 +39,7 @@ export const RecentRuns = ({ runs, address, current, host, asForm, version, fiel
             aria-current={id === current?.id ? "page" : undefined}
           >
             <Picture address={content && pictureOf(content.output, host)} />
-            <span class="run-label" dir="auto">
+            <span class="clamp run-label" dir="auto">
               {(content && labelOf(content.input, fields)) || `Run …${id.slice(-4)}`}
             </span>
             <RunStatus status={(id === current?.id && current.status) || status} at={created_at} />

@@ -79,7 +79,7 @@ export const LogTools = ({
   download: readonly [address: string, name: string];
   children: string;
 }) => (
-  <form method="get" action={action} class="log-tools" data-log-tools>
+  <form method="get" action={action} class="bar log-tools" data-log-tools>
     <input
       type="search"
       name="find"

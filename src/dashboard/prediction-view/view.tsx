@@ -43,7 +43,7 @@ export function PredictionPanel({
       data-chars={view.chars}
       data-full={omitted > 0 ? "true" : undefined}
     >
-      <div class="prediction-head" data-part="head">
+      <div class="bar prediction-head" data-part="head">
         <Head view={view} />
       </div>
       <p class="visually-hidden" role="status" data-announce />
@@ -57,7 +57,7 @@ export function PredictionPanel({
         {prediction.error && <ErrorMessage error={prediction.error} host={host} all={all} />}
       </div>
       <section class="prediction-output">
-        <div class="output-head">
+        <div class="bar spread output-head">
           <h2>Output</h2>
           <MarkdownButton />
         </div>
@@ -109,7 +109,7 @@ function Head({ view }: { view: PredictionView }) {
       <a class="own-page" href={address}>
         Open its page
       </a>
-      <span class="prediction-actions">
+      <span class="flow prediction-actions">
         {live && !canceling && (
           <Form action={`${address}/cancel`}>
             <button type="submit" class="quiet" data-cancel>
@@ -197,7 +197,7 @@ function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] })
     ["JSON", `${address}.json`, "json"],
   ];
   return (
-    <p class="downloads">
+    <p class="flow downloads">
       {"Download "}
       {files.map(([name, file, extension]) => (
         <a href={file} download={`${prediction.id}.${extension}`}>
@@ -223,7 +223,7 @@ const Metrics = ({
 }) => {
   const all = Object.entries(metrics ?? {});
   return all.length === 0 && price === undefined ? null : (
-    <dl class="metrics" aria-label="Metrics">
+    <dl class="figures metrics" aria-label="Metrics">
       {all.map(([name, value]) => (
         <div>
           <dt>{name.replaceAll("_", " ")}</dt>

@@ -132,7 +132,7 @@ const NoPredictions = ({ filtered }: { filtered: boolean }) =>
   ) : (
     <Empty title="No predictions yet">
       <p>Run a model in its playground or with the API, and the prediction appears here.</p>
-      <p class="actions">
+      <p class="flow actions">
         <a class="button primary" href="/models">
           Browse models
         </a>
@@ -152,7 +152,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
   const isRare = RARE.some((name) => values[name] !== "" || issues[name]);
   return (
     <>
-      <form method="get" action="/predictions" class="prediction-filters" data-filters>
+      <form method="get" action="/predictions" class="bar prediction-filters" data-filters>
         <fieldset>
           <legend class="visually-hidden">Status</legend>
           {taskStatus.options.map((status) => (
@@ -195,7 +195,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
         </button>
       </form>
       {chips.length > 0 && (
-        <ul class="chips" aria-label="Filters that are on">
+        <ul class="bar chips" aria-label="Filters that are on">
           {chips.map(({ text, address }) => (
             <li>
               <a class="chip" href={address} aria-label={`Remove: ${text}`}>

@@ -39,7 +39,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
   if (names.token !== undefined) {
     const Heading = `h${level}` as const;
     return (
-      <section class="new-secret" aria-labelledby="created-title">
+      <section class="box new-secret" aria-labelledby="created-title">
         <Heading id="created-title">Your new token</Heading>
         <p>
           The commands below contain it. Copy them now and keep it secret: it will not be shown
@@ -61,7 +61,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
 }
 
 const Ways = ({ state: { names } }: { state: PublishState }) => (
-  <div class="ways">
+  <div class="box ways">
     <Way title="With the auspex command" text={commandText(names)} open>
       Needs Node.js 22.13 or newer, and Docker, Podman or Cog.{" "}
       {names.isFirst ? (

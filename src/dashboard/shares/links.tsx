@@ -24,7 +24,7 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
     {page.items.length === 0 ? (
       <Empty title="No shared links">
         <p>Create one on the page of a prediction that has ended.</p>
-        <p class="actions">
+        <p class="flow actions">
           <a class="button quiet" href="/predictions">
             View your predictions
           </a>
@@ -96,7 +96,7 @@ export const ShareForm = ({ id, shares }: { id: string; shares: ShareRow[] }) =>
       <a href="/account/shares">Shared links</a>.
     </p>
     <SharesOfPrediction shares={shares} />
-    <Form action={`/predictions/${id}/share`} class="share-form">
+    <Form action={`/predictions/${id}/share`} class="bar share-form">
       <label for="share-days">Ends after</label>
       <select id="share-days" name="days">
         {LIFETIMES.map((days) => (
@@ -125,7 +125,7 @@ export const NewLinkPage = ({
   <>
     <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
     <h1>Link created</h1>
-    <section class="new-secret" aria-labelledby="new-link">
+    <section class="box new-secret" aria-labelledby="new-link">
       <h2 id="new-link">Copy the link now: it is not shown again</h2>
       <Copy text={address} label="Copy link" />
       <p class="hint">

@@ -71,7 +71,7 @@ function Output({ view, host }: Props) {
   const pieces = outputsOf(output, { display, host, whole: omitted === 0 });
   return (
     <section class="prediction-output" data-shared>
-      <div class="output-head">
+      <div class="bar spread output-head">
         <h2>Output</h2>
         <MarkdownButton />
       </div>

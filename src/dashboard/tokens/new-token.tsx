@@ -121,7 +121,7 @@ export interface CreatedToken {
 }
 
 export const TokenCreated = ({ created: { token, name, url } }: { created: CreatedToken }) => (
-  <section class="new-secret" aria-labelledby="created-title">
+  <section class="box new-secret" aria-labelledby="created-title">
     <h2 id="created-title">Your new token: {name}</h2>
     <p>Copy it now and keep it secret. It will not be shown again.</p>
     <Copy text={token} label="Copy token" />

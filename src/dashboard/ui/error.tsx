@@ -13,7 +13,7 @@ export const ErrorPage = ({
   /** Address of the page that the reader came from. */
   back: string | undefined;
 }) => (
-  <div class="empty">
+  <div class="box empty">
     <h1>{title}</h1>
     <p>
       {problem?.message ??
@@ -37,7 +37,7 @@ export const ErrorPage = ({
 
 /** Shown once for each sign-in: the session is over. */
 export const SuspendedPage = () => (
-  <div class="empty">
+  <div class="box empty">
     <h1>This account is suspended</h1>
     <p>
       An operator of this deployment has suspended it. You cannot sign in, its access tokens are

@@ -108,10 +108,10 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
 const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
   <details class="menu">
     <summary>
-      <Avatar user={user} /> <span>{user.username}</span>
+      <Avatar user={user} /> <span class="clip">{user.username}</span>
       <Icon name="open" />
     </summary>
-    <div class="menu-items">
+    <div class="box menu-items">
       <a href="/account">Profile</a>
       <a href="/account/security">Security</a>
       <a href="/account/usage">Usage</a>

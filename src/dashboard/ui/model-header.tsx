@@ -152,7 +152,7 @@ const Estimate = ({
   isOperator: boolean;
 }) => (
   <div data-expected>
-    <dl class="facts">
+    <dl class="figures facts">
       <Readiness runEstimate={runEstimate} />
       {runEstimate.run_seconds !== null && (
         <Fact name="A run takes">about {duration(runEstimate.run_seconds)}</Fact>

@@ -7,7 +7,7 @@ import type { Dashboard } from "../context.ts";
 
 /** An empty state: says what to do next. */
 export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>) => (
-  <div class="empty">
+  <div class="box empty">
     <h2>{title}</h2>
     {children}
   </div>

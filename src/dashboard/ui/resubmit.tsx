@@ -37,7 +37,7 @@ export const ResubmitPage = ({
   action: string;
   username: string | undefined;
 }) => (
-  <div class="empty">
+  <div class="box empty">
     <h1>{username === undefined ? "You are signed out" : "Submit again?"}</h1>
     {username === undefined ? (
       <p>

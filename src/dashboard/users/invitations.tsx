@@ -17,7 +17,7 @@ export interface Invitation {
 
 /** @param title the kind of the link */
 export const NewLink = ({ link, title }: { link: string; title: string }) => (
-  <section class="new-secret" aria-labelledby="link-title">
+  <section class="box new-secret" aria-labelledby="link-title">
     <h2 id="link-title">{title}</h2>
     <p>It is shown only once, can be used once and expires in seven days.</p>
     <Copy text={link} label="Copy link" />

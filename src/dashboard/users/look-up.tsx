@@ -43,7 +43,7 @@ export const LookUpPage = ({
       message of an error may quote them. Each look-up is logged.
     </p>
     <search>
-      <form method="get" action="/look-up" class="filter-bar">
+      <form method="get" action="/look-up" class="bar filter-bar">
         <input
           name="id"
           type="search"
@@ -90,7 +90,7 @@ function FoundPrediction({ found: { prediction, username, explanation } }: { fou
         <code>{id}</code>
       </h2>
       {explanation.reason && <p>{explanation.reason.message}</p>}
-      <dl class="facts">
+      <dl class="figures facts">
         <Fact name="Status">
           <Status status={status} />
         </Fact>
@@ -144,7 +144,7 @@ function NotFound({
         </p>
       )}
       {next_cursor !== null && (
-        <p class="actions">
+        <p class="flow actions">
           <a
             class="button quiet"
             href={`${lookUpAddress(id)}&${new URLSearchParams({ cursor: next_cursor })}`}

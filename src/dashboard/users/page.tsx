@@ -84,7 +84,7 @@ export const UsersPage = ({
 
 const Search = ({ query }: { query: string }) => (
   <search>
-    <form method="get" action="/users" class="filter-bar">
+    <form method="get" action="/users" class="bar filter-bar">
       <input
         name="q"
         type="search"

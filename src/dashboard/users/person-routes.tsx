@@ -145,7 +145,7 @@ const PersonPage = ({
   return (
     <>
       <Above places={[["/users", "Users"]]} />
-      <div class="title-row">
+      <div class="bar spread title-row">
         <h1>{person.username}</h1>
         <p>
           <Standing person={person} />
@@ -168,7 +168,7 @@ const PersonPage = ({
 };
 
 const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
-  <dl class="facts">
+  <dl class="figures facts">
     {person.name !== "" && (
       <Fact name="Name">
         <bdi>{person.name}</bdi>

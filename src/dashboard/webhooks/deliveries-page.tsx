@@ -40,7 +40,7 @@ export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) 
 );
 
 const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
-  <form method="get" action={DELIVERIES} class="delivery-filters" data-filters>
+  <form method="get" action={DELIVERIES} class="bar delivery-filters" data-filters>
     <fieldset>
       <legend class="visually-hidden">State</legend>
       {WHICH.map(([value, label]) => (
@@ -92,7 +92,7 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
         <Row delivery={one} endpoints={endpoints} />
       ))}
     </Table>
-    <p class="actions">
+    <p class="flow actions">
       <button type="submit" class="quiet">
         Redeliver the chosen ones
       </button>
@@ -207,7 +207,7 @@ const NoDeliveries = ({ query: { which, to } }: { query: DeliveryQuery }) =>
         Create an endpoint, or send <code>webhook</code> with a prediction. What is sent then, and
         how it was answered, appears here.
       </p>
-      <p class="actions">
+      <p class="flow actions">
         <a class="button primary" href={LIST}>
           Webhook endpoints
         </a>

@@ -33,7 +33,7 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
     </p>
     {created && <SecretCreated created={created} />}
     {created && (
-      <p class="actions">
+      <p class="flow actions">
         <a class="button quiet" href={`${LIST}/${created.id}`}>
           Open it, and send a test
         </a>
@@ -103,7 +103,7 @@ const Teach = () => (
       Create one below, and it receives a request like this whenever a prediction starts or ends. To
       be told of a single prediction, send <code>webhook</code> with it instead.
     </p>
-    <pre class="example">
+    <pre class="box example">
       <code>{BODY}</code>
     </pre>
   </Empty>
@@ -186,7 +186,7 @@ const event = await verifyWebhook(request, process.env.WEBHOOK_SECRET);
 console.log(event.webhook.event, event.status, event.output);`;
 
 export const SecretCreated = ({ created: { url, secret, origin } }: { created: NewSecret }) => (
-  <section class="new-secret" aria-labelledby="created-title">
+  <section class="box new-secret" aria-labelledby="created-title">
     <h2 id="created-title">
       Secret for <bdi>{url}</bdi>
     </h2>
@@ -265,7 +265,7 @@ export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
 
 /** The URL of a webhook in lists: it has up to 2,048 characters, of which the first identify it. */
 export const WebhookUrl = ({ url }: { url: string }) => (
-  <bdi class="webhook-url" title={url}>
+  <bdi class="clamp webhook-url" title={url}>
     {url}
   </bdi>
 );

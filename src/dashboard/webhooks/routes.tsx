@@ -72,7 +72,7 @@ function EndpointPage({ endpoint, test, created, draft }: EndpointPageProps) {
       </p>
       <EndpointTrouble endpoint={endpoint} />
       {created && <SecretCreated created={created} />}
-      <div class="actions">
+      <div class="flow actions">
         <Form action={`${address}/test`}>
           <button type="submit" class="quiet">
             Send a test

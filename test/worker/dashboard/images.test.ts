@@ -58,8 +58,8 @@ describe("an image", () => {
     expect(await read(visitor)).toContain("part");
     await remove(visitor, await modelOf(index), "part");
     const { html } = await visitor.look(LIST);
-    expect(html).not.toContain(`<code>${amd}</code>`);
-    expect(html).toContain(`<code>${index}</code>`);
+    expect(html).not.toContain(`<code class="clip">${amd}</code>`);
+    expect(html).toContain(`<code class="clip">${index}</code>`);
     expect(textOf(html)).toMatch(/5\.\d kB, for several platforms/);
   });
 });
@@ -133,10 +133,10 @@ it("the list of images has pages, each a range of an index", async () => {
   );
   const statements = await statementsOf(async () => {
     const { html } = await visitor.look(LIST);
-    expect(html.match(/class="image-names"/g)).toHaveLength(25);
+    expect(html.match(/class="bar image-names"/g)).toHaveLength(25);
     const [, next = ""] = /href="([^"]+)" rel="next"/.exec(html) ?? [];
     const second = await visitor.look(next);
-    expect(second.html.match(/class="image-names"/g)).toHaveLength(5);
+    expect(second.html.match(/class="bar image-names"/g)).toHaveLength(5);
     expect(second.html).toContain('rel="prev"');
   });
   const [list] = statements.filter((sql) => sql.includes("naming"));

@@ -146,7 +146,7 @@ const Conversation = ({
         autocomplete="off"
       />
       <p class="field-error" data-composer-problem hidden />
-      <div class="composer-bar">
+      <div class="bar composer-bar">
         {withPictures && (
           <>
             <button type="button" class="quiet" data-attach>

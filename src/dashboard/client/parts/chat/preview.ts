@@ -3,7 +3,7 @@ import type { Picture } from "../../../playground/chat/conversation.ts";
 import { element } from "../element.ts";
 
 export function previewView({ preview, name }: Pick<Picture, "preview" | "name">): HTMLElement {
-  if (preview === "") return element("span", "picture-name", name);
+  if (preview === "") return element("span", "box picture-name", name);
   const image = element("img", "");
   image.src = preview;
   image.alt = name;

@@ -24,9 +24,9 @@ export function userView({ text, pictures }: UserTurn, { edit }: TurnActions): H
   const images = pictures.map(previewView);
   const item = element("li", "turn user");
   item.append(element("span", "visually-hidden", "You: "));
-  if (images.length > 0) item.append(element("div", "turn-pictures", ...images));
+  if (images.length > 0) item.append(element("div", "flow turn-pictures", ...images));
   if (text !== "") item.append(element("div", "bubble", text));
-  item.append(element("div", "turn-foot if-last-message", button("Edit", edit)));
+  item.append(element("div", "bar turn-foot if-last-message", button("Edit", edit)));
   return item;
 }
 
@@ -39,7 +39,7 @@ export class AnswerView {
   readonly #calls = element("div", "calls");
   readonly #note = element("p", "turn-note hint");
   readonly #problem = element("p", "problem");
-  readonly #foot = element("div", "turn-foot");
+  readonly #foot = element("div", "bar turn-foot");
   #callViews: CallView[] = [];
   #frame: number | undefined;
 
@@ -154,7 +154,7 @@ const SHOWN_CHARS = 20_000;
 let count = 0;
 
 class CallView {
-  readonly root = element("section", "call");
+  readonly root = element("section", "box call");
   readonly #name = element("code", "");
   readonly #arguments = element("code", "");
   readonly #result = element("pre", "call-result");

@@ -143,7 +143,7 @@ class RunCard {
     this.#partial.alt = "The picture so far";
     this.root.ariaBusy = "true";
     this.root.append(
-      element("div", "media-head", element("p", "media-label", label), this.#cancel, link),
+      element("div", "bar media-head", element("p", "media-label", label), this.#cancel, link),
       this.#note,
       this.#problem,
       this.#partial,
