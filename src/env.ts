@@ -32,7 +32,7 @@ export interface Bindings {
     import("./objects/conversation/object.ts").ConversationObject
   >;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
-  /** RUNNER is built with itty-durable, whose protocol is fetch: only objects/runner/stub.ts calls it. */
+  /** RUNNER is built with itty-durable, whose protocol is fetch: only objects/stubs/runner.ts calls it. */
   RUNNER: DurableObjectNamespace;
   RATE_LIMIT_ADDRESS: RateLimit;
   RATE_LIMIT_TOKEN: RateLimit;
@@ -194,7 +194,7 @@ export interface WebhookSettings {
 export interface Settings {
   imageRegistry: string;
   imageAllowList: string[];
-  /** The jurisdiction where new objects are made (objects/jurisdiction.ts). */
+  /** The jurisdiction where new objects are made (objects/stubs/jurisdiction.ts). */
   jurisdiction: DurableObjectJurisdiction | undefined;
   maxWaiting: number;
   /** Models per account. */

@@ -14,10 +14,10 @@ import {
   authenticateOperator,
   authenticateRunner,
   type TokenCheck,
-} from "../services/accounts/authentication.ts";
-import type { Caller } from "../services/accounts/caller.ts";
+} from "../services/access/authentication.ts";
+import type { Caller } from "../services/access/caller.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
-import { findTokenToCreate } from "../services/predictions/cold-start.ts";
+import { findTokenToCreate } from "../services/predictions/version-resolution.ts";
 import { isSeenRunner } from "../services/runners/runners.ts";
 import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";

@@ -3,14 +3,14 @@ import type { Context } from "hono";
 import type { AppEnv } from "../context.ts";
 import { CHECK_MS } from "../domain/accounts/access.ts";
 import { problemEvent } from "../errors/errors.ts";
-import { accessEnded } from "../services/accounts/authentication.ts";
+import { accessEnded } from "../services/access/authentication.ts";
 import {
   countExport,
   countStream,
   countWaitingRequest,
-} from "../services/accounts/concurrency-limit.ts";
+  type EventStream,
+} from "../services/access/concurrency-limit.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
-import type { EventStream } from "../services/predictions/event-stream.ts";
 import { requireValidToken, tokenEndedWords } from "./authentication.ts";
 
 /** The context of a request with a token, or of a page. */

@@ -1,10 +1,18 @@
 /** Middleware of the calls under /v1/vendora, which follow the conventions of OpenAI's API. */
+
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { z } from "zod";
 import type { AppEnv } from "../context.ts";
 import { openAiModelName } from "../protocol/openai/chat.ts";
 import type { OpenAiCall } from "../protocol/runner.ts";
-import { findCallable } from "../services/openai/calls.ts";
+import {
+  askedOf,
+  type BegunCall,
+  beginCall,
+  type Call,
+  findCallable,
+} from "../services/openai/calls.ts";
 
 export const PREDICTION_HEADER = "auspex-prediction-id";
 export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
@@ -45,3 +53,27 @@ export const resolveTarget = (call: OpenAiCall) =>
     }
     await next();
   });
+
+/**
+ * Begins the call of a request. Its body may have megabytes, and the call may wait for minutes: routes read the
+ * body from the request in the function that begins the call, so that no closure holds it meanwhile.
+ */
+export async function begin(
+  c: Context<AppEnv>,
+  call: OpenAiCall,
+  body: Call["body"],
+  webhook: Call["webhook"],
+  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+  more: Pick<Call, "input" | "isOwnInput" | "streams"> = {},
+): Promise<BegunCall> {
+  const { services, caller, target } = c.var;
+  const { origin } = new URL(c.req.url);
+  const { sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  const order = {
+    ...{ call, target, body, webhook, origin, idempotencyKey, sent, source, onInputSent },
+    ...more,
+  };
+  const begun = await beginCall(services, caller, order);
+  c.set("predictionId", begun.id);
+  return { ...begun, request: askedOf(begun.request) };
+}

@@ -2,7 +2,7 @@
 import { nearerLimit, type RateStatus, RequestCounter } from "../domain/accounts/rate-limit.ts";
 import type { WriteCost } from "../domain/accounts/write-bucket.ts";
 import { ProblemError } from "../errors/errors.ts";
-import { withinWriteLimit } from "../services/accounts/write-limit.ts";
+import { withinWriteLimit } from "../services/access/write-limit.ts";
 import type { Services } from "../services/services.ts";
 
 /** The limits: binding, period in seconds, and what is counted. */

@@ -1,10 +1,12 @@
 /** Posts one webhook, once: only to public addresses, and within a time limit. */
 import { type Outcome, retryAfterMs } from "../domain/webhooks/delivery.ts";
-import type { WebhookSettings } from "../env.ts";
+import { type Bindings, settings, type WebhookSettings } from "../env.ts";
 import { textStart } from "../lib/streams.ts";
 import { TimeLimit, withTimeout } from "../lib/timeout.ts";
-import { checkResolvedUrl } from "./refusal.ts";
-import { ResolutionFailed } from "./resolve.ts";
+import { checkResolvedUrl, ResolutionFailed } from "./resolve.ts";
+
+/** The period of the limit, as in wrangler.toml. */
+export const HOST_LIMIT_SECONDS = 10;
 
 export interface WebhookRequest {
   url: string;
@@ -116,4 +118,13 @@ function textOf(error: unknown, limit: TimeLimit, { timeoutMs }: WebhookSettings
   return error instanceof Error && error.message === "Network connection lost."
     ? "the connection was refused, or closed before a response"
     : "could not connect: check its host name and certificate";
+}
+
+/** Counts a post for an account. @returns whether it may post to the host now */
+export async function mayPost(env: Bindings, userId: string, url: string): Promise<boolean> {
+  if (!settings(env).rateLimits) return true;
+  const host = new URL(url).hostname;
+  // Posts beyond an account's own share do not count against the host's limit.
+  const own = await env.RATE_LIMIT_RECEIVER_SHARE.limit({ key: `${userId} ${host}` });
+  return own.success && (await env.RATE_LIMIT_RECEIVER.limit({ key: host })).success;
 }

@@ -1,6 +1,8 @@
 /** Resolves a host name by DNS over HTTPS, in its JSON format: a Worker has no other way. */
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
+import { hostOf, isLoopback, isPublic, notPublic, urlRefusal } from "../domain/webhooks/address.ts";
+import type { WebhookSettings } from "../env.ts";
 import { textUpTo } from "../lib/streams.ts";
 
 /** A host could not be resolved. The message is for users. */
@@ -88,4 +90,24 @@ async function query(url: URL, signal: AbortSignal): Promise<z.infer<typeof dnsR
   const response = await fetch(url, { headers, redirect: "manual", signal });
   const text = await textUpTo(MAX_ANSWER_BYTES, response);
   return dnsResponse.parse(JSON.parse(text ?? ""));
+}
+
+/**
+ * Checks a URL before each try, since a name may resolve to other addresses by then.
+ * @returns why it is refused, for users; undefined when all its addresses are public
+ * @throws ResolutionFailed
+ */
+export async function checkResolvedUrl(
+  url: URL,
+  { allowInsecure, resolver }: WebhookSettings,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const refusal = urlRefusal(url, allowInsecure);
+  if (refusal) return refusal;
+  const host = hostOf(url);
+  // urlRefusal accepts loopback only where it is allowed.
+  if (isLoopback(host)) return undefined;
+  const addresses = await resolve(host, resolver, signal);
+  if (addresses.length === 0) return `${host} does not resolve to an address: check its spelling`;
+  return addresses.every(isPublic) ? undefined : notPublic(host);
 }

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { backoffMs } from "../lib/retry.ts";
 import { logger } from "../log.ts";
-import { poolOf } from "../objects/pool/stub.ts";
+import { poolOf } from "../objects/stubs/pool.ts";
 import { countMessage, dispatchMessage, type WaitingJob } from "../protocol/queue.ts";
 import { countPredictions } from "../services/models/prediction-counts.ts";
 import type { Services } from "../services/services.ts";

@@ -14,6 +14,7 @@ import {
   token,
 } from "../protocol/operator.ts";
 import { user } from "../protocol/user.ts";
+import { getUser } from "../services/access/accounts.ts";
 import { restoreAccount, suspendAccount } from "../services/accounts/suspension.ts";
 import {
   createRunnerToken,
@@ -22,7 +23,7 @@ import {
   listTokens,
   revokeToken,
 } from "../services/accounts/tokens.ts";
-import { createUser, getUser, releaseUsername } from "../services/accounts/users.ts";
+import { createUser, releaseUsername } from "../services/accounts/users.ts";
 import { deleteCategory, putCategory as saveCategory } from "../services/models/categories.ts";
 import { deleteHardware, putHardware as saveHardware } from "../services/runners/hardware.ts";
 import { revokeRunnerToken } from "../services/runners/revocation.ts";

@@ -7,7 +7,7 @@ import {
   type Key,
   type Position,
 } from "../domain/cursor.ts";
-import { findKey } from "../storage/keys.ts";
+import { findKey } from "../storage/database.ts";
 import type { Keyset } from "../storage/keyset.ts";
 import type { Services } from "./services.ts";
 
@@ -103,4 +103,21 @@ async function cursorKey(services: Services): Promise<CursorKey> {
   const key = await importKey(row.value);
   cursorKeys.set(services, key);
   return key;
+}
+
+/** All pages, one in memory at a time. */
+export async function* pagesOf<Row>(
+  limit: number,
+  find: (keyset: Keyset) => Promise<Row[]>,
+  keyOf: (row: Row) => Key,
+  start?: Keyset["from"],
+): AsyncGenerator<Row[]> {
+  let from = start;
+  for (;;) {
+    const rows = await find({ from, back: false, limit });
+    yield rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < limit) return;
+    from = { key: keyOf(last), inclusive: false };
+  }
 }

@@ -1,19 +1,31 @@
 /** The tasks that the sweep runs every minute. */
+
+import { keyPrefix } from "../domain/encryption.ts";
+import { decryptVariables, encryptVariable } from "../domain/models/variables.ts";
+import { reencryptedForEndpoint } from "../domain/webhooks/stored-secret.ts";
 import { logger } from "../log.ts";
+import {
+  findEndpointsEncryptedWith,
+  findVariablesEncryptedWith,
+  replaceEncrypted,
+} from "../storage/encrypted.ts";
+import { replaceSecrets } from "../storage/webhooks/endpoints.ts";
+import { sweepDatabaseSpace } from "./access/storage-quota.ts";
 import { sweepAccounts } from "./accounts/delete-account.ts";
-import { sweepDatabaseSpace } from "./accounts/storage-quota.ts";
 import { sweepSuspended } from "./accounts/suspension.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
-import { sweepUploads } from "./files/sweep-uploads.ts";
+import { sweepUploads } from "./files/uploads.ts";
 import { sweepExamples } from "./models/examples.ts";
 import { sweepListings } from "./models/prediction-counts.ts";
-import { reEncrypt } from "./re-encrypt.ts";
 import { sweepRegistry } from "./registry/sweep-registry.ts";
 import { sweepPools } from "./runners/pools.ts";
 import { sweepRevokedRunners } from "./runners/revocation.ts";
 import type { Services } from "./services.ts";
 import { sweepShares } from "./shares/shares.ts";
-import { sweepSessions } from "./sign-in/sweep.ts";
+import { sweepSessions } from "./sign-in/sign-up-attempts.ts";
+
+/** The secrets of each kind that a sweep re-encrypts. */
+const BATCH = 50;
 
 export const SWEEPS = {
   listings: sweepListings,
@@ -50,3 +62,35 @@ export async function sweepAll(services: Services, now: number): Promise<void> {
   await Promise.all(sweeps);
   if (failed.length > 0) throw new Error(`sweeps failed: ${failed.join(", ")}`);
 }
+
+/**
+ * Re-encrypts a batch of secrets with the first key of `SECRET_KEY=new,old`, so that the older keys can be
+ * removed from the list. Secrets that cannot be decrypted stay unchanged until their owner replaces them. */
+export async function reEncrypt({ db, settings: { secretKeys } }: Services): Promise<void> {
+  const older = secretKeys.slice(1);
+  // Each of the two queries scans every row, so they run only during a rotation.
+  if (older.length === 0) return;
+  const [variables, endpoints] = await Promise.all([
+    findVariablesEncryptedWith(db, await prefixes("variables", older), BATCH),
+    findEndpointsEncryptedWith(db, await prefixes("webhooks", older), BATCH),
+  ]);
+  const results = await Promise.allSettled([
+    ...variables.map(async (row) => {
+      const { model_id, name, sealed } = row;
+      const { [name]: value = "" } = await decryptVariables(secretKeys, model_id, {
+        [name]: sealed,
+      });
+      await replaceEncrypted(db, row, await encryptVariable(secretKeys, model_id, name, value));
+    }),
+    ...endpoints.map(async (row) => {
+      const sealing = row.secrets.map((one) => reencryptedForEndpoint(secretKeys, row.id, one));
+      await replaceSecrets(db, row, await Promise.all(sealing));
+    }),
+  ]);
+  for (const result of results)
+    if (result.status === "rejected")
+      logger.error("Re-encryption failed", { error: result.reason });
+}
+
+const prefixes = (purpose: "variables" | "webhooks", secrets: string[]) =>
+  Promise.all(secrets.map((secret) => keyPrefix(purpose, secret)));

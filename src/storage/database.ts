@@ -1,6 +1,9 @@
 /** D1 through drizzle. */
+
+import { eq } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
+import { keys } from "./schema/index.ts";
 
 const connect = (d1: D1Database) => drizzle(d1, { casing: "snake_case" });
 export type Database = ReturnType<typeof connect>;
@@ -72,3 +75,7 @@ function hasFailed(error: unknown, message: RegExp): boolean {
   }
   return false;
 }
+
+/** Finds a key that the deployment generated for itself. */
+export const findKey = (db: Database, name: string) =>
+  db.select().from(keys).where(eq(keys.name, name)).get();

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ROOT } from "../../src/dev/bundle.ts";
 import { TimedOut } from "../../src/lib/timeout.ts";
-import { ANSWER_MS, bounded } from "../../src/objects/bounded.ts";
+import { ANSWER_MS, bounded } from "../../src/objects/stubs/bounded.ts";
 
 /** The namespaces of src/env.ts. */
 const NAMESPACE = /\b(?:PREDICTION|ACCOUNT|POOL|RUNNER|CONVERSATION)\b/;
-const STUBS = /^src\/objects\/\w+\/stub\.ts$/;
+const STUBS = /^src\/objects\/stubs\/(?!bounded|content|jurisdiction)\w+\.ts$/;
 /** Matches a method call on a namespace, or on that of the jurisdiction, and the code before it. */
 const MADE =
   /((?:[\w.]*\()?(?:\(\) => )?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|POOL|RUNNER|CONVERSATION)\)?\.(\w+)/g;
@@ -25,11 +25,11 @@ const codeOf = (path: string) =>
 
 test("the namespaces of objects are only used in their stub modules", () => {
   expect(sources.filter((path) => NAMESPACE.test(codeOf(path))).toSorted()).toEqual([
-    "src/objects/account/stub.ts",
-    "src/objects/conversation/stub.ts",
-    "src/objects/pool/stub.ts",
-    "src/objects/prediction/stub.ts",
-    "src/objects/runner/stub.ts",
+    "src/objects/stubs/account.ts",
+    "src/objects/stubs/conversation.ts",
+    "src/objects/stubs/pool.ts",
+    "src/objects/stubs/prediction.ts",
+    "src/objects/stubs/runner.ts",
   ]);
 });
 

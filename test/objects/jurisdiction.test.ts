@@ -4,15 +4,15 @@
  */
 import { describe, expect, test } from "vitest";
 import { type Bindings, settings } from "../../src/env.ts";
-import { accountAt, newAccountObjectId } from "../../src/objects/account/stub.ts";
-import { claimJobs, poolOf } from "../../src/objects/pool/stub.ts";
+import { accountAt, newAccountObjectId } from "../../src/objects/stubs/account.ts";
+import { claimJobs, poolOf } from "../../src/objects/stubs/pool.ts";
 import {
   newPredictionId,
   predictionAt,
   predictionWithId,
   renewed,
-} from "../../src/objects/prediction/stub.ts";
-import { runnerAt } from "../../src/objects/runner/stub.ts";
+} from "../../src/objects/stubs/prediction.ts";
+import { runnerAt } from "../../src/objects/stubs/runner.ts";
 
 /** Returns a namespace whose IDs and stubs have the name of their place. */
 function namespace(place: string, reached: string[]): object {

@@ -8,7 +8,7 @@ import { exportResponse } from "../../routes/accounts/export.ts";
 import { parse } from "../../routes/router.ts";
 import { removeAvatar, setAvatar } from "../../services/accounts/avatars.ts";
 import { deleteAccount } from "../../services/accounts/delete-account.ts";
-import { exportAccount } from "../../services/accounts/export/export.ts";
+import { exportAccount } from "../../services/accounts/export.ts";
 import {
   getOwnStorage,
   getOwnTokenNames,
@@ -16,8 +16,7 @@ import {
   ownUsageCsv,
 } from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
-import { confirmIdentity, hasPassword } from "../../services/sign-in/confirm-identity.ts";
-import { signOut } from "../../services/sign-in/sign-in.ts";
+import { confirmIdentity, hasPassword, signOut } from "../../services/sign-in/sign-in.ts";
 import { limitAttempts, requireUser, sessionEndedLine, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash, requestSource } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";

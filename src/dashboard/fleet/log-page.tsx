@@ -9,7 +9,7 @@ import {
 import { isHeard, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerLog } from "../../protocol/runner-log.ts";
-import type { KnownLog } from "../../services/runners/runner-log.ts";
+import type { KnownLog } from "../../services/runners/runner-history.ts";
 import { foundNote } from "../prediction-view/log-note.ts";
 import { Line, LogTools } from "../prediction-view/logs.tsx";
 import { Form } from "../ui/layout.tsx";

@@ -4,7 +4,7 @@ import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import { byteText } from "../../lib/text.ts";
 import type { ReasonCode } from "../../protocol/explanation.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
-import type { DatabaseSpace } from "../../services/accounts/storage-quota.ts";
+import type { DatabaseSpace } from "../../services/access/storage-quota.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";

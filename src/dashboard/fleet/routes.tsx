@@ -1,13 +1,17 @@
 /** `/fleet`, for operators: runners, queues, and the actions on a runner. */
 import { isHeard } from "../../domain/runners/silence.ts";
-import { readDatabaseSpace } from "../../services/accounts/storage-quota.ts";
-import { hasKey } from "../../services/backups/key.ts";
+import { readDatabaseSpace } from "../../services/access/storage-quota.ts";
+import { hasKey } from "../../services/backups/manifest.ts";
 import { modelsSeenBy } from "../../services/models/models.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
 import { ANSWER_MS, readRunner } from "../../services/runners/runner-detail.ts";
-import { historyOf, withSilence } from "../../services/runners/runner-history.ts";
-import { askForRunnerLog, readRunnerLog } from "../../services/runners/runner-log.ts";
+import {
+  askForRunnerLog,
+  historyOf,
+  readRunnerLog,
+  withSilence,
+} from "../../services/runners/runner-history.ts";
 import { withTimeout } from "../../services/with-timeout.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";

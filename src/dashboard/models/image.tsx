@@ -1,7 +1,7 @@
 /** The image of a version: its layers, its labels and the runners that have it. */
 import type { ShownLabel } from "../../domain/images/shown-labels.ts";
 import { byteText } from "../../lib/text.ts";
-import type { DescribedImage, ImageContent } from "../../services/images/describe-image.ts";
+import type { DescribedImage, ImageContent } from "../../services/images/read-image.ts";
 import type { ImagePlaces } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";

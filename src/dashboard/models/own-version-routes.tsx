@@ -1,9 +1,8 @@
 /** Pages for owners of versions: …/versions/new and …/versions/{n}/delete. */
 
 import type { Hardware } from "../../protocol/hardware.ts";
-import { imagePath } from "../../services/accounts/users.ts";
 import { ownConfiguration } from "../../services/models/version-image.ts";
-import { createVersion, deleteVersion } from "../../services/models/versions.ts";
+import { createVersion, deleteVersion, imagePath } from "../../services/models/versions.ts";
 import { recentTags } from "../../services/registry/lists.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";

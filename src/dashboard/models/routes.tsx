@@ -3,7 +3,7 @@ import { z } from "zod";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { type ModelItem, modelSort } from "../../protocol/model.ts";
-import { getUser } from "../../services/accounts/users.ts";
+import { getUser } from "../../services/access/accounts.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels } from "../../services/models/models.ts";

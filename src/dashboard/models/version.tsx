@@ -3,7 +3,7 @@
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import { describeImage } from "../../services/images/describe-image.ts";
+import { describeImage } from "../../services/images/read-image.ts";
 import { readVersion, readVersionBefore } from "../../services/models/versions.ts";
 import { findImagePlaces } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";

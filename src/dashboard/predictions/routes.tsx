@@ -5,8 +5,7 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { AS_OPERATOR, asCaller, explainPrediction } from "../../services/predictions/explain.ts";
-import { readLogFile } from "../../services/predictions/log-file.ts";
-import { outputJson, outputText } from "../../services/predictions/output-files.ts";
+import { outputJson, outputText, readLogFile } from "../../services/predictions/output-files.ts";
 import {
   retryPrediction,
   viewPrediction,

@@ -7,8 +7,15 @@ import { OWN_SOURCE } from "../../domain/predictions/shared-content.ts";
 import { unmarked } from "../../lib/exact-json.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { oneFile } from "../../protocol/file.ts";
-import { readShared, readSharedFile, type SharedView } from "../../services/shares/shared-view.ts";
-import { createShare, listShares, revokeShare, shareGone } from "../../services/shares/shares.ts";
+import {
+  createShare,
+  listShares,
+  readShared,
+  readSharedFile,
+  revokeShare,
+  type SharedView,
+  shareGone,
+} from "../../services/shares/shares.ts";
 import { nextPath, requireUser, viewerOf } from "../access.ts";
 import { type Dashboard, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";

@@ -5,6 +5,7 @@ import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol
 import { parse } from "../../routes/router.ts";
 import {
   admissionOfNewUser,
+  INVITATION_COOKIE,
   isAdmitted,
   readAdmission,
   requireAdmitted,
@@ -12,7 +13,6 @@ import {
 import { getAuth, isExposed } from "../../services/sign-in/auth-loader.ts";
 import { findOpenInvitation, invitedUser } from "../../services/sign-in/invitations.ts";
 import { becomeOperator } from "../../services/sign-in/operators.ts";
-import { INVITATION_COOKIE } from "../../services/sign-in/session-limits.ts";
 import { signInWithGitHub, signInWithPassword, signOut } from "../../services/sign-in/sign-in.ts";
 import {
   completeGitHubSignUp,

@@ -4,7 +4,7 @@ import type { RunEstimate } from "../../domain/models/run-estimate.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import { modelWaitText } from "../../domain/scheduling/explanation.ts";
 import type { Visibility } from "../../protocol/model.ts";
-import { isSuspended } from "../../services/accounts/access.ts";
+import { isSuspended } from "../../services/access/access.ts";
 import { readModel, readOwnModel } from "../../services/models/models.ts";
 import { readEstimate, type VersionEstimate } from "../../services/runners/run-estimate.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";

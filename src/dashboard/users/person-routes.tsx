@@ -1,10 +1,10 @@
 /** `/users/{username}`, for operators: a user, with actions. */
 import { conflict, notFound } from "../../errors/errors.ts";
+import { getUser } from "../../services/access/accounts.ts";
 import { releaseFormerUsername } from "../../services/accounts/people.ts";
 import { type PersonView, viewPerson } from "../../services/accounts/person-view.ts";
 import { restoreAccount, suspendAccount } from "../../services/accounts/suspension.ts";
 import { revokeOwnToken } from "../../services/accounts/tokens.ts";
-import { getUser } from "../../services/accounts/users.ts";
 import { invite } from "../../services/sign-in/invitations.ts";
 import { demote } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";

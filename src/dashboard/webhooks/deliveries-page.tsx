@@ -4,7 +4,7 @@ import type { DeliveryFilter } from "../../domain/webhooks/delivery-row.ts";
 import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import type { Page } from "../../services/pagination.ts";
-import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/account-deliveries.ts";
+import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/deliveries.ts";
 import { Form } from "../ui/layout.tsx";
 import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";

@@ -16,8 +16,9 @@ import {
   type Redelivered,
   type Redelivery,
   redeliverMany,
-} from "../../services/webhooks/account-deliveries.ts";
-import { type ShownEvent, showWebhook } from "../../services/webhooks/deliveries.ts";
+  type ShownEvent,
+  showWebhook,
+} from "../../services/webhooks/deliveries.ts";
 import { listEndpoints, MAX_ENDPOINTS } from "../../services/webhooks/endpoints.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";

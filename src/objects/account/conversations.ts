@@ -1,7 +1,7 @@
 /** The conversations of an account: their number, and those that are deleted with the account. */
 import { MAX_CONVERSATIONS } from "../../domain/openai/conversation.ts";
 import type { Bindings } from "../../env.ts";
-import { conversationWithId } from "../conversation/stub.ts";
+import { conversationWithId } from "../stubs/conversation.ts";
 
 /** Objects asked in one step. */
 const MAX_OBJECTS = 50;

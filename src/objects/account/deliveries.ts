@@ -4,8 +4,8 @@
 import { and, eq, isNotNull, or, type SQL } from "drizzle-orm";
 import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import { type Keyset, range } from "../../storage/keyset.ts";
+import type { ListedDelivery } from "../stubs/account.ts";
 import type { AccountDatabase } from "./prediction-lists.ts";
-import type { ListedDelivery } from "./rpc-types.ts";
 import { deliveries, predictions } from "./tables.ts";
 
 /** The most deliveries that are listed of those that arrived, and of those that did not. */

@@ -7,9 +7,9 @@ import { isOfBegun, type PredictionUpdate } from "../../domain/predictions/predi
 import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
-import { predictionWithId } from "../prediction/stub.ts";
+import type { KeyHolder } from "../stubs/account.ts";
+import { predictionWithId } from "../stubs/prediction.ts";
 import { NEVER_BEGUN } from "./prediction-rows.ts";
-import type { KeyHolder } from "./rpc-types.ts";
 
 export const KEY_MS = 86_400_000;
 /** Keys that are deleted in one step. */

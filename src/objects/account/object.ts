@@ -3,7 +3,7 @@
  * its predictions, its usage, and what it may write.
  *
  * Prediction and account objects call each other. So neither holds a gate (blockConcurrencyWhile) or a
- * transaction across a call, every call has a bound (objects/bounded.ts), and each step is correct
+ * transaction across a call, every call has a bound (objects/stubs/bounded.ts), and each step is correct
  * whatever has happened during a call.
  */
 import { DurableObject } from "cloudflare:workers";
@@ -18,6 +18,15 @@ import { timeOfId } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";
 import type { AccountPage } from "../../protocol/backup.ts";
 import type { Keyset } from "../../storage/keyset.ts";
+import type {
+  AccountCopy,
+  KeyHolder,
+  ListedDelivery,
+  ListedPredictions,
+  PredictionFilter,
+  Usage,
+  UsageRow,
+} from "../stubs/account.ts";
 import { Conversations } from "./conversations.ts";
 import {
   Counters,
@@ -36,15 +45,6 @@ import {
   selectUnfinished,
 } from "./prediction-lists.ts";
 import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
-import type {
-  AccountCopy,
-  KeyHolder,
-  ListedDelivery,
-  ListedPredictions,
-  PredictionFilter,
-  Usage,
-  UsageRow,
-} from "./rpc-types.ts";
 import { type NewFile, StoredFiles } from "./stored-files.ts";
 import { createTables } from "./tables.ts";
 import { Removals, Upkeep } from "./upkeep.ts";

@@ -5,7 +5,7 @@ import { mergeSorted } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { ascends, type Keyset, range } from "../../storage/keyset.ts";
-import type { ListedPredictions, ModelName, PredictionFilter } from "./rpc-types.ts";
+import type { ListedPredictions, ModelName, PredictionFilter } from "../stubs/account.ts";
 import { predictions } from "./tables.ts";
 
 export type AccountDatabase = DrizzleSqliteDODatabase;

@@ -19,8 +19,8 @@ import {
   type StoredRow,
 } from "../../protocol/backup.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
-import { newPredictionId } from "../prediction/stub.ts";
-import type { AccountCopy } from "./rpc-types.ts";
+import type { AccountCopy } from "../stubs/account.ts";
+import { newPredictionId } from "../stubs/prediction.ts";
 import type { StoredFiles } from "./stored-files.ts";
 
 const COLUMNS = [

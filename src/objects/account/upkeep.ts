@@ -9,7 +9,7 @@ import type { Bindings } from "../../env.ts";
 import { firstIdAt, timeOfId } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";
 import { deleteAll } from "../../storage/files/files.ts";
-import { predictionWithId } from "../prediction/stub.ts";
+import { predictionWithId } from "../stubs/prediction.ts";
 import {
   type AccountDatabase,
   type OldRow,

@@ -7,13 +7,12 @@ import { LRUCache } from "lru-cache";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Handout } from "../../domain/scheduling/decide/types.ts";
-import type { FailedInARow, FailedStart } from "../../domain/scheduling/failed-starts.ts";
-import { RunnerStanding, type Suspension } from "../../domain/scheduling/runner-standing.ts";
+import type { FailedStart } from "../../domain/scheduling/failed-starts.ts";
+import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
+import type { PoolReport } from "../stubs/pool.ts";
 import type { KnownRunner } from "./known-runners.ts";
-import type { HeldPoll } from "./polls.ts";
-import { type Declination, type Handed, PoolRunner } from "./pool-runner.ts";
-import { hasPlace, isSmall } from "./report-limits.ts";
-import type { PoolReport } from "./rpc-types.ts";
+import type { Handed, HeldPoll } from "./polls.ts";
+import { type Declination, hasPlace, isSmall, PoolRunner } from "./pool-runner.ts";
 import type { RunnerEvents } from "./runner-events.ts";
 import { StoredRunners } from "./stored-runners.ts";
 
@@ -37,7 +36,7 @@ interface ConnectedRunnersOptions {
 export class ConnectedRunners {
   readonly #options: ConnectedRunnersOptions;
   readonly #state: PoolState;
-  readonly #standing: RunnerStanding;
+  readonly standing: RunnerStanding;
   readonly #stored: StoredRunners;
   readonly #runners = new Map<string, PoolRunner>();
   /** The sessions of runners that have said that they take no more work. */
@@ -51,7 +50,7 @@ export class ConnectedRunners {
   constructor(options: ConnectedRunnersOptions) {
     this.#options = options;
     this.#state = options.state;
-    this.#standing = new RunnerStanding(options.connectSeconds);
+    this.standing = new RunnerStanding(options.connectSeconds);
     this.#stored = new StoredRunners(options.sql);
     const now = Date.now();
     for (const runner of this.#stored.load(now - SILENCE_MS)) {
@@ -80,7 +79,7 @@ export class ConnectedRunners {
    */
   isAllowed(runner: PoolRunner): boolean {
     const now = Date.now();
-    if (this.#standing.allowance(runner.holder, now) > 0) return true;
+    if (this.standing.allowance(runner.holder, now) > 0) return true;
     this.#update(runner, now);
     return false;
   }
@@ -101,7 +100,7 @@ export class ConnectedRunners {
     const { runner_id, session, snapshot } = report;
     const previous = this.#runners.get(runner_id);
     // The runner has connected for these jobs, whether or not its report is kept.
-    this.#standing.recordConnected(runner_id, snapshot.heard);
+    this.standing.recordConnected(runner_id, snapshot.heard);
     if (snapshot.heard.length > 0) this.#updateShort(report.token_id, now);
     for (const receipt of snapshot.heard) previous?.settle(receipt);
     const isLate = previous?.isLate(report) ?? false;
@@ -126,7 +125,7 @@ export class ConnectedRunners {
     runner.know(known);
     // The runner is about to poll.
     if (wasFull && !runner.isFull && !runner.isExpected) this.#expectBack(runner);
-    for (const { receipt } of declined) this.#standing.recordDeclined(receipt, now);
+    for (const { receipt } of declined) this.standing.recordDeclined(receipt, now);
     this.#update(
       runner,
       now,
@@ -182,7 +181,7 @@ export class ConnectedRunners {
   hand(runner: PoolRunner, handed: Handed): void {
     const now = Date.now();
     runner.expect(handed, now);
-    this.#standing.recordHandout(runner.holder, receiptOf(handed.offered.lease.secret), now);
+    this.standing.recordHandout(runner.holder, receiptOf(handed.offered.lease.secret), now);
     if (runner.poll) runner.poll.answer([handed]);
     else runner.held.push(handed);
   }
@@ -200,7 +199,7 @@ export class ConnectedRunners {
     const now = Date.now();
     for (const { number, offered } of unclaimed) {
       runner.settle(receiptOf(offered.lease.secret));
-      this.#standing.recordUnsent(receiptOf(offered.lease.secret));
+      this.standing.recordUnsent(receiptOf(offered.lease.secret));
       this.#state.dropped(runner.id, number, now);
     }
     this.#update(runner, now);
@@ -210,26 +209,22 @@ export class ConnectedRunners {
 
   // ---- hand-outs
 
-  holderOf(receipt: string): PoolRunner["holder"] | undefined {
-    return this.#standing.holderOf(receipt);
-  }
-
   missed(receipt: string): void {
     const now = Date.now();
-    const holder = this.holderOf(receipt);
+    const holder = this.standing.holderOf(receipt);
     if (!holder) return;
-    if (this.#unheld(holder.runnerId, receipt)) this.#standing.recordUnsent(receipt);
-    else this.#standing.recordMissed(receipt, now);
+    if (this.#unheld(holder.runnerId, receipt)) this.standing.recordUnsent(receipt);
+    else this.standing.recordMissed(receipt, now);
     this.#settled(holder, receipt);
     this.#comeBack(holder.runnerId, now);
   }
 
   /** Lets a suspended runner come back once its suspension is over. */
   #comeBack(runnerId: string, now: number): void {
-    const until = this.#standing.suspendedUntil(runnerId, now);
+    const until = this.standing.suspendedUntil(runnerId, now);
     if (until === null || this.#comingBack.get(runnerId) === until) return;
     this.#comingBack.set(runnerId, until);
-    const { reason = null } = this.#standing.suspended(now).get(runnerId) ?? {};
+    const { reason = null } = this.standing.suspended(now).get(runnerId) ?? {};
     this.#options.events.setAside(runnerId, { until, reason }, now);
     setTimeout(() => {
       if (this.#comingBack.get(runnerId) === until) this.#comingBack.delete(runnerId);
@@ -240,25 +235,20 @@ export class ConnectedRunners {
   }
 
   dismissed(receipt: string): void {
-    const holder = this.holderOf(receipt);
+    const holder = this.standing.holderOf(receipt);
     if (!holder) return;
-    if (this.#unheld(holder.runnerId, receipt)) this.#standing.recordUnsent(receipt);
-    else this.#standing.recordDismissed(receipt);
+    if (this.#unheld(holder.runnerId, receipt)) this.standing.recordUnsent(receipt);
+    else this.standing.recordDismissed(receipt);
     this.#settled(holder, receipt);
   }
 
   /** Records that the machine failed to start a container. */
   startFailed(runnerId: string, failed: FailedStart): void {
     const now = Date.now();
-    this.#standing.failedStarts.record(runnerId, failed, now);
+    this.standing.failedStarts.record(runnerId, failed, now);
     const runner = this.#runners.get(runnerId);
     if (runner) this.#update(runner, now);
     this.#comeBack(runnerId, now);
-  }
-
-  /** Records that a container has started on the runner. */
-  started(runnerId: string, publisher: string | undefined, container: string): void {
-    this.#standing.failedStarts.succeeded(runnerId, publisher, container);
   }
 
   /** A job of the runner waits again: the runner counts as silent, though it may be full and have no poll. */
@@ -310,8 +300,8 @@ export class ConnectedRunners {
    */
   refresh(runnerId: string, known: KnownRunner | undefined, forgive: boolean): boolean {
     const now = Date.now();
-    const isForgiven = forgive && this.#standing.suspendedUntil(runnerId, now) !== null;
-    if (forgive) this.#standing.reset(runnerId);
+    const isForgiven = forgive && this.standing.suspendedUntil(runnerId, now) !== null;
+    if (forgive) this.standing.reset(runnerId);
     const runner = this.#runners.get(runnerId);
     if (runner && known) {
       runner.know(known);
@@ -340,7 +330,7 @@ export class ConnectedRunners {
     runner.poll?.answer([]);
     const unclaimed = runner.held.splice(0);
     for (const { offered } of unclaimed)
-      this.#standing.recordUnsent(receiptOf(offered.lease.secret));
+      this.standing.recordUnsent(receiptOf(offered.lease.secret));
     this.#options.onUnclaimed(unclaimed);
   }
 
@@ -361,20 +351,6 @@ export class ConnectedRunners {
 
   // ---- for pages
 
-  /** The name that operators gave the runner. */
-  nameOf(runnerId: string): string | undefined {
-    return this.#runners.get(runnerId)?.name;
-  }
-
-  suspended(): Map<string, Suspension> {
-    return this.#standing.suspended(Date.now());
-  }
-
-  /** The starts that the machine has failed since the last that succeeded. */
-  failedStarts(runnerId: string): FailedInARow | null {
-    return this.#standing.failedStarts.of(runnerId) ?? null;
-  }
-
   /**
    * For how many jobs the polling runners have room.
    * @param hardware of this class; by default of any
@@ -394,16 +370,16 @@ export class ConnectedRunners {
   #takes(runner: PoolRunner, now: number): boolean {
     if (runner.draining) return false;
     if (!runner.isExpected && (!runner.isFull || runner.isMissing)) return false;
-    return this.#standing.suspendedUntil(runner.id, now) === null;
+    return this.standing.suspendedUntil(runner.id, now) === null;
   }
 
   /** Updates the runner in the state. A runner that is gone is not known any more. */
   #update(runner: PoolRunner, now: number, declined?: readonly number[]): void {
     if (this.#runners.get(runner.id) !== runner) return;
-    const lost = runner.settleAllBut(this.#standing.unconfirmed(runner.id, now));
+    const lost = runner.settleAllBut(this.standing.unconfirmed(runner.id, now));
     for (const { number } of lost) this.#state.lost(runner.id, number, now);
-    const allowance = this.#standing.allowance(runner.holder, now);
-    if (allowance > 0 || this.#standing.isProven(runner.id)) this.#short.delete(runner.id);
+    const allowance = this.standing.allowance(runner.holder, now);
+    if (allowance > 0 || this.standing.isProven(runner.id)) this.#short.delete(runner.id);
     else this.#short.add(runner.id);
     this.#state.report(runner.view(allowance, declined), now);
     this.#state.setTakes(runner.id, this.#takes(runner, now));

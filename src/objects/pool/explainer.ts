@@ -11,7 +11,7 @@ import type {
   SetAside,
 } from "../../domain/scheduling/explanation.ts";
 import type { ConnectedRunners } from "./connected-runners.ts";
-import type { ContainerNames } from "./container-names.ts";
+import type { ContainerNames } from "./containers.ts";
 
 interface ExplainerOptions {
   state: PoolState;
@@ -52,7 +52,7 @@ export class Explainer {
 
   #setAside(hardware: string): SetAside | undefined {
     const { connected } = this.#options;
-    const aside = [...connected.suspended()].filter(([id]) => {
+    const aside = [...connected.standing.suspended(Date.now())].filter(([id]) => {
       const runner = connected.get(id);
       return runner?.serves(hardware) && !runner.draining;
     });
@@ -64,7 +64,7 @@ export class Explainer {
   }
 
   #nameOf(runnerId: string): string {
-    return this.#options.connected.nameOf(runnerId) ?? runnerId;
+    return this.#options.connected.get(runnerId)?.name ?? runnerId;
   }
 
   #stoppedIn(reason: NamedExplanation["reason"]): ContainerName[] {

@@ -5,8 +5,8 @@
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Bindings } from "../../env.ts";
-import { runnerAt } from "../runner/stub.ts";
-import type { PoolClaim } from "./rpc-types.ts";
+import type { PoolClaim } from "../stubs/pool.ts";
+import { runnerAt } from "../stubs/runner.ts";
 
 export const knownRunner = z.object({
   session: z.string(),

@@ -5,30 +5,18 @@
  * prediction whose attempt no runner took dispatches itself again.
  */
 import { DurableObject } from "cloudflare:workers";
-import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
-import { grantEnd, signGrant } from "../../domain/registry/grant.ts";
 import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import type { NamedExplanation } from "../../domain/scheduling/explanation.ts";
 import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
-import { type Bindings, type Settings, settings } from "../../env.ts";
-import { arrayText, objectText } from "../../lib/json-splice.ts";
+import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
-import { modelOfRepository } from "../../protocol/registry.ts";
-import type { Image } from "../../protocol/runner.ts";
 import type { RunnerLogRequest } from "../../protocol/runner-log.ts";
 import type { SnapshotResponse } from "../../protocol/runner-state.ts";
-import type { OfferedJob } from "../prediction/job-messages.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
-import { ConnectedRunners } from "./connected-runners.ts";
-import { ContainerNames } from "./container-names.ts";
-import { Declines, Explainer } from "./explainer.ts";
-import { type KnownRunner, KnownRunners } from "./known-runners.ts";
-import { HeldPoll, watchToken } from "./polls.ts";
-import { PoolLine } from "./pool-line.ts";
-import type { Handed, PoolRunner } from "./pool-runner.ts";
 import {
   type FailedJob,
+  type OfferedJob,
   type OfferResult,
   type PoolClaim,
   type PoolHolders,
@@ -40,11 +28,17 @@ import {
   type ReportedRunnerLog,
   type ReportProblem,
   type RunnerCondition,
-} from "./rpc-types.ts";
+  registerPool,
+} from "../stubs/pool.ts";
+import { ConnectedRunners } from "./connected-runners.ts";
+import { ContainerNames, StoredEstimates } from "./containers.ts";
+import { Declines, Explainer } from "./explainer.ts";
+import { type KnownRunner, KnownRunners } from "./known-runners.ts";
+import { claimResponseText, type Handed, HeldPoll, watchToken } from "./polls.ts";
+import { PoolLine } from "./pool-line.ts";
+import type { PoolRunner } from "./pool-runner.ts";
 import { RunnerEvents } from "./runner-events.ts";
 import { RunnerLogs } from "./runner-logs.ts";
-import { StoredEstimates } from "./stored-estimates.ts";
-import { registerPool } from "./stub.ts";
 
 export class PoolObject extends DurableObject<Bindings> {
   readonly #estimates = new StoredEstimates(this.ctx.storage.sql, settings(this.env).scheduling);
@@ -97,7 +91,7 @@ export class PoolObject extends DurableObject<Bindings> {
    * @param receipt of the first attempt
    */
   offerSecond(offered: OfferedJob, job: WaitingJob, receipt: string): boolean {
-    const first = this.#connected.holderOf(receipt)?.runnerId;
+    const first = this.#connected.standing.holderOf(receipt)?.runnerId;
     return this.#line.offerNow({ job, since: Date.now(), offered }, first);
   }
 
@@ -163,7 +157,7 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** The suspended runners. */
   suspendedRunners(): Map<string, Suspension> {
-    return this.#connected.suspended();
+    return this.#connected.standing.suspended(Date.now());
   }
 
   /** How the runners are connected, by their ids. */
@@ -171,7 +165,7 @@ export class PoolObject extends DurableObject<Bindings> {
     const now = Date.now();
     return new Map(
       [...this.#connected.all].map((one) => {
-        const failed_starts = this.#connected.failedStarts(one.id);
+        const failed_starts = this.#connected.standing.failedStarts.of(one.id) ?? null;
         return [one.id, { ...conditionOf(one, now), failed_starts }];
       }),
     );
@@ -322,7 +316,11 @@ export class PoolObject extends DurableObject<Bindings> {
     const { runner, declined } = heard;
     for (const { key, setup_ms } of report.snapshot.measured)
       if (setup_ms !== undefined)
-        this.#connected.started(runner.id, this.#names.find(key)?.model?.model_owner_id, key);
+        this.#connected.standing.failedStarts.succeeded(
+          runner.id,
+          this.#names.find(key)?.model?.model_owner_id,
+          key,
+        );
     for (const one of declined) {
       this.#declines.add(one.job.object_id, runner.id, one.reason);
       this.ctx.waitUntil(this.#line.takeBack(runner, one));
@@ -361,42 +359,3 @@ const conditionOf = (runner: PoolRunner, now: number): Omit<RunnerCondition, "fa
     runner.isExpected || (runner.isFull && !runner.isMissing && now - runner.heardAt < TELL_MS),
   lost_gpus: runner.snapshot.devices.filter(({ lost }) => lost).length,
 });
-
-/** The response to a runner's claim. */
-
-/**
- * Returns a ClaimResponse as JSON text. Inputs are passed on verbatim.
- * @param log whether an operator asks for the runner's log
- */
-async function claimResponseText(
-  handed: Handed[],
-  { token_id, runner_id }: PoolClaim,
-  settings: Settings,
-  log: boolean,
-): Promise<string> {
-  const texts = handed.map(async ({ number, stop, offered }) => {
-    const { job, lease: secretLease, input } = offered;
-    const { objectId, secret } = secretLease;
-    const proof = await leaseProof(secret, token_id, runner_id);
-    const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
-    const image = await withGrant(job.image, token_id, settings);
-    return objectText(
-      { ...job, image, lease, handout: number, stop },
-      input === undefined ? {} : { input },
-    );
-  });
-  return objectText(log ? { log } : {}, { jobs: arrayText(await Promise.all(texts)) });
-}
-
-/** Adds the grant, which is made here like the lease: for the token that the job is claimed with. */
-async function withGrant(
-  image: Image,
-  token_id: string,
-  { secretKeys, setupTimeoutSeconds }: Settings,
-): Promise<Image> {
-  const model_id = modelOfRepository(image.repository);
-  if (model_id === undefined) return image;
-  const expires_at = grantEnd(Date.now(), setupTimeoutSeconds);
-  const grant = await signGrant(secretKeys, { model_id, token_id, expires_at });
-  return grant === undefined ? image : { ...image, grant };
-}

@@ -4,12 +4,18 @@
  */
 
 import { TOKEN_MS } from "../../domain/accounts/access.ts";
-import type { Bindings } from "../../env.ts";
+import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
+import { grantEnd, signGrant } from "../../domain/registry/grant.ts";
+import type { Bindings, Settings } from "../../env.ts";
+import { arrayText, objectText } from "../../lib/json-splice.ts";
 import { onAbort } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
+import { modelOfRepository } from "../../protocol/registry.ts";
+import type { Image } from "../../protocol/runner.ts";
 import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
 import { database } from "../../storage/database.ts";
-import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
+import { type OfferedJob, POLL_SECONDS, type PoolClaim } from "../stubs/pool.ts";
 
 interface PollOptions {
   /** Aborts when the runner disconnects. */
@@ -71,4 +77,55 @@ export function watchToken(
     stopped = true;
     clearTimeout(timer);
   };
+}
+
+/** The response to a runner's claim. */
+
+/**
+ * Returns a ClaimResponse as JSON text. Inputs are passed on verbatim.
+ * @param log whether an operator asks for the runner's log
+ */
+export async function claimResponseText(
+  handed: Handed[],
+  { token_id, runner_id }: PoolClaim,
+  settings: Settings,
+  log: boolean,
+): Promise<string> {
+  const texts = handed.map(async ({ number, stop, offered }) => {
+    const { job, lease: secretLease, input } = offered;
+    const { objectId, secret } = secretLease;
+    const proof = await leaseProof(secret, token_id, runner_id);
+    const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
+    const image = await withGrant(job.image, token_id, settings);
+    return objectText(
+      { ...job, image, lease, handout: number, stop },
+      input === undefined ? {} : { input },
+    );
+  });
+  return objectText(log ? { log } : {}, { jobs: arrayText(await Promise.all(texts)) });
+}
+
+/** Adds the grant, which is made here like the lease: for the token that the job is claimed with. */
+async function withGrant(
+  image: Image,
+  token_id: string,
+  { secretKeys, setupTimeoutSeconds }: Settings,
+): Promise<Image> {
+  const model_id = modelOfRepository(image.repository);
+  if (model_id === undefined) return image;
+  const expires_at = grantEnd(Date.now(), setupTimeoutSeconds);
+  const grant = await signGrant(secretKeys, { model_id, token_id, expires_at });
+  return grant === undefined ? image : { ...image, grant };
+}
+
+/** A job that a runner is handed. */
+export interface Handed {
+  /** The number of this hand-out among those of its runner's session. */
+  number: number;
+  /** Names of the idle containers that make room for it. */
+  stop: string[];
+  job: WaitingJob;
+  /** Since when the job waits, unix ms. */
+  since: number;
+  offered: OfferedJob;
 }

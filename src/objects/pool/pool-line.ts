@@ -10,11 +10,12 @@ import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
-import type { OfferedJob } from "../prediction/job-messages.ts";
-import { predictionWithId } from "../prediction/stub.ts";
+import type { OfferedJob } from "../stubs/pool.ts";
+import { predictionWithId } from "../stubs/prediction.ts";
 import type { ConnectedRunners } from "./connected-runners.ts";
-import type { ContainerNames } from "./container-names.ts";
-import { askOf, type Declination, type Handed, type PoolRunner } from "./pool-runner.ts";
+import type { ContainerNames } from "./containers.ts";
+import type { Handed } from "./polls.ts";
+import { askOf, type Declination, type PoolRunner } from "./pool-runner.ts";
 import { WaitingJobs, WaitTimes } from "./waiting-jobs.ts";
 
 /** How often a job's prediction is called; after that the prediction must dispatch itself again. */

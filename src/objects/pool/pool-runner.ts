@@ -5,24 +5,18 @@ import type { Ask, BoxView } from "../../domain/scheduling/decide/types.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import { claimRequest } from "../../protocol/runner.ts";
 import type { RunnerSnapshot } from "../../protocol/runner-state.ts";
-import type { OfferedJob } from "../prediction/job-messages.ts";
+import { type PoolReport, type RunnerJob, runnerJob } from "../stubs/pool.ts";
 import { type KnownRunner, knownRunner } from "./known-runners.ts";
-import type { HeldPoll } from "./polls.ts";
-import { keptImages } from "./report-limits.ts";
-import type { PoolReport } from "./rpc-types.ts";
-import { type RunnerJob, RunnerWork, runnerJob } from "./runner-work.ts";
+import type { Handed, HeldPoll } from "./polls.ts";
+import { RunnerWork } from "./runner-work.ts";
 
-/** A job that a runner is handed. */
-export interface Handed {
-  /** The number of this hand-out among those of its runner's session. */
-  number: number;
-  /** Names of the idle containers that make room for it. */
-  stop: string[];
-  job: WaitingJob;
-  /** Since when the job waits, unix ms. */
-  since: number;
-  offered: OfferedJob;
-}
+/** Characters of JSON; 256 containers have about 110,000. */
+const MAX_REPORT = 130_000;
+
+/** The most characters of images. Further images count as not downloaded. */
+const MAX_IMAGES = 30_000;
+
+const MAX_RUNNERS = 1_000;
 
 /** The part of a handed job that is kept until the runner has connected for it. */
 interface OnItsWay extends Pick<Handed, "number" | "job" | "since"> {
@@ -44,6 +38,7 @@ export const storedRunner = z.object({
   heard_at: z.number(),
   work: z.array(runnerJob),
 });
+
 export type StoredRunner = z.infer<typeof storedRunner>;
 
 /**
@@ -334,3 +329,25 @@ export class PoolRunner {
     };
   }
 }
+
+/** Whether the kept part of a runner's report is small enough. */
+export const isSmall = ({ containers, devices, jobs }: RunnerSnapshot): boolean =>
+  JSON.stringify([containers, devices, jobs]).length <= MAX_REPORT;
+
+export function keptImages(images: readonly string[]): ReadonlySet<string> {
+  let left = MAX_IMAGES;
+  return new Set(
+    images.filter((image) => {
+      left -= image.length;
+      return left >= 0;
+    }),
+  );
+}
+
+/**
+ * Whether another runner of a token may join: a token has at most half of the places that other tokens leave.
+ * @param own runners that the token has in the pool
+ * @param others runners of other tokens
+ */
+export const hasPlace = (own: number, others: number): boolean =>
+  own < Math.ceil((MAX_RUNNERS - others) / 2);

@@ -6,8 +6,8 @@ import type { RunnerEvent } from "../../domain/runners/events.ts";
 import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import { runnerAt } from "../runner/stub.ts";
-import type { ContainerNames } from "./container-names.ts";
+import { runnerAt } from "../stubs/runner.ts";
+import type { ContainerNames } from "./containers.ts";
 import type { PoolRunner } from "./pool-runner.ts";
 
 /** The most events that are sent for one runner at a time: it may have 512 containers. */

@@ -6,7 +6,7 @@
 import { LRUCache } from "lru-cache";
 import { settlesWithin } from "../../lib/timeout.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
-import { LOG_ASKED_MS, type ReportedRunnerLog } from "./rpc-types.ts";
+import { LOG_ASKED_MS, type ReportedRunnerLog } from "../stubs/pool.ts";
 
 const KEPT_MS = 600_000;
 /** How long a request waits: a runner that polls has answered by then. */

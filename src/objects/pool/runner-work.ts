@@ -2,20 +2,8 @@
  * Predictions that a runner was handed and has not ended yet, and whose they are, for operators. Snapshots
  * have only the numbers of hand-outs.
  */
-import { z } from "zod";
 import { MAX_JOBS, type RunnerSnapshot } from "../../protocol/runner-state.ts";
-
-export const runnerJob = z.object({
-  /** The number of the hand-out. */
-  number: z.number(),
-  prediction_id: z.string(),
-  user_id: z.string(),
-  /** `owner/name:version` */
-  model: z.string(),
-  /** When the job was handed out, unix ms. */
-  at: z.number(),
-});
-export type RunnerJob = z.infer<typeof runnerJob>;
+import type { RunnerJob } from "../stubs/pool.ts";
 
 /** The part of a hand-out that is kept. */
 interface Given {

@@ -1,9 +1,9 @@
 /** The one alarm of a prediction object: it is set to the earliest deadline. */
 import { type Deadline, deadlines, earliest } from "../../domain/predictions/deadlines.ts";
 import { type Bindings, settings } from "../../env.ts";
+import type { CancelReason, CancelResult } from "../stubs/prediction.ts";
 import type { Channels } from "./channels.ts";
 import type { PredictionRecord } from "./record.ts";
-import type { CancelReason, CancelResult } from "./rpc-types.ts";
 
 const RETRY_MS = 10_000;
 const NEVER = Number.POSITIVE_INFINITY;

@@ -5,25 +5,25 @@
 import { LRUCache } from "lru-cache";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
-import { SHORT_RUN_MS } from "../../domain/predictions/state.ts";
+import { type PredictionSpec, SHORT_RUN_MS } from "../../domain/predictions/state.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
 import type { ServerDescription } from "../../protocol/runner.ts";
 import { database } from "../../storage/database.ts";
 import { listPendingUploadsOf } from "../../storage/files/uploads.ts";
 import { fillSize } from "../../storage/models/versions.ts";
-import { poolOf } from "../pool/stub.ts";
-import { runnerAt } from "../runner/stub.ts";
+import { poolOf } from "../stubs/pool.ts";
+import type { CancelReason } from "../stubs/prediction.ts";
+import { runnerAt } from "../stubs/runner.ts";
 import { Alarm, cancel } from "./alarm.ts";
 import { Channels } from "./channels.ts";
 import { IndexRow } from "./index-row.ts";
-import { waitingJobOf } from "./job-messages.ts";
 import { endUploads } from "./lease-holder.ts";
 import { encodeEvents } from "./log-events.ts";
 import { LogWriter, logEnd } from "./log-writer.ts";
 import type { PredictionRecord } from "./record.ts";
-import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers, Waiters } from "./subscribers.ts";
 import { completeVersion, measureEnd } from "./version-facts.ts";
 import { DeliveryReport, type FindValue, WebhookSender } from "./webhooks.ts";
@@ -308,4 +308,22 @@ export class Effects {
   get #objectId(): string {
     return this.#ctx.id.toString();
   }
+}
+
+export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob {
+  return {
+    object_id: objectId,
+    user_id: spec.user_id,
+    pool: spec.hardware.pool,
+    hardware: spec.hardware.identifier,
+    gpus: spec.hardware.gpus,
+    priority: spec.priority,
+    model: `${spec.model.owner}/${spec.model.name}:${spec.model.version_number}`,
+    model_id: spec.model_id,
+    model_owner_id: spec.model_owner_id,
+    image: `${spec.image.repository}@${spec.image.digest}`,
+    container_key: spec.keys.container,
+    room: spec.limits.max_concurrency,
+    run_limit_ms: spec.timeout_seconds * 1_000,
+  };
 }

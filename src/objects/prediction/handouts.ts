@@ -5,6 +5,7 @@
 
 import { DecryptionFailed } from "../../domain/encryption.ts";
 import { decryptVariables, type Variables } from "../../domain/models/variables.ts";
+import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { newSecret, receiptOf } from "../../domain/predictions/lease.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import {
@@ -15,16 +16,16 @@ import {
 import { type Bindings, settings } from "../../env.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
+import type { JobHardware } from "../../protocol/runner.ts";
 import type { JobWeight } from "../../protocol/weights.ts";
 import { database } from "../../storage/database.ts";
 import { signFileUrl } from "../../storage/files/signed-file-urls.ts";
-import type { KeyHolder } from "../account/rpc-types.ts";
-import type { OfferResult } from "../pool/rpc-types.ts";
-import { poolOf } from "../pool/stub.ts";
-import type { Effects } from "./effects.ts";
-import { jobOf, type OfferedJob, type OpenedParts, waitingJobOf } from "./job-messages.ts";
+import type { KeyHolder } from "../stubs/account.ts";
+import type { Piece } from "../stubs/content.ts";
+import { type OfferedJob, type OfferResult, poolOf } from "../stubs/pool.ts";
+import type { Refusal } from "../stubs/prediction.ts";
+import { type Effects, waitingJobOf } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
-import type { Refusal } from "./rpc-types.ts";
 
 /**
  * The longest that an offer to a pool takes. The caller of a create waits for it; pools answer within
@@ -236,4 +237,48 @@ async function openWeights(
     return { kind, target, id, url: signed, size };
   };
   return Promise.all(weights.map(opened));
+}
+
+/** The parts of a job that are never stored: decrypted variables, and URLs that are valid for a while. */
+interface OpenedParts {
+  variables: Variables;
+  weights: JobWeight[] | undefined;
+}
+
+const jobHardwareOf = ({ hardware: { identifier, gpus } }: PredictionSpec): JobHardware => ({
+  identifier,
+  gpus,
+});
+
+function jobOf(
+  spec: PredictionSpec,
+  attempt: Attempt,
+  objectId: string,
+  input: Piece,
+  { variables, weights }: OpenedParts,
+): OfferedJob {
+  return {
+    job: {
+      prediction_id: spec.id,
+      attempt: attempt.number,
+      model: spec.model,
+      image: spec.image,
+      keys: spec.keys,
+      hardware: jobHardwareOf(spec),
+      interface: spec.interface,
+      egress: spec.egress,
+      call: spec.call,
+      ...(spec.responses && { responses: spec.responses }),
+      variables,
+      setup_logs: spec.setup_logs,
+      measure: spec.measure,
+      ...(spec.describe && { describe: true }),
+      limits: spec.limits,
+      files: spec.files,
+      ...(weights && { weights }),
+    },
+    lease: { objectId, secret: attempt.secret },
+    // A runner fetches from R2 itself: all jobs of a pool go through one object.
+    input: typeof input === "string" ? input : undefined,
+  };
 }

@@ -3,14 +3,16 @@
  * run (domain/predictions/state.ts) has only its final row.
  */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
-import { initialRow, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import {
+  initialRow,
+  type PredictionUpdate,
+  predictionRow,
+} from "../../domain/predictions/prediction-row.ts";
 import { type PredictionSpec, waitsAgain } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import type { KeyHolder } from "../account/rpc-types.ts";
-import { accountAt } from "../account/stub.ts";
+import { accountAt, type KeyHolder } from "../stubs/account.ts";
 import type { Alarm } from "./alarm.ts";
-import { predictionRowOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /**
@@ -139,3 +141,10 @@ export class IndexRow {
     return this.#ctx.id.toString();
   }
 }
+
+/** The row of a prediction as of all that is logged: it is written before or after the log is stored. */
+export const predictionRowOf = (
+  { life, log }: PredictionRecord,
+  objectId: string,
+  carried?: boolean,
+) => predictionRow(life.spec, life.state, objectId, log.stored, carried);

@@ -7,8 +7,9 @@ import type { Bindings } from "../../env.ts";
 import { database } from "../../storage/database.ts";
 import { abortMultipart } from "../../storage/files/files.ts";
 import { deleteUploads, type listPendingUploadsOf } from "../../storage/files/uploads.ts";
+import type { Piece } from "../stubs/content.ts";
+import type { WriteGrant } from "../stubs/prediction.ts";
 import type { PredictionRecord } from "./record.ts";
-import type { Piece, WriteGrant } from "./rpc-types.ts";
 
 /** The attempt that a lease names, if the lease is valid: open, or dismissed. */
 export async function attemptOf(

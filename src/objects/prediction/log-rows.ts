@@ -3,6 +3,7 @@ import type { PredictionState } from "../../domain/predictions/state.ts";
 import { arrayText, objectText, objectWriter } from "../../lib/json-splice.ts";
 import { memberFrom } from "../../lib/json-text.ts";
 import type { LogEvent } from "../../protocol/event.ts";
+import type { Piece } from "../stubs/content.ts";
 import {
   type EncodedEvent,
   type Entries,
@@ -11,7 +12,6 @@ import {
   type NumberedEvent,
   writtenEvents,
 } from "./log-events.ts";
-import type { Piece } from "./rpc-types.ts";
 
 /**
  * A row of the log. Each row has what was true at its end, so that the last one has all that an object needs.

@@ -3,6 +3,8 @@
  * row: until then they are in memory alone, and readers may have been shown them. If the object dies
  * meanwhile, the runner sends them again, and they get the same ids, as no other event may.
  */
+
+import type { Piece } from "../stubs/content.ts";
 import {
   type EncodedEvent,
   type EncodedEvents,
@@ -16,7 +18,6 @@ import {
   unitsOf,
 } from "./log-events.ts";
 import type { LogEnd, LogRows } from "./log-rows.ts";
-import type { Piece } from "./rpc-types.ts";
 
 /** The most events that are not stored. */
 const MAX_UNSTORED = 8_192;

@@ -16,38 +16,33 @@ import type { ReportReply } from "../../protocol/channel.ts";
 import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
 import { database } from "../../storage/database.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
+import type { Piece } from "../stubs/content.ts";
+import type { OfferedJob } from "../stubs/pool.ts";
+import {
+  type CancelReason,
+  type CancelResult,
+  type CreateRequest,
+  type CreateResult,
+  createRequestIn,
+  type EventDeliveries,
+  type History,
+  HOLDER_HEADER,
+  type LastRun,
+  LOG_TYPE,
+  type OriginalRequest,
+  type Snapshot,
+  type WriteGrant,
+} from "../stubs/prediction.ts";
 import { cancel } from "./alarm.ts";
-import { handleDeadline } from "./deadlines.ts";
+import { handleDeadline, Removal } from "./deadlines.ts";
 import { Effects } from "./effects.ts";
 import { Handouts, type NotBegun } from "./handouts.ts";
-import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
+import { predictionRowOf } from "./index-row.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
-import {
-  contentStream,
-  enterContent,
-  findValue,
-  historyOf,
-  openValue,
-  standingOf,
-} from "./reads.ts";
+import { contentResponse, findValue, historyOf, openValue, standingOf } from "./reads.ts";
 import { PredictionRecord } from "./record.ts";
-import { Removal } from "./removal.ts";
-import type {
-  CancelReason,
-  CancelResult,
-  CreateRequest,
-  CreateResult,
-  EventDeliveries,
-  History,
-  LastRun,
-  OriginalRequest,
-  Piece,
-  Snapshot,
-  WriteGrant,
-} from "./rpc-types.ts";
 import { RunnerConnection } from "./runner-connection.ts";
 import { Streams } from "./streams.ts";
-import { createRequestIn, HOLDER_HEADER, LOG_TYPE } from "./stub.ts";
 import { Subscribers, Waiters } from "./subscribers.ts";
 import { bodyOf, deliveriesOf, eventDeliveriesOf, type FindValue } from "./webhooks.ts";
 
@@ -246,7 +241,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Serves `/stream`, `/create`, `/content`, `/output` and `/log` for readers (stub.ts: openStream,
+   * Serves `/stream`, `/create`, `/content`, `/output` and `/log` for readers (stubs/prediction.ts: openStream,
    * createAndFollow, openContent, openLogFile), and `/channel` for runners.
    */
   override async fetch(request: Request): Promise<Response> {
@@ -277,19 +272,14 @@ export class PredictionObject extends DurableObject<Bindings> {
     const record = this.#load();
     if (!record) return new Response(null, { status: 404 });
     const etag = `W/"${await sha256(record.contentVersion)}"`;
-    const leave = enterContent(record.life.spec.user_id);
-    if (!leave) return new Response(null, { status: 429 });
-    return new Response(contentStream(of(record), leave), { headers: { etag } });
+    return contentResponse(record, of(record), { etag });
   }
 
   /** Streams the log, as far as it is stored while the prediction still runs. */
   async #log(): Promise<Response> {
     const record = await this.#created();
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
-    const leave = enterContent(record.life.spec.user_id);
-    if (!leave) return new Response(null, { status: 429 });
-    const headers = { "content-type": LOG_TYPE };
-    return new Response(contentStream(record.logFile(), leave), { headers });
+    return contentResponse(record, record.logFile(), { "content-type": LOG_TYPE });
   }
 
   // ---- for the pool

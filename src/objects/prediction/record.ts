@@ -14,10 +14,11 @@ import type { Finish } from "../../protocol/channel.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { WebhookEventName } from "../../protocol/webhook.ts";
+import type { Piece } from "../stubs/content.ts";
+import type { Snapshot } from "../stubs/prediction.ts";
 import { type Before, EventLog, PublishWatermark } from "./log.ts";
 import { Entries, encodeEvents } from "./log-events.ts";
 import { LogRows } from "./log-rows.ts";
-import type { Piece, Snapshot } from "./rpc-types.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 

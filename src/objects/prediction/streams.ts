@@ -7,16 +7,16 @@ import { logger } from "../../log.ts";
 import { isLive } from "../../storage/accounts/reader-access.ts";
 import { database } from "../../storage/database.ts";
 import type { ReplacementCheck } from "../replacement-check.ts";
-import { cancel } from "./alarm.ts";
-import type { Effects } from "./effects.ts";
-import type { PredictionRecord } from "./record.ts";
-import type { Refusal } from "./rpc-types.ts";
 import {
+  type Refusal,
   type StreamOptions,
   type StreamReader,
   streamOptionsOf,
   type TooManyReaders,
-} from "./stub.ts";
+} from "../stubs/prediction.ts";
+import { cancel } from "./alarm.ts";
+import type { Effects } from "./effects.ts";
+import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 const tooMany = (readers: TooManyReaders) => new Response(readers, { status: 429 });

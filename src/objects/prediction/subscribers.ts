@@ -6,8 +6,8 @@
  */
 import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
 import type { ReplacementCheck } from "../replacement-check.ts";
+import type { StreamLimits, StreamReader } from "../stubs/prediction.ts";
 import type { EncodedEvents, ShownEvents, StoredEvent } from "./log-events.ts";
-import type { StreamLimits, StreamReader } from "./stub.ts";
 
 const HEARTBEAT_MS = 15_000;
 /** A reader that takes nothing for this long is disconnected: it can resume. */

@@ -13,16 +13,15 @@ import { type Bindings, settings } from "../../env.ts";
 import { type JsonPieces, objectText } from "../../lib/json-splice.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
-import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
-import { post } from "../../outbound/post.ts";
+import { HOST_LIMIT_SECONDS, mayPost, post } from "../../outbound/post.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
 import { database } from "../../storage/database.ts";
 import { getCachedEndpoint, recordOutcome } from "../../storage/webhooks/endpoint-cache.ts";
 import type { WebhookEndpointRow } from "../../storage/webhooks/endpoints.ts";
-import { accountAt } from "../account/stub.ts";
+import { accountAt } from "../stubs/account.ts";
+import type { EventDeliveries } from "../stubs/prediction.ts";
 import type { PredictionRecord } from "./record.ts";
-import type { EventDeliveries } from "./rpc-types.ts";
 
 /** A try counts as lost after this many time limits: one to prepare it, one to post it, and a margin. */
 const LOST_FACTOR = 2.5;

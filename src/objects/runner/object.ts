@@ -8,7 +8,7 @@ import { type RunnerEvent, withEvents } from "../../domain/runners/events.ts";
 import { type HistoryHour, HOURS, recorded } from "../../domain/runners/history.ts";
 import { offlineMs } from "../../domain/runners/silence.ts";
 import { type Bindings, settings } from "../../env.ts";
-import type { History, NewSession, Presence, Report } from "./rpc-types.ts";
+import type { History, NewSession, Presence, Report } from "../stubs/runner.ts";
 
 /** Processes whose registrations may still be on their way. */
 const MAX_PROCESSES = 10;

@@ -5,8 +5,8 @@ import { problemLine } from "../../errors/errors.ts";
 import { requireScope, tokenEndedWords } from "../../middleware/authentication.ts";
 import { limitExport } from "../../middleware/concurrent-requests.ts";
 import { type ExportLine, exportLine, exportQuery } from "../../protocol/export.ts";
-import { requireAccountAccess } from "../../services/accounts/access.ts";
-import { exportAccount } from "../../services/accounts/export/export.ts";
+import { requireAccountAccess } from "../../services/access/access.ts";
+import { exportAccount } from "../../services/accounts/export.ts";
 import { errorResponses, problemResponse } from "../responses.ts";
 import { router } from "../router.ts";
 

@@ -15,8 +15,9 @@ import {
 } from "../../protocol/common.ts";
 import { modelItem } from "../../protocol/model.ts";
 import { updateUser, user, userUsage } from "../../protocol/user.ts";
+import { getUser } from "../../services/access/accounts.ts";
 import { getOwnStorage } from "../../services/accounts/usage.ts";
-import { getOwnUser, getUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
+import { getOwnUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { searchUsers } from "../../services/models/search.ts";
 import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";

@@ -12,15 +12,15 @@ import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurren
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
 import { countRequest, messageRequest, tokenCount } from "../../protocol/anthropic.ts";
+import { beginMessage, messageAnswer, messageStream } from "../../services/anthropic/messages.ts";
+import { type Call, waitForCall } from "../../services/openai/calls.ts";
 import {
   beginCount,
   countAnswer,
   countsItself,
   estimatedCount,
-} from "../../services/anthropic/count-tokens.ts";
-import { beginMessage, messageAnswer, messageStream } from "../../services/anthropic/messages.ts";
-import { type Call, waitForCall } from "../../services/openai/calls.ts";
-import { exactLog } from "../../services/openai/parsed-log.ts";
+} from "../../services/openai/input-tokens.ts";
+import { exactLog } from "../../services/openai/log-reader.ts";
 import {
   body,
   callHeaders,

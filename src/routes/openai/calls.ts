@@ -1,22 +1,30 @@
 /**
- * POST /v1/vendora/chat/completions and /v1/vendora/embeddings. `vendora` is the contract's name for
- * OpenAI's API, whose requests and responses these calls use.
+ * POST /v1/vendora/chat/completions, completions and embeddings. `vendora` is the contract's name for OpenAI's
+ * API, whose requests and responses these calls use.
  */
 import { createRoute } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { AppEnv } from "../../context.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
-import { chatRequest } from "../../protocol/openai/chat.ts";
+import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
+import { chatRequest, completionRequest } from "../../protocol/openai/chat.ts";
 import { embeddingRequest } from "../../protocol/openai/tasks.ts";
-import { waitForCall } from "../../services/openai/calls.ts";
-import { answerStream, CHAT_ANSWERS, wholeAnswer } from "../../services/openai/choices.ts";
-import { embeddingList } from "../../services/openai/embeddings.ts";
-import { exactLog } from "../../services/openai/parsed-log.ts";
+import { type BegunCall, waitForCall } from "../../services/openai/calls.ts";
+import {
+  type Answers,
+  answerStream,
+  CHAT_ANSWERS,
+  COMPLETION_ANSWERS,
+  completionBody,
+  embeddingList,
+  wholeAnswer,
+} from "../../services/openai/choices.ts";
+import { exactLog } from "../../services/openai/log-reader.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
-import { begin } from "./begin.ts";
 import {
   body,
   bodyResponse,
@@ -29,9 +37,9 @@ import {
   tags,
 } from "./document.ts";
 
-const completion = body("ChatCompletion", "A chat completion in the format of OpenAI's API");
+const chatCompletion = body("ChatCompletion", "A chat completion in the format of OpenAI's API");
 
-const COMPLETION = {
+const CHAT_COMPLETION = {
   id: "chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
   object: "chat.completion",
   created: 1_795_000_000,
@@ -47,13 +55,13 @@ const COMPLETION = {
   usage: { prompt_tokens: 4, completion_tokens: 5, total_tokens: 9 },
 };
 
-const CHUNKS = `data: {"id":"chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"chat.completion.chunk","created":1795000000,"model":"demo/chat","choices":[{"index":0,"delta":{"role":"assistant","content":"The"},"finish_reason":null}]}
+const CHAT_CHUNKS = `data: {"id":"chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"chat.completion.chunk","created":1795000000,"model":"demo/chat","choices":[{"index":0,"delta":{"role":"assistant","content":"The"},"finish_reason":null}]}
 
 data: [DONE]
 
 `;
 
-const complete = createRoute({
+const chat = createRoute({
   method: "post",
   path: "/vendora/chat/completions",
   operationId: "createChatCompletion",
@@ -68,6 +76,49 @@ const complete = createRoute({
     resolveTarget("chat_completions"),
   ] as const,
   request: { headers: callHeaders, body: jsonBody(chatRequest) },
+  responses: {
+    200: callResponse(
+      "The completion, or a stream of chunks",
+      chatCompletion,
+      CHAT_COMPLETION,
+      CHAT_CHUNKS,
+    ),
+    ...compatibleErrors,
+  },
+});
+
+const completion = body("Completion", "A completion in the format of OpenAI's API");
+
+const COMPLETION = {
+  id: "cmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  object: "text_completion",
+  created: 1_795_000_000,
+  model: "demo/text-generation",
+  choices: [{ index: 0, text: " very wide.", logprobs: null, finish_reason: "stop" }],
+  usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
+};
+
+const CHUNKS = `data: {"id":"cmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"text_completion","created":1795000000,"model":"demo/text-generation","choices":[{"index":0,"text":" very","logprobs":null,"finish_reason":null}]}
+
+data: [DONE]
+
+`;
+
+const complete = createRoute({
+  method: "post",
+  path: "/vendora/completions",
+  operationId: "createCompletion",
+  tags,
+  summary: "Create a completion",
+  description:
+    "Continues a prompt, in the format of OpenAI's API, with a version that has the compatibility `vendora_completions`. All fields are passed to the container. A model behind the Cog interface takes one prompt at a time. Closing the connection cancels the request. Requires the scope `predict`.",
+  middleware: [
+    takesDataUris,
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("completions"),
+  ] as const,
+  request: { headers: callHeaders, body: jsonBody(completionRequest) },
   responses: {
     200: callResponse("The completion, or a stream of chunks", completion, COMPLETION, CHUNKS),
     ...compatibleErrors,
@@ -109,26 +160,45 @@ const embed = createRoute({
 
 export const callRoutes = router();
 
-callRoutes.openapi(complete, async (c) => {
-  const { services } = c.var;
-  const headers = c.req.valid("header");
+callRoutes.openapi(chat, (c) => {
   const { stream, stream_options } = c.req.valid("json");
-  const includeUsage = stream_options?.include_usage === true;
-  const beginning = () => {
+  const headers = c.req.valid("header");
+  const asked = { stream, includeUsage: stream_options?.include_usage === true };
+  return answer(c, CHAT_ANSWERS, asked, () => {
     const { webhook, ...request } = c.req.valid("json");
     return begin(c, "chat_completions", request, webhook, headers);
-  };
+  });
+});
+
+callRoutes.openapi(complete, (c) => {
+  const { stream, stream_options } = c.req.valid("json");
+  const headers = c.req.valid("header");
+  const asked = { stream, includeUsage: stream_options?.include_usage === true };
+  return answer(c, COMPLETION_ANSWERS, asked, () => {
+    const { webhook, ...request } = c.req.valid("json");
+    return begin(c, "completions", completionBody(c.var.target, request), webhook, headers);
+  });
+});
+
+/** Returns the whole completion, or a stream of its chunks. */
+async function answer<Choice extends { index: number }, Piece>(
+  c: Context<AppEnv>,
+  answers: Answers<Choice, Piece>,
+  { stream, includeUsage }: { stream: boolean | null | undefined; includeUsage: boolean },
+  beginning: () => Promise<BegunCall>,
+) {
+  const { services } = c.var;
   if (stream)
     return openAiEvents(
       await limitOpenStream(c, async () =>
-        answerStream(services, CHAT_ANSWERS, await beginning(), includeUsage),
+        answerStream(services, answers, await beginning(), includeUsage),
       ),
     );
   return limitWaitingRequest(c, async () => {
     const ended = await waitForCall(services, await beginning(), exactLog);
-    return openAiJson(wholeAnswer(services, CHAT_ANSWERS, ended));
+    return openAiJson(wholeAnswer(services, answers, ended));
   });
-});
+}
 
 callRoutes.openapi(embed, async (c) => {
   const { services } = c.var;

@@ -6,9 +6,15 @@ import { exactText } from "../../lib/exact-json.ts";
 import { EVENT_STREAM } from "../../lib/sse.ts";
 import { type Json, json } from "../../protocol/common.ts";
 import { openAiErrorBody, openAiInvalid } from "../../protocol/openai/error.ts";
-import type { EventStream } from "../../services/predictions/event-stream.ts";
+import type { EventStream } from "../../services/access/concurrency-limit.ts";
 import { createHeaders } from "../predictions/create-document.ts";
 import { jsonResponse } from "../responses.ts";
+
+export const FILE = { type: "string", format: "binary" } as const;
+
+export const TEXT = { type: "string" } as const;
+
+export const FILES = { anyOf: [FILE, { type: "array" as const, items: FILE }] };
 
 export const tags = ["Vendora"];
 
@@ -131,3 +137,23 @@ export const openAiEvents = ({ body }: Pick<EventStream, "body">): Response =>
       "x-accel-buffering": "no",
     },
   });
+
+type Property = typeof FILE | typeof TEXT | typeof FILES;
+
+/**
+ * Documents the form as another media type besides JSON. It has no TypeScript type: the route sees only JSON.
+ * @param properties those that every client sends
+ */
+export const formContent = (required: string[], properties: Record<string, Property>): object => ({
+  "multipart/form-data": {
+    schema: {
+      type: "object",
+      required,
+      properties,
+      additionalProperties: {
+        ...TEXT,
+        description: "The other fields of the JSON body, as text; a list by repeating its name",
+      },
+    },
+  },
+});

@@ -24,11 +24,14 @@ import {
   callErrors,
   callHeaders,
   callResponse,
+  FILE,
+  FILES,
+  formContent,
   openAiErrorResponse,
   openAiEvents,
+  TEXT,
   tags,
 } from "./document.ts";
-import { FILE, FILES, formContent, TEXT } from "./form-document.ts";
 
 const images = body("Images", "Images in the format of OpenAI's API");
 

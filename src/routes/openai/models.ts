@@ -3,7 +3,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { requireScope } from "../../middleware/authentication.ts";
 import { encodedModel, oneModel } from "../../protocol/model.ts";
 import { openAiModel, openAiModels } from "../../protocol/openai/error.ts";
-import { listOpenAiModels, readOpenAiModel } from "../../services/openai/models.ts";
+import { listOpenAiModels, readOpenAiModel } from "../../services/openai/callable-models.ts";
 import { jsonResponse } from "../responses.ts";
 import { router } from "../router.ts";
 import { openAiErrors, tags } from "./document.ts";

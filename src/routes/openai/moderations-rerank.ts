@@ -5,14 +5,13 @@ import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
 import { moderationRequest, rerankRequest } from "../../protocol/openai/tasks.ts";
 import { waitForCall } from "../../services/openai/calls.ts";
+import { exactLog } from "../../services/openai/log-reader.ts";
 import { moderation, ranking } from "../../services/openai/moderations-rerank.ts";
-import { exactLog } from "../../services/openai/parsed-log.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
-import { begin } from "./begin.ts";
 import {
   body,
   bodyResponse,

@@ -8,11 +8,11 @@ import { limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
 import { compactRequest, inputTokens, inputTokensRequest } from "../../protocol/openai/response.ts";
-import { countAnswer } from "../../services/anthropic/count-tokens.ts";
 import { type Call, waitForCall } from "../../services/openai/calls.ts";
 import { beginCompaction, compacted } from "../../services/openai/compact.ts";
 import {
   beginInputCount,
+  countAnswer,
   counted,
   estimatedInput,
   withInput,

@@ -6,13 +6,12 @@ import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
 import { speechRequest } from "../../protocol/openai/audio.ts";
 import { modelInput } from "../../services/openai/model-input.ts";
 import { speechStream } from "../../services/openai/speech.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
-import { begin } from "./begin.ts";
 import { callHeaders, compatibleErrors, predictionHeaders, tags } from "./document.ts";
 
 const EVENTS = `data: {"type":"speech.audio.delta","audio":"UklGRiQAAABXQVZF"}

@@ -9,15 +9,15 @@ import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { takesForm } from "../../middleware/form-body.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
 import {
   type TranscriptionRequest,
   transcriptionRequest,
   translationRequest,
 } from "../../protocol/openai/audio.ts";
 import { waitForCall } from "../../services/openai/calls.ts";
+import { exactLog } from "../../services/openai/log-reader.ts";
 import { modelInput } from "../../services/openai/model-input.ts";
-import { exactLog } from "../../services/openai/parsed-log.ts";
 import {
   checkFormat,
   transcription,
@@ -25,17 +25,18 @@ import {
 } from "../../services/openai/transcription.ts";
 import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
-import { begin } from "./begin.ts";
 import {
   body,
   callHeaders,
   callResponse,
   compatibleErrors,
+  FILE,
+  formContent,
   openAiEvents,
   openAiJson,
+  TEXT,
   tags,
 } from "./document.ts";
-import { FILE, formContent, TEXT } from "./form-document.ts";
 
 const transcript = body("Transcription", "A transcript in the format of OpenAI's API");
 

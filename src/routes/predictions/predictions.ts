@@ -23,10 +23,13 @@ import {
   predictionWithIO,
 } from "../../protocol/prediction.ts";
 import { keepConversationItems } from "../../services/openai/conversation-updates.ts";
-import { createPrediction } from "../../services/predictions/create-prediction.ts";
-import { createPredictionStream } from "../../services/predictions/create-stream.ts";
+import { createdText } from "../../services/predictions/create-object.ts";
+import {
+  createPrediction,
+  createPredictionStream,
+} from "../../services/predictions/create-prediction.ts";
 import { explainPrediction } from "../../services/predictions/explain.ts";
-import { createdText, type PredictionText } from "../../services/predictions/prediction-text.ts";
+import type { PredictionText } from "../../services/predictions/prediction-text.ts";
 import {
   cancelPrediction,
   getPrediction,

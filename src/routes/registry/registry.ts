@@ -7,9 +7,8 @@ import type { AppEnv } from "../../context.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { credentialOf, hasCredential, registryCaller } from "../../middleware/registry.ts";
 import { ANONYMOUS_TOKEN, type RegistryToken } from "../../protocol/registry.ts";
-import { registryBlobRoutes } from "./blobs.ts";
+import { registryBlobRoutes, registryUploadRoutes } from "./blobs.ts";
 import { registryManifestRoutes } from "./manifests.ts";
-import { registryUploadRoutes } from "./uploads.ts";
 
 /**
  * The lifetime of a token. It is the password itself, and a revoked one is refused at once: clients may ask

@@ -10,8 +10,12 @@ import {
   runnerLog,
 } from "../../protocol/runner-log.ts";
 import { onePage } from "../../services/pagination.ts";
-import { readEvents, readHistory } from "../../services/runners/runner-history.ts";
-import { askForRunnerLog, readRunnerLog } from "../../services/runners/runner-log.ts";
+import {
+  askForRunnerLog,
+  readEvents,
+  readHistory,
+  readRunnerLog,
+} from "../../services/runners/runner-history.ts";
 import type { Services } from "../../services/services.ts";
 import { errorResponses, jsonResponse } from "../responses.ts";
 import { router } from "../router.ts";

@@ -17,7 +17,6 @@ import {
 } from "../../protocol/runner.ts";
 import { MAX_RUNNER_LOG_BYTES, runnerLogRequest } from "../../protocol/runner-log.ts";
 import { completeUpload, createUpload } from "../../protocol/upload.ts";
-import { takeReports } from "../../services/runners/reports.ts";
 import {
   beginRunnerUpload,
   completeRunnerUpload,
@@ -35,6 +34,7 @@ import {
   reportTelemetry,
   requireProtocol,
   takeLog,
+  takeReports,
 } from "../../services/runners/runners.ts";
 import { parse, parseBody } from "../router.ts";
 

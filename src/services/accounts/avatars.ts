@@ -4,9 +4,9 @@ import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { hex } from "../../lib/hex.ts";
 import { findUser, replaceAvatarUrl } from "../../storage/accounts/users.ts";
-import { deleteAvatar, getAvatar, putAvatar } from "../../storage/files/avatars.ts";
+import { deleteAvatar, getAvatar, putAvatar } from "../../storage/files/files.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
-import type { Caller } from "./caller.ts";
 
 const MAX_BYTES = 1024 ** 2;
 

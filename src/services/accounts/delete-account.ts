@@ -4,7 +4,7 @@
  * failed or interrupted step left behind.
  */
 import { logger } from "../../log.ts";
-import type { AccountStub } from "../../objects/account/stub.ts";
+import type { AccountStub } from "../../objects/stubs/account.ts";
 import {
   closeAccount,
   endRemoval,
@@ -13,15 +13,15 @@ import {
   takeClosedAccounts,
 } from "../../storage/accounts/account-removal.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
-import { deleteAvatars } from "../../storage/files/avatars.ts";
+import { deleteAvatars } from "../../storage/files/files.ts";
 import { deleteCounts } from "../../storage/models/counts.ts";
 import { deleteModel } from "../../storage/models/models.ts";
 import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
+import { findAccount } from "../access/accounts.ts";
+import { forgetTokens } from "../access/authentication.ts";
+import type { Caller } from "../access/caller.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { findAccount } from "./account-object.ts";
-import { forgetTokens } from "./authentication.ts";
-import type { Caller } from "./caller.ts";
 
 /** Batch sizes per account and sweep. */
 const ROWS = 1_000;

@@ -8,11 +8,12 @@ import {
   listSuspendedUsers,
 } from "../../storage/accounts/people.ts";
 import { listUsers, type UserRow } from "../../storage/accounts/users.ts";
+import { getUser } from "../access/accounts.ts";
 import { searchUserRows } from "../models/search.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { currentProof } from "../sign-in/operators.ts";
-import { getUser, releaseUsername } from "./users.ts";
+import { releaseUsername } from "./users.ts";
 
 export const CIRCLES = ["everybody", "operators", "suspended"] as const;
 export type Circle = (typeof CIRCLES)[number];

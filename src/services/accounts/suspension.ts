@@ -3,14 +3,13 @@
  * predictions are canceled. Their data stays, and is available again once the account is restored.
  */
 import { logger } from "../../log.ts";
-import { predictionWithId } from "../../objects/prediction/stub.ts";
+import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { SuspendedModels } from "../../protocol/operator.ts";
-import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/operators.ts";
+import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/people.ts";
+import { findAccount, getUser } from "../access/accounts.ts";
+import { forgetTokens } from "../access/authentication.ts";
 import { forgetTargets } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { findAccount } from "./account-object.ts";
-import { forgetTokens } from "./authentication.ts";
-import { getUser } from "./users.ts";
 
 /** Runs canceled per account at once: each is a call to an object, and a request can make 1,000. */
 const RUNS = 500;

@@ -13,12 +13,12 @@ import {
   listTokens as tokensOf,
 } from "../../storage/accounts/tokens.ts";
 import { isLimitReached } from "../../storage/database.ts";
+import { forgetTokens } from "../access/authentication.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
-import { forgetTokens } from "./authentication.ts";
-import { quotaOf, withinQuota } from "./storage-quota.ts";
 
 /** Tokens per account. */
 const MAX_TOKENS = 100;

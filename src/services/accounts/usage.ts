@@ -5,11 +5,11 @@ import { csvLine } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
-import { findImageBytes } from "../../storage/registry/bytes.ts";
+import { findImageBytes } from "../../storage/registry/blobs.ts";
+import { findAccount } from "../access/accounts.ts";
+import type { Caller } from "../access/caller.ts";
+import { pagesOf } from "../pagination.ts";
 import type { Services } from "../services.ts";
-import { findAccount } from "./account-object.ts";
-import type { Caller } from "./caller.ts";
-import { pagesOf } from "./export/pages.ts";
 
 /** Models with a color of their own in the chart; all others share one. */
 const NAMED_MODELS = 6;

@@ -8,20 +8,19 @@ import {
   findUser,
   findUserByName,
   insertUser,
-  timesReleased,
   type UserRow,
   updateUser,
   listUsers as usersOf,
 } from "../../storage/accounts/users.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import type { Direction } from "../../storage/keyset.ts";
+import { requireAccountAccess } from "../access/access.ts";
+import type { Caller } from "../access/caller.ts";
+import { chargeRows } from "../access/write-limit.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { requireAccountAccess } from "./access.ts";
-import type { Caller } from "./caller.ts";
-import { chargeRows } from "./write-limit.ts";
 
 /** Usernames per account, including past ones, which stay reserved for it. */
 const MAX_USERNAMES = 5;
@@ -40,13 +39,6 @@ export async function createUser(
     updated_at: now,
   };
   return unlessTaken(request.username, insertUser(db, row));
-}
-
-/** @throws ProblemError not_found */
-export async function getUser({ db }: Services, username: string): Promise<UserRow> {
-  const user = await findUserByName(db, username);
-  if (!user) throw notFound(`The user '${username}'`);
-  return user;
 }
 
 export async function getOwnUser({ db, present }: Services, caller: Caller): Promise<User> {
@@ -86,21 +78,6 @@ export async function releaseUsername({ db }: Services, username: string): Promi
   throw conflict(
     `'${username}' is in use. It can be released once its user has changed to another.`,
   );
-}
-
-/**
- * Returns the path of a user's images in the operator's own registry, without a trailing slash; undefined if
- * there is none. Each time a username is released, its path changes, so that a new holder cannot run images
- * of an earlier one by their digests.
- */
-export async function imagePath(
-  { db, settings }: Services,
-  username: string,
-): Promise<string | undefined> {
-  if (settings.imageRegistry === "") return undefined;
-  const path = `${settings.imageRegistry}/${username}`;
-  const times = await timesReleased(db, username);
-  return times === 0 ? path : `${path}/${times + 1}`;
 }
 
 export const listUsers = (

@@ -1,17 +1,20 @@
 /** Messages: plain and streamed. */
 
-import { type MessageHead, messageIdOf, messageOf } from "../../domain/anthropic/message-stream.ts";
 import {
-  plainMessages,
-  withoutHostedTools,
-  withToolChanges,
-} from "../../domain/anthropic/plain-blocks.ts";
-import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
-import { THREAD_NOT_FOUND } from "../../errors/anthropic.ts";
-import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
+  type MessageHead,
+  MessageStream,
+  messageIdOf,
+  messageOf,
+} from "../../domain/anthropic/message-stream.ts";
+import { plainMessages } from "../../domain/anthropic/plain-blocks.ts";
+import { anthropicErrorEvent, THREAD_NOT_FOUND } from "../../errors/anthropic.ts";
+import { OpenAiProblem } from "../../errors/openai.ts";
+import { exactText } from "../../lib/exact-json.ts";
 import { fieldsOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { prediction } from "../../protocol/prediction.ts";
+import type { Caller } from "../access/caller.ts";
+import type { EventStream } from "../access/concurrency-limit.ts";
 import {
   type BegunCall,
   beginCall,
@@ -20,14 +23,15 @@ import {
   readerOf,
   timeLimit,
 } from "../openai/calls.ts";
-import { failureOf, translateOrFail } from "../openai/failure.ts";
+import { brokenStream, failureOf, translateOrFail } from "../openai/failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "../openai/first-event.ts";
+import { withoutUnavailableTools } from "../openai/input-tokens.ts";
+import { exactLog, type NumberedEntry } from "../openai/log-reader.ts";
 import { orUnfit } from "../openai/model-input.ts";
-import { exactLog } from "../openai/parsed-log.ts";
-import { writtenStream } from "../openai/streams.ts";
-import type { EventStream } from "../predictions/event-stream.ts";
+import { eventText, type Writer, writtenStream } from "../openai/streams.ts";
 import type { Services } from "../services.ts";
-import { MessageWriter } from "./message-writer.ts";
+
+const PING = eventText(exactText({ type: "ping" }), undefined, "ping");
 
 /** A call whose prediction has been created. */
 export interface BegunMessage extends BegunCall {
@@ -63,21 +67,6 @@ function checkThread({ body }: Call): void {
   throw new OpenAiProblem(404, { message, param: "thread", code: THREAD_NOT_FOUND }, false);
 }
 
-/** @throws OpenAiProblem unsupported_parameter for a required tool that the container does not have */
-export function withoutUnavailableTools({
-  body,
-  target: { version },
-}: Pick<Call, "body" | "target">): { body: Call["body"]; omittedTools: string[] } {
-  const schema = rootKeywords(version.schemas, "input");
-  const hosted = withoutHostedTools(withToolChanges(body), schema);
-  const { request, omittedTypes: omittedTools, requiredType } = hosted;
-  if (requiredType !== undefined) {
-    const message = `The container of '${body.model}' has no tool of type '${requiredType}': send one of your own, or leave 'tool_choice' to the model.`;
-    throw invalidParameter("tool_choice", "unsupported_parameter", message);
-  }
-  return { body: { ...request, model: body.model }, omittedTools };
-}
-
 export function messageAnswer(
   services: Services,
   { request, prediction, outputs }: EndedCall,
@@ -106,3 +95,35 @@ const headOf = (predictionId: string, { stream: _, ...request }: Call["body"]): 
   id: messageIdOf(predictionId),
   request,
 });
+
+/** Writes the events of a message as text. */
+class MessageWriter implements Writer {
+  readonly #translation: MessageStream;
+  readonly #seconds: number;
+
+  /** @param timeoutSeconds after which the call is canceled */
+  constructor(head: MessageHead, timeoutSeconds: number) {
+    this.#translation = new MessageStream(head);
+    this.#seconds = timeoutSeconds;
+  }
+
+  write(entry: NumberedEntry): string {
+    const failure =
+      entry.event === "done" && failureOf(prediction.parse(entry.data), this.#seconds);
+    if (failure) throw failure;
+    const events = this.#translation.take(entry);
+    const last = events.at(-1);
+    return events
+      .map((one) => eventText(exactText(one), one === last ? entry.id : undefined, one.type))
+      .join("");
+  }
+
+  fail(error: unknown): string {
+    return anthropicErrorEvent(brokenStream(error));
+  }
+
+  /** Returns a heartbeat, also before the message begins: the official clients skip it anywhere. */
+  heartbeat(): string {
+    return PING;
+  }
+}

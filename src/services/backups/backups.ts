@@ -12,9 +12,8 @@ import {
 } from "../../storage/backups/bucket.ts";
 import { findLastRun } from "../../storage/backups/runs.ts";
 import type { Services } from "../services.ts";
-import { hasKey, requireKey } from "./key.ts";
 import { type BackupRun, beginBackup, isBackup } from "./make-backup.ts";
-import { openManifest, readable, readManifest } from "./manifest.ts";
+import { hasKey, openManifest, readable, readManifest, requireKey } from "./manifest.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -7,6 +7,8 @@ import { getManifest } from "../../storage/backups/bucket.ts";
 import { BACKUP_TABLES } from "../../storage/backups/tables.ts";
 import type { Services } from "../services.ts";
 
+const LEAST = 32;
+
 /** The tables and columns that this version backs up. */
 export const COLUMNS: Manifest["columns"] = Object.fromEntries([
   ...BACKUP_TABLES.map(({ name, columns }) => [name, columns]),
@@ -54,3 +56,17 @@ export function requireSameTables({ columns }: Manifest): void {
 
 const namesIn = (columns: Manifest["columns"]) =>
   Object.entries(columns).flatMap(([table, names]) => names.map((name) => `${table}.${name}`));
+
+export const hasKey = ({ settings: { backupKeys } }: Pick<Services, "settings">): boolean =>
+  backupKeys.length > 0 && backupKeys.every(({ length }) => length >= LEAST);
+
+/** @throws ProblemError conflict */
+export function requireKey(services: Pick<Services, "settings">): void {
+  if (hasKey(services)) return;
+  const { length } = services.settings.backupKeys;
+  throw conflict(
+    length === 0
+      ? `Set the secret BACKUP_KEY first: at least ${LEAST} characters, from a generator.`
+      : `The secret BACKUP_KEY has fewer than ${LEAST} characters: set one from a generator.`,
+  );
+}

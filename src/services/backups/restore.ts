@@ -1,24 +1,51 @@
 /** Restores a backup into an empty deployment, some parts in each call. */
-import type { RestoreProgress } from "../../domain/backups/progress.ts";
+
+import type { BatchItem } from "drizzle-orm/batch";
+import type { LeftOut, RestoreProgress } from "../../domain/backups/progress.ts";
 import { openPart, sha256, UnreadablePart } from "../../domain/backups/seal.ts";
+import { keyPrefix } from "../../domain/encryption.ts";
 import { conflict } from "../../errors/errors.ts";
+import { accountAt, newAccountObjectId } from "../../objects/stubs/account.ts";
 import {
+  type AccountPage,
   type Manifest,
   type PartContent,
   type PartEntry,
   partContent,
   type RestoreState,
+  type SetAgain,
+  type StoredRow,
 } from "../../protocol/backup.ts";
+import { setAccountObject } from "../../storage/accounts/users.ts";
 import { getPart, missingParts } from "../../storage/backups/bucket.ts";
-import { deleteSeeds, isEmpty } from "../../storage/backups/rows.ts";
+import { checkRows, deleteSeeds, insertRows, isEmpty, keyOf } from "../../storage/backups/rows.ts";
 import { addPart, beginRun, endRun, findLastRun, type RunRow } from "../../storage/backups/runs.ts";
-import { backupTable } from "../../storage/backups/tables.ts";
-import { isDuplicate } from "../../storage/database.ts";
+import { type BackupTable, backupTable } from "../../storage/backups/tables.ts";
+import { isDuplicate, runBatch } from "../../storage/database.ts";
+import {
+  findEndpointsNotEncryptedWith,
+  findVariablesNotEncryptedWith,
+} from "../../storage/encrypted.ts";
+import { rememberAccountObject } from "../access/accounts.ts";
 import type { Services } from "../services.ts";
-import { requireKey } from "./key.ts";
-import { readable, readManifest, requireSameTables } from "./manifest.ts";
-import { type Restored, restoreAccounts, restoreOneByOne, restoreTable } from "./restore-rows.ts";
-import { findSetAgain } from "./set-again.ts";
+import { readable, readManifest, requireKey, requireSameTables } from "./manifest.ts";
+
+const MAX = 1_000;
+
+/** The characters of one statement: D1 takes a parameter of 2 MB, and a character may have 4 bytes. */
+const STATEMENT_CHARS = 400_000;
+
+const ORPHAN = "it refers to something that is not there";
+
+const DUPLICATE = "another one has what must be unique";
+
+const NO_USER = "its user is not there, or was deleted";
+
+/** Columns that refer to objects are emptied: the new deployment makes its own objects. */
+const OF_OBJECTS: Record<string, StoredRow> = {
+  users: { account_object: null },
+  pools: { made_at: null },
+};
 
 /** How long a call begins parts; its last part takes some seconds more at most. */
 const CALL_MS = 15_000;
@@ -161,4 +188,116 @@ async function readPart(
     throw new UnreadablePart(`Part ${number} of ${id} was changed: its hash differs.`);
   const text = await openPart(settings.backupKeys, { backup: id, number }, part);
   return partContent.parse(JSON.parse(text));
+}
+
+interface Restored {
+  rows: number;
+  leftOut: LeftOut[];
+}
+
+/** Statements for the rows that fit; rows that are there already need none. */
+async function restoreTable(
+  { db }: Services,
+  table: BackupTable,
+  rows: StoredRow[],
+): Promise<Restored & { statements: BatchItem<"sqlite">[] }> {
+  const leftOut: LeftOut[] = [];
+  const statements: BatchItem<"sqlite">[] = [];
+  for (const some of chunksOf(rows.map((row) => asNew(table, row)))) {
+    const { present, orphans } = await checkRows(db, table, some);
+    for (const n of orphans) leftOut.push(leftOutRow(table, some[n], ORPHAN));
+    const isSum = table.name === "model_counts";
+    const fitting = some.filter((_, n) => !orphans.has(n) && (isSum || !present.has(n)));
+    if (fitting.length > 0) statements.push(insertRows(db, table, fitting));
+  }
+  return { rows: rows.length - leftOut.length, leftOut, statements };
+}
+
+/** Writes row by row a part of which some row is refused. */
+async function restoreOneByOne(
+  services: Services,
+  table: BackupTable,
+  rows: StoredRow[],
+): Promise<Restored> {
+  const leftOut: LeftOut[] = [];
+  for (const row of rows) {
+    const one = await restoreTable(services, table, [row]);
+    leftOut.push(...one.leftOut);
+    try {
+      await runBatch(services.db, one.statements);
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+      leftOut.push(leftOutRow(table, row, DUPLICATE));
+    }
+  }
+  return { rows: rows.length - leftOut.length, leftOut };
+}
+
+/**
+ * Restores accounts into new objects: the former ones belong to another deployment.
+ * @param at when the backup was made
+ */
+async function restoreAccounts(
+  services: Services,
+  pages: AccountPage[],
+  at: number,
+): Promise<Restored> {
+  const leftOut: LeftOut[] = [];
+  let rows = 0;
+  for (const page of pages) {
+    const { user_id, usage, counts, predictions } = page;
+    const objectId = await setAccountObject(services.db, user_id, newAccountObjectId(services.env));
+    if (objectId === undefined) {
+      leftOut.push({ table: "accounts", key: JSON.stringify([user_id]), reason: NO_USER });
+      continue;
+    }
+    rememberAccountObject(user_id, objectId);
+    await accountAt(services.env, objectId).restore(page, at);
+    rows += usage.length + counts.length + predictions.length;
+  }
+  return { rows, leftOut };
+}
+
+const asNew = ({ name }: BackupTable, row: StoredRow): StoredRow => ({
+  ...row,
+  ...OF_OBJECTS[name],
+});
+
+const leftOutRow = (table: BackupTable, row: StoredRow = {}, reason: string): LeftOut => ({
+  table: table.name,
+  key: JSON.stringify(keyOf(table, row)),
+  reason,
+});
+
+function chunksOf(rows: StoredRow[]): StoredRow[][] {
+  const chunks: StoredRow[][] = [];
+  let room = 0;
+  for (const row of rows) {
+    const chars = JSON.stringify(row).length;
+    const last = chunks.at(-1);
+    if (last && chars <= room) last.push(row);
+    else {
+      chunks.push([row]);
+      room = STATEMENT_CHARS;
+    }
+    room -= chars;
+  }
+  return chunks;
+}
+
+/**
+ * The values of a restored backup that no SECRET_KEY of this deployment can decrypt, and that have to be set
+ * again.
+ */
+async function findSetAgain({ db, settings: { secretKeys } }: Services): Promise<SetAgain> {
+  const marks = (purpose: "variables" | "webhooks") =>
+    Promise.all(secretKeys.map((secret) => keyPrefix(purpose, secret)));
+  const [variables, webhook_endpoints] = await Promise.all([
+    findVariablesNotEncryptedWith(db, await marks("variables"), MAX),
+    findEndpointsNotEncryptedWith(db, await marks("webhooks"), MAX),
+  ]);
+  return {
+    variables: variables.map(({ owner, model, name }) => ({ model: `${owner}/${model}`, name })),
+    webhook_endpoints,
+  };
 }

@@ -12,8 +12,8 @@ import {
   type UploadPartRow,
   type UploadRow,
 } from "../../storage/files/uploads.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { chargeRows } from "../accounts/write-limit.ts";
+import type { Caller } from "../access/caller.ts";
+import { chargeRows } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
 import { forgetUpload, getUpload, rowsOfParts } from "./uploads.ts";
 

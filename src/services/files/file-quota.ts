@@ -1,7 +1,7 @@
 /** FILES_GB: the bytes of files that an account may have, uploads and what its predictions store together. */
 import { type ProblemCode, ProblemError } from "../../errors/errors.ts";
 import { byteText } from "../../lib/text.ts";
-import { accountAt } from "../../objects/account/stub.ts";
+import { accountAt } from "../../objects/stubs/account.ts";
 import type { Services } from "../services.ts";
 
 /** The object in R2 that a task is about to store, under its prediction's id. */

@@ -2,7 +2,7 @@
 import { partCount } from "../../domain/files/upload-plan.ts";
 import { partLength, type Upload } from "../../protocol/upload.ts";
 import { listParts, type UploadRow } from "../../storage/files/uploads.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import { SIGNED_URL_SECONDS, signedFileUrl, signedPartUrl } from "./signed-urls.ts";
 

@@ -10,6 +10,7 @@ import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validati
 import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { Utf8Check } from "../../lib/utf8-check.ts";
+import { logger } from "../../log.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
 import { findTokenOrSession } from "../../storage/accounts/tokens.ts";
@@ -22,6 +23,7 @@ import {
   putPart,
 } from "../../storage/files/files.ts";
 import {
+  claimExpired,
   claimUpload,
   deleteUploads,
   findFileBytes,
@@ -29,17 +31,35 @@ import {
   findPendingUpload,
   findVersionOfUpload,
   insertUpload,
+  keepNamed,
+  listAccountsWithExpired,
   savePart,
   type UploadRow,
 } from "../../storage/files/uploads.ts";
-import { isSuspended, requireAccess, SUSPENDED } from "../accounts/access.ts";
-import { findAccount } from "../accounts/account-object.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
-import { chargeRows, withinWriteLimit } from "../accounts/write-limit.ts";
+import { isSuspended, requireAccess, SUSPENDED } from "../access/access.ts";
+import { findAccount } from "../access/accounts.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
+import { chargeRows, withinWriteLimit } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
 import { noFileRoom } from "./file-quota.ts";
 import { type PartTarget, requireSignature } from "./signed-urls.ts";
+
+/**
+ * The accounts of a round, which get the same share each, so that a large one does not delay the others. Each
+ * pending upload costs one call to R2.
+ */
+const ACCOUNTS = 50;
+
+const ROUND = 250;
+
+/** Limits of one sweep. */
+const ROUNDS = 12;
+
+const MAX_MS = 20_000;
+
+/** When a failed or interrupted removal is retried. */
+const RETRY_MS = 10 * 60_000;
 
 /** Pending uploads per account: R2 stores the parts of each. */
 const MAX_PENDING = 1_000;
@@ -258,3 +278,23 @@ export async function removeUploads({ env, db }: Services, rows: UploadRow[]): P
 
 /** After a change, this isolate forgets the upload at once; others notice when R2 refuses a part. */
 export const forgetUpload = uploadCache.forget;
+
+/** Removes expired uploads: abandoned pending ones, and files that no prediction and no version uses. */
+export async function sweepUploads(services: Services, now: number): Promise<void> {
+  const end = Date.now() + MAX_MS;
+  for (let round = 0; round < ROUNDS && Date.now() < end; round++) {
+    const users = (await listAccountsWithExpired(services.db, now, ACCOUNTS)).map(
+      ({ user_id }) => user_id,
+    );
+    if (users.length === 0) return;
+    const each = Math.floor(ROUND / users.length);
+    const again = now + RETRY_MS;
+    // Uploads that a version names stay: the sweep looks at them again after the usual retention time.
+    const until = now + services.settings.retentionSeconds * 1000;
+    await keepNamed(services.db, { users, each, now, until });
+    const taken = await claimExpired(services.db, { users, each, now, again });
+    const failures = await removeUploads(services, taken).catch((error: unknown) => [error]);
+    if (failures.length === 0) continue;
+    logger.error("Expired uploads not removed", { count: failures.length, error: failures[0] });
+  }
+}

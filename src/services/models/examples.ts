@@ -22,8 +22,8 @@ import {
   showExample,
 } from "../../storage/models/examples.ts";
 import { versionsAmong } from "../../storage/models/versions.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
 import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";

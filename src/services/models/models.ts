@@ -26,12 +26,12 @@ import {
   listOwnModels as ownModelsOf,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
-import { namesSeenBy } from "../../storage/models/seen-names.ts";
-import { requireAccess, requireAccountAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
-import { getUser } from "../accounts/users.ts";
-import { chargeRows } from "../accounts/write-limit.ts";
+import { namesSeenBy } from "../../storage/models/targets.ts";
+import { requireAccess, requireAccountAccess } from "../access/access.ts";
+import { getUser } from "../access/accounts.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
+import { chargeRows } from "../access/write-limit.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";

@@ -11,8 +11,8 @@ import {
   type VariableSummaryRow,
   listVariables as variablesOf,
 } from "../../storage/models/variables.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";

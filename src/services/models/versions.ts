@@ -2,6 +2,7 @@
 import { outputModalityOf } from "../../domain/models/output-modality.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
+import { timesReleased } from "../../storage/accounts/users.ts";
 import { isLimitReached } from "../../storage/database.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import {
@@ -16,9 +17,8 @@ import {
   type VersionSummaryRow,
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
-import { imagePath } from "../accounts/users.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel, forgetVersion, versionNotFound } from "../predictions/version-resolution.ts";
@@ -177,3 +177,18 @@ const isAllowed = (allowList: string[], repository: string) =>
   allowList.some((allowed) =>
     allowed.endsWith("/*") ? repository.startsWith(allowed.slice(0, -1)) : repository === allowed,
   );
+
+/**
+ * Returns the path of a user's images in the operator's own registry, without a trailing slash; undefined if
+ * there is none. Each time a username is released, its path changes, so that a new holder cannot run images
+ * of an earlier one by their digests.
+ */
+export async function imagePath(
+  { db, settings }: Services,
+  username: string,
+): Promise<string | undefined> {
+  if (settings.imageRegistry === "") return undefined;
+  const path = `${settings.imageRegistry}/${username}`;
+  const times = await timesReleased(db, username);
+  return times === 0 ? path : `${path}/${times + 1}`;
+}

@@ -3,12 +3,13 @@ import { CONVENTION, type Convention } from "../../domain/openai/call.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
+import type { OpenAiModel } from "../../protocol/openai/error.ts";
 import { listCallable } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import { resolveAnswering } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { modelsHint } from "./calls.ts";
+import { modelsHint, unixSeconds } from "./calls.ts";
 
 /** The most models that are listed: nobody chooses from more. */
 const MAX_LISTED = 1_000;
@@ -55,3 +56,27 @@ export async function readCallableModel(
   const message = `The model '${reference.slice(0, 200)}' does not exist, is not visible to you, or has no ${convention} compatibility. ${modelsHint(convention)}`;
   throw new OpenAiProblem(404, { message, param: "model", code: "model_not_found" });
 }
+
+/** Returns the list, which has no pages. */
+export async function listOpenAiModels(services: Services, caller: Caller) {
+  const models = await listCallableModels(services, caller, "vendora");
+  return { object: "list" as const, data: models.map(present) };
+}
+
+/** @throws as readCallableModel */
+export async function readOpenAiModel(
+  services: Services,
+  caller: Caller,
+  reference: string,
+): Promise<OpenAiModel> {
+  const model = await readCallableModel(services, caller, reference, "vendora");
+  return { ...present(model), id: reference };
+}
+
+const present = ({ owner, name, created_at, compatibilities }: CallableModel): OpenAiModel => ({
+  id: `${owner}/${name}`,
+  object: "model",
+  created: unixSeconds(created_at),
+  owned_by: owner,
+  compatibilities,
+});

@@ -5,8 +5,7 @@ import { findUnsupported } from "../../domain/openai/unsupported.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
-import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
-import type { PredictionStub } from "../../objects/prediction/stub.ts";
+import type { PredictionStub, Snapshot } from "../../objects/stubs/prediction.ts";
 import type { Json } from "../../protocol/common.ts";
 import {
   type Prediction,
@@ -17,16 +16,15 @@ import {
 import type { OpenAiCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
+import type { CreatedPrediction, CreateOptions, Follow } from "../predictions/create-object.ts";
 import { createResolved } from "../predictions/create-prediction.ts";
-import type { CreatedPrediction, CreateOptions, Follow } from "../predictions/creation.ts";
 import { predictionText } from "../predictions/prediction-text.ts";
 import { type ResolvedVersion, resolveAnswering } from "../predictions/version-resolution.ts";
 import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
 import { timeoutProblem } from "./failure.ts";
-import { LogReader, type ParseLog } from "./log-reader.ts";
-import { exactLog } from "./parsed-log.ts";
+import { exactLog, LogReader, type ParseLog } from "./log-reader.ts";
 
 export interface Call {
   call: OpenAiCall;

@@ -3,21 +3,32 @@
 import { chatIdOf, completionIdOf } from "../../domain/openai/call.ts";
 import { CHATS } from "../../domain/openai/chat.ts";
 import { type ChoiceFormat, ChoiceStream, wholeOf } from "../../domain/openai/choice-stream.ts";
-import { COMPLETIONS } from "../../domain/openai/completion.ts";
+import { COMPLETIONS, completionInputOf } from "../../domain/openai/completion.ts";
+import { embeddingsOf } from "../../domain/openai/embedding.ts";
 import { limitOf, type Translation } from "../../domain/openai/translation.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { invalidParameter } from "../../errors/openai.ts";
 import { exactText } from "../../lib/exact-json.ts";
+import type { EmbeddingRequest } from "../../protocol/openai/tasks.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
-import type { EventStream } from "../predictions/event-stream.ts";
+import type { EventStream } from "../access/concurrency-limit.ts";
+import type { ResolvedVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { type BegunCall, type EndedCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
+import {
+  type BegunCall,
+  type Call,
+  type EndedCall,
+  readerOf,
+  timeLimit,
+  unixSeconds,
+} from "./calls.ts";
 import { brokenStream, failureOf, translateOrFail } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
-import type { NumberedEntry } from "./log-reader.ts";
-import { exactLog } from "./parsed-log.ts";
+import { exactLog, type NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 /** The format of a call's answers, and their ids. */
-interface Answers<Choice, Piece> {
+export interface Answers<Choice, Piece> {
   format: ChoiceFormat<Choice, Piece>;
   idOf(predictionId: string): string;
 }
@@ -81,4 +92,26 @@ class ChunkWriter implements Writer {
   fail(error: unknown): string {
     return eventText(exactText({ error: brokenStream(error).error }));
   }
+}
+
+/** @throws OpenAiProblem when the model takes no such prompt */
+export function completionBody({ version }: ResolvedVersion, body: Call["body"]): Call["body"] {
+  if (version.configuration.interface === "vendora") return body;
+  const { model, stream } = body;
+  const input = completionInputOf(body, versionSchema(version.schemas, "input"));
+  if (input) return { ...input, model, ...(stream && { stream }) };
+  const message = `'${model}' takes one prompt at a time, as text: send each in a request of its own.`;
+  throw invalidParameter("prompt", "invalid_value", message);
+}
+
+/** Embeddings in the requested format, independent of the container's. */
+export function embeddingList(
+  services: Services,
+  { model, encoding_format }: Pick<EmbeddingRequest, "model" | "encoding_format">,
+  { prediction, outputs }: EndedCall,
+): object {
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
+  if (failure) throw failure;
+  const format = encoding_format ?? "float";
+  return translateOrFail(() => embeddingsOf(model, outputs, format, prediction.metrics));
 }

@@ -8,7 +8,7 @@ import { OpenAiProblem } from "../../errors/openai.ts";
 import { fieldsOf, listOf, textOf } from "../../lib/fields.ts";
 import type { CompactRequest } from "../../protocol/openai/response.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import {
   type BegunCall,

@@ -5,22 +5,48 @@
  */
 import { z } from "zod";
 import { responseIdOf } from "../../domain/openai/call.ts";
-import { BEGIN_MS, conversationIdIn, itemsOf } from "../../domain/openai/conversation.ts";
+import {
+  BEGIN_MS,
+  conversationIdIn,
+  itemIdOf,
+  itemsOf,
+  objectIdOf,
+  SMALL_BYTES,
+} from "../../domain/openai/conversation.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
-import type { ConversationUpdate, ItemJson } from "../../objects/conversation/rpc-types.ts";
-import type { ConversationStub } from "../../objects/conversation/stub.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
+import { fieldsOf } from "../../lib/fields.ts";
+import {
+  type ConversationStub,
+  type ConversationUpdate,
+  conversationWithId,
+  type ItemJson,
+  type Large,
+  type Member,
+  type Refused,
+} from "../../objects/stubs/conversation.ts";
 import {
   type ResponseItem,
   type ResponseRequest,
   responseItem,
 } from "../../protocol/openai/response.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { requireAccess } from "../access/access.ts";
+import type { Caller } from "../access/caller.ts";
+import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
-import { contextTooLong } from "./context-faults.ts";
-import { batchesOf, jsonOf } from "./item-json.ts";
-import { granted, nameConversation, readItems } from "./named-conversation.ts";
-import { exactLog } from "./parsed-log.ts";
+import { contextTooLong } from "./context.ts";
+import { exactLog } from "./log-reader.ts";
 import { findEnded, presentResponse, type StoredResponse } from "./responses.ts";
+
+/**
+ * The part of a message's 32 MiB that items may fill. One item has 30 MB at most: 10,000,000 characters of an
+ * input, or 16 MiB of an output.
+ */
+const BATCH_BYTES = 16 * 1024 * 1024;
+
+const encoder = new TextEncoder();
+
+const decoder = new TextDecoder();
 
 export interface BegunUpdate {
   /** The items of the conversation before this response. */
@@ -136,3 +162,101 @@ const locked = () =>
     param: "conversation",
     code: "conversation_locked",
   });
+
+/** @param name as in itemIdOf */
+export const jsonOf = (item: ResponseItem, name?: string): ItemJson => ({
+  id: itemIdOf(item, name),
+  json: encoder.encode(exactText(item)),
+});
+
+/** Returns an item as it was sent, with its id. Its size was checked when it was sent. */
+export const itemIn = ({ id, json }: ItemJson): ResponseItem => ({
+  ...fieldsOf(parseExact(decoder.decode(json))),
+  id,
+});
+
+export const bytesOf = (items: ItemJson[]) => items.reduce((sum, { json }) => sum + json.length, 0);
+
+/** Splits items into batches that each fit a message, of at least one item. */
+function batchesOf(items: ItemJson[]): ItemJson[][] {
+  const batches: ItemJson[][] = [[]];
+  let bytes = 0;
+  for (const item of items) {
+    bytes += item.json.length;
+    if (bytes > BATCH_BYTES) {
+      batches.push([]);
+      bytes = item.json.length;
+    }
+    batches.at(-1)?.push(item);
+  }
+  return batches;
+}
+
+/** A conversation that a request names. Each call of its object checks that it is the caller's. */
+export interface NamedConversation {
+  id: string;
+  stub: ConversationStub;
+  member: Member;
+}
+
+/** @throws OpenAiProblem not_found for what is no id of a conversation */
+export function nameConversation(
+  { env }: Services,
+  { user_id, models }: Caller,
+  id: string,
+): NamedConversation {
+  const objectId = objectIdOf(id);
+  const stub = objectId === undefined ? undefined : conversationWithId(env, objectId);
+  if (!stub) throw notFound(id);
+  return { id, stub, member: { user_id, models } };
+}
+
+/** Returns the answer of a conversation's object. @throws OpenAiProblem not_found, ProblemError forbidden */
+export async function granted<Answer>(
+  services: Services,
+  caller: Caller,
+  id: string,
+  answer: Answer,
+): Promise<Exclude<Answer, Refused>> {
+  if (isGranted(answer)) return answer;
+  if (isRefused(answer) && answer.refused !== "hidden")
+    await requireAccess(services, caller, answer.refused, `The conversation '${id}'`);
+  throw notFound(id);
+}
+
+/**
+ * Reads the items of a conversation and uses them while they are in memory. Large ones are read in turn, as
+ * whole predictions are: a request of a few bytes may ask for 10 MB, which are in memory several times while
+ * they are parsed.
+ * @param read returns `large` for items of more bytes
+ */
+export async function readItems<Answer, Result>(
+  { user_id }: Caller,
+  read: (maxBytes: number) => Promise<Answer | Large>,
+  use: (answer: Answer) => Result,
+): Promise<Result> {
+  const answer = await read(SMALL_BYTES);
+  if (!isLarge(answer)) return use(answer);
+  return readWhole(user_id, async () => {
+    const whole = await read(Number.MAX_SAFE_INTEGER);
+    if (isLarge(whole)) throw new Error("there is no more that could be asked for");
+    return use(whole);
+  });
+}
+
+const isLarge = (answer: unknown): answer is Large => answer === "large";
+
+const isRefused = (answer: unknown): answer is Refused =>
+  typeof answer === "object" && answer !== null && "refused" in answer;
+
+const isGranted = <Answer>(answer: Answer): answer is Exclude<Answer, Refused> =>
+  !isRefused(answer);
+
+function notFound(id: string): OpenAiProblem {
+  const message = `Conversation with id '${id.slice(0, 100)}' not found.`;
+  return new OpenAiProblem(404, {
+    message,
+    param: "conversation",
+    code: "conversation_not_found",
+  });
+}

@@ -8,25 +8,30 @@ import {
 } from "../../domain/openai/conversation.ts";
 import { conflict } from "../../errors/errors.ts";
 import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
-import { accountAt } from "../../objects/account/stub.ts";
-import type { Head, ItemJson } from "../../objects/conversation/rpc-types.ts";
-import { conversationAt, newConversationObjectId } from "../../objects/conversation/stub.ts";
+import { accountAt } from "../../objects/stubs/account.ts";
+import {
+  conversationAt,
+  type Head,
+  type ItemJson,
+  newConversationObjectId,
+} from "../../objects/stubs/conversation.ts";
 import type { Conversation, NewConversation } from "../../protocol/openai/conversation.ts";
 import type { ItemsQuery, ResponseItem } from "../../protocol/openai/response.ts";
-import { openAccount } from "../accounts/account-object.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { openAccount } from "../access/accounts.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import { unixSeconds } from "./calls.ts";
-import { contextTooLong, duplicateItem } from "./context-faults.ts";
-import { settleUpdate } from "./conversation-updates.ts";
-import { bytesOf, itemIn, jsonOf } from "./item-json.ts";
+import { contextTooLong, duplicateItem, withoutReferences } from "./context.ts";
 import {
+  bytesOf,
   granted,
+  itemIn,
+  jsonOf,
   type NamedConversation,
   nameConversation,
   readItems,
-} from "./named-conversation.ts";
-import { withoutReferences } from "./references.ts";
+  settleUpdate,
+} from "./conversation-updates.ts";
 
 /** @throws ProblemError conflict when the account has as many as it may */
 export async function createConversation(

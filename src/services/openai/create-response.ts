@@ -14,10 +14,9 @@ import { type JsonSource, textFrom } from "../../lib/json-text.ts";
 import { json } from "../../protocol/common.ts";
 import { type ResponseRequest, responseRequest } from "../../protocol/openai/response.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { tooManyConnections } from "../accounts/concurrency-limit.ts";
-import { gone, snapshotOf } from "../predictions/creation.ts";
-import type { EventStream } from "../predictions/event-stream.ts";
+import type { Caller } from "../access/caller.ts";
+import { type EventStream, tooManyConnections } from "../access/concurrency-limit.ts";
+import { gone, snapshotOf } from "../predictions/create-object.ts";
 import type { Services } from "../services.ts";
 import {
   type BegunCall,
@@ -33,10 +32,9 @@ import { type BegunUpdate, beginUpdate } from "./conversation-updates.ts";
 import { failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import { holdText } from "./held-texts.ts";
+import { exactLog } from "./log-reader.ts";
 import { orUnfit } from "./model-input.ts";
-import { exactLog } from "./parsed-log.ts";
-import { ResponseWriter } from "./response-writer.ts";
-import { headOf, presentResponse } from "./responses.ts";
+import { headOf, presentResponse, ResponseWriter } from "./responses.ts";
 import type { SocketContext } from "./socket-context.ts";
 import { eventText, writtenStream } from "./streams.ts";
 

@@ -24,13 +24,13 @@ import {
   serverImages,
 } from "../../protocol/openai/image.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
-import type { EventStream } from "../predictions/event-stream.ts";
+import type { EventStream } from "../access/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 import { type BegunCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
 import { brokenStream, failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
+import { findPicture, pictureJson, pieceBytes } from "./images.ts";
 import type { NumberedEntry } from "./log-reader.ts";
-import { findPicture, pictureJson, pieceBytes } from "./picture-files.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 export interface ImageStreamOptions {

@@ -3,16 +3,20 @@ import { pictureSchema } from "../../domain/images/picture-schema.ts";
 import {
   cogPictures,
   type MadePictures,
+  type Picture,
   serverPictures,
   traitsOf,
   usageOf,
 } from "../../domain/openai/image-answer.ts";
 import { type GivenImages, imageInput } from "../../domain/openai/image-input.ts";
+import { TranslationFailed } from "../../domain/openai/translation.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import { objectPieces } from "../../lib/json-splice.ts";
 import type { Json } from "../../protocol/common.ts";
+import { oneFile } from "../../protocol/file.ts";
 import type { AskedImages, ImageEditRequest, ImageRequest } from "../../protocol/openai/image.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { factsOf, fileKey, getFile, headFile } from "../../storage/files/files.ts";
+import type { Caller } from "../access/caller.ts";
 import type { ResolvedVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import {
@@ -25,14 +29,13 @@ import {
 } from "./calls.ts";
 import { asOpenAiProblem, failureOf } from "./failure.ts";
 import { orUnfit } from "./model-input.ts";
-import {
-  type Base64,
-  findPicture,
-  type PictureFormat,
-  type PicturePiece,
-  pictureJson,
-  pieceBytes,
-} from "./picture-files.ts";
+
+const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
+
+const encoder = new TextEncoder();
+
+/** A group of three bytes becomes four characters. */
+const GROUP = 3;
 
 type ImageCall = Omit<Call, "call" | "body" | "input">;
 
@@ -138,3 +141,101 @@ const streamOf = (bytes: AsyncGenerator<Uint8Array, void, void>) =>
       await bytes.return();
     },
   });
+
+/** How a picture is written; by default in both ways, since clients of either kind ask for neither. */
+type PictureFormat = "url" | "b64_json" | "both";
+
+/** A file whose base64 is written at this place. */
+interface Base64 {
+  key: string;
+}
+
+type PicturePiece = string | Base64;
+
+/** @returns undefined for a URL that is no file of this prediction: a model may name any address */
+function keyIn(url: string, predictionId: string): string | undefined {
+  const [, source_id, file_name] = FILE.exec(URL.parse(url)?.pathname ?? "") ?? [];
+  const file = oneFile.safeParse({ source_id, file_name }).data;
+  return file?.source_id === predictionId ? fileKey(file.source_id, file.file_name) : undefined;
+}
+
+/** A picture whose file exists. */
+interface FoundPicture extends Picture {
+  key: string | undefined;
+  mime_type: string | undefined;
+}
+
+/** @throws TranslationFailed for a file that does not exist, or is no image */
+export async function findPicture(
+  { env }: Services,
+  predictionId: string,
+  picture: Picture,
+): Promise<FoundPicture> {
+  const key = keyIn(picture.url, predictionId);
+  if (key === undefined) return { ...picture, key, mime_type: undefined };
+  const found = await headFile(env.FILES, key);
+  if (!found) throw new TranslationFailed("The file of an image has been deleted meanwhile.");
+  const { mime_type } = factsOf(found);
+  if (!mime_type.startsWith("image/"))
+    throw new TranslationFailed(`The output of the model has a file of the type ${mime_type}.`);
+  return { ...picture, key, mime_type };
+}
+
+/**
+ * @param members besides the picture's
+ * @throws TranslationFailed
+ */
+export function pictureJson(
+  { url, key, revised_prompt }: FoundPicture,
+  format: PictureFormat,
+  members: object = {},
+): Iterable<PicturePiece> {
+  if (key === undefined && format === "b64_json")
+    throw new TranslationFailed("The server answered with addresses of its own: ask for 'url'.");
+  const all = {
+    ...members,
+    ...(format !== "b64_json" && { url }),
+    ...(revised_prompt !== undefined && { revised_prompt }),
+  };
+  const isBase64 = format !== "url" && key !== undefined;
+  return objectPieces<Base64>(all, isBase64 ? { b64_json: ['"', { key }, '"'] } : {});
+}
+
+/** Yields the bytes of JSON in pieces. */
+export async function* pieceBytes(
+  { env }: Services,
+  pieces: Iterable<PicturePiece>,
+): AsyncGenerator<Uint8Array, void, void> {
+  for (const piece of pieces) {
+    if (typeof piece === "string") {
+      yield encoder.encode(piece);
+      continue;
+    }
+    const file = await getFile(env.FILES, piece.key);
+    if (!file) throw new Error(`the file ${piece.key} is gone`);
+    yield* base64Stream(file.body);
+  }
+}
+
+async function* base64Stream(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, void> {
+  /** The last bytes, fewer than three, which have no base64 without those that follow. */
+  let rest = new Uint8Array();
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const bytes = new Uint8Array(rest.length + value.length);
+      bytes.set(rest);
+      bytes.set(value, rest.length);
+      const whole = bytes.length - (bytes.length % GROUP);
+      if (whole > 0) yield encoder.encode(bytes.subarray(0, whole).toBase64());
+      rest = bytes.slice(whole);
+    }
+    if (rest.length > 0) yield encoder.encode(rest.toBase64());
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

@@ -1,15 +1,20 @@
 /** Counts the tokens of a response's input. */
 
+import { withoutHostedTools, withToolChanges } from "../../domain/anthropic/plain-blocks.ts";
 import { countRequestOf, estimatedTokens } from "../../domain/anthropic/token-count.ts";
 import { itemsOf } from "../../domain/openai/conversation.ts";
 import { NotSupportedByChat } from "../../domain/openai/strict-chat.ts";
+import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { invalidParameter, OpenAiProblem } from "../../errors/openai.ts";
+import { type TokenCount, tokenCount } from "../../protocol/anthropic.ts";
 import type { InputTokens, InputTokensRequest } from "../../protocol/openai/response.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { beginCount, countsItself } from "../anthropic/count-tokens.ts";
+import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
-import type { BegunCall, Call } from "./calls.ts";
+import { type BegunCall, beginCall, type Call, type EndedCall, timeLimit } from "./calls.ts";
 import { withContext } from "./context.ts";
 import { conversationItems } from "./conversation-updates.ts";
+import { failureOf } from "./failure.ts";
 
 /** Returns the input together with the earlier items. @throws OpenAiProblem as for a response */
 export const withInput = async (services: Services, caller: Caller, asked: InputTokensRequest) =>
@@ -50,4 +55,47 @@ function messageIn(model: string, request: InputTokensRequest) {
     if (error instanceof NotSupportedByChat) return undefined;
     throw error;
   }
+}
+
+/** @throws OpenAiProblem unsupported_parameter for a required tool that the container does not have */
+export function withoutUnavailableTools({
+  body,
+  target: { version },
+}: Pick<Call, "body" | "target">): { body: Call["body"]; omittedTools: string[] } {
+  const schema = rootKeywords(version.schemas, "input");
+  const hosted = withoutHostedTools(withToolChanges(body), schema);
+  const { request, omittedTypes: omittedTools, requiredType } = hosted;
+  if (requiredType !== undefined) {
+    const message = `The container of '${body.model}' has no tool of type '${requiredType}': send one of your own, or leave 'tool_choice' to the model.`;
+    throw invalidParameter("tool_choice", "unsupported_parameter", message);
+  }
+  return { body: { ...request, model: body.model }, omittedTools };
+}
+
+/**
+ * Whether the model counts tokens itself, which a server does that has messages. For any other model the
+ * count is estimated, and nothing is started.
+ */
+export const countsItself = ({ version: { compatibilities, configuration } }: Call["target"]) =>
+  compatibilities.vendorb_messages && configuration.interface === "vendora";
+
+/** @throws OpenAiProblem, as beginMessage */
+export const beginCount = (services: Services, caller: Caller, call: Call): Promise<BegunCall> =>
+  beginCall(services, caller, {
+    ...call,
+    body: withoutUnavailableTools(call).body,
+    retentionSeconds: MIN_RETENTION_SECONDS,
+  });
+
+export const estimatedCount = (body: Call["body"]): TokenCount => ({
+  input_tokens: estimatedTokens(body),
+});
+
+export function countAnswer(services: Services, { prediction, outputs }: EndedCall): TokenCount {
+  const failure = failureOf(prediction, timeLimit(services, "plain"));
+  if (failure) throw failure;
+  const count = tokenCount.safeParse(outputs[0]).data;
+  if (count) return count;
+  const message = "The container did not answer with a number of tokens.";
+  throw new OpenAiProblem(502, { message, type: "server_error", code: "model_error" }, false);
 }

@@ -7,13 +7,20 @@ import { createParser } from "eventsource-parser";
 import type { LogEntry } from "../../domain/openai/translation.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
+import { parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../lib/json.ts";
+import { exceededBound } from "../../lib/json-scan.ts";
 import { backoffMs } from "../../lib/retry.ts";
-import type { LeaveAction } from "../../objects/prediction/rpc-types.ts";
-import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
+import { type LeaveAction, type PredictionStub, renewed } from "../../objects/stubs/prediction.ts";
+import { FRAME_BOUNDS, OUTPUT_BOUNDS } from "../../protocol/channel.ts";
 import { openLog } from "../predictions/event-log.ts";
 import type { Services } from "../services.ts";
-import { parsedLog } from "./parsed-log.ts";
+
+/** The bounds of a full prediction, which has an output and an input. */
+const BOUNDS = {
+  depth: FRAME_BOUNDS.depth,
+  values: OUTPUT_BOUNDS.values + FRAME_BOUNDS.values,
+};
 
 export interface NumberedEntry extends LogEntry {
   id: string;
@@ -145,3 +152,18 @@ function readerOfEvents(parse: ParseLog): (bytes: Uint8Array) => NumberedEntry[]
     return entries.splice(0);
   };
 }
+
+/** @throws OpenAiProblem */
+export function parsedLog(text: string, parse: (text: string) => Json = JSON.parse): Json {
+  if (exceededBound(text, BOUNDS)) {
+    const message = "The model's output has too many values or is nested too deeply.";
+    throw new OpenAiProblem(502, { message, type: "server_error", code: "model_error" }, false);
+  }
+  return parse(text);
+}
+
+/**
+ * Parses a value that is translated and written again, as chats are: numbers keep their digits.
+ * @throws OpenAiProblem
+ */
+export const exactLog = (text: string): Json => parsedLog(text, parseExact);

@@ -1,6 +1,6 @@
 /** Translates a prediction's event stream into one of a convention. */
 import { HEARTBEAT } from "../../lib/sse.ts";
-import type { EventStream } from "../predictions/event-stream.ts";
+import type { EventStream } from "../access/concurrency-limit.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
 export interface Writer {

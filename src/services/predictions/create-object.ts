@@ -1,27 +1,32 @@
 /** Creates the object of a prediction, which writes its row and claims its Idempotency-Key. */
+
+import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { ProblemError } from "../../errors/errors.ts";
+import type { JsonSource } from "../../lib/json-text.ts";
 import { TimedOut } from "../../lib/timeout.ts";
-import { accountAt } from "../../objects/account/stub.ts";
+import { logger } from "../../log.ts";
+import { accountAt } from "../../objects/stubs/account.ts";
 import {
   type CreateRequest,
   type CreateResult,
-  refusal,
-  SNAPSHOT_CHARS,
-} from "../../objects/prediction/rpc-types.ts";
-import {
   createAndFollow,
   newPredictionId,
   type PredictionStub,
   predictionAt,
   predictionWithId,
+  type Refusal,
+  refusal,
   renewed,
-} from "../../objects/prediction/stub.ts";
-import { withinWriteLimit } from "../accounts/write-limit.ts";
+  SNAPSHOT_CHARS,
+  type Snapshot,
+  type StreamOptions,
+} from "../../objects/stubs/prediction.ts";
+import { withinWriteLimit } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
-import { refusalProblem, unavailable } from "./create-problems.ts";
-import type { CreatedPrediction, CreateOptions, Follow } from "./creation.ts";
 import { refusedReader } from "./event-log.ts";
+import { type PredictionText, predictionText } from "./prediction-text.ts";
 import { rememberLocation } from "./predictions.ts";
+import type { SentFiles } from "./sent-files.ts";
 import { bytesSent, discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
 /**
@@ -169,3 +174,93 @@ async function findTaken(
 const REPEATABLE = "It may have been created: try again with the same Idempotency-Key.";
 const UNKNOWN =
   "The prediction may have been created: GET /v1/predictions lists it within some minutes.";
+
+function refusalProblem(
+  { settings }: Services,
+  spec: PredictionSpec,
+  reason: Refusal,
+): ProblemError {
+  if (reason === "unavailable") return unavailable(spec, "its row was not written");
+  if (reason === "conflict") {
+    return new ProblemError(
+      "conflict",
+      "This Idempotency-Key was used with a different request in the last 24 hours. Use a new key for each request.",
+    );
+  }
+  return new ProblemError(
+    "too_many_requests",
+    `You have ${settings.maxWaiting} predictions waiting for this hardware. Wait until some have run.`,
+    { "retry-after": "10" },
+  );
+}
+
+function unavailable(
+  { id, user_id }: PredictionSpec,
+  reason: unknown,
+  detail = "The prediction could not be created and will not run. Try again.",
+): ProblemError {
+  logger.error("Prediction not created", { prediction_id: id, user_id, error: reason });
+  return new ProblemError("unavailable", detail, { "retry-after": "1" });
+}
+
+export interface CreateOptions {
+  /** Scheme and host that the request came to. */
+  origin: string;
+  /** The prediction's id, if it must be known before. Files that were sent have one already (`sent`). */
+  id?: string | undefined;
+  validateInput: boolean;
+  /** How long to wait for the prediction to end. */
+  waitSeconds: number;
+  /** When the prediction is canceled unless it has ended; null: never. */
+  cancelAfterSeconds: number | null;
+  idempotencyKey?: string | undefined;
+  /**
+   * Opens the event stream together with the prediction. Ignored with an Idempotency-Key, whose prediction
+   * may have begun long ago.
+   */
+  follow?: Follow;
+  /** Files that came with the request: its input has their addresses. */
+  sent?: SentFiles | undefined;
+  /**
+   * The text that the input was made from, as it was sent: the stored input keeps its numbers and the order
+   * of its names.
+   */
+  source?: JsonSource | undefined;
+  /** Called once the input is sent: from then on the request only waits. */
+  onInputSent?: (() => void) | undefined;
+}
+
+export type Follow = Omit<StreamOptions, "after">;
+
+export interface CreatedPrediction extends Pick<Snapshot, "id" | "created_at"> {
+  stub: PredictionStub;
+  /** The prediction. Undefined when it is followed: its events contain everything. */
+  snapshot?: Snapshot;
+  /** All events of a prediction that is followed; undefined if they must be requested separately. */
+  events?: ReadableStream<Uint8Array> | null | undefined;
+  follow?: Follow | undefined;
+}
+
+/** Returns the prediction in full. @throws Error when it has been deleted meanwhile */
+export async function snapshotOf(created: CreatedPrediction): Promise<Snapshot> {
+  const found = created.snapshot ?? (await created.stub.get(SNAPSHOT_CHARS));
+  if (!found) throw gone(created);
+  return found;
+}
+
+export const gone = ({ id }: CreatedPrediction) => new Error(`the prediction ${id} is gone`);
+
+/**
+ * Returns the prediction as its create returns it.
+ * @throws ProblemError too_many_requests; Error when it has been deleted meanwhile
+ */
+export async function createdText(
+  services: Services,
+  created: CreatedPrediction,
+): Promise<PredictionText & Pick<Snapshot, "terminal" | "status">> {
+  const snapshot = await snapshotOf(created);
+  const text = await predictionText(services, created.stub, snapshot);
+  if (!text) throw gone(created);
+  const { terminal, status } = snapshot;
+  return { ...text, terminal, status };
+}

@@ -4,28 +4,31 @@ import { priorityOf } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
 import { bodyFiles, callOf } from "../../domain/openai/call.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
-import { hasStoredInput } from "../../domain/predictions/state.ts";
+import { hasStoredInput, type StoredWebhook } from "../../domain/predictions/state.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
 import {
   fault,
+  invalid,
   issueAt,
   jsonText,
   type Loc,
   ValidationFailure,
 } from "../../domain/schemas/validation.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { urlRefusal } from "../../domain/webhooks/address.ts";
+import { storedSecret } from "../../domain/webhooks/stored-secret.ts";
 import { ProblemError } from "../../errors/errors.ts";
-import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
+import { SNAPSHOT_CHARS, type StreamReader } from "../../objects/stubs/prediction.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { OpenAiCall } from "../../protocol/runner.ts";
+import type { Webhook } from "../../protocol/webhook.ts";
 import { getEnabledEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
-import { openAccount } from "../accounts/account-object.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { openAccount } from "../access/accounts.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
-import { checkWebhook, storedWebhook } from "../webhooks/webhooks.ts";
-import { createObject } from "./create-object.ts";
-import type { CreatedPrediction, CreateOptions } from "./creation.ts";
+import { type CreatedPrediction, type CreateOptions, createObject } from "./create-object.ts";
+import { openLog } from "./event-log.ts";
 import { inputFiles } from "./input-files.ts";
 import { predictionSpec } from "./prediction-spec.ts";
 import { asSent, comparable, withCopies } from "./sent-files.ts";
@@ -156,4 +159,48 @@ function checkRetention({ settings }: Services, { retention_seconds }: CreatePre
   const place: Loc = ["body", "retention_seconds"];
   const issue = issueAt(place, fault("less_than_equal", { le }), retention_seconds);
   throw new ValidationFailure([issue]);
+}
+
+/** @throws ValidationFailure */
+export function checkWebhook({ settings }: Services, { url }: Webhook): void {
+  const refusal = urlRefusal(new URL(url), settings.webhooks.allowInsecure);
+  if (refusal) throw invalid(["body", "webhook", "url"], refusal, "value_error", url);
+}
+
+/** @param id of the prediction */
+export async function storedWebhook(
+  { settings }: Services,
+  id: string,
+  webhook: Webhook | null | undefined,
+): Promise<StoredWebhook | null> {
+  if (webhook?.secret === undefined) return webhook ?? null;
+  return { ...webhook, ...(await storedSecret(settings.secretKeys, id, webhook.secret)) };
+}
+
+/**
+ * Creates a prediction and follows it, in one call to its object. Leaving the stream does not
+ * cancel the prediction.
+ * @throws as createPrediction
+ */
+export async function createPredictionStream(
+  services: Services,
+  caller: Caller,
+  reference: string,
+  request: CreatePredictionOfVersion,
+  options: Omit<CreateOptions, "waitSeconds" | "follow"> & {
+    idleSeconds: number | undefined;
+    reader: StreamReader;
+  },
+): Promise<{ id: string; events: ReadableStream<Uint8Array> | null }> {
+  const follow = { idle_seconds: options.idleSeconds, reader: options.reader };
+
+  const { id, stub, events } = await createPrediction(services, caller, reference, request, {
+    ...options,
+    waitSeconds: 0,
+    follow,
+  });
+  return {
+    id,
+    events: events ?? (await openLog(services, stub, id, { after: 0, ...follow })).body,
+  };
 }

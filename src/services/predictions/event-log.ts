@@ -6,9 +6,9 @@ import {
   type StreamOptions,
   type StreamReader,
   type TooManyReaders,
-} from "../../objects/prediction/stub.ts";
+} from "../../objects/stubs/prediction.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
-import { tooManyConnections, tooManyOpen } from "../accounts/concurrency-limit.ts";
+import { tooManyConnections, tooManyOpen } from "../access/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 
 /**

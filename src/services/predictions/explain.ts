@@ -11,10 +11,10 @@ import {
 } from "../../domain/predictions/explanation.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { Standing } from "../../domain/predictions/timeline.ts";
-import { poolOf } from "../../objects/pool/stub.ts";
-import type { PredictionStub } from "../../objects/prediction/stub.ts";
+import { poolOf } from "../../objects/stubs/pool.ts";
+import type { PredictionStub } from "../../objects/stubs/prediction.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { findOwnPrediction, predictionStub } from "./predictions.ts";

@@ -4,19 +4,30 @@ import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { asUtf8 } from "../../domain/files/file-type.ts";
 import { type FoundString, findStrings, findUriStrings } from "../../domain/files/input-files.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type OneFile, oneFile, signedQuery } from "../../protocol/file.ts";
 import type { InputFile } from "../../protocol/runner.ts";
 import { type FileFacts, fileKey, headFile } from "../../storage/files/files.ts";
 import { findOwnUploads, keepUploads, type UploadRow } from "../../storage/files/uploads.ts";
-import { requireAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { withinWriteLimit } from "../accounts/write-limit.ts";
+import { requireAccess } from "../access/access.ts";
+import type { Caller } from "../access/caller.ts";
+import { withinWriteLimit } from "../access/write-limit.ts";
 import { checkedFacts } from "../files/file-response.ts";
-import { accessToSource } from "../files/files.ts";
-import { isValidSignature } from "../files/signed-urls.ts";
+import { accessToSource, createFileUrl } from "../files/files.ts";
+import { isValidSignature, signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import type { SentFiles } from "./sent-files.ts";
+
+/** How long the URLs of a page are valid: long enough to look at it. */
+const PAGE_URL_SECONDS = 3_600;
+
+const MAX_URLS = 20;
+
+const SIGNED_URL =
+  /"(https?:\/\/[^"/\\]+)\/v1\/files\/([\w-]+)\/([\w.-]+)\?expires=(\d+)&signature=[\w-]+"/g;
+
+const QUOTED_UPLOAD = /"(?:(https?:\/\/[^"/\\]+))?\/v1\/uploads\/([0-9a-f-]{36})"(?!\s*:)/gi;
 
 /**
  * The files of one input at most: a D1 statement takes 100 parameters, and one runner has to fetch all files.
@@ -222,3 +233,64 @@ async function mayRead(services: Services, caller: Caller, file: OneFile, { sear
 }
 
 const locationOf = (at: FoundString["at"]): Loc => ["body", "input", ...at.map(String)];
+
+/**
+ * Replaces expired URLs of the caller's own uploads, which are valid for a day.
+ * @param input JSON text
+ */
+export async function refreshInputUrls(
+  services: Services,
+  caller: Caller,
+  origin: string,
+  input: string,
+): Promise<string> {
+  const expired = [...input.matchAll(SIGNED_URL)].filter(
+    ([, at, , , expires]) =>
+      (at === origin || at === services.settings.filesOrigin) &&
+      Number(expires) * 1000 < Date.now(),
+  );
+  const renewed = await Promise.all(
+    expired.slice(0, MAX_URLS).map(async ([old, , source_id = "", file_name = ""]) => {
+      const file = { source_id: source_id.toLowerCase(), file_name };
+      const found = await createFileUrl(services, caller, file, PAGE_URL_SECONDS, origin).catch(
+        (error) => {
+          // The file has been deleted: its URL stays as it was.
+          if (error instanceof ProblemError) return undefined;
+          throw error;
+        },
+      );
+      return [old, found && JSON.stringify(found.url)] as const;
+    }),
+  );
+  return renewed.reduce((text, [old, now]) => (now ? text.replaceAll(old, now) : text), input);
+}
+
+/**
+ * Replaces uploads by signed URLs of their files, which a browser can open. For display only.
+ * @param input JSON text
+ */
+export async function withUploadUrls(
+  services: Services,
+  caller: Caller,
+  origin: string,
+  input: string,
+): Promise<string> {
+  const named = [...input.matchAll(QUOTED_UPLOAD)].filter(([, at = origin]) => at === origin);
+  const ids = [...new Set(named.map(([, , id = ""]) => id.toLowerCase()))].slice(0, MAX_URLS);
+  if (ids.length === 0) return input;
+  const uploads = await findOwnUploads(services.db, caller.user_id, ids);
+  const expires = Date.now() + PAGE_URL_SECONDS * 1000;
+  const addresses = new Map(
+    await Promise.all(
+      uploads
+        .filter(({ completed_at }) => completed_at !== null)
+        .filter((upload) => accessToUpload(caller, upload) === "granted")
+        .map(async ({ id, key }): Promise<[string, string]> => {
+          return [id, JSON.stringify(await signedFileUrl(services, origin, key, expires))];
+        }),
+    ),
+  );
+  return input.replaceAll(QUOTED_UPLOAD, (text, at: string | undefined, id: string) =>
+    (at ?? origin) === origin ? (addresses.get(id.toLowerCase()) ?? text) : text,
+  );
+}

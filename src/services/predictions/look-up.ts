@@ -3,17 +3,17 @@ import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { notFound } from "../../errors/errors.ts";
 import { timeOfId } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";
-import { accountAt } from "../../objects/account/stub.ts";
-import { predictionWithId } from "../../objects/prediction/stub.ts";
+import { accountAt } from "../../objects/stubs/account.ts";
+import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
 import type { OperatorPrediction, PredictionSearch } from "../../protocol/operator.ts";
-import { listToldSince } from "../../storage/accounts/active-accounts.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
-import { getUser } from "../accounts/users.ts";
+import { listToldSince } from "../../storage/models/counts.ts";
+import { getUser } from "../access/accounts.ts";
 import { paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { AS_OPERATOR, explainRow, explainStanding } from "./explain.ts";
-import { findRow } from "./find-row.ts";
+import { findRow } from "./predictions.ts";
 
 /** Accounts asked at once, and how long each may take: 30 s in all if none answers. */
 const AT_ONCE = 20;

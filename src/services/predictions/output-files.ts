@@ -1,8 +1,9 @@
 /** The output of a prediction as a file of its own: as text or as JSON. */
 import { OutputText } from "../../domain/predictions/output-text.ts";
-import { openContent } from "../../objects/prediction/stub.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { tooManyConnections } from "../accounts/concurrency-limit.ts";
+import { notVisible } from "../../errors/errors.ts";
+import { openContent, openLogFile } from "../../objects/stubs/prediction.ts";
+import type { Caller } from "../access/caller.ts";
+import { tooManyConnections } from "../access/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 import { predictionStub } from "./predictions.ts";
@@ -44,4 +45,17 @@ export async function outputText(
       }),
     )
     .pipeThrough(new TextEncoderStream());
+}
+
+/** @throws ProblemError not_found, also when its data has been removed; too_many_requests */
+export async function readLogFile(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<ReadableStream> {
+  const response = await openLogFile(await predictionStub(services, caller, id));
+  if (response === "full")
+    throw tooManyConnections("You are reading as much as you may. Finish some downloads first.");
+  if (!response?.body) throw notVisible(`The log of the prediction '${id}'`);
+  return response.body;
 }

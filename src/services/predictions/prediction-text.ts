@@ -1,11 +1,10 @@
 /** The JSON of a prediction, with the values that are stored in R2. */
 import { sha256 } from "../../domain/accounts/token.ts";
-import type { ContentPiece, Piece, Snapshot } from "../../objects/prediction/rpc-types.ts";
-import { openContent, type PredictionStub } from "../../objects/prediction/stub.ts";
+import type { ContentPiece, Piece } from "../../objects/stubs/content.ts";
+import { openContent, type PredictionStub, type Snapshot } from "../../objects/stubs/prediction.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
-import { tooManyConnections } from "../accounts/concurrency-limit.ts";
+import { tooManyConnections } from "../access/concurrency-limit.ts";
 import type { Services } from "../services.ts";
-import { type CreatedPrediction, gone, snapshotOf } from "./creation.ts";
 
 /** A full prediction as JSON text. */
 export interface PredictionText {
@@ -31,21 +30,6 @@ export async function predictionText(
   const text = jsonBodyOf(services, id, body);
   if (typeof text === "string") return { text };
   return { text, etag: `W/"${await sha256(JSON.stringify(body))}"` };
-}
-
-/**
- * Returns the prediction as its create returns it.
- * @throws ProblemError too_many_requests; Error when it has been deleted meanwhile
- */
-export async function createdText(
-  services: Services,
-  created: CreatedPrediction,
-): Promise<PredictionText & Pick<Snapshot, "terminal" | "status">> {
-  const snapshot = await snapshotOf(created);
-  const text = await predictionText(services, created.stub, snapshot);
-  if (!text) throw gone(created);
-  const { terminal, status } = snapshot;
-  return { ...text, terminal, status };
 }
 
 /** Returns a stream if the JSON is in several pieces, so that the whole is never in memory. */

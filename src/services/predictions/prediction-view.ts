@@ -18,7 +18,7 @@ import { secretFieldsOf, withMasks } from "../../domain/schemas/secret-fields.ts
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notVisible } from "../../errors/errors.ts";
 import { parseExact } from "../../lib/exact-json.ts";
-import type { History } from "../../objects/prediction/rpc-types.ts";
+import type { History } from "../../objects/stubs/prediction.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
@@ -26,14 +26,14 @@ import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import { findModel, findModelPlaces, findPricePerHour } from "../../storage/models/models.ts";
 import { findVersion } from "../../storage/models/versions.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createResolved } from "./create-prediction.ts";
 import { asCaller, explainStanding } from "./explain.ts";
+import { refreshInputUrls, withUploadUrls } from "./input-files.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 import { findOwnPrediction, ownPredictions, predictionStub } from "./predictions.ts";
-import { refreshInputUrls, withUploadUrls } from "./refresh-input-urls.ts";
 import { resolveVersion } from "./version-resolution.ts";
 
 export interface PredictionView

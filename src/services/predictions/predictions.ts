@@ -1,28 +1,50 @@
 /** Reads, lists, cancels and streams existing predictions. */
 
 import { accessToPrediction } from "../../domain/accounts/access.ts";
+import { RequestCounter } from "../../domain/accounts/rate-limit.ts";
 import { type IdRange, idRange, readIdPart } from "../../domain/predictions/prediction-id.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { conflict, notVisible } from "../../errors/errors.ts";
-import type { MeantModel } from "../../objects/account/rpc-types.ts";
-import { SNAPSHOT_CHARS } from "../../objects/prediction/rpc-types.ts";
+import { firstIdAt } from "../../lib/hex.ts";
+import { backoffMs } from "../../lib/retry.ts";
+import { sleep } from "../../lib/timeout.ts";
+import type { MeantModel } from "../../objects/stubs/account.ts";
 import {
   type PredictionStub,
   predictionWithId,
+  SNAPSHOT_CHARS,
   type StreamOptions,
-} from "../../objects/prediction/stub.ts";
+} from "../../objects/stubs/prediction.ts";
 import { readModelReference } from "../../protocol/common.ts";
 import type { Prediction, PredictionQuery, PredictionWithIO } from "../../protocol/prediction.ts";
 import { immutable } from "../../storage/cache.ts";
 import { findModelId } from "../../storage/models/models.ts";
-import { requireAccess } from "../accounts/access.ts";
-import { findAccount } from "../accounts/account-object.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { requireAccess } from "../access/access.ts";
+import { findAccount } from "../access/accounts.ts";
+import type { Caller } from "../access/caller.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { openLog } from "./event-log.ts";
-import { findRow } from "./find-row.ts";
 import { type PredictionText, predictionText } from "./prediction-text.ts";
+
+/**
+ * The age up to which an id counts as young. After this time, the object of a short run that failed to write
+ * its row tries again.
+ */
+const YOUNG_MS = 10_000;
+
+/** The most by which the clock of another machine may be ahead. */
+const AHEAD_MS = 2_000;
+
+/** Further look-ups of a young id, which wait 0.7 s in all at most. */
+const RETRIES = 3;
+
+const BACKOFF = { baseMs: 100, maxMs: 400 };
+
+/** Further look-ups per account, since anybody can make up young ids: 60 a second more. */
+const LIMIT = { limit: 200, seconds: 10 };
+
+const counter = new RequestCounter();
 
 /** The objects and models of predictions, by `user:id`. They never change. */
 const objectIds = immutable<ObjectLocation>(50_000);
@@ -204,3 +226,29 @@ const requirePrediction = (
   run: Pick<PredictionUpdate, "user_id" | "id" | "model_id">,
 ): Promise<void> =>
   requireAccess(services, caller, accessToPrediction(caller, run), `The prediction '${run.id}'`);
+
+/**
+ * Finds the row of a prediction. The row of a short run may be written shortly after its answer, so a young
+ * id without a row is looked up again before it counts as unknown.
+ * @returns undefined when there is none
+ */
+export async function findRow(
+  services: Services,
+  userId: string,
+  id: string,
+): Promise<PredictionRow | undefined> {
+  const find = async () => (await findAccount(services, userId))?.find(id);
+  let row = await find();
+  if (row || !mayCome(userId, id)) return row;
+  for (let tries = 1; !row && tries <= RETRIES; tries++) {
+    await sleep(backoffMs(tries, BACKOFF));
+    row = await find();
+  }
+  return row;
+}
+
+function mayCome(userId: string, id: string): boolean {
+  const now = Date.now();
+  const isYoung = id >= firstIdAt(now - YOUNG_MS) && id < firstIdAt(now + AHEAD_MS);
+  return isYoung && counter.count(userId, LIMIT, now).remaining > 0;
+}

@@ -9,11 +9,11 @@ import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { isObject } from "../../lib/json.ts";
 import { settlesWithin } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
-import { predictionWithId } from "../../objects/prediction/stub.ts";
+import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import { ownPredictions } from "./predictions.ts";
 

@@ -2,7 +2,7 @@
 import { initialRow } from "../../domain/predictions/prediction-row.ts";
 import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
-import { accountAt } from "../../objects/account/stub.ts";
+import { accountAt } from "../../objects/stubs/account.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import {
   completeMultipart,

@@ -1,6 +1,7 @@
 /** Resolves `owner/name:number` to a version: the only look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notVisible, ProblemError } from "../../errors/errors.ts";
+import { findToken, selectToken, userOfToken } from "../../storage/accounts/tokens.ts";
 import { cache } from "../../storage/cache.ts";
 import {
   selectTarget,
@@ -9,8 +10,10 @@ import {
   type TargetVersionRow,
 } from "../../storage/models/targets.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { requireAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { loadingEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
+import { selectEnabled } from "../../storage/webhooks/endpoints.ts";
+import { requireAccess } from "../access/access.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 
 export interface ResolvedVersion {
@@ -40,7 +43,7 @@ const pathOf = ({ owner, name }: TargetName) => `${owner}/${name}`;
 const privateKey = (userId: string, path: string) => `${userId}/${path}`;
 const versionKey = (modelId: string, number: number) => `${modelId}:${number}`;
 
-export function targetNameOf(reference: string): TargetName {
+function targetNameOf(reference: string): TargetName {
   const [path = "", number] = reference.split(":", 2);
   const [owner = "", name = ""] = path.split("/", 2);
   // No version has the number 0.
@@ -68,7 +71,7 @@ function knownTarget(userId: string, target: TargetName): Target {
 }
 
 /** @returns a function that keeps the rows which `selectTarget` has found for a user */
-export function loadingTarget(target: TargetName) {
+function loadingTarget(target: TargetName) {
   const [keepVisible, keepPrivate, keepVersion] = [
     visibleModels.loading(),
     privateModels.loading(),
@@ -160,4 +163,31 @@ export function forgetTargets(): void {
 export function forgetModels(): void {
   visibleModels.forgetAll();
   privateModels.forgetAll();
+}
+
+/**
+ * Finds the token together with all else that a create needs of D1, in one round trip instead of three: each
+ * takes up to 0.3 s. The rest is kept for later look-ups. It is selected by
+ * the token's user: for a token that does not exist D1 looks up nothing more, whatever it names.
+ * @param reference the model and version that are named; undefined: not known yet
+ */
+export async function findTokenToCreate(
+  { db }: Services,
+  hash: string,
+  reference: string | undefined,
+): ReturnType<typeof findToken> {
+  if (reference === undefined) return findToken(db, hash);
+  const target = targetNameOf(reference);
+  const [keepTarget, keepEndpoints] = [loadingTarget(target), loadingEndpoints()];
+  const user = userOfToken(hash);
+  const [[token], models, versions, endpoints] = await db.batch([
+    selectToken(db, hash),
+    ...selectTarget(db, target, user),
+    selectEnabled(db, user),
+  ]);
+  if (!token) return undefined;
+  const { user_id } = token;
+  keepTarget(user_id, models, versions);
+  keepEndpoints(user_id, endpoints);
+  return token;
 }

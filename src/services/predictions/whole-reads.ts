@@ -5,7 +5,7 @@
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { holdForRequest } from "../../lib/current-request.ts";
 import { sleep } from "../../lib/timeout.ts";
-import { tooManyConnections } from "../accounts/concurrency-limit.ts";
+import { tooManyConnections } from "../access/concurrency-limit.ts";
 
 /** The reads at a time, of one account and of all. Other reads wait. */
 const OWN_READS = 1;

@@ -6,22 +6,26 @@ import {
   parseRange,
   parseRanges,
 } from "../../domain/files/byte-range.ts";
+import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { RegistryError } from "../../errors/registry.ts";
+import { byteText } from "../../lib/text.ts";
 import {
+  findBlob,
+  findImageBytes,
   findLinkedBlob,
   findOwnLink,
   type LinkedBlob,
   linkBlob,
+  replaceObject,
   touchLinks,
   unlinkBlob,
 } from "../../storage/registry/blobs.ts";
 import { getObject, headObject } from "../../storage/registry/objects.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { openToPull, type Repository, type RepositoryName } from "./repositories.ts";
-import { requireRoom } from "./room.ts";
 
 /**
  * @param isPush whether the caller is a push, which relies on a blob that is found
@@ -204,3 +208,32 @@ export async function removeBlob(
 
 const unknownBlob = (digest: string) =>
   new RegistryError(404, "BLOB_UNKNOWN", `This repository has no blob ${digest}. Push it.`);
+
+/** Returns the bytes of the account's images, and of uploads under way. */
+async function imageBytes({ db }: Services, userId: string): Promise<number> {
+  const { stored, arriving } = await findImageBytes(db, userId, PART_BYTES);
+  return stored + arriving;
+}
+
+/** @param more bytes that are about to come @throws RegistryError DENIED */
+export async function requireRoom(services: Services, userId: string, more: number): Promise<void> {
+  const { imageBytes: limit } = services.settings;
+  const used = await imageBytes(services, userId);
+  if (used + more <= limit) return;
+  throw new RegistryError(
+    403,
+    "DENIED",
+    `Your images take ${byteText(used)} of ${byteText(limit)}. Delete versions and models that you no longer need, or ask the operator to raise IMAGES_GB.`,
+  );
+}
+
+/** Replaces the lost object of a blob whose bytes were sent again. */
+export async function replaceLost(
+  { db, env }: Services,
+  digest: string,
+  key: string,
+): Promise<void> {
+  const known = await findBlob(db, digest);
+  if (known && !(await headObject(env.IMAGES, known.key)))
+    await replaceObject(db, digest, known.key, key);
+}

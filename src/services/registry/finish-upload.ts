@@ -19,10 +19,10 @@ import {
   renewUpload,
   takeUpload,
 } from "../../storage/registry/uploads.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
-import { replaceLost } from "./lost-objects.ts";
+import { replaceLost } from "./blobs.ts";
 import type { Repository } from "./repositories.ts";
 import { offsetOf, superseded } from "./upload-writer.ts";
 import { type Arriving, beginUpload } from "./uploads.ts";

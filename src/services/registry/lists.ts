@@ -1,7 +1,6 @@
 /** Lists of a repository: its tags, and the manifests attached to an image. */
 import { MEDIA_TYPES } from "../../protocol/oci.ts";
-import { listReferrers } from "../../storage/registry/manifests.ts";
-import { listTags } from "../../storage/registry/tags.ts";
+import { listReferrers, listTags } from "../../storage/registry/manifests.ts";
 import type { Services } from "../services.ts";
 import type { Repository } from "./repositories.ts";
 

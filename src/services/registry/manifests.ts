@@ -15,21 +15,30 @@ import { type Descriptor, kindOf, MAX_MANIFEST_BYTES, ociDigest } from "../../pr
 import { type Present, touchLinks } from "../../storage/registry/blobs.ts";
 import {
   deleteManifest,
+  deleteTag,
   type FoundManifest,
   findManifest,
   insertManifest,
+  MAX_NAMERS,
+  MAX_TAGS,
+  type Need,
   touchManifests,
 } from "../../storage/registry/manifests.ts";
 import { getObject, headObject, objectKey, putObject } from "../../storage/registry/objects.ts";
-import { deleteTag } from "../../storage/registry/tags.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
-import { chargeRows } from "../accounts/write-limit.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
+import { chargeRows } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
-import { replaceLost } from "./lost-objects.ts";
+import { replaceLost, requireRoom } from "./blobs.ts";
 import type { Repository } from "./repositories.ts";
-import { requireRoom } from "./room.ts";
-import { NAMED_VERSIONS, namedTooOften, stillNeeded } from "./still-needed.ts";
+
+/** How many versions the error names at most. */
+const NAMED_VERSIONS = 5;
+
+/**
+ * The time of two sweeps: an image that predictions needed is released by the first sweep after their end.
+ */
+const SWEPT_MS = 2 * 60_000;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
@@ -246,3 +255,30 @@ function unknownParts(missing: string[]): RegistryError {
     `This repository does not have what the manifest names: ${named}${more}. Push it first.`,
   );
 }
+
+/** @param need has one version more than are named, if there are as many */
+function stillNeeded(reference: string, { versions, until }: Need): RegistryError {
+  if (versions.length === 0 && until === 0)
+    return denied(
+      `A version needs ${reference} by way of an index of indexes. Delete the version first, or wait until four days after it was deleted.`,
+    );
+  if (versions.length === 0)
+    return denied(
+      `Predictions of a version that was deleted may still need ${reference}. Delete it after ${minuteOf(until + SWEPT_MS)} UTC.`,
+    );
+  const noun = versions.length === 1 ? "version" : "versions";
+  const named = versions.slice(0, NAMED_VERSIONS).join(", ");
+  const more = versions.length > NAMED_VERSIONS ? " and others" : "";
+  return denied(
+    `${reference} is needed by ${noun} ${named}${more} of this model. Delete the ${noun} first. Four days later, when no prediction needs it any more, it can be deleted.`,
+  );
+}
+
+const namedTooOften = (reference: string): RegistryError =>
+  denied(
+    `${reference} has more than ${MAX_TAGS} tags, or more than ${MAX_NAMERS} indexes of this repository lead to it. Delete those first.`,
+  );
+
+const denied = (message: string) => new RegistryError(409, "DENIED", message);
+
+const minuteOf = (time: number) => new Date(time).toISOString().slice(0, 16).replace("T", " ");

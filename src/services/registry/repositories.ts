@@ -1,13 +1,15 @@
 /** Repositories of the registry: models, by the names that clients push to and pull from. */
 import { accessToModel, accessToPull, hasFullAccess } from "../../domain/accounts/access.ts";
+import { verifyGrant } from "../../domain/registry/grant.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { RegistryError } from "../../errors/registry.ts";
 import { slug } from "../../protocol/common.ts";
 import type { Visibility } from "../../protocol/model.ts";
+import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
 import { findUser } from "../../storage/accounts/users.ts";
-import { findRepository } from "../../storage/registry/repositories.ts";
-import { requireAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { findRepository } from "../../storage/registry/manifests.ts";
+import { requireAccess } from "../access/access.ts";
+import type { Caller } from "../access/caller.ts";
 import { createModel } from "../models/models.ts";
 import type { Services } from "../services.ts";
 
@@ -147,3 +149,17 @@ const notLoggedIn = (name: RepositoryName) =>
     "unauthenticated",
     `There is no public image ${textOf(name)}. If it is yours, log in with an access token as the password.`,
   );
+
+/**
+ * @param grantText the grant as the client sent it: any text
+ * @returns the id of the model whose repository it opens; undefined if it opens none
+ */
+export async function grantedModel(
+  services: Services,
+  grantText: string,
+): Promise<string | undefined> {
+  const grant = await verifyGrant(services.settings.secretKeys, grantText, Date.now());
+  if (!grant) return undefined;
+  const knownAt = await runnerTokenKnownAt(services.db, grant.token_id);
+  return knownAt === undefined ? undefined : grant.model_id;
+}

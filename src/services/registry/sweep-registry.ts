@@ -3,13 +3,34 @@
  * names, manifests that no tag, version or prediction needs, and the objects of all these in R2. Data that a
  * push under way may rely on stays.
  */
-import { collectLinks, collectManifests } from "../../storage/registry/collection.ts";
+
+import { abortMultipart } from "../../storage/files/files.ts";
+import {
+  collectLinks,
+  collectManifests,
+  dropUnknown,
+  forgetGarbage,
+  listGarbage,
+} from "../../storage/registry/collection.ts";
+import { deleteObjects, listShare, SHARES } from "../../storage/registry/objects.ts";
 import { endHolds, releaseImages } from "../../storage/registry/release.ts";
 import { endUpload, listStaleUploads } from "../../storage/registry/uploads.ts";
 import { awaitsRestore } from "../backups/restore.ts";
 import type { Services } from "../services.ts";
-import { collectGarbage } from "./garbage.ts";
-import { dropStrays } from "./strays.ts";
+
+/**
+ * The objects and uploads of one step: R2 deletes 1,000 objects in one call, and aborts one upload in each.
+ */
+const AT_ONCE = { objects: 1_000, uploads: 100 };
+
+/**
+ * The age from which an object counts as a stray: the row of a younger one may still be written, which takes
+ * moments.
+ */
+const MOMENTS_MS = 86_400_000;
+
+/** The interval of shares: all are searched within 4.3 hours, for 43,000 lists a month. */
+const SHARE_MS = 60_000;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -62,4 +83,33 @@ export async function sweepRegistry(services: Services, now: number): Promise<vo
   // Garbage is collected without a limit of steps: an account makes up to 200 objects a second
   // (RATE_LIMIT_REGISTRY), which count for no quota.
   while (Date.now() < end && (await collectGarbage(services)) > 0);
+}
+
+/** Makes garbage of the strays of one share. @param end when no further page is begun */
+export async function dropStrays({ db, env }: Services, now: number, end: number): Promise<void> {
+  const share = Math.floor(now / SHARE_MS) % SHARES;
+  for await (const objects of listShare(env.IMAGES, share)) {
+    const old = objects.filter(({ uploaded }) => uploaded.getTime() < now - MOMENTS_MS);
+    if (old.length > 0)
+      await dropUnknown(
+        db,
+        old.map(({ key }) => key),
+      );
+    if (Date.now() >= end) return;
+  }
+}
+
+/** @returns how many there were; if the deletion fails, they stay for the next time */
+export async function collectGarbage({ db, env }: Services): Promise<number> {
+  const found = await listGarbage(db, AT_ONCE);
+  if (found.length === 0) return 0;
+  const keys = found.map(({ key }) => key);
+  await Promise.all(
+    found.map(({ key, multipart_id }) =>
+      multipart_id === null ? undefined : abortMultipart(env.IMAGES, { key, multipart_id }),
+    ),
+  );
+  await deleteObjects(env.IMAGES, keys);
+  await forgetGarbage(db, keys);
+  return found.length;
 }

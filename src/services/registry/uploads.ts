@@ -14,11 +14,11 @@ import {
   type RegistryUploadRow,
   takeUpload,
 } from "../../storage/registry/uploads.ts";
-import type { Caller } from "../accounts/caller.ts";
-import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import type { Caller } from "../access/caller.ts";
+import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
+import { requireRoom } from "./blobs.ts";
 import type { Repository } from "./repositories.ts";
-import { requireRoom } from "./room.ts";
 import { offsetOf, superseded, UploadWriter } from "./upload-writer.ts";
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** The fleet: the state of runners, and the queues that they serve. */
 import { conflict, notFound } from "../../errors/errors.ts";
-import { runnerAt } from "../../objects/runner/stub.ts";
+import { runnerAt } from "../../objects/stubs/runner.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import { listHardware } from "../../storage/runners/hardware.ts";
 import {

@@ -4,7 +4,7 @@ import {
   type NamedClassExplanation,
   REASON_CODES,
 } from "../../domain/scheduling/explanation.ts";
-import type { PoolStatus } from "../../objects/pool/rpc-types.ts";
+import type { PoolStatus } from "../../objects/stubs/pool.ts";
 import type { QueueState } from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { type HardwareRow, listHardware } from "../../storage/runners/hardware.ts";

@@ -2,7 +2,7 @@
 import { notFound } from "../../errors/errors.ts";
 import { mapAhead } from "../../lib/streams.ts";
 import { logger } from "../../log.ts";
-import { runnerAt } from "../../objects/runner/stub.ts";
+import { runnerAt } from "../../objects/stubs/runner.ts";
 import { revokeRunnerToken as revoke } from "../../storage/accounts/tokens.ts";
 import {
   deleteRevokedTokens,
@@ -10,7 +10,7 @@ import {
   listRunnerIds,
   listShutOutRunners,
 } from "../../storage/runners/runners.ts";
-import { forgetRunnerTokens } from "../accounts/authentication.ts";
+import { forgetRunnerTokens } from "../access/authentication.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 

@@ -6,7 +6,7 @@ import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import { notFound, ProblemError } from "../../errors/errors.ts";
 import { JsonValueCheck } from "../../lib/json-value-check.ts";
-import type { WriteGrant } from "../../objects/prediction/rpc-types.ts";
+import type { WriteGrant } from "../../objects/stubs/prediction.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
 import {
   deleteFile,
@@ -18,7 +18,7 @@ import {
 } from "../../storage/files/files.ts";
 import { findUpload } from "../../storage/files/uploads.ts";
 import { streamOfLength } from "../../storage/write-meter.ts";
-import { withinWriteLimit } from "../accounts/write-limit.ts";
+import { withinWriteLimit } from "../access/write-limit.ts";
 import { assembleParts, markComplete } from "../files/complete-upload.ts";
 import { withinFileQuota } from "../files/file-quota.ts";
 import { fileResponse } from "../files/file-response.ts";

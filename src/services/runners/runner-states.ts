@@ -1,9 +1,8 @@
 /** The states of runners, from their own objects and their pools. */
 import { isOutdated } from "../../domain/runners/runner-version.ts";
 import { offlineMs } from "../../domain/runners/silence.ts";
-import type { RunnerCondition } from "../../objects/pool/rpc-types.ts";
-import type { Presence } from "../../objects/runner/rpc-types.ts";
-import { runnerAt } from "../../objects/runner/stub.ts";
+import type { RunnerCondition } from "../../objects/stubs/pool.ts";
+import { type Presence, runnerAt } from "../../objects/stubs/runner.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerRow } from "../../storage/runners/runners.ts";
 import { readManifest } from "../assets.ts";

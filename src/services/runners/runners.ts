@@ -3,14 +3,20 @@ import { v7 as uuid } from "uuid";
 import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
 import { notFound, ProblemError } from "../../errors/errors.ts";
-import { POLL_SECONDS, type ReportProblem, reportProblem } from "../../objects/pool/rpc-types.ts";
-import { claimJobs, poolOf } from "../../objects/pool/stub.ts";
+import {
+  claimJobs,
+  POLL_SECONDS,
+  poolOf,
+  type ReportProblem,
+  reportProblem,
+} from "../../objects/stubs/pool.ts";
 import {
   openChannel,
   type PredictionStub,
   predictionWithId,
-} from "../../objects/prediction/stub.ts";
-import { runnerAt } from "../../objects/runner/stub.ts";
+} from "../../objects/stubs/prediction.ts";
+import { runnerAt } from "../../objects/stubs/runner.ts";
+import type { ReportReply, ReportsRequest, ReportsResponse } from "../../protocol/channel.ts";
 import type { Hardware } from "../../protocol/hardware.ts";
 import {
   type ClaimRequest,
@@ -27,14 +33,15 @@ import { isRunnerToken } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
 import { isLimitReached } from "../../storage/database.ts";
 import { deleteRunner, findRunner, saveRunner } from "../../storage/runners/runners.ts";
-import { unknownRunnerToken } from "../accounts/authentication.ts";
-import type { RunnerCaller } from "../accounts/caller.ts";
+import { unknownRunnerToken } from "../access/authentication.ts";
+import type { RunnerCaller } from "../access/caller.ts";
 import { readManifest } from "../assets.ts";
 import { orConflict } from "../conflicts.ts";
 import { jsonBodyOf } from "../predictions/prediction-text.ts";
 import type { Services } from "../services.ts";
+import { withTimeout } from "../with-timeout.ts";
 import { getHardware } from "./hardware.ts";
-import { readServedPool, requireHardware } from "./served-pool.ts";
+import { readServedPool, requireHardware } from "./pools.ts";
 
 /** Pings per lease, of which two can be lost. */
 const PINGS_PER_LEASE = 3;
@@ -265,3 +272,36 @@ export function leasedPrediction(env: Services["env"], holder: LeaseHolder): Pre
   if (!stub) throw notFound("An attempt with this lease");
   return stub;
 }
+
+/**
+ * Passes each report to its prediction. A report that cannot be taken, or not soon, does not hold up the
+ * others.
+ */
+export async function takeReports(
+  services: Services,
+  { token_id, token_known_at }: RunnerCaller,
+  { reports }: ReportsRequest,
+): Promise<ReportsResponse> {
+  const replies = reports.map(({ lease, frame }) =>
+    takeReport(services, { lease, token_id, token_known_at }, frame),
+  );
+  return { replies: await Promise.all(replies) };
+}
+
+async function takeReport(
+  { env }: Services,
+  holder: LeaseHolder,
+  frame: string,
+): Promise<ReportReply> {
+  try {
+    const prediction = leasedPrediction(env, holder);
+    const reporting = async (): Promise<ReportReply> => prediction.report(holder, frame);
+    const reply = await withTimeout(reporting(), "prediction");
+    return reply ?? refused("The prediction does not reply.");
+  } catch (error) {
+    if (error instanceof ProblemError) return refused(error.message);
+    throw error;
+  }
+}
+
+const refused = (reason: string): ReportReply => ({ type: "refused", reason });

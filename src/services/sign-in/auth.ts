@@ -15,8 +15,14 @@ import {
   verifications,
 } from "../../storage/schema/sign-in.ts";
 import type { Services } from "../services.ts";
-import { admissionOfNewUser, isAdmitted, readAdmission } from "./admission.ts";
-import { FRESH_SECONDS, INVITATION_COOKIE, SESSION_SECONDS } from "./session-limits.ts";
+import {
+  admissionOfNewUser,
+  FRESH_SECONDS,
+  INVITATION_COOKIE,
+  isAdmitted,
+  readAdmission,
+  SESSION_SECONDS,
+} from "./admission.ts";
 
 const DAY_SECONDS = 86_400;
 

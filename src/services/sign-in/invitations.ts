@@ -12,7 +12,7 @@ import {
   listInvitations,
 } from "../../storage/accounts/sign-in.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
-import { getUser } from "../accounts/users.ts";
+import { getUser } from "../access/accounts.ts";
 import type { Services } from "../services.ts";
 import { currentProof } from "./operators.ts";
 

@@ -5,9 +5,9 @@
 import { operatorProof } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
-import { hasOperator, removeOperator, setOperator } from "../../storage/accounts/operators.ts";
+import { hasOperator, removeOperator, setOperator } from "../../storage/accounts/people.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
-import { authenticateOperator } from "../accounts/authentication.ts";
+import { authenticateOperator } from "../access/authentication.ts";
 import type { Services } from "../services.ts";
 
 /** The proof that is stored with operators. @throws ProblemError unauthenticated */

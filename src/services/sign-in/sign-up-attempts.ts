@@ -3,8 +3,9 @@ import { sha256 } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import {
   countSignUpAttempt,
+  deleteExpired,
   deleteSignUpAttemptsBefore,
-} from "../../storage/accounts/sign-up-attempts.ts";
+} from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
 
 /**
@@ -39,5 +40,11 @@ export async function limitSignUpAttempts(
 }
 
 /** Deletes the counts of earlier days. */
-export const sweepSignUpAttempts = ({ db }: Services, now: number) =>
+const sweepSignUpAttempts = ({ db }: Services, now: number) =>
   deleteSignUpAttemptsBefore(db, dayOf(now));
+
+/** Deletes expired sessions, invitations and attempt counts. */
+export async function sweepSessions(services: Services, now: number): Promise<void> {
+  await deleteExpired(services.db, new Date(now));
+  await sweepSignUpAttempts(services, now);
+}

@@ -4,8 +4,7 @@ import { invalid } from "../../domain/schemas/validation.ts";
 import { newWebhookSecret } from "../../domain/webhooks/signature.ts";
 import { storedForEndpoint } from "../../domain/webhooks/stored-secret.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
-import { checkResolvedUrl } from "../../outbound/refusal.ts";
-import { ResolutionFailed } from "../../outbound/resolve.ts";
+import { checkResolvedUrl, ResolutionFailed } from "../../outbound/resolve.ts";
 import type {
   CreateWebhookEndpoint,
   UpdateWebhookEndpoint,
@@ -25,8 +24,8 @@ import {
   updateEndpoint as updateRow,
   type WebhookEndpointRow,
 } from "../../storage/webhooks/endpoints.ts";
-import { requireAccountAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/caller.ts";
+import { requireAccountAccess } from "../access/access.ts";
+import type { Caller } from "../access/caller.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 

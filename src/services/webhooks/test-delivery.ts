@@ -5,11 +5,10 @@ import { eventId } from "../../domain/webhooks/delivery-row.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { signingSecrets } from "../../domain/webhooks/stored-secret.ts";
 import { ProblemError } from "../../errors/errors.ts";
-import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
-import { post } from "../../outbound/post.ts";
+import { HOST_LIMIT_SECONDS, mayPost, post } from "../../outbound/post.ts";
 import type { WebhookTest } from "../../protocol/webhook.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
-import type { Caller } from "../accounts/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import { readEndpoint } from "./endpoints.ts";
 

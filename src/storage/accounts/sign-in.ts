@@ -2,7 +2,7 @@
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { type Database, runBatch } from "../database.ts";
-import { invitations, users } from "../schema/index.ts";
+import { invitations, signUpAttempts, users } from "../schema/index.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
 
 export type InvitationRow = typeof invitations.$inferSelect;
@@ -278,3 +278,24 @@ export const deleteExpired = (db: Database, now: Date) =>
     db.delete(sessions).where(lt(sessions.expiresAt, now)),
     db.delete(verifications).where(lt(verifications.expiresAt, now)),
   ]);
+
+/** @returns the new count */
+export async function countSignUpAttempt(
+  db: Database,
+  day: string,
+  client: string,
+): Promise<number> {
+  const [row] = await db
+    .insert(signUpAttempts)
+    .values({ day, client, attempts: 1 })
+    .onConflictDoUpdate({
+      target: [signUpAttempts.day, signUpAttempts.client],
+      set: { attempts: sql`${signUpAttempts.attempts} + 1` },
+    })
+    .returning({ attempts: signUpAttempts.attempts });
+  return row?.attempts ?? 0;
+}
+
+export async function deleteSignUpAttemptsBefore(db: Database, day: string): Promise<void> {
+  await db.delete(signUpAttempts).where(lt(signUpAttempts.day, day));
+}

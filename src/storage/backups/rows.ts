@@ -1,9 +1,9 @@
 /** Reads the rows of any table for a backup, and writes them again. */
-import { type SQL, sql } from "drizzle-orm";
+import { and, asc, gt, gte, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import type { Key } from "../../domain/cursor.ts";
 import type { StoredRow } from "../../protocol/backup.ts";
 import type { Database } from "../database.ts";
-import { categories, hardware, modelCounts, pools } from "../schema/index.ts";
+import { categories, hardware, modelCounts, pools, users } from "../schema/index.ts";
 import type { BackupTable } from "./tables.ts";
 
 /** Selects the rows after a key, in its order. */
@@ -92,3 +92,36 @@ const column = (name: string) => sql.identifier(name);
 const cell = (name: string) => sql`(given.value ->> ${sql.raw(`'${name}'`)})`;
 
 const list = (parts: SQL[] | ReturnType<typeof column>[]) => sql.join(parts, sql`, `);
+
+export interface AccountOfUser {
+  id: string;
+  account_object: string;
+}
+
+/**
+ * Lists accounts that have an object, without deleted ones.
+ * @param from the id of a user, inclusive or not
+ */
+export async function listAccountObjects(
+  db: Database,
+  from: string,
+  inclusive: boolean,
+  limit: number,
+): Promise<AccountOfUser[]> {
+  const rows = await db
+    .select({ id: users.id, account_object: users.account_object })
+    .from(users)
+    .where(
+      and(
+        (inclusive ? gte : gt)(users.id, from),
+        isNotNull(users.account_object),
+        isNull(users.deleted_at),
+      ),
+    )
+    .orderBy(asc(users.id))
+    .limit(limit)
+    .all();
+  return rows.flatMap(({ id, account_object }) =>
+    account_object === null ? [] : [{ id, account_object }],
+  );
+}

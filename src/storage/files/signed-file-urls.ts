@@ -2,8 +2,7 @@
 import { type SigningKey, signGrant, signingKey } from "../../domain/files/signed-url.ts";
 import type { Settings } from "../../env.ts";
 import { bytesOfHex, derivedKey } from "../../lib/hex.ts";
-import type { Database } from "../database.ts";
-import { findKey } from "../keys.ts";
+import { type Database, findKey } from "../database.ts";
 
 type Keys = [newest: SigningKey, ...older: SigningKey[]];
 

@@ -1,8 +1,9 @@
 /** Counts of the predictions of each model by account, as accounts report them. */
-import { sql } from "drizzle-orm";
+import { and, eq, gte, sql } from "drizzle-orm";
 import type { CountMessage } from "../../protocol/queue.ts";
 import { type Database, runBatch } from "../database.ts";
-import { accountCounts } from "../schema/index.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { accountCounts, users } from "../schema/index.ts";
 
 /** Rows of a statement, which takes 100 parameters: a row needs 4. */
 const ROWS_A_STATEMENT = 25;
@@ -36,3 +37,20 @@ export const deleteCounts = (db: Database, userId: string, limit: number) =>
     sql`(${accountCounts.user_id}, ${accountCounts.model_id}) IN (
       SELECT user_id, model_id FROM account_counts WHERE user_id = ${userId} LIMIT ${limit})`,
   );
+
+/**
+ * Lists each model whose count an account has reported since then, oldest first. A count that is reported
+ * again meanwhile moves towards the end, so that no page misses it. Null for a deleted account.
+ */
+export function listToldSince(db: Database, since: number, keyset: Keyset) {
+  const { user_id, model_id, told_at } = accountCounts;
+  const { where, order, limit } = range([told_at, user_id, model_id], "asc", keyset);
+  return db
+    .select({ user_id, model_id, told_at, user: users })
+    .from(accountCounts)
+    .leftJoin(users, eq(users.id, user_id))
+    .where(and(gte(told_at, since), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}

@@ -4,15 +4,16 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import {
+  models,
   registryBlobs,
   registryHolds,
   registryManifests,
   registryReferences,
   registryTags,
+  users,
   versions,
 } from "../schema/index.ts";
 import { type BlobPlace, droppingUnused, storing, touch } from "./blobs.ts";
-import { tagging } from "./tags.ts";
 
 export type ManifestRow = typeof registryManifests.$inferSelect;
 
@@ -210,4 +211,53 @@ export async function deleteManifest(
     .from(registryManifests)
     .where(isOne);
   return manifest?.isCrowded ? "crowded" : need;
+}
+
+/** Models as repositories of images. */
+export const findRepository = (db: Database, owner: string, name: string) =>
+  db
+    .select({ id: models.id, owner_id: models.owner_id, visibility: models.visibility })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(and(eq(users.username, owner), eq(models.name, name)))
+    .get();
+
+interface NewTag {
+  model_id: string;
+  tag: string;
+  digest: string;
+  user_id: string;
+  now: number;
+}
+
+/** Moves the tag, if it exists. */
+const tagging = (db: Database, { now, ...row }: NewTag) =>
+  db
+    .insert(registryTags)
+    .values({ ...row, updated_at: now })
+    .onConflictDoUpdate({
+      target: [registryTags.model_id, registryTags.tag],
+      set: { digest: row.digest, updated_at: now },
+    });
+
+/** Lists tags, sorted bytewise, as OCI wants it. @param last the tag after which they begin */
+export const listTags = (db: Database, modelId: string, last: string, limit: number) =>
+  db
+    .select({
+      tag: registryTags.tag,
+      digest: registryTags.digest,
+      updated_at: registryTags.updated_at,
+    })
+    .from(registryTags)
+    .where(and(eq(registryTags.model_id, modelId), gt(registryTags.tag, last)))
+    .orderBy(asc(registryTags.tag))
+    .limit(limit)
+    .all();
+
+/** @returns whether the tag existed */
+export async function deleteTag(db: Database, modelId: string, tag: string): Promise<boolean> {
+  const { meta } = await db
+    .delete(registryTags)
+    .where(and(eq(registryTags.model_id, modelId), eq(registryTags.tag, tag)));
+  return meta.changes > 0;
 }

@@ -67,3 +67,9 @@ export const uploadParts = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.upload_id, t.part_number] })],
 );
+
+/** Keys that the deployment generated for itself, in its first migration (hex). */
+export const keys = sqliteTable("keys", {
+  name: text().primaryKey(),
+  value: text().notNull(),
+});

@@ -1,6 +1,6 @@
 /** Frames of a hostile runner with text between their values. */
 import { expect, test } from "vitest";
-import { parseFrame } from "../../../src/objects/prediction/up-frames.ts";
+import { parseFrame } from "../../../src/objects/prediction/runner-connection.ts";
 
 const frame = (events: string, more = "") =>
   `{"type":"events","seq":1,"events":[${events}]${more}}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hasPlace, isSmall, keptImages } from "../../../src/objects/pool/report-limits.ts";
+import { hasPlace, isSmall, keptImages } from "../../../src/objects/pool/pool-runner.ts";
 import { readyContainer, runnerSnapshot } from "../../protocol/runner-snapshot.ts";
 
 const containers = (count: number, image: string) =>

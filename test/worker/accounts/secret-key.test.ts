@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { DecryptionFailed, keyPrefix } from "../../../src/domain/encryption.ts";
 import { decryptVariables } from "../../../src/domain/models/variables.ts";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
-import { reEncrypt } from "../../../src/services/re-encrypt.ts";
+import { reEncrypt } from "../../../src/services/sweeps.ts";
 import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
 import { run, services } from "../support/accounts.ts";
 import { newModel, referenceOf } from "../support/catalogue.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { PredictionUpdate } from "../../../src/domain/predictions/prediction-row.ts";
-import { openAccount } from "../../../src/services/accounts/account-object.ts";
+import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getOwnUsage } from "../../../src/services/accounts/usage.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { accountOf, inAccount, objectOf, refuseRows } from "../support/objects.ts";

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Bindings, settings } from "../../../src/env.ts";
 import { duringRequest } from "../../../src/lib/current-request.ts";
 import type { Upload } from "../../../src/protocol/upload.ts";
-import { withinWriteLimit } from "../../../src/services/accounts/write-limit.ts";
+import { withinWriteLimit } from "../../../src/services/access/write-limit.ts";
 import { getServices } from "../../../src/services/services.ts";
 import worker from "../../../src/worker.ts";
 import { newModel, pathOf } from "../support/catalogue.ts";

@@ -1,7 +1,7 @@
 /** Bodies of requests: bounded while they arrive, on every route, before they are parsed. */
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { parsedLog } from "../../../src/services/openai/parsed-log.ts";
+import { parsedLog } from "../../../src/services/openai/log-reader.ts";
 import { Client, ORIGIN, type Refusal } from "../support/client.ts";
 import { newWorld } from "../support/world.ts";
 

@@ -4,12 +4,11 @@ import {
   listSomeModels,
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
-import { listToldSince } from "../../../src/storage/accounts/active-accounts.ts";
-import { listSuspended } from "../../../src/storage/accounts/operators.ts";
 import {
   findActivity,
   listFormerUsernames,
   listOperators,
+  listSuspended,
   listSuspendedUsers,
 } from "../../../src/storage/accounts/people.ts";
 import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
@@ -20,7 +19,7 @@ import {
   markTokenUsed,
 } from "../../../src/storage/accounts/tokens.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
-import { deleteCounts } from "../../../src/storage/models/counts.ts";
+import { deleteCounts, listToldSince } from "../../../src/storage/models/counts.ts";
 import {
   addSecret,
   clearFailures,

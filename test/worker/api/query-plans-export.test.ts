@@ -5,7 +5,7 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import { describe, expect, test } from "vitest";
 import type { Key } from "../../../src/domain/cursor.ts";
 import { selectUsagePage } from "../../../src/objects/account/counters.ts";
-import { openAccount } from "../../../src/services/accounts/account-object.ts";
+import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { listOwnUploads } from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";

@@ -1,7 +1,6 @@
 /** The query plans of backups and restores, whose cost must not depend on the size of the database. */
 import { expect, test } from "vitest";
-import { listAccountObjects } from "../../../src/storage/backups/accounts.ts";
-import { checkRows, selectRows } from "../../../src/storage/backups/rows.ts";
+import { checkRows, listAccountObjects, selectRows } from "../../../src/storage/backups/rows.ts";
 import { BACKUP_TABLES } from "../../../src/storage/backups/tables.ts";
 import { db, newRows, plansOf } from "../support/query-plans.ts";
 

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { User } from "../../../src/protocol/user.ts";
-import { openAccount } from "../../../src/services/accounts/account-object.ts";
+import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
 import { Client, ORIGIN } from "../support/client.ts";

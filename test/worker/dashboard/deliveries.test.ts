@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import { codes, failuresOf } from "../../../src/dashboard/webhooks/delivery.tsx";
-import { MOST_AT_ONCE } from "../../../src/services/webhooks/account-deliveries.ts";
+import { MOST_AT_ONCE } from "../../../src/services/webhooks/deliveries.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";

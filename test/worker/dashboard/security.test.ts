@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
-import { sweepSessions } from "../../../src/services/sign-in/sweep.ts";
+import { sweepSessions } from "../../../src/services/sign-in/sign-up-attempts.ts";
 import { findUserByName } from "../../../src/storage/accounts/users.ts";
 import { sessions } from "../../../src/storage/schema/sign-in.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";

@@ -2,8 +2,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
-import { limitSignUpAttempts } from "../../../src/services/sign-in/sign-up-attempts.ts";
-import { sweepSessions } from "../../../src/services/sign-in/sweep.ts";
+import {
+  limitSignUpAttempts,
+  sweepSessions,
+} from "../../../src/services/sign-in/sign-up-attempts.ts";
 import { run } from "../support/accounts.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";

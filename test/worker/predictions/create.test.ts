@@ -2,8 +2,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
+import { checkWebhook } from "../../../src/services/predictions/create-prediction.ts";
 import { getServices, type Services } from "../../../src/services/services.ts";
-import { checkWebhook } from "../../../src/services/webhooks/webhooks.ts";
 import { Client } from "../support/client.ts";
 import { EventReader, named } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
-import { SNAPSHOT_CHARS } from "../../../src/objects/prediction/rpc-types.ts";
+import { SNAPSHOT_CHARS } from "../../../src/objects/stubs/prediction.ts";
 import { eventually } from "../support/eventually.ts";
 import { holdTimers } from "../support/hold-timers.ts";
 import { objectOf } from "../support/objects.ts";

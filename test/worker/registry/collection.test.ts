@@ -3,8 +3,11 @@ import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
-import { dropStrays } from "../../../src/services/registry/strays.ts";
-import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import {
+  dropStrays,
+  PUSH_MS,
+  sweepRegistry,
+} from "../../../src/services/registry/sweep-registry.ts";
 import { SHARES } from "../../../src/storage/registry/objects.ts";
 import { run, services } from "../support/accounts.ts";
 import { VERSION } from "../support/catalogue.ts";

@@ -4,8 +4,11 @@ import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import type { Model, Version } from "../../../src/protocol/model.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
-import { collectGarbage } from "../../../src/services/registry/garbage.ts";
-import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import {
+  collectGarbage,
+  PUSH_MS,
+  sweepRegistry,
+} from "../../../src/services/registry/sweep-registry.ts";
 import { collectLinks, collectManifests } from "../../../src/storage/registry/collection.ts";
 import { sized } from "../../support/sized.ts";
 import { run, services } from "../support/accounts.ts";

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { grantEnd } from "../../../src/domain/registry/grant.ts";
 import { ownRepository } from "../../../src/protocol/registry.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
-import { grantedModel } from "../../../src/services/registry/pull-grants.ts";
+import { grantedModel } from "../../../src/services/registry/repositories.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { forgetRunnerTokenChecks } from "../../../src/storage/accounts/reader-access.ts";
 import { revoke, revokeInDatabase } from "../support/fleet.ts";

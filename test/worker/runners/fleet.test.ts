@@ -2,7 +2,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { runnerAt } from "../../../src/objects/runner/stub.ts";
+import { runnerAt } from "../../../src/objects/stubs/runner.ts";
 import type { Load, Machine, SessionResponse } from "../../../src/protocol/runner.ts";
 import { readManifest } from "../../../src/services/assets.ts";
 import { withTimeout } from "../../../src/services/with-timeout.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { claimResponse } from "../../../src/protocol/runner.ts";
-import { forgetRunnerTokens } from "../../../src/services/accounts/authentication.ts";
+import { forgetRunnerTokens } from "../../../src/services/access/authentication.ts";
 import { pause } from "../support/eventually.ts";
 import { registered, revoke, revokeInDatabase } from "../support/fleet.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";

@@ -1,10 +1,10 @@
 /** Durable Objects that do not answer: their callers go on, and late effects do no harm. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from "vitest";
-import { ANSWER_MS } from "../../../src/objects/bounded.ts";
 import type { PoolObject } from "../../../src/objects/pool/object.ts";
-import type { OfferedJob } from "../../../src/objects/prediction/job-messages.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { ANSWER_MS } from "../../../src/objects/stubs/bounded.ts";
+import type { OfferedJob } from "../../../src/objects/stubs/pool.ts";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
 import { waitingJob } from "../../domain/scheduling/samples.ts";
 import { eventually } from "../support/eventually.ts";

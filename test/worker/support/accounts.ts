@@ -2,8 +2,8 @@
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
+import type { Caller } from "../../../src/services/access/caller.ts";
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
-import type { Caller } from "../../../src/services/accounts/caller.ts";
 import { deleteAccount } from "../../../src/services/accounts/delete-account.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { Client, ORIGIN } from "./client.ts";

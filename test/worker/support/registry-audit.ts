@@ -1,8 +1,7 @@
 /** Checks of the registry's storage: the database, R2 and the bytes that accounts are charged for agree. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { dropStrays } from "../../../src/services/registry/strays.ts";
-import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { dropStrays, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { SHARES } from "../../../src/storage/registry/objects.ts";
 import { run, services } from "./accounts.ts";
 import { advance } from "./time.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { decryptVariables } from "../../../src/domain/models/variables.ts";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
-import { runnerAt } from "../../../src/objects/runner/stub.ts";
+import { runnerAt } from "../../../src/objects/stubs/runner.ts";
 import type { Model } from "../../../src/protocol/model.ts";
 import type { SWEEPS } from "../../../src/services/sweeps.ts";
 import { closeAccount } from "../../../src/storage/accounts/account-removal.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { app } from "../../../src/app.ts";
 import { type Bindings, settings } from "../../../src/env.ts";
-import { mayPost } from "../../../src/outbound/pace.ts";
+import { mayPost } from "../../../src/outbound/post.ts";
 import { ORIGIN } from "../support/client.ts";
 import { newEndpoint, WEBHOOK_ENDPOINTS } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";

@@ -4,9 +4,9 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { StoredWebhook } from "../../../src/domain/predictions/state.ts";
+import { storedWebhook } from "../../../src/services/predictions/create-prediction.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, createSecret } from "../../../src/services/webhooks/endpoints.ts";
-import { storedWebhook } from "../../../src/services/webhooks/webhooks.ts";
 import type { EndpointSecret } from "../../../src/storage/webhooks/endpoints.ts";
 import type { Client } from "../support/client.ts";
 import {

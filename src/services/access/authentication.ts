@@ -1,0 +1,153 @@
+/** Resolves bearer tokens: access tokens of users, runner tokens, and the operator's token. */
+import { LRUCache } from "lru-cache";
+import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import { forgetRunnerTokenChecks } from "../../storage/accounts/reader-access.ts";
+import {
+  findRunnerToken,
+  findToken,
+  markRunnerTokenUsed,
+  markTokenUsed,
+} from "../../storage/accounts/tokens.ts";
+import { cached } from "../../storage/cache.ts";
+import type { Services } from "../services.ts";
+import { isSuspended, SUSPENDED } from "./access.ts";
+import { rememberAccountObject } from "./accounts.ts";
+import type { Caller, RunnerCaller } from "./caller.ts";
+
+/** Hooks for what a request does while its token is resolved. */
+export interface TokenCheck {
+  /** Runs a task that the request does not wait for. */
+  runInBackground: (task: () => Promise<void>) => void;
+  /** Called before looking up a token that may be a guess. @throws to prevent the look-up */
+  beforeLookUp: () => Promise<void>;
+  /** Looks an access token up, with what else the request needs; by default the token alone. */
+  findToken?: ((services: Services, hash: string) => ReturnType<typeof findToken>) | undefined;
+}
+
+interface LookUp {
+  services: Services;
+  check: TokenCheck;
+}
+
+/** Tokens that were valid when last looked up, however long ago: they are not guesses. */
+const seenValid = new LRUCache<string, true>({ max: 10_000 });
+
+/** The most by which the recorded last use of a token may lag behind. */
+const LAST_USE_MS = 5 * 60_000;
+
+/** Keyed by the token itself: checksum and hash are computed only for a look-up. */
+const accessTokens = cached({ max: 10_000 }, async (lookUp: LookUp, token: string) => {
+  const { findToken = findTokenAlone } = lookUp.check;
+  const row = await find(lookUp, token, "aus", findToken);
+  if (row) rememberAccountObject(row.user_id, row.account_object);
+  if (row && isUnexpired(row)) recordUse(lookUp, markTokenUsed, row);
+  return row;
+});
+const runnerTokens = cached(
+  { max: 10_000, failingMs: 60_000 },
+  async (lookUp: LookUp, token: string) => {
+    const known_at = Date.now();
+    const row = await find(lookUp, token, "ausr", ({ db }, hash) => findRunnerToken(db, hash));
+    if (row) recordUse(lookUp, markRunnerTokenUsed, row);
+    return row && { ...row, known_at };
+  },
+);
+
+const findTokenAlone = ({ db }: Services, hash: string) => findToken(db, hash);
+
+async function find<Row>(
+  { services, check }: LookUp,
+  token: string,
+  kind: TokenKind,
+  findRow: (services: Services, hash: string) => Promise<Row | undefined>,
+): Promise<Row | undefined> {
+  if (!isToken(token, kind)) return undefined;
+  if (!seenValid.has(token)) await check.beforeLookUp();
+  const row = await findRow(services, await sha256(token));
+  if (row) seenValid.set(token, true);
+  else seenValid.delete(token);
+  return row;
+}
+
+const isUnexpired = ({ expires_at }: { expires_at: number | null }) =>
+  expires_at === null || expires_at > Date.now();
+
+/** `recordUse` runs only after a look-up, so that a cached token costs no write. */
+function recordUse(
+  { services: { db }, check }: LookUp,
+  mark: typeof markTokenUsed,
+  { id, last_used_at }: { id: string; last_used_at: number | null },
+): void {
+  const now = Date.now();
+  const before = now - LAST_USE_MS;
+  if (last_used_at !== null && last_used_at >= before) return;
+  check.runInBackground(() => mark(db, id, now, before));
+}
+
+/**
+ * @param maxAgeMs how old a cached token may be: 10 s at most
+ * @throws ProblemError unauthenticated
+ */
+export async function authenticate(
+  services: Services,
+  token: string,
+  check: TokenCheck,
+  maxAgeMs?: number,
+): Promise<Caller> {
+  const row = await accessTokens.get({ services, check }, token, maxAgeMs);
+  if (!row || !isUnexpired(row)) {
+    throw unauthenticated(
+      "The access token in the 'Authorization' header is unknown, expired or revoked. Create another at /tokens.",
+    );
+  }
+  if (isSuspended(row)) throw unauthenticated(SUSPENDED);
+  const { id, name, user_id, scopes, models, priority } = row;
+  return { token_id: id, token_name: name, user_id, scopes, models, priority };
+}
+
+/** @throws ProblemError unauthenticated */
+export async function authenticateRunner(
+  services: Services,
+  token: string,
+  check: TokenCheck,
+): Promise<RunnerCaller> {
+  const row = await runnerTokens.get({ services, check }, token);
+  if (!row) throw unknownRunnerToken();
+  const { id, known_at, hardware } = row;
+  return { token_id: id, token_known_at: known_at, hardware };
+}
+
+export const unknownRunnerToken = () =>
+  unauthenticated("The runner token in the 'Authorization' header is unknown or revoked.");
+
+/** @throws ProblemError unauthenticated */
+export function authenticateOperator({ settings }: Services, token: string): void {
+  if (!settings.operatorToken) {
+    throw unauthenticated(
+      "This deployment has no operator token. Set one with: wrangler secret put OPERATOR_TOKEN",
+    );
+  }
+  if (!timingSafeEqual(token, settings.operatorToken))
+    throw unauthenticated("The operator token is wrong. Use the deployment's OPERATOR_TOKEN.");
+}
+
+const unauthenticated = (detail: string) => new ProblemError("unauthenticated", detail);
+
+/** The error for a token that was valid when its stream began, and no longer is. */
+export const accessEnded = () =>
+  unauthenticated(
+    "The access token in the 'Authorization' header is unknown, expired or revoked, or its account is suspended. Create another at /tokens, and resume with it.",
+  );
+
+/**
+ * After a change of tokens or accounts, this isolate forgets its cached tokens at once, and others within 10
+ * s.
+ */
+export const forgetTokens = accessTokens.forgetAll;
+
+/** After a change of runner tokens, this isolate forgets them at once, and others within 10 s. */
+export function forgetRunnerTokens(): void {
+  runnerTokens.forgetAll();
+  forgetRunnerTokenChecks();
+}

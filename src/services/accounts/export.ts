@@ -1,0 +1,199 @@
+/** The stream of an export: nothing is made ahead of its reader. */
+
+import type { Key } from "../../domain/cursor.ts";
+import { withoutSeparators } from "../../lib/json.ts";
+import { untilAborted } from "../../lib/timeout.ts";
+import { logger } from "../../log.ts";
+import type { ExportLine } from "../../protocol/export.ts";
+import { findLogin } from "../../storage/accounts/sign-in.ts";
+import { listTokens } from "../../storage/accounts/tokens.ts";
+import { listOwnUploads } from "../../storage/files/uploads.ts";
+import type { Keyset } from "../../storage/keyset.ts";
+import { listDetailedModels } from "../../storage/models/models.ts";
+import { listVariableNames } from "../../storage/models/variables.ts";
+import { listVersionsOfOwner } from "../../storage/models/versions.ts";
+import { listEndpoints } from "../../storage/webhooks/endpoints.ts";
+import { findAccount } from "../access/accounts.ts";
+import type { Caller } from "../access/caller.ts";
+import type { EventStream } from "../access/concurrency-limit.ts";
+import { presentUploadedFile } from "../files/upload-view.ts";
+import { pagesOf } from "../pagination.ts";
+import type { Services } from "../services.ts";
+import { type Piece, predictionLines } from "./export-predictions.ts";
+import { getOwnUser } from "./users.ts";
+
+const PAGE = 50;
+
+/** Rows per page of models or versions, which may have 200 KB each. */
+const HEAVY_PAGE = 20;
+
+const USAGE_PAGE = 500;
+
+const LINE_FEED = 10;
+
+const encoder = new TextEncoder();
+
+function exportStream(pieces: AsyncGenerator<Piece>): EventStream {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const ending = new AbortController();
+  let lastWords = "";
+  let inLine = false;
+  const leave = () => {
+    resolve();
+    // A call that is under way ends before `pieces` returns.
+    pieces.return(undefined).catch(() => {});
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { signal } = ending;
+        try {
+          const next = signal.aborted || (await untilAborted(pieces.next(), signal));
+          if (next !== true && !next.done) {
+            const bytes = bytesOf(next.value);
+            inLine = bytes.at(-1) !== LINE_FEED;
+            return controller.enqueue(bytes);
+          }
+        } catch (error) {
+          if (!signal.aborted) {
+            logger.error("Export failed", { error });
+            leave();
+            // The error breaks the stream off, so that an incomplete export does not look complete.
+            throw error;
+          }
+        }
+        if (signal.aborted)
+          controller.enqueue(encoder.encode(inLine ? `\n${lastWords}` : lastWords));
+        controller.close();
+        leave();
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  );
+  return {
+    body,
+    over,
+    async end(words) {
+      lastWords = words;
+      ending.abort();
+    },
+  };
+}
+
+const bytesOf = (piece: Piece): Uint8Array =>
+  piece instanceof Uint8Array
+    ? piece
+    : encoder.encode(
+        typeof piece === "string" ? piece : `${withoutSeparators(JSON.stringify(piece))}\n`,
+      );
+
+interface ExportRequest {
+  /** The export's URL without a query, which the line that says where to continue is made from. */
+  url: string;
+  /** Continues an export with the predictions made before this one. */
+  before: string | undefined;
+}
+
+/** The export of an account: one stream, made as fast as it is read. */
+export const exportAccount = (
+  services: Services,
+  caller: Caller,
+  request: ExportRequest,
+): EventStream => exportStream(linesOf(services, caller, request));
+
+async function* linesOf(
+  services: Services,
+  caller: Caller,
+  request: ExportRequest,
+): AsyncGenerator<Piece> {
+  if (request.before === undefined)
+    yield* accountLines(services, caller, new URL(request.url).origin);
+  yield* predictionLines(services, caller.user_id, request.url, request.before);
+}
+
+const byId = ({ id }: { id: string }): Key => [id];
+
+/**
+ * The lines of an account's export except those of its predictions. They have nothing secret: no hashes, no
+ * values of variables.
+ */
+async function* accountLines(
+  services: Services,
+  caller: Caller,
+  origin: string,
+): AsyncGenerator<ExportLine> {
+  const { db, present } = services;
+  const { user_id } = caller;
+  const [user, login] = await Promise.all([getOwnUser(services, caller), findLogin(db, user_id)]);
+  const created_at = new Date().toISOString();
+  yield { type: "export", format: 1, created_at, user, email: login?.email ?? null };
+  for await (const rows of pagesOf(PAGE, (keyset) => listTokens(db, user_id, keyset), byId))
+    for (const row of rows) yield { type: "token", token: present.token(row) };
+  yield* modelLines(services, user_id);
+  yield* versionLines(services, user_id);
+  for await (const rows of pagesOf(PAGE, (keyset) => listEndpoints(db, user_id, keyset), byId))
+    for (const row of rows)
+      yield { type: "webhook_endpoint", webhook_endpoint: present.webhookEndpoint(row) };
+  yield* uploadLines(services, user_id, origin);
+  yield* usageLines(services, user_id);
+}
+
+async function* modelLines({ db, present }: Services, userId: string): AsyncGenerator<ExportLine> {
+  const find = (keyset: Keyset) => listDetailedModels(db, userId, keyset);
+  for await (const rows of pagesOf(HEAVY_PAGE, find, byId)) {
+    const ids = rows.map(({ id }) => id);
+    const variables = Map.groupBy(await listVariableNames(db, ids), ({ model_id }) => model_id);
+    for (const row of rows) {
+      const { latest_version: _, ...model } = present.model(row);
+      const variable_names = (variables.get(row.id) ?? []).map(({ name }) => name);
+      yield { type: "model", model, variable_names };
+    }
+  }
+}
+
+/**
+ * Versions are listed for all models together: an account may have 1,000 models, and a request makes at most
+ * 10,000 queries.
+ */
+async function* versionLines(
+  { db, present }: Services,
+  userId: string,
+): AsyncGenerator<ExportLine> {
+  const versions = pagesOf(
+    HEAVY_PAGE,
+    (keyset) => listVersionsOfOwner(db, userId, keyset),
+    ({ model_id, number }) => [model_id, number],
+  );
+  for await (const rows of versions)
+    for (const row of rows)
+      yield { type: "version", model_id: row.model_id, version: present.version(row) };
+}
+
+async function* uploadLines(
+  services: Services,
+  userId: string,
+  origin: string,
+): AsyncGenerator<ExportLine> {
+  const uploads = pagesOf(
+    PAGE,
+    (keyset) => listOwnUploads(services.db, userId, keyset),
+    ({ expires_at, id }) => [expires_at, id],
+  );
+  for await (const rows of uploads)
+    for (const row of rows)
+      yield { type: "upload", upload: await presentUploadedFile(services, row, origin) };
+}
+
+async function* usageLines(services: Services, userId: string): AsyncGenerator<ExportLine> {
+  const account = await findAccount(services, userId);
+  if (!account) return;
+  const usage = pagesOf(
+    USAGE_PAGE,
+    (keyset) => account.usagePage(keyset),
+    ({ day, model_id, token_id }) => [day, model_id, token_id],
+  );
+  for await (const rows of usage)
+    for (const row of rows)
+      yield { type: "usage", usage: { ...row, token_id: row.token_id || null } };
+}
