@@ -3,10 +3,10 @@
  * second idle container of a key waits for the second ask.
  */
 import type { Container } from "../../src/domain/scheduling/decide/box.ts";
-import type { MakeWorth } from "../../src/domain/scheduling/decide/eviction-score.ts";
+import type { MakeEvictionRule } from "../../src/domain/scheduling/decide/eviction-score.ts";
 import type { SimulatedJob } from "./trace.ts";
 
-export function foresight(trace: readonly SimulatedJob[]): MakeWorth {
+export function foresight(trace: readonly SimulatedJob[]): MakeEvictionRule {
   const asks = new Map<string, number[]>();
   for (const { ask } of trace) {
     const times = asks.get(ask.key);
@@ -24,7 +24,7 @@ export function foresight(trace: readonly SimulatedJob[]): MakeWorth {
   };
   return ({ fleet }) => ({
     of(container: Container, now: number): number {
-      const idle = [...fleet.lane(container.lane)].filter(({ users }) => users === 0);
+      const idle = [...fleet.containersOf(container.queueKey)].filter(({ users }) => users === 0);
       return -nextAsk(container.key, now, idle.indexOf(container));
     },
     use() {},

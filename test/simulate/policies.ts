@@ -29,7 +29,7 @@ const rulesOf = (decide: Decide, state = new PoolState()): Rules => ({
 const nothing: Decision = {
   do: "nothing",
   until: null,
-  notes: { firsts: [], holds: [], reservations: [] },
+  notes: { firsts: [], warmWaits: [], reservations: [] },
 };
 
 /** Yields the asks in the order of their arrival. */

@@ -154,15 +154,15 @@ export function usageOfChat(chat: ChatUsage): DeltaUsage {
 /**
  * Returns the usage of a container's message or event. The numbers rise: one that is missing stays as it was.
  */
-function usageOfContainer(told: Fields, before: DeltaUsage | undefined): DeltaUsage {
-  const count = (name: keyof DeltaUsage) => countOf(told[name] ?? before?.[name]);
+function usageOfContainer(reported: Fields, before: DeltaUsage | undefined): DeltaUsage {
+  const count = (name: keyof DeltaUsage) => countOf(reported[name] ?? before?.[name]);
   return usage({
     input_tokens: count("input_tokens"),
     output_tokens: count("output_tokens"),
     cache_creation_input_tokens: count("cache_creation_input_tokens"),
     cache_read_input_tokens: count("cache_read_input_tokens"),
     ...thinkingOf(
-      fieldsOf(told.output_tokens_details ?? before?.output_tokens_details).thinking_tokens,
+      fieldsOf(reported.output_tokens_details ?? before?.output_tokens_details).thinking_tokens,
     ),
   });
 }

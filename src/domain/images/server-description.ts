@@ -15,7 +15,7 @@ export interface Described {
   compatibilities: Compatibilities;
 }
 
-export interface ToldVersion extends Described {
+export interface DescribedVersion extends Described {
   fault?: string | undefined;
 }
 
@@ -53,11 +53,11 @@ export function described(
   spoken: ContainerInterface,
   known: Known,
   description: ServerDescription,
-): ToldVersion {
-  const { fault, ...told }: Known & ReadSchemas =
+): DescribedVersion {
+  const { fault, ...found }: Known & ReadSchemas =
     spoken === "vendora" ? openAiServer(description) : cogServer(description);
   // The known parts are used to derive the others, too.
-  const all = derived(spoken, { ...told, ...defined(known) });
+  const all = derived(spoken, { ...found, ...defined(known) });
   return {
     schemas: all.schemas ?? ANY_SCHEMAS,
     compatibilities: all.compatibilities ?? NO_COMPATIBILITIES,
@@ -123,10 +123,10 @@ const isOf = (type: Json, kind: string) => type === kind || (isObject(type) && k
 const isOwnedByLlama = (model: Json) => isObject(model) && model.owned_by === "llamacpp";
 
 /** Adds responses: runners translate a responses call for a server that has only chats. */
-const withResponses = (told: Compatibilities): Known => ({
+const withResponses = (found: Compatibilities): Known => ({
   compatibilities: {
-    ...told,
-    vendora_responses: told.vendora_responses || told.vendora_chat_completions,
+    ...found,
+    vendora_responses: found.vendora_responses || found.vendora_chat_completions,
   },
 });
 

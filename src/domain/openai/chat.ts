@@ -107,8 +107,8 @@ class ChatChoice {
   }
 
   /** Returns a piece of a call. Clients concatenate what they get, so id and name are sent once. */
-  #call({ call, isFirst, name, arguments: args, told }: CallPiece) {
-    const { id: _, type, function: called, ...rest } = told;
+  #call({ call, isFirst, name, arguments: args, given }: CallPiece) {
+    const { id: _, type, function: called, ...rest } = given;
     const isFunction = isFirst ? (type ?? "function") === "function" : called != null;
     return {
       ...withoutNulls(rest),
@@ -204,8 +204,8 @@ class Whole {
         TEXTS.has(name) && typeof before === "string" ? `${before}${value ?? ""}` : value;
   }
 
-  #call({ index: told, function: called, ...piece }: Call) {
-    const index = told ?? 0;
+  #call({ index: given, function: called, ...piece }: Call) {
+    const index = given ?? 0;
     const call = this.#calls.get(index);
     const before = call?.function;
     this.#calls.set(index, {

@@ -211,12 +211,12 @@ function chatUsageOf(
     total_tokens = prompt_tokens + completion_tokens,
     ...details
   } = usage ?? {};
-  const told = Object.entries(withoutNulls(details)).map(([name, detail]) => [
+  const known = Object.entries(withoutNulls(details)).map(([name, detail]) => [
     name,
     isObject(detail) ? withoutNulls(detail) : detail,
   ]);
   return {
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(known),
     prompt_tokens,
     completion_tokens,
     total_tokens,

@@ -79,14 +79,14 @@ function otherFields(output: Json): Fields {
 }
 
 function usageOf(answers: Json[], metrics: Metrics | null): EmbeddingList["usage"] {
-  const told = answers
+  const usages = answers
     .map((answer) => chatUsage.safeParse(isObject(answer) ? answer.usage : undefined).data)
     .filter((usage) => usage !== undefined);
   const counted = metrics?.input_tokens ?? 0;
-  if (told.length === 0) return { prompt_tokens: counted, total_tokens: counted };
+  if (usages.length === 0) return { prompt_tokens: counted, total_tokens: counted };
   return {
-    prompt_tokens: told.reduce((sum, one) => sum + one.prompt_tokens, 0),
-    total_tokens: told.reduce((sum, one) => sum + (one.total_tokens ?? one.prompt_tokens), 0),
+    prompt_tokens: usages.reduce((sum, one) => sum + one.prompt_tokens, 0),
+    total_tokens: usages.reduce((sum, one) => sum + (one.total_tokens ?? one.prompt_tokens), 0),
   };
 }
 

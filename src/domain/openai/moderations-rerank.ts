@@ -42,9 +42,13 @@ const scoreOf = ({ relevance_score }: Ranking["results"][number]) => numberIn(re
 
 /** Returns the usage. Some servers count only the total, and TEI counts nothing. */
 function usageOf(usage: unknown, metrics: Metrics | null) {
-  const told = chatUsage.partial().safeParse(usage).data;
-  const total = told?.total_tokens ?? told?.prompt_tokens ?? metrics?.input_tokens ?? 0;
-  return { ...fieldsOf(usage), prompt_tokens: told?.prompt_tokens ?? total, total_tokens: total };
+  const reported = chatUsage.partial().safeParse(usage).data;
+  const total = reported?.total_tokens ?? reported?.prompt_tokens ?? metrics?.input_tokens ?? 0;
+  return {
+    ...fieldsOf(usage),
+    prompt_tokens: reported?.prompt_tokens ?? total,
+    total_tokens: total,
+  };
 }
 
 /** @throws TranslationFailed */

@@ -192,9 +192,9 @@ export class TextItem extends OutputItem {
     this.#part = undefined;
   }
 
-  annotate(told: Json | undefined): void {
-    if (!this.#part || !isFields(told)) return;
-    const annotation = withoutNulls(told);
+  annotate(given: Json | undefined): void {
+    if (!this.#part || !isFields(given)) return;
+    const annotation = withoutNulls(given);
     const annotation_index = this.#part.annotations.push(annotation) - 1;
     this.#tellOfPart("response.output_text.annotation.added", { annotation_index, annotation });
   }

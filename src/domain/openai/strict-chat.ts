@@ -173,7 +173,7 @@ function joined(one: LocatedMessage, more: LocatedMessage[]): LocatedMessage {
   const turn = [one, ...more];
   const all = turn.map(({ message }) => message);
   const contents = all.map(({ content }) => content);
-  const told = contents.filter((content) => content != null && content !== "");
+  const filled = contents.filter((content) => content != null && content !== "");
   const calls = all.flatMap(({ tool_calls }) => listOf(tool_calls));
   const texts = TEXTS.map(
     (name) => [name, all.map((message) => textOf(message[name])).filter(Boolean)] as const,
@@ -183,7 +183,7 @@ function joined(one: LocatedMessage, more: LocatedMessage[]): LocatedMessage {
   const message: Fields = {
     role: one.message.role ?? null,
     content:
-      told.length > 0 ? joinedContent(told, "\n") : (contents.find((c) => c != null) ?? null),
+      filled.length > 0 ? joinedContent(filled, "\n") : (contents.find((c) => c != null) ?? null),
     ...(calls.length > 0 && { tool_calls: calls }),
     ...Object.fromEntries(texts),
   };

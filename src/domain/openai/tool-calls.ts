@@ -7,21 +7,21 @@ import { TranslationFailed } from "./translation.ts";
  */
 const MAX_CALLS = 1_000;
 
-type Told = NonNullable<ChatDelta["tool_calls"]>[number];
+type GivenCall = NonNullable<ChatDelta["tool_calls"]>[number];
 
 export class ToolCall {
   /** The number of the call among the calls: the server's index, unless another call has the same. */
   readonly number: number;
   /** The id; empty if the server gave none, or gave it to an earlier call as well. */
   readonly id: string;
-  readonly told: { id: string; index: number | undefined };
+  readonly given: { id: string; index: number | undefined };
   name = "";
   readonly #arguments = new ObjectScan();
 
-  constructor(number: number, id: string, told: ToolCall["told"]) {
+  constructor(number: number, id: string, given: ToolCall["given"]) {
     this.number = number;
     this.id = id;
-    this.told = told;
+    this.given = given;
   }
 
   get isWhole(): boolean {
@@ -39,7 +39,7 @@ export interface CallPiece {
   /** The name; undefined if it was known before, or still is not. */
   name: string | undefined;
   arguments: string;
-  told: Told;
+  given: GivenCall;
 }
 
 export class ToolCallReader {
@@ -50,9 +50,9 @@ export class ToolCallReader {
   }
 
   /** Takes the pieces of one delta, or all calls of a whole message. */
-  take(told: readonly Told[]): CallPiece[] {
+  take(given: readonly GivenCall[]): CallPiece[] {
     const seen = new Set<ToolCall>();
-    return told.map((one) => {
+    return given.map((one) => {
       const known = this.#find(one, seen);
       const call = known ?? this.#begin(one);
       seen.add(call);
@@ -60,7 +60,7 @@ export class ToolCallReader {
       call.name ||= name;
       const args = one.function?.arguments ?? "";
       call.append(args);
-      return { call, isFirst: !known, name: name || undefined, arguments: args, told: one };
+      return { call, isFirst: !known, name: name || undefined, arguments: args, given: one };
     });
   }
 
@@ -68,42 +68,43 @@ export class ToolCallReader {
    * Finds the call that a piece continues. Some servers give all calls the same index or none, others a new
    * id to each piece of one call, and others repeat its name in each.
    */
-  #find(told: Told, seen: ReadonlySet<ToolCall>): ToolCall | undefined {
+  #find(given: GivenCall, seen: ReadonlySet<ToolCall>): ToolCall | undefined {
     const near = this.#calls.filter(
-      ({ told: { index } }) => told.index == null || index === undefined || index === told.index,
+      ({ given: { index } }) => given.index == null || index === undefined || index === given.index,
     );
-    const known = told.id ? near.findLast((call) => call.told.id === told.id) : undefined;
+    const known = given.id ? near.findLast((call) => call.given.id === given.id) : undefined;
     const call = known ?? near.at(-1);
-    return call && !isOther(told, call, seen.has(call)) ? call : undefined;
+    return call && !isOther(given, call, seen.has(call)) ? call : undefined;
   }
 
-  #begin({ id, index }: Told): ToolCall {
+  #begin({ id, index }: GivenCall): ToolCall {
     if (this.#calls.length === MAX_CALLS)
       throw new TranslationFailed(`the model called more than ${MAX_CALLS} tools at once`);
-    const isTaken = this.#calls.some((call) => call.told.id === id);
-    const told = { id: id ?? "", index: index ?? undefined };
+    const isTaken = this.#calls.some((call) => call.given.id === id);
+    const given = { id: id ?? "", index: index ?? undefined };
     const numbers = this.#calls.map((call) => call.number);
     const isFree = index != null && !numbers.includes(index);
     const number = isFree ? index : Math.max(-1, ...numbers) + 1;
-    const call = new ToolCall(number, isTaken ? "" : told.id, told);
+    const call = new ToolCall(number, isTaken ? "" : given.id, given);
     this.#calls.push(call);
     return call;
   }
 }
 
 /** @param isSeen whether the same delta has a piece of this call already */
-function isOther(told: Told, call: ToolCall, isSeen: boolean): boolean {
-  const name = nameIn(told);
+function isOther(given: GivenCall, call: ToolCall, isSeen: boolean): boolean {
+  const name = nameIn(given);
   if (name && call.name && name !== call.name) return true;
-  const hasOtherId = !!told.id && told.id !== call.told.id;
+  const hasOtherId = !!given.id && given.id !== call.given.id;
   if (isSeen && (name !== "" || hasOtherId)) return true;
   // A piece with the same name may repeat it: it begins another call only once this one is complete.
-  const hasSameId = !!told.id && !hasOtherId;
+  const hasSameId = !!given.id && !hasOtherId;
   if (name === "" || hasSameId || !call.isWhole) return false;
-  return hasOtherId || !!told.function?.arguments;
+  return hasOtherId || !!given.function?.arguments;
 }
 
-const nameIn = ({ function: called, custom }: Told): string => called?.name || custom?.name || "";
+const nameIn = ({ function: called, custom }: GivenCall): string =>
+  called?.name || custom?.name || "";
 
 /** Finds whether the text of an object is complete, by its braces. Each character is read once. */
 class ObjectScan {

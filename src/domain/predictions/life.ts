@@ -53,16 +53,25 @@ const MAX_DETAIL_BYTES = 16_384;
 const encoder = new TextEncoder();
 const jsonBytes = (value: unknown) => encoder.encode(JSON.stringify(value)).byteLength;
 
+type FreeAttempts = Pick<
+  AttemptSet,
+  | ("takeLost" | "expected" | "setRunner" | "resolveDismissed" | "expireDismissed")
+  | ("channelOpened" | "channelClosed" | "grantGrace" | "markReady")
+>;
+
 export class PredictionLife {
   readonly spec: PredictionSpec;
   readonly #state: Writable<PredictionState>;
   readonly #attempts: AttemptSet;
+  /** The transitions of attempts that no rule of the prediction restricts. */
+  readonly attempts: FreeAttempts;
   #events: LogEvent[] = [];
 
   constructor(spec: PredictionSpec, state: PredictionState) {
     this.spec = spec;
     this.#state = state;
     this.#attempts = new AttemptSet(state);
+    this.attempts = this.#attempts;
   }
 
   static create(spec: PredictionSpec): PredictionLife {
@@ -95,15 +104,6 @@ export class PredictionLife {
   }
 
   // ---- attempts
-
-  takeLostAttempts(): Attempt[] {
-    return this.#attempts.takeLost();
-  }
-
-  /** The attempts whose runners may connect: the open ones and those dismissed. */
-  get expectedAttempts(): Attempt[] {
-    return this.#attempts.expected;
-  }
 
   acceptsFrom(number: number): boolean {
     return !this.terminal && this.#attempts.isOpen(number);
@@ -144,51 +144,11 @@ export class PredictionLife {
     return !this.terminal && this.#attempts.confirm(number);
   }
 
-  /** Sets the runner of an attempt, which its lease has identified. */
-  setRunner(number: number, runnerId: string): void {
-    this.#attempts.setRunner(number, runnerId);
-  }
-
-  /**
-   * Notes that the runner of an attempt has connected, which may have been dismissed.
-   * @returns whether the attempt was dismissed: its runner is not needed any more
-   */
-  resolveDismissed(number: number): boolean {
-    return this.#attempts.resolveDismissed(number);
-  }
-
-  /** Removes the oldest dismissed attempt, whose runner has not connected in time. */
-  expireDismissed(): Attempt | undefined {
-    return this.#attempts.expireDismissed();
-  }
-
   /** Ends the hand-out of an attempt whose runners have not connected in time. It does not count as lost. */
   expireHandout(now: number): void {
     if (this.terminal || this.#state.attempt?.started_at !== null) return;
     this.#attempts.dismissOpen();
     this.#wait(now, this.#state.waiting_since);
-  }
-
-  /**
-   * Notes that the channel of an attempt is open again.
-   * @returns whether that must be saved
-   */
-  channelOpened(number: number): boolean {
-    return this.#attempts.channelOpened(number);
-  }
-
-  /** Notes that the channel of the current attempt has closed: its lease counts from here. */
-  channelClosed(now: number): void {
-    this.#attempts.channelClosed(now);
-  }
-
-  /**
-   * Grants grace to the current attempt: the object was restarted, and the channel closed with it.
-   * @param heardAt when the runner is taken to have been heard last
-   * @returns false if the attempt had its grace already, or its channel had closed before
-   */
-  grantGrace(heardAt: number): boolean {
-    return this.#attempts.grantGrace(heardAt);
   }
 
   recordDispatch(now: number): void {
@@ -205,14 +165,6 @@ export class PredictionLife {
     this.#state.updated_at = now;
     const attempt = this.outputAttempt;
     this.#events.push({ event: "status", data: { status: "started", attempt } });
-  }
-
-  /**
-   * Notes that the container is ready: the run's time limit counts from here.
-   * @returns whether that is new
-   */
-  markReady(now: number): boolean {
-    return this.#attempts.markReady(now);
   }
 
   mergeMetrics(metrics: Metrics): void {

@@ -138,7 +138,7 @@ export class RunnerStanding {
   allowance(holder: Holder, now: number): number {
     const own = this.unconfirmed(holder.runnerId, now).size;
     const shared = this.#shared.get(holder.token) ?? 0;
-    return this.#allowances.left(holder, { own, shared });
+    return this.#allowances.remaining(holder, { own, shared });
   }
 
   unconfirmed(runnerId: string, now: number): ReadonlyMap<string, unknown> {
@@ -272,7 +272,7 @@ class Allowances {
    * @param own the jobs that it has not reported on
    * @param shared the unreported jobs of the token's runners that are not proven
    */
-  left({ runnerId, token }: Holder, { own, shared }: { own: number; shared: number }): number {
+  remaining({ runnerId, token }: Holder, { own, shared }: { own: number; shared: number }): number {
     const left = this.#most(runnerId, "runner") - own;
     if (this.isProven(runnerId)) return Math.max(0, left);
     const most = Math.min(this.#most(token, "token"), MAX_SHARED);

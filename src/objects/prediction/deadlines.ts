@@ -35,7 +35,7 @@ export function handleDeadline(
       life.expireHandout(now);
       return effects.dispatch(record, now);
     case "missed": {
-      const attempt = life.expireDismissed();
+      const attempt = life.attempts.expireDismissed();
       if (attempt) effects.reportMissed(record, attempt);
       break;
     }

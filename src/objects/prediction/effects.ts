@@ -170,7 +170,7 @@ export class Effects {
 
   #tell(record: PredictionRecord, { ended, finished, held }: Stored): void {
     const { life } = record;
-    for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
+    for (const attempt of life.attempts.takeLost()) this.#reportLost(record, attempt);
     this.writer.added(record, held);
     if (!ended) return;
     clearTimeout(this.#keepTimer);

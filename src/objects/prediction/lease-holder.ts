@@ -17,13 +17,13 @@ export async function attemptOf(
   holder: LeaseHolder,
 ): Promise<Attempt | undefined> {
   const lease = parseLease(holder.lease);
-  const attempt = life.expectedAttempts.find(({ number }) => number === lease?.attempt);
+  const attempt = life.attempts.expected.find(({ number }) => number === lease?.attempt);
   if (!lease || !attempt) return undefined;
   const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
   // The attempt may have been closed while the proof was computed.
-  const isValid = timingSafeEqual(lease.proof, proof) && life.expectedAttempts.includes(attempt);
+  const isValid = timingSafeEqual(lease.proof, proof) && life.attempts.expected.includes(attempt);
   if (!isValid) return undefined;
-  life.setRunner(attempt.number, lease.runnerId);
+  life.attempts.setRunner(attempt.number, lease.runnerId);
   return attempt;
 }
 

@@ -83,7 +83,7 @@ export class RunnerConnection {
       receipt: receiptOf(secret),
     };
     const response = channels.accept(welcome, holder, Date.now());
-    if (life.channelOpened(number)) record.save();
+    if (life.attempts.channelOpened(number)) record.save();
     // The prediction may have ended by this runner's own last frame, whose ack was lost: the welcome's `seq`
     // says so.
     if (life.terminal) channels.fence(`the prediction is ${life.state.status}`);
@@ -98,7 +98,7 @@ export class RunnerConnection {
   #confirm(record: PredictionRecord, attempt: Attempt): boolean {
     const { life } = record;
     this.#effects.owed(record);
-    const dismissed = life.resolveDismissed(attempt.number);
+    const dismissed = life.attempts.resolveDismissed(attempt.number);
     if (dismissed) this.#effects.reportDismissed(record, attempt);
     if (dismissed || life.confirmAttempt(attempt.number)) this.#effects.commit(record);
     return !dismissed || life.state.attempt?.number === attempt.number;
@@ -168,7 +168,7 @@ export class RunnerConnection {
   #namesTooMany(record: PredictionRecord | undefined, number: number, frame: ReadFrame): boolean {
     if (frame.type !== "events" || !record?.life.acceptsFrom(number)) return false;
     for (const { event, data } of frame.events) if (event === "stored") this.#named.add(data.name);
-    const attempt = record.life.expectedAttempts.find((one) => one.number === number);
+    const attempt = record.life.attempts.expected.find((one) => one.number === number);
     return this.#named.size > (attempt?.stored ?? 0) + STORED_SAVE_INTERVAL;
   }
 
@@ -238,7 +238,7 @@ export class RunnerConnection {
     const { channels } = this.#effects;
     if (!record?.life.acceptsFrom(channels.attemptOf(socket))) return;
     if (channels.isReplaced(socket)) return;
-    record.life.channelClosed(Date.now());
+    record.life.attempts.channelClosed(Date.now());
     record.save();
   }
 
@@ -249,7 +249,7 @@ export class RunnerConnection {
     if (!attempt) return;
     if (channels.open(attempt.number) === null) {
       const heardAt = heardBeforeRestart(log.lastFrameAt(attempt.number), now, this.#patience);
-      if (life.grantGrace(heardAt)) return record.save();
+      if (life.attempts.grantGrace(heardAt)) return record.save();
     }
     this.#lose(record, "the lease has expired", now);
   }
@@ -308,7 +308,7 @@ export class RunnerConnection {
     let changed = started !== undefined || frame.finish !== undefined;
     for (const { event, data } of frame.events) {
       if (event === "metrics") life.mergeMetrics(data);
-      if (event === "setup" && data.phase === "ready") life.markReady(now);
+      if (event === "setup" && data.phase === "ready") life.attempts.markReady(now);
       changed ||= event === "metrics" || event === "setup";
     }
     const totals = log.totalsWith(attempt, frame.seq, reported);

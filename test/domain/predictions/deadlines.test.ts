@@ -110,7 +110,7 @@ describe("while a runner has it", () => {
     const started = running();
     expect(at(deadlines(started, null)).lease).toBe(31);
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(50);
-    started.channelClosed(NOW + 40_000);
+    started.attempts.channelClosed(NOW + 40_000);
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(70);
   });
 
@@ -124,7 +124,7 @@ describe("while a runner has it", () => {
   test("the setup deadline holds until the container is ready, the run deadline from then", () => {
     const started = running();
     expect(at(deadlines(started, NOW))).toMatchObject({ setup: 601 });
-    started.markReady(NOW + 100_000);
+    started.attempts.markReady(NOW + 100_000);
     const found = at(deadlines(started, NOW));
     expect(found).toMatchObject({ run: 1_900 });
     expect(found).not.toHaveProperty("setup");
@@ -167,8 +167,8 @@ describe("of an attempt that was dismissed", () => {
       one.removeData(NOW + 3_000);
       expect(at(deadlines(one, null))).toEqual({ missed: 5 });
     }
-    coming.resolveDismissed(1);
-    missed.expireDismissed();
+    coming.attempts.resolveDismissed(1);
+    missed.attempts.expireDismissed();
     for (const one of [coming, missed]) expect(at(deadlines(one, null))).toEqual({ forget: 3 });
   });
 });

@@ -9,7 +9,7 @@ import {
 import { dismissed, offered, pending, started } from "./life-samples.ts";
 import { NOW, SECRET } from "./samples.ts";
 
-const lost = (life: PredictionLife) => life.takeLostAttempts().map(({ number }) => number);
+const lost = (life: PredictionLife) => life.attempts.takeLost().map(({ number }) => number);
 
 describe("an attempt that is taken from its runner", () => {
   const ways: [string, (life: PredictionLife) => unknown][] = [
@@ -28,7 +28,7 @@ describe("an attempt that is taken from its runner", () => {
       end(life);
       expect(dismissed(life)).toEqual([1, 2]);
       expect(lost(life)).toEqual([]);
-      expect(life.expectedAttempts.map(({ number }) => number)).toEqual(
+      expect(life.attempts.expected.map(({ number }) => number)).toEqual(
         expect.arrayContaining([1, 2]),
       );
     },
@@ -86,11 +86,11 @@ describe("an attempt that is taken from its runner", () => {
     const life = offered();
     life.openSecond(SECRET, NOW + 3);
     life.requestCancel(NOW + 4);
-    expect(life.resolveDismissed(3)).toBe(false);
-    expect(life.expireDismissed()?.number).toBe(1);
-    expect(life.resolveDismissed(1)).toBe(false);
-    expect(life.resolveDismissed(2)).toBe(true);
-    expect(life.expireDismissed()).toBeUndefined();
+    expect(life.attempts.resolveDismissed(3)).toBe(false);
+    expect(life.attempts.expireDismissed()?.number).toBe(1);
+    expect(life.attempts.resolveDismissed(1)).toBe(false);
+    expect(life.attempts.resolveDismissed(2)).toBe(true);
+    expect(life.attempts.expireDismissed()).toBeUndefined();
   });
 });
 
@@ -188,7 +188,7 @@ describe("a start that the machine of a runner failed", () => {
 
   test("a failed start waits again, counts neither as lost nor as handed back, and keeps its place", () => {
     const life = started();
-    life.setRunner(1, "a");
+    life.attempts.setRunner(1, "a");
     life.failStart(false, FULL, NOW + 4);
     expect(life.waiting).toBe(true);
     expect(life.state).toMatchObject({ lost_count: 0, release_count: 0, failed_on: ["a"] });

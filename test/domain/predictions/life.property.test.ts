@@ -54,7 +54,7 @@ class Step implements fc.Command<Seen, PredictionLife> {
     };
     this.#act(life, seen.now, settle);
     const { state } = life;
-    for (const { number } of life.takeLostAttempts()) settle(number, "lost");
+    for (const { number } of life.attempts.takeLost()) settle(number, "lost");
     for (const number of range(1, state.attempt_count)) {
       const dismissed = state.dismissed.some((one) => one.number === number);
       const places = [life.acceptsFrom(number), dismissed, seen.settled.has(number)];
@@ -140,12 +140,12 @@ const steps = [
   attempt.map(
     (n) =>
       new Step(`come ${n}`, (life, _, settle) => {
-        if (life.resolveDismissed(n)) settle(n, "excused");
+        if (life.attempts.resolveDismissed(n)) settle(n, "excused");
       }),
   ),
   fc.constant(
     new Step("miss", (life, _, settle) => {
-      const missed = life.expireDismissed();
+      const missed = life.attempts.expireDismissed();
       if (missed) settle(missed.number, "missed");
     }),
   ),
@@ -161,7 +161,7 @@ const steps = [
     (n) =>
       new Step(
         `ready ${n}`,
-        spoken(n, (life, now) => void life.markReady(now)),
+        spoken(n, (life, now) => void life.attempts.markReady(now)),
       ),
   ),
   fc.tuple(attempt, fc.boolean()).map(

@@ -42,10 +42,10 @@ describe("start", () => {
 
   test("a start is followed by ready, which counts only once", () => {
     const life = started();
-    expect(life.markReady(NOW + 4)).toBe(true);
-    expect(life.markReady(NOW + 5)).toBe(false);
+    expect(life.attempts.markReady(NOW + 4)).toBe(true);
+    expect(life.attempts.markReady(NOW + 5)).toBe(false);
     expect(life.state.attempt?.ready_at).toBe(NOW + 4);
-    expect(pending().markReady(NOW)).toBe(false);
+    expect(pending().attempts.markReady(NOW)).toBe(false);
   });
 });
 

@@ -2,13 +2,13 @@
  * A box as its pool knows it: its last report, and on top of it the hand-outs that it had not received by
  * then, as if it had.
  */
-import { type Job, laneOf } from "./line.ts";
+import { type Job, queueKeyOf } from "./line.ts";
 import type { BoxView, Handout } from "./types.ts";
 
 export interface Container {
   readonly id: string;
   readonly box: Box;
-  readonly lane: string;
+  readonly queueKey: string;
   readonly key: string;
   readonly hardware: string;
   readonly gpus: number;
@@ -49,7 +49,7 @@ export class Box {
   idleContainers = 0;
   usedGpus = 0;
   #view: BoxView;
-  #told = "";
+  #reported = "";
   #lastNumber = 0;
 
   constructor(view: BoxView) {
@@ -72,9 +72,9 @@ export class Box {
    * @returns the hand-outs that have ended or were declined, and those whose container has become ready
    */
   report(view: BoxView, since: number): { ended: Handed[]; declined: Handed[]; began: Handed[] } {
-    const told = textOf(view);
-    if (told !== this.#told) this.state += 1;
-    this.#told = told;
+    const reported = textOf(view);
+    if (reported !== this.#reported) this.state += 1;
+    this.#reported = reported;
     this.#view = view;
     this.#lastNumber = Math.max(this.#lastNumber, view.handed);
     this.classes = new Set(view.classes);
@@ -95,21 +95,22 @@ export class Box {
 
   /**
    * Returns the hand-outs whose run begins in a container that has become ready since they were handed out. A
-   * box does not report which container a job is in: the last hand-outs of a lane, as many as its starting
+   * box does not report which container a job is in: the last hand-outs of a queue key, as many as its starting
    * containers have users, are taken to be in those.
    */
   #begun(): Handed[] {
     const starting = new Map<string, number>();
-    for (const told of this.#view.containers) {
-      const lane = laneOf(told);
-      if (told.phase === "starting") starting.set(lane, (starting.get(lane) ?? 0) + told.users);
+    for (const view of this.#view.containers) {
+      const queueKey = queueKeyOf(view);
+      if (view.phase === "starting")
+        starting.set(queueKey, (starting.get(queueKey) ?? 0) + view.users);
     }
     const begun: Handed[] = [];
     for (const one of [...this.handouts.values()].toReversed()) {
       if (one.began || one.number > this.#view.handed) continue;
-      const lane = laneOf(one.ask);
-      const left = starting.get(lane) ?? 0;
-      starting.set(lane, left - 1);
+      const queueKey = queueKeyOf(one.ask);
+      const left = starting.get(queueKey) ?? 0;
+      starting.set(queueKey, left - 1);
       if (left <= 0 && this.#isReady(one)) begun.push(one);
     }
     for (const one of begun) one.began = true;
@@ -117,9 +118,9 @@ export class Box {
   }
 
   #isReady({ ask, at }: Handed): boolean {
-    const lane = laneOf(ask);
+    const queueKey = queueKeyOf(ask);
     for (const one of this.containers.values())
-      if (one.lane === lane && one.phase === "ready" && one.users > 0 && one.since >= at)
+      if (one.queueKey === queueKey && one.phase === "ready" && one.users > 0 && one.since >= at)
         return true;
     return false;
   }
@@ -189,10 +190,10 @@ export class Box {
 
   #assume(): void {
     this.containers.clear();
-    for (const told of this.#view.containers) {
-      const { id, key, hardware, gpus, room, phase, since, idle_since, users } = told;
-      const what = { id, box: this, lane: laneOf(told), key, hardware, gpus, room };
-      const runs = [...told.runs];
+    for (const view of this.#view.containers) {
+      const { id, key, hardware, gpus, room, phase, since, idle_since, users } = view;
+      const what = { id, box: this, queueKey: queueKeyOf(view), key, hardware, gpus, room };
+      const runs = [...view.runs];
       this.containers.set(id, { ...what, phase, since, idle_since, users, runs });
     }
     for (const handed of this.handouts.values())
@@ -202,22 +203,24 @@ export class Box {
 
   #put({ ask, at, container, stop, starts }: Handed): void {
     for (const id of stop) this.containers.delete(id);
-    const lane = laneOf(ask);
-    const joined = starts ? undefined : (this.containers.get(container) ?? this.#joinable(lane));
+    const queueKey = queueKeyOf(ask);
+    const joined = starts
+      ? undefined
+      : (this.containers.get(container) ?? this.#joinable(queueKey));
     if (joined) {
       joined.users += 1;
       if (joined.phase === "ready") joined.runs.push(at);
       return;
     }
     const { key, hardware, gpus, room } = ask;
-    const what = { id: container, box: this, lane, key, hardware, gpus, room };
+    const what = { id: container, box: this, queueKey, key, hardware, gpus, room };
     const state = { phase: "starting", since: at, idle_since: undefined, users: 1 } as const;
     this.containers.set(container, { ...what, ...state, runs: [] });
   }
 
-  /** Finds a container that takes another job of the lane, after it has become known under its own name. */
-  #joinable(lane: string): Container | undefined {
-    return [...this.containers.values()].find((one) => one.lane === lane && canTake(one));
+  /** Finds a container that takes another job of the queue key, after it has become known under its own name. */
+  #joinable(queueKey: string): Container | undefined {
+    return [...this.containers.values()].find((one) => one.queueKey === queueKey && canTake(one));
   }
 
   #count(): void {
@@ -250,6 +253,6 @@ export const canTake = ({ phase, users, room }: Container): boolean =>
   phase !== "stopping" && users < room;
 
 function textOf({ classes, slots, gpus, containers_max, containers, handouts }: BoxView): string {
-  const told = containers.map(({ id, key, phase, users, gpus }) => [id, key, phase, users, gpus]);
-  return JSON.stringify([classes, slots, gpus, containers_max, handouts.length, told]);
+  const shown = containers.map(({ id, key, phase, users, gpus }) => [id, key, phase, users, gpus]);
+  return JSON.stringify([classes, slots, gpus, containers_max, handouts.length, shown]);
 }

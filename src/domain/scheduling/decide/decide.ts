@@ -9,11 +9,11 @@ import { ClassLook, LOOK_AHEAD } from "./class-look.ts";
 import { declinedUntil } from "./declined.ts";
 import { foresee } from "./foresee.ts";
 import { type Job, levelOf } from "./line.ts";
-import { Places } from "./placement.ts";
+import { StartBoxes } from "./placement.ts";
 import type { PoolState } from "./pool-state.ts";
 import { endsInTime, hasLapsed, reservationFor, reserve } from "./reservations.ts";
 import { type Decision, type Handout, LEVELS, type Notes, type Reservation } from "./types.ts";
-import { holdMs, servedIn } from "./warm-wait.ts";
+import { warmWaitMs, servedIn } from "./warm-wait.ts";
 
 /** A job that was overtaken this many times is served next where it can run. */
 export const MAX_OVERTAKEN = 20;
@@ -30,9 +30,9 @@ class Deciding {
   readonly #state: PoolState;
   readonly #now: number;
   readonly #looks: ClassLook[];
-  readonly #notes: Notes = { firsts: [], holds: [], reservations: [] };
+  readonly #notes: Notes = { firsts: [], warmWaits: [], reservations: [] };
   readonly #reserved = new Map<string, Reservation>();
-  readonly #places = new Map<string, Places>();
+  readonly #startBoxes = new Map<string, StartBoxes>();
   #until = Number.POSITIVE_INFINITY;
 
   constructor(state: PoolState, now: number) {
@@ -99,8 +99,8 @@ class Deciding {
   /** Behind the jobs that are looked at, a job may wait for a container that is idle. */
   #joinBehind({ hardware, standing }: ClassLook): Choice | undefined {
     const { fleet, line } = this.#state;
-    for (const [lane, jobs] of line.lanes) {
-      if (!fleet.isOpen(lane)) continue;
+    for (const [queueKey, jobs] of line.queues) {
+      if (!fleet.isOpen(queueKey)) continue;
       const [first] = jobs;
       if (first?.ask.hardware !== hardware) continue;
       let looked = 0;
@@ -116,35 +116,38 @@ class Deciding {
 
   #joinFor(job: Job): Choice | undefined {
     const { fleet } = this.#state;
-    if (!fleet.isOpen(job.lane)) return undefined;
-    const container = fleet.joinable(job.lane, (box) => this.#isAllowed(job, box, false));
+    if (!fleet.isOpen(job.queueKey)) return undefined;
+    const container = fleet.joinable(job.queueKey, (box) => this.#isAllowed(job, box, false));
     if (!container) return undefined;
     return { do: "join", job: job.ask.id, box: container.box.id, container: container.id };
   }
 
   #start(look: ClassLook): Choice | undefined {
     const { estimates, fleet, settings } = this.#state;
-    const places = this.#placesOf(look);
+    const boxes = this.#startBoxesOf(look);
     const served = new Map<string, number[]>();
     for (const job of look.candidates) {
-      if (!places.none) {
-        const { lane } = job;
+      if (!boxes.none) {
+        const { queueKey } = job;
         const setup = estimates.setup(job.ask.key).mean;
-        const patience = places.hasRoom ? setup : setup * (1 + fleet.usedShare);
-        let times = served.get(lane);
+        const patience = boxes.hasRoom ? setup : setup * (1 + fleet.usedShare);
+        let times = served.get(queueKey);
         if (!times) {
-          const waiting = this.#state.line.lanes.get(lane)?.size ?? 0;
+          const waiting = this.#state.line.queues.get(queueKey)?.size ?? 0;
           const most = Math.min(waiting, LOOK_AHEAD);
-          times = servedIn(fleet.lane(lane), estimates, this.#now, { within: patience, most });
-          served.set(lane, times);
+          times = servedIn(fleet.containersOf(queueKey), estimates, this.#now, {
+            within: patience,
+            most,
+          });
+          served.set(queueKey, times);
         }
         const wait = times.shift();
-        if (wait !== undefined && this.#hold(job, wait)) continue;
+        if (wait !== undefined && this.#waitForWarm(job, wait)) continue;
         const choice = this.#startFor(job, look);
         if (choice) return choice;
       }
       if (job.ask.gpus < 2) {
-        if (places.none) return undefined;
+        if (boxes.none) return undefined;
         continue;
       }
       if (!look.firsts.includes(job)) continue;
@@ -156,23 +159,28 @@ class Deciding {
   }
 
   #startFor(job: Job, look: ClassLook): Choice | undefined {
-    const places = this.#placesOf(look);
-    if (places.none) return undefined;
+    const boxes = this.#startBoxesOf(look);
+    if (boxes.none) return undefined;
     const isAllowed = (box: Box) => this.#isAllowed(job, box, true);
-    const room = places.roomFor(job, isAllowed);
+    const room = boxes.roomFor(job, isAllowed);
     if (room) return { do: "start", job: job.ask.id, box: room.id, stop: [] };
-    const swap = places.swapFor(job, isAllowed, this.#state, this.#now);
-    if (!swap) return undefined;
-    return { do: "start", job: job.ask.id, box: swap.box.id, stop: swap.stop.map(({ id }) => id) };
+    const eviction = boxes.evictionFor(job, isAllowed, this.#state, this.#now);
+    if (!eviction) return undefined;
+    return {
+      do: "start",
+      job: job.ask.id,
+      box: eviction.box.id,
+      stop: eviction.stop.map(({ id }) => id),
+    };
   }
 
-  #placesOf({ hardware, line }: ClassLook): Places {
-    let places = this.#places.get(hardware);
-    if (!places) {
-      places = new Places(this.#state, hardware, line.gpus);
-      this.#places.set(hardware, places);
+  #startBoxesOf({ hardware, line }: ClassLook): StartBoxes {
+    let boxes = this.#startBoxes.get(hardware);
+    if (!boxes) {
+      boxes = new StartBoxes(this.#state, hardware, line.gpus);
+      this.#startBoxes.set(hardware, boxes);
     }
-    return places;
+    return boxes;
   }
 
   #isAllowed(job: Job, box: Box, starts: boolean): boolean {
@@ -201,10 +209,10 @@ class Deciding {
   }
 
   /** @returns false if the job has been held for long enough */
-  #hold({ ask, held_until }: Job, wait: number): boolean {
-    const until = held_until ?? this.#now + holdMs(wait);
+  #waitForWarm({ ask, waits_warm_until }: Job, wait: number): boolean {
+    const until = waits_warm_until ?? this.#now + warmWaitMs(wait);
     if (until <= this.#now) return false;
-    if (held_until === undefined) this.#notes.holds.push({ job: ask.id, until });
+    if (waits_warm_until === undefined) this.#notes.warmWaits.push({ job: ask.id, until });
     this.#lookAgain(until);
     return true;
   }

@@ -1,7 +1,7 @@
 /**
- * The worth of an idle container, by greedy dual: its setup time times how often its key is asked for, for
- * each GPU that it holds, on top of a clock that rises to the worth of the container that was stopped last. A
- * container that is not used for long falls behind. The second container of a key is worth a quarter, the
+ * The eviction score of an idle container, by greedy dual: its setup time times how often its key is asked for, for
+ * each GPU that it holds, on top of a clock that rises to the score of the container that was stopped last. A
+ * container that is not used for long falls behind. The second container of a key has a quarter of it, the
  * third a ninth.
  */
 
@@ -10,8 +10,8 @@ import type { Box, Container } from "./box.ts";
 import type { EstimateTable } from "./estimates.ts";
 import type { Fleet } from "./fleet.ts";
 
-export interface WorthRule {
-  /** Returns the worth of a container. The least valuable is stopped first. */
+export interface EvictionRule {
+  /** Returns the score of a container. The one with the lowest is stopped first. */
   of(container: Container, now: number): number;
   /**
    * Notes that the containers of a box that have users are being used. To be called when the box has changed.
@@ -25,9 +25,9 @@ interface Known {
   demand: Demand;
   fleet: Fleet;
 }
-export type MakeWorth = (known: Known) => WorthRule;
+export type MakeEvictionRule = (known: Known) => EvictionRule;
 
-export class Worth implements WorthRule {
+export class EvictionScores implements EvictionRule {
   #clock = 0;
   /** The value of the clock when each container was used last, by its name. */
   readonly #used = new WeakMap<Box, Map<string, number>>();
@@ -41,9 +41,9 @@ export class Worth implements WorthRule {
     this.#fleet = fleet;
   }
 
-  of({ id, box, key, gpus, lane }: Container, now: number): number {
+  of({ id, box, key, gpus, queueKey }: Container, now: number): number {
     // The box may not serve the container's class any more.
-    const same = Math.max(1, this.#fleet.lane(lane).size);
+    const same = Math.max(1, this.#fleet.containersOf(queueKey).size);
     const wanted = this.#estimates.setup(key).mean * this.#demand.of(key, now);
     const used = this.#used.get(box)?.get(id) ?? 0;
     return used + wanted / Math.max(1, gpus) / same ** 2;

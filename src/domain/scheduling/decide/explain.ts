@@ -7,7 +7,7 @@ import { foresee } from "./foresee.ts";
 import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 import { reservationFor } from "./reservations.ts";
-import { left } from "./warm-wait.ts";
+import { remainingMs } from "./warm-wait.ts";
 
 export type Reason =
   /** No box that takes jobs serves the job's class. */
@@ -93,7 +93,7 @@ export function obstacleTo(
   job: Job,
   { all, fit }: ClassBoxes,
 ): Obstacle | undefined {
-  const { ask, held_until } = job;
+  const { ask, waits_warm_until } = job;
   const { hardware } = look;
   if (all.length === 0) return { why: "no-box", hardware };
   if (fit.length === 0)
@@ -111,11 +111,11 @@ export function obstacleTo(
     const { box, free_at, free_by } = reservation;
     return { why: "reserved", box, free_at, free_by };
   }
-  if (held_until === undefined || held_until <= look.now) return undefined;
+  if (waits_warm_until === undefined || waits_warm_until <= look.now) return undefined;
   const container = soonest(state, job, look.now);
   if (!container) return undefined;
   const { id, box, phase } = container;
-  return { why: "held", box: box.id, container: id, phase, until: held_until };
+  return { why: "held", box: box.id, container: id, phase, until: waits_warm_until };
 }
 
 function busy(state: PoolState, look: ClassLook, job: Job): Reason {
@@ -142,13 +142,13 @@ export function keptFor(state: PoolState, hardware: string): string[] {
 const serves = (box: Box | undefined, hardware: string): boolean => box?.serves(hardware) ?? false;
 
 /** The container of the job's key that will be free first. */
-function soonest({ fleet, estimates }: PoolState, { lane }: Job, now: number) {
-  const due = [...fleet.lane(lane)].flatMap((one) => {
+function soonest({ fleet, estimates }: PoolState, { queueKey }: Job, now: number) {
+  const due = [...fleet.containersOf(queueKey)].flatMap((one) => {
     const { box, key, phase, since, runs } = one;
     if (!box.takes || phase === "stopping") return [];
     const began = phase === "starting" ? since : Math.min(...runs);
     const mean = estimates[phase === "starting" ? "setup" : "run"](key).mean;
-    return [{ id: one.id, box, phase, in_ms: left(began, mean, now) }];
+    return [{ id: one.id, box, phase, in_ms: remainingMs(began, mean, now) }];
   });
   return due.toSorted((a, b) => a.in_ms - b.in_ms)[0];
 }

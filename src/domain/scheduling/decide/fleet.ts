@@ -12,7 +12,7 @@ interface Listed {
 
 export class Fleet {
   readonly boxes = new Map<string, Box>();
-  readonly #lanes = new Map<string, Set<Container>>();
+  readonly #queues = new Map<string, Set<Container>>();
   readonly #open = new Map<string, Set<Container>>();
   readonly #listed = new Map<Box, Listed>();
   readonly #capacities = new Map<string, number>();
@@ -36,7 +36,7 @@ export class Fleet {
       ({ phase, hardware }) => phase !== "stopping" && box.serves(hardware),
     );
     const open = box.freeSlots > 0 ? containers.filter(canTake) : [];
-    for (const one of containers) addTo(this.#lanes, one);
+    for (const one of containers) addTo(this.#queues, one);
     for (const one of open) addTo(this.#open, one);
     const { gpus, usedGpus: used, shape } = box;
     this.#listed.set(box, { containers, open, gpus, used, shape });
@@ -58,13 +58,13 @@ export class Fleet {
     this.#capacities.clear();
   }
 
-  lane(lane: string): ReadonlySet<Container> {
-    return this.#lanes.get(lane) ?? NONE;
+  containersOf(queueKey: string): ReadonlySet<Container> {
+    return this.#queues.get(queueKey) ?? NONE;
   }
 
   /** Whether a container takes another job, if its box takes jobs. */
-  isOpen(lane: string): boolean {
-    return this.#open.has(lane);
+  isOpen(queueKey: string): boolean {
+    return this.#open.has(queueKey);
   }
 
   get isFull(): boolean {
@@ -72,9 +72,9 @@ export class Fleet {
   }
 
   /** A container that takes another job: a ready one first, then the one with the fewest. */
-  joinable(lane: string, allowed: (box: Box) => boolean): Container | undefined {
+  joinable(queueKey: string, allowed: (box: Box) => boolean): Container | undefined {
     let best: Container | undefined;
-    for (const one of this.#open.get(lane) ?? NONE) {
+    for (const one of this.#open.get(queueKey) ?? NONE) {
       if (!one.box.takes || !allowed(one.box)) continue;
       if (!best || isBetter(one, best)) best = one;
     }
@@ -102,7 +102,7 @@ export class Fleet {
     if (!listed) return undefined;
     this.#gpus -= listed.gpus;
     this.#used -= listed.used;
-    for (const one of listed.containers) removeFrom(this.#lanes, one);
+    for (const one of listed.containers) removeFrom(this.#queues, one);
     for (const one of listed.open) removeFrom(this.#open, one);
     return listed;
   }
@@ -110,16 +110,16 @@ export class Fleet {
 
 const NONE: ReadonlySet<Container> = new Set();
 
-function addTo(lanes: Map<string, Set<Container>>, one: Container): void {
-  const lane = lanes.get(one.lane);
-  if (lane) lane.add(one);
-  else lanes.set(one.lane, new Set([one]));
+function addTo(queues: Map<string, Set<Container>>, one: Container): void {
+  const containers = queues.get(one.queueKey);
+  if (containers) containers.add(one);
+  else queues.set(one.queueKey, new Set([one]));
 }
 
-function removeFrom(lanes: Map<string, Set<Container>>, one: Container): void {
-  const lane = lanes.get(one.lane);
-  lane?.delete(one);
-  if (lane?.size === 0) lanes.delete(one.lane);
+function removeFrom(queues: Map<string, Set<Container>>, one: Container): void {
+  const containers = queues.get(one.queueKey);
+  containers?.delete(one);
+  if (containers?.size === 0) queues.delete(one.queueKey);
 }
 
 const isBetter = (a: Container, b: Container): boolean =>

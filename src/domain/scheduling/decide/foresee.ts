@@ -9,13 +9,13 @@ import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 import { reservationFor } from "./reservations.ts";
 import type { Forecast } from "./types.ts";
-import { left } from "./warm-wait.ts";
+import { remainingMs } from "./warm-wait.ts";
 
 interface Place {
   /** When the place is free, in ms from now. */
   in_ms: number;
-  /** The lane of the container that is there. */
-  lane: string | undefined;
+  /** The queue key of the container that is there. */
+  queueKey: string | undefined;
   room: number;
 }
 
@@ -33,7 +33,7 @@ export function foresee(state: PoolState, look: ClassLook, job: Job, now: number
   const others: Job[] = [];
   for (const one of waiting) {
     const setup = estimates.setup(one.ask.key).mean;
-    const own = soonest(places, one.lane);
+    const own = soonest(places, one.queueKey);
     if (own && own.in_ms <= setup * (1 + fleet.usedShare)) {
       if (one === job) return { job: id, kind: "container", expected_ms: own.in_ms };
       occupy(own, one, own.in_ms, estimates);
@@ -41,7 +41,7 @@ export function foresee(state: PoolState, look: ClassLook, job: Job, now: number
   }
   for (const one of others) {
     const setup = estimates.setup(one.ask.key).mean;
-    const own = soonest(places, one.lane);
+    const own = soonest(places, one.queueKey);
     const any = soonest(places);
     const isOwn = own && (!any || own.in_ms <= any.in_ms + setup);
     const place = isOwn ? own : any;
@@ -52,17 +52,22 @@ export function foresee(state: PoolState, look: ClassLook, job: Job, now: number
   return { job: id, kind: "place", expected_ms: 0 };
 }
 
-function soonest(places: readonly Place[], lane?: string): Place | undefined {
+function soonest(places: readonly Place[], queueKey?: string): Place | undefined {
   let best: Place | undefined;
   for (const place of places) {
-    if (lane !== undefined && place.lane !== lane) continue;
+    if (queueKey !== undefined && place.queueKey !== queueKey) continue;
     if (!best || place.in_ms < best.in_ms) best = place;
   }
   return best;
 }
 
-function occupy(place: Place, { ask, lane }: Job, from: number, estimates: EstimateTable): void {
-  place.lane = lane;
+function occupy(
+  place: Place,
+  { ask, queueKey }: Job,
+  from: number,
+  estimates: EstimateTable,
+): void {
+  place.queueKey = queueKey;
   place.room = ask.room;
   place.in_ms = from + estimates.run(ask.key).mean / place.room;
 }
@@ -72,16 +77,17 @@ function placesOf({ fleet, estimates }: PoolState, look: ClassLook, now: number)
   for (const box of fleet.boxes.values()) {
     if (!box.takes || !box.serves(look.hardware)) continue;
     for (const one of box.containers.values()) {
-      const { lane, room, phase } = one;
+      const { queueKey, room, phase } = one;
       if (phase === "stopping") continue;
       const run = estimates.run(one.key).mean;
       const [first] = one.runs.toSorted((a, b) => a - b);
-      const ready = phase === "starting" ? left(one.since, estimates.setup(one.key).mean, now) : 0;
-      const ends = first === undefined ? run : left(first, run, now);
-      places.push({ in_ms: ready + (one.users < room ? 0 : ends), lane, room });
+      const ready =
+        phase === "starting" ? remainingMs(one.since, estimates.setup(one.key).mean, now) : 0;
+      const ends = first === undefined ? run : remainingMs(first, run, now);
+      places.push({ in_ms: ready + (one.users < room ? 0 : ends), queueKey, room });
     }
     for (let n = roomOn(box, look.line.gpus); n > 0; n -= 1)
-      places.push({ in_ms: 0, lane: undefined, room: 1 });
+      places.push({ in_ms: 0, queueKey: undefined, room: 1 });
   }
   return places;
 }

@@ -2,14 +2,14 @@
 import { type Ask, LEVELS, type Priority } from "./types.ts";
 
 /** The containers of one key and class serve the same jobs. */
-export const laneOf = ({ hardware, key }: { hardware: string; key: string }): string =>
+export const queueKeyOf = ({ hardware, key }: { hardware: string; key: string }): string =>
   `${hardware} ${key}`;
 
 export class Line {
   /** Lines of the classes, in the order of their turns. */
   readonly classes = new Map<string, ClassLine>();
   readonly #jobs = new Map<string, Job>();
-  readonly #lanes = new Map<string, Set<Job>>();
+  readonly #queues = new Map<string, Set<Job>>();
   #places = 0;
 
   get size(): number {
@@ -25,8 +25,8 @@ export class Line {
   }
 
   /** Jobs by the containers that they wait for, as they came. */
-  get lanes(): ReadonlyMap<string, ReadonlySet<Job>> {
-    return this.#lanes;
+  get queues(): ReadonlyMap<string, ReadonlySet<Job>> {
+    return this.#queues;
   }
 
   /** @returns false if the job is there: it keeps its place */
@@ -35,11 +35,11 @@ export class Line {
     this.#places += 1;
     const job: Job = {
       ask,
-      lane: laneOf(ask),
+      queueKey: queueKeyOf(ask),
       place: this.#places,
       overtaken: 0,
       first_since: undefined,
-      held_until: undefined,
+      waits_warm_until: undefined,
       declined: new Map(),
     };
     this.#put(job, false);
@@ -55,9 +55,9 @@ export class Line {
     const job = this.#jobs.get(id);
     if (!job) return undefined;
     this.#jobs.delete(id);
-    const jobs = this.#lanes.get(job.lane);
+    const jobs = this.#queues.get(job.queueKey);
     jobs?.delete(job);
-    if (jobs?.size === 0) this.#lanes.delete(job.lane);
+    if (jobs?.size === 0) this.#queues.delete(job.queueKey);
     const line = this.classes.get(job.ask.hardware);
     line?.remove(job);
     if (line?.size === 0) this.classes.delete(job.ask.hardware);
@@ -76,9 +76,9 @@ export class Line {
   #put(job: Job, returns: boolean): void {
     const { id, hardware, gpus } = job.ask;
     this.#jobs.set(id, job);
-    const jobs = this.#lanes.get(job.lane);
+    const jobs = this.#queues.get(job.queueKey);
     if (jobs) jobs.add(job);
-    else this.#lanes.set(job.lane, new Set([job]));
+    else this.#queues.set(job.queueKey, new Set([job]));
     let line = this.classes.get(hardware);
     if (!line) {
       line = new ClassLine(gpus);
@@ -98,14 +98,14 @@ export const RISE_MS = 600_000;
 
 export interface Job {
   readonly ask: Ask;
-  readonly lane: string;
+  readonly queueKey: string;
   /** The job's place among the jobs of its account. */
   place: number;
   /** How often a job behind it was handed out before it, while it was first in turn. */
   overtaken: number;
   first_since: number | undefined;
   /** Until when the job is, or was, held for a container. */
-  held_until: number | undefined;
+  waits_warm_until: number | undefined;
   declined: Map<string, Declined>;
 }
 

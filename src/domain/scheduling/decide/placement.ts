@@ -1,15 +1,15 @@
-/** Places where containers of a class can be started. */
+/** The boxes on which containers of a class can be started, and the idle containers that are stopped for that. */
 import type { Box, Container } from "./box.ts";
 import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 
 /**
- * The most boxes on which idle containers to stop are looked for: the least of so many is hardly worth more
+ * The most boxes on which idle containers to stop are looked for: the least of so many is hardly higher
  * than the least of all.
  */
-const SWAP_SAMPLE = 20;
+const EVICTION_SAMPLE = 20;
 
-export class Places {
+export class StartBoxes {
   readonly #boxes: Box[];
   readonly #gpus: number;
   readonly hasRoom: boolean;
@@ -46,70 +46,70 @@ export class Places {
     return best?.box;
   }
 
-  /** Returns the box where the containers to stop are worth least. */
-  swapFor(
+  /** Returns the box whose containers to stop have the lowest score. */
+  evictionFor(
     { ask, place }: Job,
     isAllowed: (box: Box) => boolean,
-    { worth }: PoolState,
+    { evictionScores }: PoolState,
     now: number,
-  ): Swap | undefined {
-    let best: Swap | undefined;
+  ): Eviction | undefined {
+    let best: Eviction | undefined;
     let looked = 0;
     const count = this.#boxes.length;
     // Searches of different jobs begin at different boxes, if there are many.
-    const from = count > SWAP_SAMPLE ? place * SWAP_SAMPLE : 0;
-    for (let n = 0; n < count && looked < SWAP_SAMPLE; n += 1) {
+    const from = count > EVICTION_SAMPLE ? place * EVICTION_SAMPLE : 0;
+    for (let n = 0; n < count && looked < EVICTION_SAMPLE; n += 1) {
       const box = this.#boxes[(from + n) % count];
       if (!box || !isAllowed(box)) continue;
       looked += 1;
-      const swap = swapOn(box, ask.gpus, (one) => worth.of(one, now));
-      if (swap && (!best || swap.worth < best.worth)) best = swap;
+      const eviction = evictionOn(box, ask.gpus, (one) => evictionScores.of(one, now));
+      if (eviction && (!best || eviction.score < best.score)) best = eviction;
     }
     return best;
   }
 }
 
 /**
- * The containers that are stopped on a box to make room for a job: those worth least, and no more than
- * needed.
+ * The containers that are stopped on a box to make room for a job: those with the lowest
+ * scores, and no more than needed.
  */
 
-interface Swap {
+interface Eviction {
   box: Box;
   stop: Container[];
-  /** The worth of the most valuable of these containers. */
-  worth: number;
+  /** The highest score of these containers. */
+  score: number;
 }
 
-type Worth = (one: Container) => number;
+type ScoreOf = (one: Container) => number;
 
 /** @param gpus that the job needs */
-function swapOn(box: Box, gpus: number, worth: Worth): Swap | undefined {
+function evictionOn(box: Box, gpus: number, score: ScoreOf): Eviction | undefined {
   if (!box.couldHaveRoom(gpus)) return undefined;
   const missing = gpus - box.freeGpus;
-  return missing <= 1 ? swapOne(box, missing, worth) : swapSeveral(box, missing, worth);
+  return missing <= 1 ? evictOne(box, missing, score) : evictSeveral(box, missing, score);
 }
 
 /**
- * Returns the least valuable idle container that is enough by itself: by far the most frequent case, and
+ * Returns the idle container with the lowest score that is enough by itself: by far the most frequent case, and
  * decisions are many.
  */
-function swapOne(box: Box, missing: number, worth: Worth): Swap | undefined {
-  let best: { one: Container; worth: number } | undefined;
+function evictOne(box: Box, missing: number, score: ScoreOf): Eviction | undefined {
+  let best: { one: Container; score: number } | undefined;
   for (const one of box.idle()) {
     if (one.gpus < missing) continue;
-    const its = worth(one);
-    if (!best || its < best.worth) best = { one, worth: its };
+    const its = score(one);
+    if (!best || its < best.score) best = { one, score: its };
   }
-  return best && { box, stop: [best.one], worth: best.worth };
+  return best && { box, stop: [best.one], score: best.score };
 }
 
-function swapSeveral(box: Box, missing: number, worth: Worth): Swap | undefined {
+function evictSeveral(box: Box, missing: number, score: ScoreOf): Eviction | undefined {
   const isEnough = (stop: readonly Container[]) =>
     gpusOf(stop) >= missing && stop.length + box.freeContainers > 0;
-  const worths = new Map([...box.idle()].map((one) => [one, worth(one)]));
+  const scores = new Map([...box.idle()].map((one) => [one, score(one)]));
   let stop: Container[] = [];
-  for (const [one] of [...worths].toSorted(([, a], [, b]) => a - b)) {
+  for (const [one] of [...scores].toSorted(([, a], [, b]) => a - b)) {
     if (isEnough(stop)) break;
     stop.push(one);
   }
@@ -119,7 +119,7 @@ function swapSeveral(box: Box, missing: number, worth: Worth): Swap | undefined 
     const rest = stop.filter((other) => other !== one);
     if (isEnough(rest)) stop = rest;
   }
-  return { box, stop, worth: Math.max(...stop.map((one) => worths.get(one) ?? 0)) };
+  return { box, stop, score: Math.max(...stop.map((one) => scores.get(one) ?? 0)) };
 }
 
 const gpusOf = (containers: readonly Container[]): number =>

@@ -7,7 +7,13 @@ import type { Handed } from "./box.ts";
 import { ClassLook } from "./class-look.ts";
 import { recordDeclined, recordFailedStart } from "./declined.ts";
 import { EstimateTable, type Measured, savedEstimates } from "./estimates.ts";
-import { Demand, type MakeWorth, savedDemand, Worth, type WorthRule } from "./eviction-score.ts";
+import {
+  Demand,
+  type MakeEvictionRule,
+  savedDemand,
+  EvictionScores,
+  type EvictionRule,
+} from "./eviction-score.ts";
 import { Fleet } from "./fleet.ts";
 import { Forecasts, savedForecasts } from "./forecasts.ts";
 import { type Job, Line } from "./line.ts";
@@ -40,7 +46,7 @@ export class PoolState {
   readonly shares = new Shares();
   readonly estimates = new EstimateTable();
   readonly demand = new Demand();
-  readonly worth: WorthRule;
+  readonly evictionScores: EvictionRule;
   readonly #handed = new Map<string, Handed>();
   readonly forecasts = new Forecasts();
   /** Jobs that boxes declined, by id, until they are asked for again. */
@@ -49,13 +55,13 @@ export class PoolState {
   newest: string | undefined;
   readonly reservations = new Map<string, Reservation>();
 
-  /** @param makeWorth values idle containers; the simulation tries others */
+  /** @param makeEvictionRule values idle containers; the simulation tries others */
   constructor(
     settings: Partial<Settings> = {},
-    makeWorth: MakeWorth = (known) => new Worth(known),
+    makeEvictionRule: MakeEvictionRule = (known) => new EvictionScores(known),
   ) {
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
-    this.worth = makeWorth(this);
+    this.evictionScores = makeEvictionRule(this);
   }
 
   get waiting(): number {
@@ -155,7 +161,7 @@ export class PoolState {
     this.#countOvertaken(job, now);
     this.line.remove(decision.job);
     const stop = decision.do === "start" ? decision.stop : [];
-    this.worth.stop(
+    this.evictionScores.stop(
       [...box.containers.values()].filter(({ id }) => stop.includes(id)),
       now,
     );
@@ -230,14 +236,14 @@ export class PoolState {
     this.demand.load(demand);
   }
 
-  #remember({ firsts, holds, reservations }: Notes, now: number): void {
+  #remember({ firsts, warmWaits, reservations }: Notes, now: number): void {
     for (const id of firsts) {
       const job = this.line.get(id);
       if (job) job.first_since = now;
     }
-    for (const { job: id, until } of holds) {
+    for (const { job: id, until } of warmWaits) {
       const job = this.line.get(id);
-      if (job) job.held_until = until;
+      if (job) job.waits_warm_until = until;
     }
     for (const one of reservations) this.reservations.set(one.hardware, one);
   }
@@ -258,7 +264,7 @@ export class PoolState {
     const box = this.fleet.boxes.get(boxId);
     if (!box) return;
     this.fleet.list(box);
-    this.worth.use(box);
+    this.evictionScores.use(box);
   }
 
   #ended(handed: Handed, now: number): void {

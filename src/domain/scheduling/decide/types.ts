@@ -63,8 +63,8 @@ export interface BoxView {
   images: ReadonlySet<string>;
 }
 
-/** A hold: a job is kept for a container that will soon take it, until then; this happens once. */
-export interface Hold {
+/** A wait for a warm container: a job is kept for a container that will soon take it, until then; this happens once. */
+export interface WarmWait {
   job: string;
   until: number;
 }
@@ -95,7 +95,7 @@ export type ForecastKind = "start" | "container" | "place";
 /** Notes that were taken on the way to a decision, for `apply` to remember. */
 export interface Notes {
   firsts: string[];
-  holds: Hold[];
+  warmWaits: WarmWait[];
   reservations: Reservation[];
 }
 
@@ -128,7 +128,7 @@ export interface Handout {
 }
 
 export interface Settings {
-  /** The most of a class's capacity that an account holds while others want it, one slot at least. */
+  /** The most of a class's capacity that an account warmWaits while others want it, one slot at least. */
   account_share: number;
   /** How long a wide job is first in turn before a box is kept for it. */
   reserve_ms: number;

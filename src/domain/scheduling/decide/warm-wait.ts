@@ -7,16 +7,16 @@ import type { EstimateTable } from "./estimates.ts";
 
 /** The part of the expected time that is still to come once a run takes longer than expected. */
 const OVERDUE = 0.25;
-/** A hold ends when it has taken this many times the expected wait. */
+/** A wait for a warm container ends when it has taken this many times the expected wait. */
 const PATIENCE = 1.5;
-/** The shortest hold: a box needs 0.2 s, and the way of the report, to say that a short run has ended. */
+/** The shortest such wait: a box needs 0.2 s, and the way of the report, to say that a short run has ended. */
 const LEAST_MS = 1_000;
 
 /** @param wait the expected wait, in ms */
-export const holdMs = (wait: number): number => Math.max(wait * PATIENCE, LEAST_MS);
+export const warmWaitMs = (wait: number): number => Math.max(wait * PATIENCE, LEAST_MS);
 
 /**
- * Returns how long it takes, in ms, until the containers of a lane serve the waiting jobs: the first, the
+ * Returns how long it takes, in ms, until the containers of a queue key serve the waiting jobs: the first, the
  * second, and so on, as far as `within` ms, and no more than `most`. A container that starts serves one of
  * them.
  */
@@ -31,11 +31,11 @@ export function servedIn(
     if (!one.box.takes) continue;
     const run = estimates.run(one.key).mean;
     if (one.phase === "starting") {
-      const ready = left(one.since, estimates.setup(one.key).mean, now);
+      const ready = remainingMs(one.since, estimates.setup(one.key).mean, now);
       // Room of a container on a full box is of no use.
       const hasRoom = canTake(one) && one.box.freeSlots > 0;
       places.push({ wait: hasRoom ? ready : ready + run, run: undefined });
-    } else for (const began of one.runs) places.push({ wait: left(began, run, now), run });
+    } else for (const began of one.runs) places.push({ wait: remainingMs(began, run, now), run });
   }
   const next = places
     .filter(({ wait }) => wait <= within)
@@ -62,5 +62,5 @@ function putInOrder(places: Place[], place: Place): void {
   places.splice(at < 0 ? places.length : at, 0, place);
 }
 
-export const left = (since: number, mean: number, now: number): number =>
+export const remainingMs = (since: number, mean: number, now: number): number =>
   Math.max(since + mean - now, mean * OVERDUE);

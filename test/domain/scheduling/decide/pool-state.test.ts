@@ -26,7 +26,7 @@ test("jobs join a container that was only assumed, also after it has its own nam
   const starting = container("c", { phase: "starting", users: 1, room: 3 });
   const handed = first?.number ?? 0;
   state.report(box("one", { handed, handouts: [handed], containers: [starting] }), NOW);
-  expect([...state.fleet.lane("l40s story")].map(({ id, users }) => [id, users])).toEqual([
+  expect([...state.fleet.containersOf("l40s story")].map(({ id, users }) => [id, users])).toEqual([
     ["c", 2],
   ]);
 });

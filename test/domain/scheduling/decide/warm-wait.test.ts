@@ -27,7 +27,7 @@ test("a hold is not repeated", () => {
   const state = measuredPool(box("one", { containers: [busy("c", "story")] }));
   state.ask(ask("a"));
   expect(handOut(state, NOW).until).toBe(NOW + 15_000);
-  // Another run has begun meanwhile, and the job would wait for it if holds were repeated.
+  // Another run has begun meanwhile, and the job would wait for it if warmWaits were repeated.
   state.report(box("one", { containers: [busy("c", "story", NOW + 14_000)] }), NOW + 14_000);
   expect(handOut(state, NOW + 14_000).until).toBe(NOW + 15_000);
   expect(started(state, NOW + 15_000)).toEqual([["a", true]]);
