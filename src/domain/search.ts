@@ -81,10 +81,7 @@ export function matchExpression(
 /** Letters of the longest indexed word, as in the migration. */
 const LONGEST_WORD = 32;
 
-/**
- * The length from which thirds of a word are selective enough; a clause for each letter would cost 10 times
- * as much.
- */
+/** The length from which thirds of a word select enough; a clause for each letter costs 10 times more. */
 const LONG_WORD = 12;
 
 /** Whether any indexed word can be similar to this one. */

@@ -25,10 +25,7 @@ import { serverDescription } from "./runner.ts";
 /** Limits of a frame: those of a body, plus the levels that a frame wraps around a container's value. */
 export const FRAME_BOUNDS = { depth: 136, values: 500_000 };
 
-/**
- * Limits of a container's response: a batch of 1,000 embeddings has 1,000 numbers each. JSON.parse takes
- * at most half a second for it.
- */
+/** Limits of a response: 1,000 embeddings of 1,000 numbers, which JSON.parse takes half a second for. */
 export const OUTPUT_BOUNDS = { depth: 128, values: 2_000_000 };
 
 export const PING = "ping";
@@ -84,10 +81,7 @@ export const eventsFrame = z.object({
 });
 export type EventsFrame = z.infer<typeof eventsFrame>;
 
-/**
- * The runner returns the job without having started it: it is shutting down, has no room after all, or
- * its machine cannot start containers.
- */
+/** The runner returns the job unstarted: it shuts down, has no room, or cannot start containers. */
 export const releaseFrame = z.object({
   type: z.literal("release"),
   reason: z.string().max(1_000),
@@ -128,10 +122,7 @@ export type DownFrame = z.infer<typeof downFrame>;
 
 export const MAX_REPORTS = 32;
 
-/**
- * The body of POST /v1/runner/reports: runs that ended before their channel was opened, each with its
- * only frame.
- */
+/** The body of POST /v1/runner/reports: runs that ended before their channel opened, with one frame. */
 export const reportsRequest = z.object({
   reports: z
     .array(

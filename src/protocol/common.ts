@@ -104,10 +104,7 @@ export interface ModelName {
   version: number | undefined;
 }
 
-/**
- * Reads a reference to a model or one of its versions.
- * @returns undefined for any other text, such as a name of three parts
- */
+/** Reads a reference to a model or version. @returns undefined for any other text */
 export function readModelReference(text: string): ModelName | undefined {
   if (!modelReference.safeParse(text).success) return undefined;
   const [path = "", version] = text.split(":");

@@ -34,10 +34,7 @@ export type StoredValue = z.infer<typeof storedValue>;
 /** The longest JSON text of an output inside a frame, in bytes. */
 export const MAX_INLINE_OUTPUT = 256 * 1024;
 
-/**
- * Outputs of one run, including stored ones. Reading a prediction assembles all of them from the log,
- * which takes 0.1 s for this many.
- */
+/** Outputs of one run, including stored ones: assembling so many from the log takes 0.1 s. */
 export const MAX_OUTPUTS = 200_000;
 
 /**

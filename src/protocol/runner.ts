@@ -46,10 +46,7 @@ export const writtenInterface = z.preprocess(
 );
 export type ContainerInterface = z.infer<typeof containerInterface>;
 
-/**
- * The call that created a prediction, whose input is the body of that call: of the OpenAI convention, or
- * of the Anthropic convention (`messages`, `count_tokens`).
- */
+/** The call that created a prediction, whose input is the body of that call. */
 export const openAiCall = z.enum([
   "chat_completions",
   "responses",
@@ -143,10 +140,7 @@ export const image = z.object({
   /** The reference has a registry's host, or is `auspex/models/{model id}` in the own registry. */
   repository: z.string().max(300),
   digest,
-  /**
-   * Opaque: the password by which this runner pulls the image from the deployment's registry. Absent for
-   * images of other registries.
-   */
+  /** Opaque: the password for images of the deployment's own registry; absent for others. */
   grant: z.string().max(400).optional(),
 });
 export type Image = z.infer<typeof image>;
@@ -204,10 +198,7 @@ export const jobHardware = z.object({
 });
 export type JobHardware = z.infer<typeof jobHardware>;
 
-/**
- * The API of the container that answers a responses call: the container's own responses, its chats, or whichever does more of what
- * the call asks for.
- */
+/** The API that answers a responses call: responses, chats, or whichever does more of the call. */
 export const responsesVia = z.enum(["own", "chat", "best"]);
 export type ResponsesVia = z.infer<typeof responsesVia>;
 

@@ -49,10 +49,7 @@ const userB = z
 export const user = z.union([userA, userB]).meta({ id: "User" });
 export type User = z.infer<typeof user>;
 
-/**
- * The user that `npm run verify` makes as an operator, and cleans up after: it deletes whatever this account
- * has. So nobody else may have the name.
- */
+/** The user that `npm run verify` makes and deletes with all it has: nobody else may have the name. */
 export const VERIFIER = "auspex-verify";
 
 /** Names of pages at the same level as that of an owner (/models/new). */

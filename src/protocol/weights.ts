@@ -91,10 +91,7 @@ export interface ImageWeight {
   size: number;
 }
 
-/**
- * A weight of a job. Targets are checked where it is mounted: a job that cannot run must not keep the
- * others of its claim from running.
- */
+/** A weight of a job. Its target is checked where it is mounted, not when it is claimed. */
 export const jobWeight = z.discriminatedUnion("kind", [
   /**
    * The manifest of a weight of Cog, in the repository of the job's image: GET

@@ -23,10 +23,7 @@ export class OpenRequest {
     return entered;
   }
 
-  /**
-   * Renews the request: it counts only while this is called every few seconds, since a request that was cut
-   * off cannot leave.
-   */
+  /** Renews the request, which counts for a few seconds only: one that was cut off cannot leave. */
   renew(): void {
     this.#countsUntil = Date.now() + LAPSE_MS;
   }

@@ -35,10 +35,7 @@ export class RequestCounter {
 export const nearerLimit = (one: RateStatus | undefined, other: RateStatus): RateStatus =>
   one && one.remaining <= other.remaining ? one : other;
 
-/**
- * @param convention adds the header names that its clients read
- * @param now Unix ms
- */
+/** @param convention adds the header names that its clients read @param now Unix ms */
 export function rateHeaders(
   { limit, remaining, reset }: RateStatus,
   convention: Convention | undefined,

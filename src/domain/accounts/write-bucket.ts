@@ -55,10 +55,7 @@ export class WriteBucket {
       this.#state[kind] = Math.min(this.#most(kind), this.#state[kind] - difference[kind]);
   }
 
-  /**
-   * Returns the part of its capacity by which the bucket differs from an earlier state, of the kind that
-   * differs more.
-   */
+  /** Returns the share of the capacity by which the bucket differs from an earlier state, of either kind. */
   changeSince(earlier: BucketState): number {
     return Math.max(
       ...KINDS.map((kind) => Math.abs(this.#state[kind] - earlier[kind]) / this.#most(kind)),

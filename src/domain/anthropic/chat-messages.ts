@@ -108,10 +108,7 @@ function addAnswer(
   }
 }
 
-/**
- * Adds a user's message. In a chat, results are messages of their own, right after the calls, and have no
- * images.
- */
+/** Adds a user's message. In a chat, results are messages right after the calls, without images. */
 function addQuestion(drafts: Draft[], content: Json | undefined, path: string): void {
   const own: Fields[] = [];
   const blocks = typeof content === "string" ? [textPart(content)] : listOf(content).map(fieldsOf);
@@ -159,10 +156,7 @@ function partsOf(content: Json | undefined, place: BlockPlace, path: string): Fi
   );
 }
 
-/**
- * Returns content: text alone becomes a string, since some servers accept nothing else.
- * @param glue between texts
- */
+/** Returns content: text alone becomes a string, since some servers accept nothing else. */
 const contentOf = (parts: Fields[], glue: string): Json =>
   parts.every(({ type }) => type === "text")
     ? parts.map(({ text }) => textOf(text)).join(glue)

@@ -7,9 +7,7 @@ import { type Fields, isFields } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { dataUriHead } from "../files/data-uri.ts";
 
-/**
- * @param addressOf returns the address of the file that replaces the data; undefined for data that is no file
- */
+/** @param addressOf returns the address of the file that replaces the data, if it is one */
 export const withImageAddresses = (
   value: Json,
   addressOf: (data: string, mediaType: string) => string | undefined,

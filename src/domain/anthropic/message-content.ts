@@ -77,10 +77,7 @@ export class MessageContent {
     this.close();
   }
 
-  /**
-   * Checks the bounds of the calls' inputs. In the log they were strings, whose content its bounds do not
-   * count.
-   */
+  /** Checks the bounds of the calls' inputs: in the log they were strings, whose content is not counted. */
   #checkInputs(): void {
     const { depth } = FRAME_BOUNDS;
     let { values } = FRAME_BOUNDS;
@@ -126,10 +123,7 @@ class TextBlock implements Block {
   #text = "";
   readonly #citations: Fields[] = [];
 
-  /**
-   * Returns the block. Without citations the field is left out: the AI SDK refuses null, which the official
-   * types allow.
-   */
+  /** Returns the block without empty citations: the AI SDK refuses null, which the official types allow. */
   get value(): Fields {
     const citations = this.#citations;
     return { type: "text", text: this.#text, ...(citations.length > 0 && { citations }) };
@@ -147,10 +141,7 @@ class TextBlock implements Block {
   }
 }
 
-/**
- * A block of thinking, with a signature: clients send the block back, and some leave out one that is not
- * signed.
- */
+/** A block of thinking, with a signature: clients send it back, and some leave out one without. */
 class ThinkingBlock implements Block {
   readonly begun: Fields = { type: "thinking", thinking: "", signature: "" };
   readonly #ownSignature: string;

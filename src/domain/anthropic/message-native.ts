@@ -151,9 +151,7 @@ export function usageOfChat(chat: ChatUsage): DeltaUsage {
   });
 }
 
-/**
- * Returns the usage of a container's message or event. The numbers rise: one that is missing stays as it was.
- */
+/** Returns the usage of a message or event. The numbers rise: a missing one stays as it was. */
 function usageOfContainer(reported: Fields, before: DeltaUsage | undefined): DeltaUsage {
   const count = (name: keyof DeltaUsage) => countOf(reported[name] ?? before?.[name]);
   return usage({

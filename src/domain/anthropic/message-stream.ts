@@ -136,10 +136,7 @@ export class MessageStream implements Translation {
   }
 }
 
-/**
- * Returns the message of a succeeded prediction.
- * @throws TranslationFailed
- */
+/** Returns the message of a succeeded prediction. @throws TranslationFailed */
 export function messageOf(head: MessageHead, outputs: Json[], metrics: Metrics | null): Fields {
   const stream = new MessageStream(head);
   for (const data of outputs) stream.take({ event: "output", data });

@@ -26,10 +26,7 @@ const KNOWN: Record<BlockPlace, string[]> = {
 
 const SUMMARY = "Summary of the conversation so far:";
 
-/**
- * Returns undefined for a block that is left out.
- * @throws NotSupportedByChat for a block that the answer depends on
- */
+/** Returns undefined for a block that is left out. @throws NotSupportedByChat for one that matters */
 export function plainBlock(block: Fields, place: BlockPlace, path: string): Fields | undefined {
   const type = textOf(block.type);
   if (KNOWN[place].includes(type)) return block;
@@ -59,10 +56,7 @@ function textIn({ type, text, content, tool, tool_name }: Fields): string | unde
   }
 }
 
-/**
- * Returns the request with the tools that are offered in the end: blocks in the conversation add tools, and
- * remove some.
- */
+/** Returns the request with the tools that are left after blocks have added and removed some. */
 export function withToolChanges(request: Fields): Fields {
   const changes = listOf(request.messages)
     .flatMap((message) => listOf(fieldsOf(message).content))

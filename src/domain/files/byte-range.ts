@@ -5,9 +5,7 @@ export interface ByteRange {
   last: number;
 }
 
-/**
- * Whether a range is backward, such as `5-3`: the RFC allows to send all then, and OCI requires a refusal.
- */
+/** Whether a range is backward, such as `5-3`: the RFC allows to send all, OCI requires a refusal. */
 export function isBackward(header: string | undefined): boolean {
   const [, from, to] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(header?.trim() ?? "") ?? [];
   return Number(to) < Number(from);

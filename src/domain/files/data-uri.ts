@@ -5,9 +5,7 @@
 
 export const MAX_HEAD = 300;
 
-/**
- * The head. Commas end it; quotes and backslashes would be escaped in JSON, which is searched for heads, too.
- */
+/** The head. Commas end it; quotes and backslashes would be escaped in JSON. */
 const HEAD = /^data:([\w.+-]+\/[\w.+-]+(?: *;[ !#-+\--[\]-~]*)?);base64,/i;
 
 export interface DataUriHead {

@@ -34,10 +34,7 @@ export function disposition(name: string, mimeType: string): string {
 
 const escaped = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
-/**
- * Names, in keys and URLs, of the files that come with a request. The names of outputs begin with random
- * digits.
- */
+/** Names, in keys and URLs, of files that come with a request. Those of outputs begin with digits. */
 
 /** How a file came: inside the JSON, in a form, or with an earlier prediction whose input is sent again. */
 type Way = "data" | "form" | "earlier";

@@ -17,19 +17,14 @@ const OPAQUE = "application/octet-stream";
 /** Types of text that name no charset, with room for one. */
 const WITHOUT_CHARSET = /^text\/(?=.{0,230}$)[^;]*(?:;(?! *charset *=)[^;]*)*$/i;
 
-/**
- * Whether the bytes of a file of this type are checked for UTF-8: readers guess the charset of a text that
- * names none.
- */
+/** Whether the bytes are checked for UTF-8: readers guess the charset of a text that names none. */
 export const lacksCharset = (mimeType: string): boolean => WITHOUT_CHARSET.test(mimeType);
 
 /** Returns the type of a text whose bytes are UTF-8. */
 export const asUtf8 = (mimeType: string): string =>
   lacksCharset(mimeType) ? `${mimeType.replace(/[; ]+$/, "")}; charset=utf-8` : mimeType;
 
-/**
- * Returns the stored type, or a generic one for executable types, since files share the deployment's origin.
- */
+/** Returns the stored type, or a generic one for executable types: files share the origin. */
 export const servedType = (mimeType: string): string =>
   SINGLE_TYPE.test(mimeType) && (SVG.test(mimeType) || !EXECUTABLE.test(mimeType))
     ? mimeType

@@ -71,10 +71,7 @@ export function findUriStrings(
   return found;
 }
 
-/**
- * Finds matching strings anywhere, without recursion: the input can be nested as deep as 10 MB allow.
- * @throws RangeError when a path is too long
- */
+/** Finds matching strings at any depth, without recursion. @throws RangeError when a path is too long */
 export function findStrings({ like, most }: StringSearch, input: Json): FoundString[] {
   const found: FoundString[] = [];
   const open: Step[] = [{ value: input }];

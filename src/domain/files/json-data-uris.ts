@@ -19,10 +19,7 @@ interface DataUri {
   content: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * The beginning of a data URI. Others, such as in upper case, are not taken out, since they could not be
- * written again exactly as they were.
- */
+/** The beginning of a data URI. One in upper case could not be written again as it was. */
 const BEGINNING = new TextEncoder().encode("data:");
 
 /** @param least its length; the result for invalid JSON is arbitrary */

@@ -51,10 +51,7 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
   };
 }
 
-/**
- * Returns the image calls. Their input is made from the call (domain/openai/image-input.ts), which always
- * has a prompt.
- */
+/** Returns the image calls. Their input is made by domain/openai/image-input.ts, with a prompt. */
 function imageCalls(schemas: Schemas) {
   const { makesPictures, required, image } = pictureSchema(schemas);
   const needs = required.filter((name) => name !== "prompt");
@@ -67,10 +64,7 @@ function imageCalls(schemas: Schemas) {
 
 const acceptsText = (part: Keywords) => isFreeText(part) || isList(part);
 
-/**
- * Whether an answer is one that `domain/openai/embedding.ts` translates: a vector, a list of them, or an
- * object with them.
- */
+/** Whether `domain/openai/embedding.ts` translates an answer: a vector, a list or an object of them. */
 function isEmbeddings(answer: Keywords, resolver: SchemaResolver): boolean {
   const { data, embeddings, embedding } = objectOf(answer.properties);
   if (data !== undefined || embeddings !== undefined || embedding !== undefined) return true;

@@ -160,9 +160,7 @@ const MASK: Properties = {
   },
 };
 
-/**
- * Returns the schemas of a server. The input is the body of a call, and the output is its answer or events.
- */
+/** Returns the schemas of a server: the body of a call, and its answer or events. */
 export function conventionSchemas({
   vendora_chat_completions: chats,
   vendora_responses: responds,

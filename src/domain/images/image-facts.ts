@@ -88,10 +88,7 @@ export function serverFacts(config: ImageConfig["config"]): ServerFacts {
   };
 }
 
-/**
- * Servers of OpenAI's API, recognized by the command of an image. They are only hints: many images clear the
- * entrypoint or wrap it in a script.
- */
+/** Servers of OpenAI's API, recognized by an image's command: a hint, since many wrap it in a script. */
 
 type KnownServer = "llama.cpp" | "sglang" | "tei" | "tgi" | "vllm";
 

@@ -19,10 +19,7 @@ const COUNTS = ["num_outputs", "num_images", "number_of_images", "num_samples", 
 const IMAGES = ["image", "input_image", "init_image", "image_input", "input_images", "images"];
 const MASKS = ["mask", "mask_image", "input_mask"];
 
-/**
- * Words that make a model one of moving pictures, sound or shapes: a schema cannot say that a file is a
- * picture.
- */
+/** Words that make a model one of films, sound or shapes: a schema cannot say what a file is. */
 const NOT_PICTURES =
   /(?:^|_)(?:fps|frames?|duration|seconds|video|loop|motion|camera|audio|voice|speaker|speech|lyrics|music|tempo|mesh|texture)(?:_|$)/;
 const PICTURE_FORMATS = ["png", "jpg", "jpeg", "webp", "gif", "avif"];

@@ -38,9 +38,7 @@ export const weightsOf = (index: Index): WeightEntry[] =>
 
 const isWeight = ({ artifactType }: Descriptor) => artifactType === MEDIA_TYPES.cogWeight;
 
-/**
- * Whether an entry is an image. BuildKit's attestations are manifests too, for the platform unknown/unknown.
- */
+/** Whether an entry is an image. BuildKit's attestations are manifests, too, for unknown/unknown. */
 const isImage = ({ mediaType, artifactType, platform, annotations }: Descriptor) =>
   kindOf(mediaType) === "manifest" &&
   artifactType === undefined &&

@@ -12,9 +12,7 @@ export interface RunEstimate {
   setup_seconds: number | null;
   /** How long a run takes in a container; null: not measured. */
   run_seconds: number | null;
-  /**
-   * The price of such a run, in the deployment's currency; null: not measured, or the hardware has no price.
-   */
+  /** The price of such a run; null: not measured, or the hardware has no price. */
   run_price: number | null;
 }
 

@@ -97,9 +97,7 @@ export function callOf(
   return compatibilities.vendora_audio_speech ? "audio_speech" : "chat_completions";
 }
 
-/**
- * The fields of calls' bodies that are files. A server that speaks the convention has no schema that says so.
- */
+/** The fields of calls' bodies that are files: a server of the convention has no schema that says so. */
 
 const FIELDS: { [Call in OpenAiCall]?: string[] } = {
   images_edits: ["image", "mask"],
@@ -137,10 +135,7 @@ export function predictionIdOf(responseId: string): string | undefined {
   return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/**
- * Returns the response that an item belongs to, by the item's id; undefined for an id that Auspex has not
- * made.
- */
+/** Returns the response of an item by the item's id; undefined for an id that Auspex has not made. */
 export function responseIdIn(itemId: string): string | undefined {
   const [, hex] = /^[a-z_]+_([0-9a-f]{32})_\d{1,6}$/.exec(itemId) ?? [];
   return hex && `resp_${hex}`;

@@ -142,10 +142,7 @@ function textFormatOf({ format, verbosity }: Fields): Fields {
   };
 }
 
-/**
- * When a call was translated into a chat call, the container's errors name paths of the chat request.
- * These are translated back into paths of the caller's request.
- */
+/** Errors of the container name paths of the chat request, which become those of the caller's request. */
 
 interface CallerPlaces {
   messages: LocatedMessage[];

@@ -19,10 +19,7 @@ export const CHATS: ChoiceFormat<Choice, StreamedChoice> = {
 const FINISH_REASONS = ["stop", "length", "tool_calls", "content_filter", "function_call"] as const;
 type FinishReason = (typeof FINISH_REASONS)[number];
 
-/**
- * The convention's nearest finish reason for others of servers. An aborted choice is incomplete, which is
- * `length` to a caller.
- */
+/** The nearest finish reason for others of servers. An aborted choice is incomplete: `length`. */
 const NEAREST = new Map<string, FinishReason>([
   ...FINISH_REASONS.map((reason) => [reason, reason] as const),
   ...["max_tokens", "max_length", "model_length", "abort", "error", "cancelled", "timeout"].map(

@@ -43,9 +43,7 @@ function completionChunksOf(output: Json): CompletionChunk[] {
   );
 }
 
-/**
- * Whether a value is a chunk that needs no change. As for chats (chat-chunks.ts), the check does not use zod.
- */
+/** Whether a value is a chunk that needs no change. As for chats, the check does not use zod. */
 const isPlainChunk = (value: unknown): value is CompletionChunk => hasChoices(value, isPlainChoice);
 
 const isPlainChoice = (value: unknown) =>

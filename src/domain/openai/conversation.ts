@@ -5,9 +5,7 @@ import type { Json } from "../../protocol/common.ts";
 import type { ResponseItem, ResponseRequest } from "../../protocol/openai/response.ts";
 import { logprobsOf } from "./output-item.ts";
 
-/**
- * Returns the id of a conversation from the id of its object, so that the object is found without a look-up.
- */
+/** Returns a conversation's id from that of its object, which is then found without a look-up. */
 export const conversationIdOf = (objectId: string) => `conv_${objectId}`;
 
 /** @returns undefined for a text that is no id of a conversation */
@@ -169,10 +167,7 @@ export const compactionItem = (id: string, summary: string) => ({
   encrypted_content: MARK + base64Of(new TextEncoder().encode(summary)),
 });
 
-/**
- * Replaces each such item by a message that every model understands. Items of other services stay as they
- * are.
- */
+/** Replaces each such item by a message for any model. Items of other services stay as they are. */
 export const withSummaries = (items: ResponseItem[]): ResponseItem[] =>
   items.map((item) => {
     const summary =

@@ -93,16 +93,10 @@ function usageOf(answers: Json[], metrics: Metrics | null): EmbeddingList["usage
 type EmbeddingFormat = "float" | "base64";
 
 const FLOAT_BYTES = 4;
-/**
- * The bytes of a piece: a multiple of 3, so that the pieces' base64 can be joined; not too many arguments for
- * one call.
- */
+/** The bytes of a piece: a multiple of 3, so that base64 can be joined, and few enough for one call. */
 const PIECE_BYTES = 24_576;
 
-/**
- * Converts a vector of parsed-log.ts from either format.
- * @throws TranslationFailed when the value is not a vector
- */
+/** Converts a vector of either format. @throws TranslationFailed when the value is not a vector */
 function convertVector(format: EmbeddingFormat, vector: Json | undefined): Json[] | string {
   if (isVector(vector)) return format === "float" ? vector : base64Of(vector);
   if (typeof vector !== "string") {
@@ -114,10 +108,7 @@ function convertVector(format: EmbeddingFormat, vector: Json | undefined): Json[
   return format === "float" ? floats : vector;
 }
 
-/**
- * Whether a value is a vector. The check does not use zod, which takes seconds for the millions of numbers of
- * 2,048 vectors in a Worker.
- */
+/** Whether a value is a vector. Zod would take seconds for the numbers of 2,048 vectors. */
 const isVector = (value: Json | undefined): value is Json[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => numberIn(one) !== undefined);
 

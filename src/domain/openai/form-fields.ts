@@ -8,10 +8,7 @@ export interface FormField {
   value: string;
 }
 
-/**
- * The name of a field. Official clients write a list as `name[]` or repeat its name, and an object as
- * `name[field]`.
- */
+/** The name of a field. Clients write a list as `name[]` or repeat it, and an object as `name[field]`. */
 const NAME = /^([^[\]]{1,200})(?:\[([^[\]]{0,200})\])?$/;
 
 /** @returns undefined for a text that is no name */
@@ -41,10 +38,7 @@ export function formObject(fields: FormField[], schema: z.ZodObject): Record<str
   );
 }
 
-/**
- * Returns the value in the type that the schema takes. A text that cannot be read so stays as it is, for the
- * schema to report it.
- */
+/** Returns the value in the schema's type. A text that cannot be read stays, for the schema to report. */
 function asTaken(value: Json, field: z.core.$ZodType | undefined): Json {
   const takes = (one: Json) =>
     field !== undefined && isParser(field) && field.safeParse(one).success;

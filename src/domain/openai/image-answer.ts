@@ -27,10 +27,7 @@ export interface MadePictures extends Traits {
   usage?: ServerUsage | undefined;
 }
 
-/**
- * The most pictures of an answer. A call asks for 10, and for 3 on the way to each. A file is read for each
- * time it is named.
- */
+/** The most pictures of an answer: a call asks for 10, and for 3 on the way to each. */
 export const MAX_PICTURES = 100;
 
 export const TOO_MANY_PICTURES = `The output of the model has more than ${MAX_PICTURES} images.`;

@@ -79,10 +79,7 @@ function checkSide(side: string, pixels: Json | undefined, { fields }: PictureSc
     throw unfit("size", `cannot have a ${side} of ${pixels}: the model takes ${bound} pixels.`);
 }
 
-/**
- * Returns the bound that a value exceeds, in words. The model's own error would name a field that the caller
- * has not sent.
- */
+/** Returns the bound that a value exceeds: the model's own error would name an unknown field. */
 function boundOf(value: Json | undefined, { minimum, maximum }: Keywords = {}): string | undefined {
   if (typeof value !== "number") return undefined;
   if (typeof minimum === "number" && value < minimum) return `at least ${minimum}`;
@@ -127,10 +124,7 @@ function maskInput(mask: string, { mask: field }: PictureSchema): Input {
   throw lacks("mask");
 }
 
-/**
- * Returns the parameters that the schema has by the same name, such as `seed` and what clients call
- * `extra_body`.
- */
+/** Returns the parameters that the schema has by the same name, such as `seed`. */
 function otherInput(request: ImageRequest, { fields }: PictureSchema): Input {
   const input: Input = {};
   for (const [name, value] of Object.entries(request)) {

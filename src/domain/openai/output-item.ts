@@ -97,10 +97,7 @@ export type PartKind = "output_text" | "refusal" | "reasoning_text";
 
 class Part {
   readonly kind: PartKind;
-  /**
-   * The pieces of the text. They are joined only when read, so that the cost of a piece does not depend on
-   * the text's length.
-   */
+  /** The pieces are joined only when read: the cost of one does not depend on the text's length. */
   readonly #pieces: string[] = [];
   readonly #logprobs: Json[] = [];
   readonly annotations: Json[] = [];
@@ -132,9 +129,7 @@ class Part {
   }
 }
 
-/**
- * Returns logprobs with every field: the two published schemas require them, and not every server sends all.
- */
+/** Returns logprobs with every field that the published schemas require. */
 export const logprobsOf = (value: unknown): Json[] =>
   listOf(value).map((one) => ({
     ...logprobOf(one),

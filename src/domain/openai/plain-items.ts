@@ -30,10 +30,7 @@ export function plainItems({ input, tools }: Fields): PlainItems {
   return { items, omittedTypes: [...omitted] };
 }
 
-/**
- * Returns the request with the tools that items of its conversation bring: those of `additional_tools`, and
- * those that a search for tools has found.
- */
+/** Returns the request with the tools of `additional_tools` and of searches in its conversation. */
 export function withLoadedTools<Request extends { input?: unknown; tools?: Json }>(
   request: Request,
 ): Request {
@@ -117,10 +114,7 @@ class ItemReader {
     }
   }
 
-  /**
-   * Whether the type begins with that of a hosted tool. Types are looked up by prefix and not compared with
-   * each, as there may be tens of thousands of both.
-   */
+  /** Whether the type begins with that of a hosted tool. There may be tens of thousands of both. */
   #isHosted(type: string): boolean {
     for (let length = 1; length <= Math.min(type.length, MAX_TYPE); length++)
       if (this.#hosted.has(type.slice(0, length))) return true;
@@ -189,9 +183,7 @@ export function withPlainTools(request: Fields): Fields {
   };
 }
 
-/**
- * Returns the input of a custom tool from a call's arguments: all of them if the model ignored the schema.
- */
+/** Returns the input of a custom tool: all arguments if the model ignored the schema. */
 export function customInputOf(args: string): string {
   try {
     const { [CUSTOM_INPUT]: input } = fieldsOf(JSON.parse(args));

@@ -19,10 +19,7 @@ import {
   withoutDependents,
 } from "./strict-chat.ts";
 
-/**
- * @param items that all containers support
- * @throws NotSupportedByChat
- */
+/** @param items that all containers support @throws NotSupportedByChat */
 export function messagesOf(instructions: string, items: Placed[]): LocatedMessage[] {
   const { leading, rest } = splitSystem(items, kindOfItem);
   const turns: LocatedMessage[] = [];
@@ -157,10 +154,7 @@ function addCall(
   last.callPaths.push(path);
 }
 
-/**
- * Returns content: text alone becomes a string, since some servers accept nothing else.
- * @param glue between texts
- */
+/** Returns content: text alone becomes a string, since some servers accept nothing else. */
 function contentOf(content: Json | undefined, param: string, glue: string): Json {
   if (typeof content === "string") return content;
   const parts = listOf(content).map((part, n) => partOf(fieldsOf(part), `${param}[${n}]`));
@@ -207,10 +201,7 @@ function partOf(part: Fields, param: string): Fields {
   }
 }
 
-/**
- * A request for a server that has responses itself, in the form that strict servers and chat templates
- * accept.
- */
+/** A request for a server with responses of its own, as strict servers and templates accept it. */
 
 /** @throws NotSupportedByChat */
 export function strictResponse(asked: Fields): Fields {
@@ -223,10 +214,7 @@ export function strictResponse(asked: Fields): Fields {
   });
 }
 
-/**
- * Joins system items before the conversation with the instructions, of which servers make a system message,
- * too.
- */
+/** Joins leading system items with the instructions, which servers make a system message, too. */
 function withSystemFirst({ instructions, input, ...request }: Fields): Fields {
   const { leading, rest } = splitSystem(
     placed(input, (index) => `input[${index}]`),

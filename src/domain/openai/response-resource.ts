@@ -65,10 +65,7 @@ const functionTool = functionChoice.extend({
   strict: orNull(z.boolean()),
 });
 
-/**
- * The reasoning settings, with only the values of both schemas: Open Responses lacks OpenAI's efforts
- * `minimal` and `max`.
- */
+/** The reasoning settings of both schemas: Open Responses lacks the efforts `minimal` and `max`. */
 const reasoning = z
   .object({
     effort: orNull(z.enum(["none", "low", "medium", "high", "xhigh"])),

@@ -93,10 +93,7 @@ export class ResponseStream implements Translation {
     }
   }
 
-  /**
-   * Notes a new start. After a gap it has a number even if it is not sent: the first start may have been
-   * lost.
-   */
+  /** Notes a new start. After a gap it has a number even if it is not sent: one may be lost. */
   #restart(): void {
     if (this.#gaps > 0 && this.#phase === "started") this.#number++;
     this.#start();

@@ -14,11 +14,7 @@ import { type Field, SOUND_PLACES, speechFields } from "../images/model-fields.t
 import { TranslationFailed, valuesIn } from "./translation.ts";
 import { lacks, named, optionFor } from "./unsupported.ts";
 
-/**
- * Returns the input. Parameters that the convention does not name are passed on: a model knows inputs of its
- * own.
- * @throws UnfitParameter
- */
+/** Returns the input. Unknown parameters are passed on to the model. @throws UnfitParameter */
 export function speechInput(request: SpeechRequest, schema: Json): Fields {
   const fields = speechFields(schema);
   if (!fields) throw lacks("input", "text");

@@ -77,10 +77,7 @@ function withObjectArguments(message: Fields): Fields {
   return { ...message, tool_calls };
 }
 
-/**
- * Returns the arguments of an earlier call: servers parse them, and those of a call that was cut off are no
- * object.
- */
+/** Returns the arguments of an earlier call as an object, which servers parse: a cut one is none. */
 export function objectText(args: Json | undefined): string {
   if (isFields(args)) return JSON.stringify(args);
   const text = textOf(args);
@@ -92,10 +89,7 @@ export function objectText(args: Json | undefined): string {
   return JSON.stringify(text === "" ? {} : { input: text });
 }
 
-/**
- * The fields for reasoning. vLLM reads the first; the chat templates of most models, SGLang and llama.cpp
- * read the second.
- */
+/** The fields for reasoning: vLLM reads the first; most templates, SGLang and llama.cpp the second. */
 export const reasoningFields = (text: string): Fields => ({
   reasoning: text,
   reasoning_content: text,
@@ -297,10 +291,7 @@ function nameOf(tool: Json): string {
   return textOf(name ?? fieldsOf(called ?? custom).name);
 }
 
-/**
- * The nearest known level of effort for each other level: templates and servers know `low`, `medium` and
- * `high`.
- */
+/** The nearest level of effort: templates and servers know `low`, `medium` and `high`. */
 const EFFORTS: Record<string, string> = {
   none: "low",
   minimal: "low",

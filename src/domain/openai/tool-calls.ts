@@ -2,9 +2,7 @@
 import type { ChatDelta } from "../../protocol/openai/chat.ts";
 import { TranslationFailed } from "./translation.ts";
 
-/**
- * The most calls of a chat, since each piece is compared with all calls. Models call tens of tools at a time.
- */
+/** The most calls of a chat, each of whose pieces is compared with all. Models make tens. */
 const MAX_CALLS = 1_000;
 
 type GivenCall = NonNullable<ChatDelta["tool_calls"]>[number];

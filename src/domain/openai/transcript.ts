@@ -148,10 +148,7 @@ export interface Asked {
 
 export const TIMED_FORMATS: readonly TranscriptFormat[] = ["srt", "verbose_json", "vtt"];
 
-/**
- * Returns text, or an object for the formats that are JSON.
- * @throws UnfitParameter for a format with times of a transcript without them
- */
+/** Returns text, or an object for JSON. @throws UnfitParameter for a format that needs missing times */
 export function formatted(transcript: Transcript, asked: Asked): string | Fields {
   switch (asked.format) {
     case "text":
@@ -228,10 +225,7 @@ function verbose(transcript: Transcript, asked: Asked): Fields {
   };
 }
 
-/**
- * Returns a segment with the convention's measures, which only some models have: those that are missing are
- * 0.
- */
+/** Returns a segment with the convention's measures: those that the model lacks are 0. */
 function verboseSegment({ start, end, text, more }: Segment, id: number, asked: Asked): Fields {
   const numberOf = (name: string, otherwise: number): Json =>
     numberIn(more[name]) === undefined ? otherwise : (more[name] ?? otherwise);

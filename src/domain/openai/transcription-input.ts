@@ -15,10 +15,7 @@ import { lacks, named, optionFor, UnfitParameter } from "./unsupported.ts";
 
 export type HearingCall = "audio_transcriptions" | "audio_translations";
 
-/**
- * Parameters of the convention that no model has by another name. A model that has them by this name gets
- * them.
- */
+/** Parameters that no model has by another name. A model that has them by this one gets them. */
 const SPECIAL = ["languages", "keywords", "known_speaker_names", "known_speaker_references"];
 
 const DIARIZED = new UnfitParameter(

@@ -22,10 +22,7 @@ export interface Translation {
   take(entry: LogEntry): object[];
 }
 
-/**
- * Assembles a container's stream into the whole answer that it would have sent without streaming, with its own
- * fields.
- */
+/** Assembles a stream into the whole answer that the container would have sent without streaming. */
 export interface Assembler {
   /** Adds the next event. @throws TranslationFailed for an event of another convention */
   take(event: Json): void;
@@ -55,10 +52,7 @@ export const limitOf = (request: Record<string, unknown>): number | undefined =>
   countOf(request.max_output_tokens ?? request.max_completion_tokens ?? request.max_tokens) ||
   undefined;
 
-/**
- * Whether the choices have reached the limit. Metrics count all choices together, and estimated
- * ones do not count.
- */
+/** Whether the choices have reached the limit. Metrics count all together; estimates do not count. */
 export const isAtLimit = (
   limit: number | undefined,
   metrics: Metrics | null | undefined,

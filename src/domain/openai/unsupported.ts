@@ -130,10 +130,7 @@ export class UnfitParameter extends Error {
   }
 }
 
-/**
- * The error for a parameter that would change the answer.
- * @param property the property that its schema lacks
- */
+/** The error for a parameter that would change the answer. @param property that the schema lacks */
 export const lacks = (param: string, property = param) =>
   new UnfitParameter(
     param,

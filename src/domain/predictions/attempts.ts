@@ -117,10 +117,7 @@ export class AttemptSet {
     return true;
   }
 
-  /**
-   * Notes that the runner of an attempt has connected.
-   * @returns whether that dismissed the other attempt
-   */
+  /** Notes that an attempt's runner has connected. @returns whether that dismissed the other attempt */
   confirm(number: number): boolean {
     const { attempt, second } = this.#state;
     const [confirmed, other] = second?.number === number ? [second, attempt] : [attempt, second];
@@ -146,10 +143,7 @@ export class AttemptSet {
     this.#state.second = null;
   }
 
-  /**
-   * Notes that the runner of a dismissed attempt has connected.
-   * @returns whether it was dismissed
-   */
+  /** Notes that an attempt's runner has connected. @returns whether the attempt was dismissed */
   resolveDismissed(number: number): boolean {
     const { dismissed } = this.#state;
     this.#state.dismissed = dismissed.filter((one) => one.number !== number);
@@ -215,10 +209,7 @@ export class AttemptSet {
     return true;
   }
 
-  /**
-   * Counts one more file or value that is about to be written.
-   * @returns whether the count is to be saved
-   */
+  /** Counts a file or value that is about to be written. @returns whether the count is to be saved */
   countStored(number: number): boolean {
     const attempt = this.#writable(number);
     if (!attempt) return false;

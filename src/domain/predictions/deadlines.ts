@@ -11,15 +11,9 @@ export interface Patience {
   lease_seconds: number;
   /** Time that a runner has to connect, since it was handed a job. */
   connect_seconds: number;
-  /**
-   * Time that a runner has to obey a cancel: longer than the 30 s after which it kills a model that does not
-   * stop.
-   */
+  /** Time that a runner has to obey a cancel: it kills a model that does not stop after 30 s. */
   cancel_seconds: number;
-  /**
-   * Time until a dispatch that found no runner is sent again; doubles up to REDISPATCH_FACTOR times the
-   * first.
-   */
+  /** Time until a dispatch that found no runner is sent again; doubles up to REDISPATCH_FACTOR times. */
   redispatch_seconds: number;
 }
 
@@ -29,10 +23,7 @@ export interface Patience {
  */
 const RETURN_SECONDS = 10;
 
-/**
- * When a runner counts as last heard after its object was restarted. Pings are not stored, so the
- * lease counts from the last frame.
- */
+/** When a runner was last heard before a restart: pings are not stored, so its last frame counts. */
 export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_seconds }: Patience) =>
   Math.max(lastFrameAt, now - Math.max(0, lease_seconds - RETURN_SECONDS) * 1000);
 

@@ -71,10 +71,7 @@ const isInLine = (answer: PoolAnswer): boolean =>
 const isBehind = ({ moments }: Standing, answer: PoolAnswer): boolean =>
   moments.started !== null && isInLine(answer);
 
-/**
- * Returns the number of the present attempt. A prediction that ended without another attempt ended with the
- * last that failed.
- */
+/** Returns the number of the present attempt, or of the last that failed. */
 function attemptOf({ times, moments: { failed, started } }: Standing): number {
   const isOver = isTerminal(times.status) && started === null;
   return isOver ? Math.max(1, failed.length) : failed.length + 1;

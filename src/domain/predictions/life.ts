@@ -30,10 +30,7 @@ export const MAX_RELEASES = 10;
 /** Starts that machines may fail: a version on which every machine fails must not be retried without end. */
 export const MAX_FAILED_STARTS = 10;
 
-/**
- * Files and values that one attempt may store. A runner allows 10,000 files per run; a file that
- * it sends again counts again.
- */
+/** Files and values of one attempt. A runner allows 10,000 files; one that is sent again counts again. */
 export const MAX_STORED_OBJECTS = 20_000;
 
 /** How long an Idempotency-Key finds its prediction. */
@@ -136,10 +133,7 @@ export class PredictionLife {
     return true;
   }
 
-  /**
-   * Notes that the runner of an attempt has connected.
-   * @returns whether that must be saved
-   */
+  /** Notes that an attempt's runner has connected. @returns whether that must be saved */
   confirmAttempt(number: number): boolean {
     return !this.terminal && this.#attempts.confirm(number);
   }
@@ -188,10 +182,7 @@ export class PredictionLife {
     return this.#attempts.countStored(number) || first;
   }
 
-  /**
-   * Ends the prediction with the runner's last frame. Once a cancel is recorded the status is `canceled`,
-   * whatever the result.
-   */
+  /** Ends the prediction with the runner's last frame: as `canceled` once a cancel is recorded. */
   finish(result: Finish, now: number): void {
     if (this.terminal) return;
     this.#attempts.markFinished();
@@ -220,10 +211,7 @@ export class PredictionLife {
     }
   }
 
-  /**
-   * Takes the job back from a runner that returns it.
-   * @param produced whether some of the output was already visible
-   */
+  /** Takes the job back from a runner. @param produced whether some of the output was visible */
   release(produced: boolean, now: number): void {
     if (this.terminal) return;
     this.#attempts.markFinished();
@@ -238,10 +226,7 @@ export class PredictionLife {
     this.#retry("returned", now);
   }
 
-  /**
-   * Takes the job from a runner whose machine could not start it, which counts neither as lost nor as handed
-   * back.
-   */
+  /** Takes the job from a runner whose machine could not start it: not counted as lost or handed back. */
   failStart(produced: boolean, reason: string, now: number): void {
     const { attempt, cancel_requested_at, failed_on } = this.#state;
     if (this.terminal || !attempt) return;
@@ -256,10 +241,7 @@ export class PredictionLife {
     this.#retry("returned", now);
   }
 
-  /**
-   * Takes the job from a runner whose lease has expired.
-   * @param produced whether some of the output was already visible
-   */
+  /** Takes the job from a runner whose lease has expired. @param produced as for `release` */
   lose(produced: boolean, now: number): void {
     if (this.terminal || !this.#state.attempt) return;
     this.#state.lost_count += 1;
@@ -305,10 +287,7 @@ export class PredictionLife {
     return true;
   }
 
-  /**
-   * Notes that the object was restarted, which breaks the connection to a caller that is waiting.
-   * @returns whether that must be saved
-   */
+  /** Notes that a restart has cut off a waiting caller. @returns whether that must be saved */
   loseCaller(now: number): boolean {
     const isKnown = this.#state.caller_lost_at !== null;
     if (this.terminal || !this.spec.cancel_on_disconnect || isKnown) return false;
@@ -316,10 +295,7 @@ export class PredictionLife {
     return true;
   }
 
-  /**
-   * Notes that the caller follows the prediction.
-   * @returns whether that must be saved
-   */
+  /** Notes that the caller follows the prediction. @returns whether that must be saved */
   callerFollows(): boolean {
     if (this.#state.caller_lost_at === null) return false;
     this.#state.caller_lost_at = null;
@@ -357,10 +333,7 @@ export class PredictionLife {
     return this.#state.forget_at !== null;
   }
 
-  /**
-   * Lets the prediction wait for another runner. If it had started, an event says why: the status does not
-   * move back.
-   */
+  /** Lets the prediction wait again. An event says why if it had started: no status moves back. */
   #retry(reason: "lost" | "returned", now: number): void {
     const { attempt, status } = this.#state;
     this.#attempts.dismissOpen();

@@ -77,10 +77,7 @@ function classesOf({ fg, bg, decorations }: Anser.AnserJsonEntry): string {
 
 const GRAY = 8;
 
-/**
- * The number of the nearest color of a terminal, 1 to 6 or gray; 0 for black and white, which text has
- * anyway.
- */
+/** The nearest color of a terminal, 1 to 6 or gray; 0 for black and white, which text has anyway. */
 function hueOf(color: string | null): number | undefined {
   if (color === null) return undefined;
   const [red = 0, green = 0, blue = 0] = color.split(",").map(Number);

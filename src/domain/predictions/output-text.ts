@@ -110,10 +110,7 @@ export class OutputText {
   }
 }
 
-/**
- * The text in a response of the OpenAI-compatible APIs ("vendora"), whole or streamed. Includes
- * reasoning and refusals.
- */
+/** The text in a response of OpenAI's API, whole or streamed, with reasoning and refusals. */
 
 /**
  * @param isFirst whether nothing was displayed before it

@@ -12,9 +12,7 @@ export interface Preference {
 /** A longer header is ignored. */
 const MAX_CHARS = 1_000;
 
-/**
- * @param header the value; several headers are joined by commas, as Headers.get does
- */
+/** @param header several are joined by commas, as Headers.get does */
 export function parsePrefer(
   header: string | undefined,
   limits: { default?: number; max: number },

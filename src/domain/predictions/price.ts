@@ -7,10 +7,7 @@ const HOUR_S = 3_600;
 export const priceOf = (seconds: number, pricePerHour: number): number =>
   (seconds * pricePerHour) / HOUR_S;
 
-/**
- * Returns the price of a run at the present price of its hardware.
- * @returns undefined while it runs, and where no price is known
- */
+/** Returns the price of a run at the present price of its hardware; undefined where it is unknown. */
 export const runPrice = (
   { execution_time }: Pick<Prediction, "execution_time">,
   pricePerHour: number | null | undefined,

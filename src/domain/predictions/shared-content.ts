@@ -3,10 +3,7 @@ import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type IsSecret, withoutHidden } from "../schemas/secret-fields.ts";
 
-/**
- * The source in the addresses of a shared prediction's files: `run` is the prediction itself, which is not
- * named.
- */
+/** The source in the addresses of a shared prediction's files: the prediction itself is not named. */
 export const OWN_SOURCE = "run";
 
 const SIGNED =
@@ -18,10 +15,7 @@ interface Place {
   address: string;
 }
 
-/**
- * Gives files addresses that end with the share, in place of signed ones, which anybody may pass on.
- * @param json JSON text
- */
+/** Gives files addresses that end with the share, in place of signed ones. @param json JSON text */
 export const withSharedFiles = (json: string, { predictionId, origins, address }: Place): string =>
   json.replaceAll(SIGNED, (found: string, at: string, source: string, name: string) =>
     origins.includes(at)
@@ -29,10 +23,7 @@ export const withSharedFiles = (json: string, { predictionId, origins, address }
       : found,
   );
 
-/**
- * Returns the input without its secret fields. Undefined for an input that is no object: it has no names to
- * find secrets by.
- */
+/** Returns the input without its secret fields. Undefined for one that is no object with names. */
 export const sharedInput = (
   input: Json | undefined,
   isHidden: IsSecret,

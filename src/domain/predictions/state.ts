@@ -50,9 +50,7 @@ export interface PredictionSpec {
   model_owner_id: string;
   model: { owner: string; name: string; version_number: number };
   hardware: SpecHardware;
-  /**
-   * Price of the hardware, in the deployment's currency, when the prediction was created; null if not set.
-   */
+  /** Price of the hardware, in the deployment's currency, at the creation; null if not set. */
   price_per_hour: number | null;
   priority: Priority;
   image: Image;
@@ -87,10 +85,7 @@ export interface PredictionSpec {
   retention_seconds: number;
   /** When to cancel the prediction if it has not ended (`Prefer: wait=n, cancel`, OpenAI calls). */
   cancel_at: number | null;
-  /**
-   * Whether the prediction is canceled when its caller disconnects: an OpenAI call without an
-   * Idempotency-Key.
-   */
+  /** Whether the caller's disconnecting cancels it: an OpenAI call without an Idempotency-Key. */
   cancel_on_disconnect: boolean;
   claim: Claim | null;
   /** Whether the row is written only when the prediction lasts or has ended. */
@@ -106,14 +101,9 @@ export interface PredictionState extends AttemptsState {
   /** How many attempts were lost after they had started, and how many were handed back. */
   readonly lost_count: number;
   readonly release_count: number;
-  /**
-   * The runners whose machines failed to start the prediction, in order. A runner may be listed several
-   * times.
-   */
+  /** The runners whose machines failed to start the prediction, in order; one may be there twice. */
   readonly failed_on: readonly string[];
-  /**
-   * Since when the prediction waits for a runner, how many dispatches were sent since, and when the last was.
-   */
+  /** Since when the prediction waits, its dispatches since then, and when the last one was. */
   readonly waiting_since: number;
   readonly dispatches: number;
   readonly dispatched_at: number;
@@ -149,10 +139,7 @@ const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
 
 export const isTerminal = (status: TaskStatus) => TERMINAL.includes(status);
 
-/**
- * Whether the runner on which the prediction had started was lost or handed it back, and it has not started
- * again.
- */
+/** Whether the prediction had started, was lost or handed back, and has not started again. */
 export const waitsAgain = ({
   status,
   attempt,
@@ -208,10 +195,7 @@ export function presentPrediction(spec: PredictionSpec, state: PredictionState):
  * run lasts; until then nobody has its id.
  */
 
-/**
- * How long a run counts as short. If a machine runs 32 at a time, none ends within 30 ms, and nearly all
- * within this.
- */
+/** How long a run counts as short: nearly all end within this if a machine runs 32 at a time. */
 export const SHORT_RUN_MS = 250;
 
 /**

@@ -36,9 +36,7 @@ export function nextPiece(rest: number, left: number): Piece {
   return { take: Math.min(missing, left), fills: left >= missing };
 }
 
-/**
- * Parses the `Content-Range` of a chunk: `first-last`, as OCI has it, or as HTTP has it. Undefined: not one.
- */
+/** Parses the `Content-Range` of a chunk: `first-last`, as OCI or as HTTP has it. */
 export function parseContentRange(text: string): { first: number; length: number } | undefined {
   const [, first, last] = /^(?:bytes[ =])?(\d{1,15})-(\d{1,15})(?:\/(?:\d+|\*))?$/.exec(text) ?? [];
   if (first === undefined || last === undefined) return undefined;

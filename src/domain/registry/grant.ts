@@ -39,10 +39,7 @@ export async function signGrant(
   return `${text}.${encodeBase64Url(signature).replaceAll("=", "")}`;
 }
 
-/**
- * Returns undefined unless one of the secrets signed the grant and it has not ended. Compared in constant
- * time.
- */
+/** Returns undefined unless a secret signed the grant, compared in constant time, and it has not ended. */
 export async function verifyGrant(
   secrets: readonly string[],
   text: string,

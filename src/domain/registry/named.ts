@@ -13,18 +13,13 @@ export { MAX_MANIFEST_BYTES };
 
 export type Document = { kind: "manifest"; manifest: Manifest } | { kind: "index"; index: Index };
 
-/**
- * Returns the named descriptors without the subject: a manifest may be attached to one that does not exist.
- */
+/** Returns the named descriptors without the subject, which need not exist. */
 export const namedBy = (document: Document): Descriptor[] =>
   document.kind === "index"
     ? document.index.manifests
     : [document.manifest.config, ...document.manifest.layers];
 
-/**
- * Whether an entry is a manifest. Entries of an index may be blobs: those of BuildKit's cache are layers, and
- * its configuration.
- */
+/** Whether an entry is a manifest. Entries of BuildKit's cache are layers, and its configuration. */
 export const namesManifest = ({ kind }: Document, { mediaType }: Descriptor): boolean =>
   kind === "index" && kindOf(mediaType) !== undefined;
 

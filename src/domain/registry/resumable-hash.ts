@@ -6,10 +6,7 @@
 import { SHA256 } from "@stablelib/sha256";
 import { bytesOfHex, hex } from "../../lib/hex.ts";
 
-/**
- * The parts of a state in hex: 8 words, the number of bytes so far, and those that do not fill a block of 64
- * yet.
- */
+/** The parts of a state in hex: 8 words, the number of bytes, and the rest of a block of 64. */
 const WORDS = 8;
 const WORD_HEX = 8;
 const COUNT_HEX = 14;

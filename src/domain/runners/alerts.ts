@@ -20,9 +20,7 @@ interface Fleet {
 
 /** How long an offline runner is reported. */
 const NEWS_MS = 86_400_000;
-/**
- * The wait from which a queue is reported; a shorter one is ordinary: a large image may be pulled meanwhile.
- */
+/** The wait from which a queue is reported: a large image may be pulled in a shorter one. */
 const LONG_WAIT_MS = 600_000;
 const NAMED = 5;
 

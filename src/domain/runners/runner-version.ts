@@ -9,10 +9,7 @@ export const isOutdated = (version: string, latest: string): boolean =>
 
 const releaseOf = (version: string) => version.split("+", 1)[0];
 
-/**
- * Returns the URL at which a deployment serves its runner. It contains the version because npx caches by URL
- * and would otherwise start an old runner.
- */
+/** Returns the URL of the runner. It has the version, because npx caches by URL. */
 export const packageUrl = (origin: string, latest: string): string =>
   `${origin}/auspex-runner.tgz?v=${latest}`;
 

@@ -7,10 +7,7 @@ import type { RunnerState } from "../../protocol/fleet.ts";
 /** The silence that is not reported: a connection may break, and be made again. */
 const UNNOTICED_MS = 10_000;
 
-/**
- * The silence of a runner without polls: one that drains, or that its pool has given up, only reports every
- * 30 s, with 15 s to spare.
- */
+/** The silence of a runner that only reports every 30 s, because it drains or was given up. */
 const UNTOLD_MS = 45_000;
 
 /** Missed reports after which a runner is shown as offline. */

@@ -10,10 +10,7 @@ import { LRUCache } from "lru-cache";
 /** Failures in a row that set a runner aside. After that a single one sets it aside again. */
 const MAX_IN_A_ROW = 3;
 const SUSPENSION_MS = { first: 10_000, max: 600_000 };
-/**
- * The most publishers with failures that are remembered. More fail at a time only where somebody makes them
- * fail.
- */
+/** The most publishers with failures that are remembered: more are made on purpose. */
 const MAX_PUBLISHERS = 10_000;
 /** The containers of a publisher that are remembered: the latest that failed. */
 const MAX_CONTAINERS = 100;

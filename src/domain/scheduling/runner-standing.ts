@@ -84,18 +84,12 @@ export class RunnerStanding {
     }
   }
 
-  /**
-   * Counts a job whose runner has not connected in time.
-   * @returns the id of the runner
-   */
+  /** Counts a job whose runner has not connected in time. @returns the id of the runner */
   recordMissed(receipt: string, now: number): string | undefined {
     return this.#count(receipt, MISS_WEIGHT, now);
   }
 
-  /**
-   * Counts a job that its runner has no place for.
-   * @returns the id of the runner
-   */
+  /** Counts a job that its runner has no place for. @returns the id of the runner */
   recordDeclined(receipt: string, now: number): string | undefined {
     return this.#count(receipt, DECLINED_WEIGHT, now);
   }
@@ -220,10 +214,7 @@ export class RunnerStanding {
  * around it. A runner that was silent begins again with less.
  */
 
-/**
- * The most jobs of runners that have reported on none: each is delayed by a second, after which others get
- * it.
- */
+/** The most jobs of runners that have reported on none: each may be delayed by a second. */
 const FIRST = { runner: 4, token: 8 };
 const AFTER_SILENCE = { runner: 1, token: 4 };
 /** The most jobs that the runners of a token share, however many were reported with it. */

@@ -31,9 +31,7 @@ export class SchemaResolver {
     this.#root = root;
   }
 
-  /**
-   * Resolves a part. Its own keywords override those that it refers to. Empty unless the part is an object.
-   */
+  /** Resolves a part: its own keywords override those it refers to. Empty unless it is an object. */
   resolve(part: Json | undefined): Keywords {
     if (!isObject(part)) return {};
     const known = this.#read.get(part) ?? this.#resolve(part, 0);
@@ -64,10 +62,7 @@ const sizeOf = (keywords: Keywords): number =>
     0,
   );
 
-/**
- * Merges a union: the options of all branches, the only branch besides null, or the string branch,
- * which may also allow lists.
- */
+/** Merges a union: all options, the only branch besides null, or the string branch. */
 function choiceOf(branches: Keywords[]): Keywords {
   const some = branches.filter(({ type }) => type !== "null");
   if (some.length === 0) return {};

@@ -2,16 +2,10 @@
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 
-/**
- * The references that were read: one may have 50,000 characters, and a schema may lead to it thousands of
- * times.
- */
+/** The references that were read: a schema may lead to one of 50,000 characters thousands of times. */
 const resolved = new WeakMap<object, Map<string, unknown>>();
 
-/**
- * Returns undefined for a pointer to nothing, and for one into another document.
- * @param root never modified
- */
+/** Returns undefined for a pointer to nothing or into another document. @param root never modified */
 export function resolvePointer(root: Json, ref: string): Json | undefined;
 export function resolvePointer(root: unknown, ref: string): unknown;
 export function resolvePointer(root: unknown, ref: string): unknown {

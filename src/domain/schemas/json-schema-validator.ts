@@ -29,10 +29,7 @@ interface Task {
 
 const KEYWORDS = Object.keys(CHECKS).filter((name): name is Keyword => name in CHECKS);
 
-/**
- * The names from which an object's list is cached. Smaller objects are listed each time: the lists of all
- * would be as large as the input.
- */
+/** The names from which an object's list is cached: lists of all would be as large as the input. */
 const WIDE = 100;
 
 /**

@@ -14,9 +14,7 @@ import { zodIssues } from "./zod-issues.ts";
 
 type JsonSchema = Record<string, Json>;
 
-/**
- * The steps of validating null. Nothing below null is visited: a schema that takes more doubles somewhere.
- */
+/** The steps of validating null, below which nothing is: a schema that takes more doubles somewhere. */
 const MAX_STEPS_OF_NULL = 1_000_000;
 
 /**
@@ -112,10 +110,7 @@ export function faultOfSchemas(schemas: Schemas): string | undefined {
   }
 }
 
-/**
- * Moves an issue of a shared component to where the component was sent: components are validated as part of
- * each schema.
- */
+/** Moves an issue of a shared component to where that was sent: each schema is validated with it. */
 function atRequestPath(error: unknown, place: Loc): unknown {
   if (!(error instanceof ValidationFailure)) return error;
   return new ValidationFailure(

@@ -87,17 +87,12 @@ function allowingNull(schema: Schema): Schema {
     : schema;
 }
 
-/**
- * Limits the size of a version's schemas. Publishers write them, and other requests wait while they are read.
- */
+/** Limits the size of schemas, which publishers write, and which other requests wait for. */
 
 /** The characters of both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
 const MAX_CHARS = 100_000;
 
-/**
- * The parts of both schemas. Each takes 13 µs to check, twice if it is shared. Those of Cog's models have
- * some hundred.
- */
+/** The parts of both schemas: each takes 13 µs to check, and Cog's have some hundred. */
 const MAX_PARTS = 4_000;
 
 /**

@@ -41,10 +41,7 @@ export interface Difference {
 }
 
 export interface FieldChange {
-  /**
-   * The name of the field: `size`, `crop.width` inside an object, `words[]` for the items of a list; empty
-   * for the whole.
-   */
+  /** The name: `size`, `crop.width` in an object, `words[]` for items of a list; empty for the whole. */
   name: string;
   change: "added" | "removed" | "changed";
   /** The differences. A field that was added or removed lists all its facts. */
@@ -55,10 +52,7 @@ export interface FieldChange {
 const MAX_DEPTH = 4;
 const MAX_FIELDS = 500;
 
-/**
- * Returns the changes in the order of the schema after, followed by removed fields in the order of the schema
- * before.
- */
+/** Returns the changes in the order of the schema after, then removed fields as before. */
 export function schemaChanges(before: Json, after: Json): FieldChange[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)];
   const changes = [...now].flatMap(([name, facts]): FieldChange[] => {

@@ -31,10 +31,7 @@ export function hiddenFieldsOf(schema: Json): IsSecret {
 /** The depth to which parts are read. Deeper parts are not shown. */
 const MAX_DEPTH = 100;
 
-/**
- * Returns the part of an input that other users see: without its hidden fields, and without values below them
- * that are named like a secret.
- */
+/** Returns the input that other users see: no hidden fields, nor values named like a secret. */
 export function withoutHidden(
   input: Record<string, Json>,
   isHidden: IsSecret,

@@ -214,10 +214,7 @@ const MAX_INPUT_CHARACTERS = 1_000;
 const repeatable = (value: unknown) =>
   value !== undefined && roomAfter(value, MAX_INPUT_CHARACTERS) >= 0;
 
-/**
- * Returns the room left after a value. It stops early: the value can be 10 MB, and nested as deep as that
- * allows.
- */
+/** Returns the room left after a value. It stops early: the value can be 10 MB, nested as deep. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === "string") return room - value.length - 2;
   if (typeof value !== "object" || value === null) return room - String(value).length;

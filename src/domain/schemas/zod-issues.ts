@@ -49,10 +49,7 @@ function pushFirst(this: z.core.$ZodRawIssue[], ...issues: z.core.$ZodRawIssue[]
   return length;
 }
 
-/**
- * @param where the validated part of the request, whose content is `value`
- * @returns the first 20 issues
- */
+/** @param where the validated part of the request @returns the first 20 issues */
 export const zodIssues = (error: z.core.$ZodError, where: Loc[0], value: unknown) =>
   error.issues
     .slice(0, MAX_ISSUES)

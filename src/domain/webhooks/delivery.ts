@@ -129,10 +129,7 @@ export function resetDelivery(delivery: Delivery, now: number): void {
   Object.assign(delivery, { ...FRESH, by_hand: true, next_at: now });
 }
 
-/**
- * Removes the receiver's responses, which may repeat what was sent.
- * @returns whether there were any
- */
+/** Removes the receiver's responses, which may repeat what was sent. @returns whether any */
 export function forgetResponses({ attempts }: Delivery): boolean {
   const quoted = attempts.filter(({ response }) => response !== null);
   for (const attempt of quoted) attempt.response = null;
@@ -152,10 +149,7 @@ export interface Outcome {
   error: string | null;
   response?: string;
   retryAfterMs?: number;
-  /**
-   * When to try again if nothing was posted because of the rate limit of the host. It counts neither as a try
-   * nor as a failure.
-   */
+  /** When to try again after the rate limit of the host: neither a try nor a failure. */
   throttledMs?: number;
   /** Whether no further try is made: the receiver is gone permanently. */
   final?: boolean;
@@ -172,10 +166,7 @@ const STEPS = [1, 6, 24, 60, 180, 360, 720, 1_440, 2_880, 5_760, 5_760];
 /** The longest delay that a receiver's Retry-After can request. */
 const MAX_STEP = Math.max(...STEPS);
 
-/**
- * The jitter of delays, which are multiplied by 0.8 to 1.2: deliveries that failed together must not be tried
- * together again.
- */
+/** The jitter of delays, times 0.8 to 1.2: what failed together must not be tried together. */
 const JITTER = 0.2;
 
 /**

@@ -141,10 +141,7 @@ export class Outbox {
     });
   }
 
-  /**
-   * Records the outcome of a try.
-   * @param chance 0 to 1, for the jitter
-   */
+  /** Records the outcome of a try. @param chance 0 to 1, for the jitter */
   settle(
     { event, delivery, attempt }: BegunTry,
     outcome: Outcome,
@@ -274,10 +271,7 @@ export class Outbox {
   }
 }
 
-/**
- * Whether the receiver is gone. This applies only to the prediction's own webhook: an endpoint is switched
- * off instead, and may be switched on again.
- */
+/** Whether the prediction's own webhook is gone: an endpoint is switched off instead. */
 const receiverIsGone = ({ endpoint_id, attempts }: Delivery) =>
   endpoint_id === null && attempts.at(-1)?.status === STATUS_GONE;
 

@@ -43,9 +43,7 @@ export async function signedHeaders(
   };
 }
 
-/**
- * Returns the key of a secret. Secrets of Standard Webhooks are in base64; any other text is used verbatim.
- */
+/** Returns the key of a secret: base64 for those of Standard Webhooks, any other text verbatim. */
 const standardKey = (secret: string) =>
   secret.startsWith(PREFIX) ? decodeBase64(secret.slice(PREFIX.length)) : encoder.encode(secret);
 

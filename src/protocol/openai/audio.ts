@@ -35,10 +35,7 @@ const usage = z.looseObject({
 });
 export type SpeechUsage = z.infer<typeof usage>;
 
-/**
- * An output of a server that speaks. Runners write the bytes of a server's answer as such events, too; the
- * first of them then has the media type.
- */
+/** An output of a server that speaks. Runners write bytes as such events, the first with the type. */
 export const speechEvent = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("speech.audio.delta"),

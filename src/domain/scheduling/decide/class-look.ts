@@ -7,10 +7,7 @@ import { LEVELS, type Settings } from "./types.ts";
 
 /** The most jobs of a class that are looked at, from the first in turn. */
 export const LOOK_AHEAD = 200;
-/**
- * Jobs of an account that has so much of the line, and so many times the jobs that it runs, come after the
- * others.
- */
+/** Jobs of an account with this share of the line, and times the jobs it runs, come after others. */
 const MANY = { line: 1 / 4, running: 2 };
 /**
  * An account that has so much of the line, and so many times the number that all boxes can run, gets only the

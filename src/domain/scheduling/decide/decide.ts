@@ -61,10 +61,7 @@ class Deciding {
     return { do: "nothing", until, notes: this.#notes };
   }
 
-  /**
-   * Returns the best choice of all classes: of the highest priority, and then of the class that had no turn
-   * for longest.
-   */
+  /** Returns the best choice: of the highest priority, and of the class that had no turn for longest. */
   #best(rule: (look: ClassLook) => Choice | undefined): Choice | undefined {
     let best: { choice: Choice; level: number } | undefined;
     for (const look of this.#looks) {
@@ -195,10 +192,7 @@ class Deciding {
     return endsInTime(this.#state, reservation, ask, starts, this.#now);
   }
 
-  /**
-   * Returns the reservation of a class, unless its job may not have the box now: its account has its share,
-   * or the box declined the job.
-   */
+  /** Returns the reservation of a class, unless its job has its share, or was declined by the box. */
   #reservationOf({ hardware, standing }: ClassLook): Reservation | undefined {
     const reservation = reservationFor(this.#state, hardware);
     const job = reservation && this.#state.line.get(reservation.job);

@@ -15,10 +15,7 @@ export function recordDeclined({ declined }: Job, { id, state }: Box, now: numbe
   declined.set(id, { state, times, until: now + pause });
 }
 
-/**
- * How long a box is not asked again after its machine failed to start the job, however often it changes:
- * other boxes have the job first.
- */
+/** How long a box whose machine failed to start a job is not asked again: others come first. */
 const FAILED_PAUSE_MS = { first: 10_000, max: 600_000 };
 
 /** @param times how often the start has failed on the box */

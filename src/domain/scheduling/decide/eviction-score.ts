@@ -13,9 +13,7 @@ import type { Fleet } from "./fleet.ts";
 export interface EvictionRule {
   /** Returns the score of a container. The one with the lowest is stopped first. */
   of(container: Container, now: number): number;
-  /**
-   * Notes that the containers of a box that have users are being used. To be called when the box has changed.
-   */
+  /** Notes that containers with users are being used. To be called when the box has changed. */
   use(box: Box): void;
   stop(containers: readonly Container[], now: number): void;
 }

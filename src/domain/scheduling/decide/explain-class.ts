@@ -10,10 +10,7 @@ export interface ClassReason {
   why: Obstacle["why"] | "busy";
   jobs: number;
   accounts: number;
-  /**
-   * The boxes of the reason: reserved for these jobs, or, if these wait for their turn, for others; or boxes
-   * that have declined.
-   */
+  /** The boxes that are reserved, for these jobs or for others before them, or have declined. */
   boxes: string[];
   /** When the reserved box is expected to be free. */
   free_at: number | null;

@@ -3,10 +3,7 @@ import type { Box, Container } from "./box.ts";
 import type { Job } from "./line.ts";
 import type { PoolState } from "./pool-state.ts";
 
-/**
- * The most boxes on which idle containers to stop are looked for: the least of so many is hardly higher
- * than the least of all.
- */
+/** The most boxes that are compared: the lowest score of so many is hardly higher than of all. */
 const EVICTION_SAMPLE = 20;
 
 export class StartBoxes {
@@ -30,9 +27,7 @@ export class StartBoxes {
     return this.#boxes.length === 0;
   }
 
-  /**
-   * Returns a box with room: one that has the image first, then the one that is left with the fewest GPUs.
-   */
+  /** Returns a box with room: one that has the image, then the one left with the fewest GPUs. */
   roomFor({ ask: { image } }: Job, isAllowed: (box: Box) => boolean): Box | undefined {
     if (!this.hasRoom) return undefined;
     let best: { box: Box; hasImage: boolean } | undefined;
@@ -69,10 +64,7 @@ export class StartBoxes {
   }
 }
 
-/**
- * The containers that are stopped on a box to make room for a job: those with the lowest
- * scores, and no more than needed.
- */
+/** The containers that a job's start stops: those with the lowest scores, and only as many as needed. */
 
 interface Eviction {
   box: Box;
@@ -90,10 +82,7 @@ function evictionOn(box: Box, gpus: number, score: ScoreOf): Eviction | undefine
   return missing <= 1 ? evictOne(box, missing, score) : evictSeveral(box, missing, score);
 }
 
-/**
- * Returns the idle container with the lowest score that is enough by itself: by far the most frequent case, and
- * decisions are many.
- */
+/** Returns the idle container with the lowest score that is enough by itself: the frequent case. */
 function evictOne(box: Box, missing: number, score: ScoreOf): Eviction | undefined {
   let best: { one: Container; score: number } | undefined;
   for (const one of box.idle()) {

@@ -93,10 +93,7 @@ export class PoolState {
     this.newest = ask.id;
   }
 
-  /**
-   * Withdraws a job that is not needed any more. A job on its way to a box will not come back if it is
-   * dropped.
-   */
+  /** Withdraws a job that is not needed any more: one on its way to a box does not come back. */
   withdraw(jobId: string): void {
     this.line.remove(jobId);
     this.#declined.delete(jobId);
@@ -104,20 +101,14 @@ export class PoolState {
     this.#handed.delete(jobId);
   }
 
-  /**
-   * Refuses a job that nobody could take at once: it does not wait, counts as not asked for, and may be asked
-   * for again.
-   */
+  /** Refuses a job that nobody could take at once: it counts as not asked for. */
   refuse(jobId: string, now: number): void {
     const job = this.line.get(jobId);
     if (job) this.demand.take(job.ask.key, now);
     this.withdraw(jobId);
   }
 
-  /**
-   * Replaces all that is known of a box by its report; hand-outs that it had not received by then are put on
-   * top again.
-   */
+  /** Replaces what is known of a box by its report; hand-outs that it had not received stay on top. */
   report(view: BoxView, now: number): void {
     const box = this.fleet.box(view);
     const since = now - this.settings.setup_limit_ms - ENDING_MS;
@@ -131,10 +122,7 @@ export class PoolState {
     this.#changed(view.id);
   }
 
-  /**
-   * Sets whether a box can be handed jobs now. A box that is full, but well, takes them: its report says that
-   * it has no room.
-   */
+  /** Sets whether a box can be handed jobs. One that is full takes them: its report says so. */
   setTakes(boxId: string, takes: boolean): void {
     const box = this.fleet.boxes.get(boxId);
     if (box) this.fleet.setTakes(box, takes);
@@ -189,10 +177,7 @@ export class PoolState {
     this.#changed(boxId);
   }
 
-  /**
-   * Removes a hand-out that its box never came for. Its job does not wait again by this: its prediction asks
-   * for itself, and may have done so already.
-   */
+  /** Removes a hand-out that its box never came for: the prediction asks for the job itself. */
   lost(boxId: string, number: number, now: number): void {
     const handed = this.fleet.boxes.get(boxId)?.takeBack(number);
     if (!handed) return;
@@ -207,10 +192,7 @@ export class PoolState {
     if (box && job) recordDeclined(job, box, now);
   }
 
-  /**
-   * Has a waiting job offered to others before these boxes.
-   * @param boxIds whose machines failed to start it
-   */
+  /** Has a waiting job offered to other boxes first. @param boxIds whose machines failed to start it */
   failedOn(jobId: string, boxIds: readonly string[], now: number): void {
     const job = this.line.get(jobId);
     if (!job) return;
@@ -248,10 +230,7 @@ export class PoolState {
     for (const one of reservations) this.reservations.set(one.hardware, one);
   }
 
-  /**
-   * Counts that others that are first in turn were overtaken: with a lower priority they would wait without
-   * end.
-   */
+  /** Counts that others, first in turn, were overtaken: those of low priority would wait without end. */
   #countOvertaken(handed: Job, now: number): void {
     const { hardware } = handed.ask;
     const line = this.line.classes.get(hardware);

@@ -26,10 +26,7 @@ export function reservationFor(state: PoolState, hardware: string): Reservation 
 export const hasLapsed = ({ free_at, free_by }: Reservation, now: number): boolean =>
   now > Math.max(free_at, free_by) + LAPSE_MS;
 
-/**
- * Reserves the box that is free soonest, of those that are not `reserved`. A box that was kept in vain comes
- * after all others.
- */
+/** Reserves the box that is free soonest and not `reserved`; one that was kept in vain comes last. */
 export function reserve(
   state: PoolState,
   job: Job,

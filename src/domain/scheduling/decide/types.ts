@@ -44,18 +44,12 @@ export interface BoxView {
   id: string;
   classes: readonly string[];
   slots: number;
-  /**
-   * How many jobs the box may have while it has not reported on those that it was handed; by default as many
-   * as slots.
-   */
+  /** How many jobs the box may have while it has not reported on those it was handed; default: slots. */
   jobs_max?: number;
   /** The last number of a hand-out that the box had received by then; 0 before the first. */
   handed: number;
   handouts: readonly number[];
-  /**
-   * Numbers of the hand-outs that the box has no place for: their jobs wait again once they are asked for
-   * again.
-   */
+  /** Numbers of hand-outs that the box has no place for: their jobs wait again once asked for. */
   declined?: readonly number[];
   containers_max: number;
   gpus: number;
