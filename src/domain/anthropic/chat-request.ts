@@ -7,32 +7,11 @@ import { knownEffort, NotSupportedByChat, withoutDependents } from "../openai/st
 import { locatedMessages } from "./chat-messages.ts";
 
 const OMITTED_FIELDS = new Set([
-  "betas",
-  "billing_policy",
-  "cache_control",
-  "compaction",
-  "container",
-  "context_management",
-  "diagnostics",
-  "fallback_credit_token",
-  "fallbacks",
-  "inference_geo",
-  "mcp_servers",
-  "messages",
-  "metadata",
-  "output_config",
-  "output_format",
-  "service_tier",
-  "speed",
-  "stop_sequences",
-  "stream",
-  "system",
-  "thinking",
-  "thread",
-  "tool_choice",
-  "tools",
-  "user_profile_id",
-  "workspace_id",
+  ...["betas", "billing_policy", "cache_control", "compaction", "container"],
+  ...["context_management", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo"],
+  ...["mcp_servers", "messages", "metadata", "output_config", "output_format", "service_tier"],
+  ...["speed", "stop_sequences", "stream", "system", "thinking", "thread", "tool_choice"],
+  ...["tools", "user_profile_id", "workspace_id"],
 ]);
 
 /**

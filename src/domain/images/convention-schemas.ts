@@ -1,10 +1,24 @@
 /**
  * Schemas of servers that speak OpenAI's API. They describe what a caller needs; the server checks the rest.
  */
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
+import { SPEECH_FORMATS } from "../../protocol/openai/audio.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 
 type Properties = { [name: string]: Json };
+
+const optional = (type: string, description: string, more: Properties = {}): Properties => ({
+  type: [type, "null"],
+  description,
+  ...more,
+});
+
+const fileOf = (description: string): Properties => ({
+  type: "string",
+  format: "uri",
+  description,
+});
 
 const MESSAGES: Properties = {
   messages: {
@@ -12,153 +26,81 @@ const MESSAGES: Properties = {
     description: "The conversation, as in chat completions",
     items: { type: "object" },
     minItems: 1,
-    "x-order": 0,
   },
 };
 
 const SAMPLING: Properties = {
-  max_tokens: {
-    type: ["integer", "null"],
-    description: "The maximum number of tokens to generate",
-    minimum: 1,
-    "x-order": 1,
-  },
-  temperature: {
-    type: ["number", "null"],
-    description: "0 always picks the likeliest token",
-    minimum: 0,
-    maximum: 2,
-    "x-order": 2,
-  },
-  top_p: {
-    type: ["number", "null"],
-    description: "Samples from the likeliest tokens with this total probability",
+  max_tokens: optional("integer", "The maximum number of tokens to generate", { minimum: 1 }),
+  temperature: optional("number", "0 always picks the likeliest token", { minimum: 0, maximum: 2 }),
+  top_p: optional("number", "Samples from the likeliest tokens with this total probability", {
     minimum: 0,
     maximum: 1,
-    "x-order": 3,
-  },
-  seed: {
-    type: ["integer", "null"],
-    description: "The same seed gives the same answer",
-    "x-order": 4,
-  },
+  }),
+  seed: optional("integer", "The same seed gives the same answer"),
 };
 
 const TEXTS: Properties = {
-  input: { type: ["string", "array"], description: "A text, or a list of them", "x-order": 0 },
+  input: { type: ["string", "array"], description: "A text, or a list of them" },
 };
 
 const PROMPT: Properties = {
-  prompt: {
-    type: ["string", "array"],
-    description: "A text that is continued, or a list of them",
-    "x-order": 0,
-  },
+  prompt: { type: ["string", "array"], description: "A text that is continued, or a list of them" },
 };
 
 const RANKED: Properties = {
-  query: {
-    type: ["string", "object"],
-    description: "What the documents are ranked by",
-    "x-order": 0,
-  },
-  documents: {
-    type: "array",
-    description: "Texts",
-    minItems: 1,
-    "x-order": 1,
-  },
-  top_n: {
-    type: ["integer", "null"],
-    description: "How many of the best to return",
-    minimum: 1,
-    "x-order": 2,
-  },
+  query: { type: ["string", "object"], description: "What the documents are ranked by" },
+  documents: { type: "array", description: "Texts", minItems: 1 },
+  top_n: optional("integer", "How many of the best to return", { minimum: 1 }),
 };
 
 const SPOKEN: Properties = {
-  input: { type: "string", description: "The text to speak", minLength: 1, "x-order": 0 },
+  input: { type: "string", description: "The text to speak", minLength: 1 },
 };
 
 const SPEECH: Properties = {
   ...SPOKEN,
-  voice: { type: "string", description: "Whose voice it is", "x-order": 1 },
-  response_format: {
-    type: ["string", "null"],
-    description: "The format of the sound",
-    enum: ["mp3", "opus", "aac", "flac", "wav", "pcm", null],
-    "x-order": 2,
-  },
-  speed: {
-    type: ["number", "null"],
-    description: "How fast it speaks",
-    minimum: 0.25,
-    maximum: 4,
-    "x-order": 3,
-  },
+  voice: { type: "string", description: "Whose voice it is" },
+  response_format: optional("string", "The format of the sound", {
+    enum: [...SPEECH_FORMATS, null],
+  }),
+  speed: optional("number", "How fast it speaks", { minimum: 0.25, maximum: 4 }),
 };
 
-const RECORDING: Properties = {
-  file: {
-    type: "string",
-    format: "uri",
-    description: "The audio in which somebody speaks",
-    "x-order": 0,
-  },
-};
+const RECORDING: Properties = { file: fileOf("The audio in which somebody speaks") };
 
 const AUDIO: Properties = {
   ...RECORDING,
-  language: {
-    type: ["string", "null"],
-    description: "The language that is spoken, as in en",
-    "x-order": 1,
-  },
-  prompt: {
-    type: ["string", "null"],
-    description: "Text that comes before, in the same style",
-    "x-order": 2,
-  },
-  response_format: {
-    type: ["string", "null"],
-    description: "How the transcript is written",
+  language: optional("string", "The language that is spoken, as in en"),
+  prompt: optional("string", "Text that comes before, in the same style"),
+  response_format: optional("string", "How the transcript is written", {
     enum: ["json", "text", "srt", "verbose_json", "vtt", null],
-    "x-order": 3,
-  },
+  }),
 };
 
 const DRAWN: Properties = {
-  prompt: { type: "string", description: "What the picture shows", minLength: 1, "x-order": 0 },
+  prompt: { type: "string", description: "What the picture shows", minLength: 1 },
 };
 
 /** The field for an image. In the body of an ordinary prediction, a call with an image is an edit. */
-const EDITED: Properties = {
-  image: { type: "string", format: "uri", description: "The picture to edit", "x-order": 1 },
+const EDITED: Properties = { image: fileOf("The picture to edit") };
+
+const MASK: Properties = {
+  mask: fileOf("A picture that is transparent where the other is edited"),
 };
 
 const PICTURE: Properties = {
-  size: {
-    type: ["string", "null"],
-    description: "In pixels, as in 1024x1024",
-    "x-order": 3,
-  },
-  n: {
-    type: ["integer", "null"],
-    description: "How many pictures to make",
-    minimum: 1,
-    maximum: 10,
-    "x-order": 4,
-  },
+  size: optional("string", "In pixels, as in 1024x1024"),
+  n: optional("integer", "How many pictures to make", { minimum: 1, maximum: 10 }),
 };
 
-const MASK: Properties = {
-  mask: {
-    type: "string",
-    format: "uri",
-    description: "A picture that is transparent where the other is edited",
-    "x-order": 2,
-  },
-};
+/** Returns the properties with the places in which a form shows them. */
+const ordered = (properties: Properties): Properties =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, part], n) => [
+      name,
+      isObject(part) ? { ...part, "x-order": n } : part,
+    ]),
+  );
 
 /** Returns the schemas of a server: the body of a call, and its answer or events. */
 export function conventionSchemas({
@@ -180,17 +122,17 @@ export function conventionSchemas({
   const draws = generates || edits;
   const kinds = [chats || responds || completes, embeds, moderates, ranks, speaks, hears, draws];
   const isOnly = kinds.filter(Boolean).length === 1;
-  const properties: Properties = {
+  const properties = ordered({
     ...(chats && MESSAGES),
     ...(draws && { ...DRAWN, ...(edits && EDITED) }),
-    ...(draws && isOnly && { ...PICTURE, ...(edits && MASK) }),
+    ...(draws && isOnly && { ...(edits && MASK), ...PICTURE }),
     ...(continues && PROMPT),
     ...((embeds || moderates || (responds && !chats)) && TEXTS),
     ...(ranks && RANKED),
     ...((chats || continues) && SAMPLING),
     ...(speaks && (isOnly ? SPEECH : SPOKEN)),
     ...(hears && (isOnly ? AUDIO : RECORDING)),
-  };
+  });
   // A server that answers several calls requires no field, since the body may be that of any of them.
   const needs = [
     chats && ["messages"],

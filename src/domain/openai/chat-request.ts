@@ -16,29 +16,10 @@ import {
 
 /** Fields that chats do not have, or that Auspex handles itself. */
 const OMITTED_FIELDS = new Set([
-  "background",
-  "client_metadata",
-  "context_management",
-  "conversation",
-  "generate",
-  "include",
-  "input",
-  "instructions",
-  "max_output_tokens",
-  "max_tool_calls",
-  "metadata",
-  "previous_response_id",
-  "prompt",
-  "reasoning",
-  "service_tier",
-  "store",
-  "stream",
-  "stream_options",
-  "text",
-  "tool_choice",
-  "tools",
-  "top_logprobs",
-  "truncation",
+  ...["background", "client_metadata", "context_management", "conversation", "generate"],
+  ...["include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata"],
+  ...["previous_response_id", "prompt", "reasoning", "service_tier", "store", "stream"],
+  ...["stream_options", "text", "tool_choice", "tools", "top_logprobs", "truncation"],
 ]);
 
 /**
