@@ -27,19 +27,7 @@ describe("a query", () => {
 
   test("a query with FTS syntax is read as words", () => {
     expect(wordsOf(`"a" OR b) AND {c d}: ^e* NEAR(f, 2) -g NOT+h`)).toEqual([
-      "a",
-      "OR",
-      "b",
-      "AND",
-      "c",
-      "d",
-      "e",
-      "NEAR",
-      "f",
-      "2",
-      "g",
-      "NOT",
-      "h",
+      ...["a", "OR", "b", "AND", "c", "d", "e", "NEAR", "f", "2", "g", "NOT", "h"],
     ]);
   });
 
@@ -97,14 +85,7 @@ test("the tier of a rank does not depend on the number of the model", () => {
 
 describe("what is near", () => {
   const known = [
-    "whisper",
-    "diffusion",
-    "stable",
-    "llama",
-    "story",
-    "controlnet",
-    "wander",
-    "cafe",
+    ...["whisper", "diffusion", "stable", "llama", "story", "controlnet", "wander", "cafe"],
   ];
   const cases: [typed: string, found: string[]][] = [
     ["whispr", ["whisper"]],

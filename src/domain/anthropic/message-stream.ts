@@ -245,13 +245,8 @@ interface EndState {
 }
 
 const STOP_REASONS = new Set([
-  "end_turn",
-  "max_tokens",
-  "stop_sequence",
-  "tool_use",
-  "pause_turn",
-  "refusal",
-  "model_context_window_exceeded",
+  ...["end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal"],
+  ...["model_context_window_exceeded"],
 ]);
 
 function endingOf(state: EndState): Ending {

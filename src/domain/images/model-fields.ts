@@ -103,13 +103,7 @@ export function speechFields(schema: Json): SpeechFields | undefined {
 
 /** The fields of a model's output that may have the sound, if it has more than that. */
 export const SOUND_PLACES = [
-  "audio_out",
-  "audio",
-  "audio_output",
-  "audio_file",
-  "output",
-  "speech",
-  "wav",
+  ...["audio_out", "audio", "audio_output", "audio_file", "output", "speech", "wav"],
 ];
 
 /** Names of the file: those that say that it is audio, then those for any file. */

@@ -4,13 +4,7 @@ import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-s
 import { versionSchema } from "../schemas/version-schemas.ts";
 
 export const OUTPUT_MODALITIES = [
-  "text",
-  "pictures",
-  "sound",
-  "video",
-  "embeddings",
-  "files",
-  "data",
+  ...["text", "pictures", "sound", "video", "embeddings", "files", "data"],
 ] as const;
 export type OutputModality = (typeof OUTPUT_MODALITIES)[number];
 

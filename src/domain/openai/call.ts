@@ -39,17 +39,10 @@ export const COMPATIBILITIES = {
 /** The compatibilities of all calls of a convention. */
 export const CONVENTION = {
   vendora: [
-    "vendora_chat_completions",
-    "vendora_responses",
-    "vendora_embeddings",
-    "vendora_images_generations",
-    "vendora_images_edits",
-    "vendora_audio_transcriptions",
-    "vendora_audio_translations",
-    "vendora_audio_speech",
-    "vendora_completions",
-    "vendora_moderations",
-    "vendora_rerank",
+    ...["vendora_chat_completions", "vendora_responses", "vendora_embeddings"],
+    ...["vendora_images_generations", "vendora_images_edits", "vendora_audio_transcriptions"],
+    ...["vendora_audio_translations", "vendora_audio_speech", "vendora_completions"],
+    ...["vendora_moderations", "vendora_rerank"],
   ],
   vendorb: MESSAGES,
 } as const satisfies Record<string, Flag[]>;

@@ -173,14 +173,9 @@ const DELTAS = new Set([
 
 /** Events without text, and those of tool calls, whose finished items have everything. */
 const NO_TEXT = new Set([
-  "response.created",
-  "response.queued",
-  "response.in_progress",
-  "response.output_item.added",
-  "response.content_part.added",
-  "response.reasoning_summary_part.added",
-  "response.function_call_arguments.delta",
-  "response.function_call_arguments.done",
+  ...["response.created", "response.queued", "response.in_progress", "response.output_item.added"],
+  ...["response.content_part.added", "response.reasoning_summary_part.added"],
+  ...["response.function_call_arguments.delta", "response.function_call_arguments.done"],
 ]);
 
 /** Events that repeat the whole text: used only when there were no deltas. */

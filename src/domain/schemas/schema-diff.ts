@@ -14,20 +14,9 @@ import {
 
 /** The facts of a field that are compared, in the order in which they are listed. */
 export const FACTS = [
-  "type",
-  "required",
-  "default",
-  "options",
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "multipleOf",
-  "minLength",
-  "maxLength",
-  "minItems",
-  "maxItems",
-  "pattern",
+  ...["type", "required", "default", "options", "minimum", "maximum", "exclusiveMinimum"],
+  ...["exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems"],
+  ...["pattern"],
 ] as const;
 export type Fact = (typeof FACTS)[number];
 

@@ -30,19 +30,9 @@ test.each(["bytes=100-", "bytes=100-200", "bytes=999999999999999-", "bytes=-0"])
 
 test.each([
   undefined,
-  "",
-  "bytes=",
-  "bytes=-",
-  "bytes=9-3",
-  "bytes=0-1,5-6",
-  "bytes=a-b",
-  "bytes=1.5-2",
-  "bytes=--5",
-  "bytes=1-2-3",
-  "bytes 0-1",
-  "items=0-1",
-  "bytes=0x1-0x2",
-  "bytes=0-9999999999999999",
+  ...["", "bytes=", "bytes=-", "bytes=9-3", "bytes=0-1,5-6", "bytes=a-b", "bytes=1.5-2"],
+  ...["bytes=--5", "bytes=1-2-3", "bytes 0-1", "items=0-1", "bytes=0x1-0x2"],
+  ...["bytes=0-9999999999999999"],
 ])("%s is not a range, so the whole file is sent", (header) => {
   expect(parseRange(header, SIZE)).toBeUndefined();
 });

@@ -74,44 +74,19 @@ describe("the name that people see", () => {
 
 describe("Content-Disposition", () => {
   test.each([
-    "image/png",
-    "image/jpeg",
-    "audio/mpeg",
-    "video/mp4",
-    "audio/x-m4a",
-    "text/plain",
-    "Text/Plain; charset=utf-8",
-    "text/plain ;charset=utf-8",
-    "application/json",
+    ...["image/png", "image/jpeg", "audio/mpeg", "video/mp4", "audio/x-m4a", "text/plain"],
+    ...["Text/Plain; charset=utf-8", "text/plain ;charset=utf-8", "application/json"],
   ])("a file of type %s is shown in the browser", (type) => {
     expect(disposition("a", type)).toMatch(/^inline;/);
   });
 
   test.each([
-    "text/html",
-    "TEXT/HTML",
-    "text/html; charset=utf-8",
-    "text/html ;x",
-    "application/xhtml+xml",
-    "image/svg+xml",
-    "Image/SVG+XML",
-    "text/xml",
-    "application/xml",
-    "application/rss+xml",
-    "video/xhtml+xml",
-    "audio/x.+xml",
-    "text/javascript",
-    "application/javascript",
-    "application/pdf",
-    "text/css",
-    "multipart/x-mixed-replace",
-    "application/octet-stream",
-    "text/plain;,text/html",
-    "image/png; a=b, text/html",
-    "text/plain, text/html",
-    "xtext/plain",
-    "text/plainx",
-    "",
+    ...["text/html", "TEXT/HTML", "text/html; charset=utf-8", "text/html ;x"],
+    ...["application/xhtml+xml", "image/svg+xml", "Image/SVG+XML", "text/xml", "application/xml"],
+    ...["application/rss+xml", "video/xhtml+xml", "audio/x.+xml", "text/javascript"],
+    ...["application/javascript", "application/pdf", "text/css", "multipart/x-mixed-replace"],
+    ...["application/octet-stream", "text/plain;,text/html", "image/png; a=b, text/html"],
+    ...["text/plain, text/html", "xtext/plain", "text/plainx", ""],
   ])("a file of type %s is a download", (type) => {
     expect(disposition("a", type)).toMatch(/^attachment;/);
   });

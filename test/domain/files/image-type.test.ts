@@ -16,15 +16,8 @@ test.each([
 });
 
 test.each([
-  "",
-  "\x89PNG",
-  "\x89PNG\n\x1a\n",
-  "PNG\r\n\x1a\n",
-  " GIF89a",
-  "GIF88a",
-  "\xff\xd8",
-  "RIFF\0\0\0\0WAVEfmt ",
-  "RIFF\0\0\0\0WEB",
+  ...["", "\x89PNG", "\x89PNG\n\x1a\n", "PNG\r\n\x1a\n", " GIF89a", "GIF88a", "\xff\xd8"],
+  ...["RIFF\0\0\0\0WAVEfmt ", "RIFF\0\0\0\0WEB"],
   '<svg xmlns="http://www.w3.org/2000/svg"/>',
   "<html>GIF89a",
   "BM\0\0\0\0\0\0",

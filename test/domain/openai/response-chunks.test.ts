@@ -118,13 +118,9 @@ test.each(["reasoning_content", "reasoning"])(
       ]),
     );
     expect(outline(types).slice(2, 9)).toEqual([
-      "response.output_item.added",
-      "response.content_part.added",
-      "response.reasoning_text.delta",
-      "response.reasoning_text.done",
-      "response.content_part.done",
-      "response.output_item.done",
-      "response.output_item.added",
+      ...["response.output_item.added", "response.content_part.added"],
+      ...["response.reasoning_text.delta", "response.reasoning_text.done"],
+      ...["response.content_part.done", "response.output_item.done", "response.output_item.added"],
     ]);
     expect(resource.output).toMatchObject([
       {
@@ -155,17 +151,10 @@ test("a refusal is a content part of its own", () => {
     logOf([delta({ content: "Well. " }), delta({ refusal: "I can" }), delta({ refusal: "not." })]),
   );
   expect(outline(types).slice(2)).toEqual([
-    "response.output_item.added",
-    "response.content_part.added",
-    "response.output_text.delta",
-    "response.output_text.done",
-    "response.content_part.done",
-    "response.content_part.added",
-    "response.refusal.delta",
-    "response.refusal.done",
-    "response.content_part.done",
-    "response.output_item.done",
-    "response.completed",
+    ...["response.output_item.added", "response.content_part.added", "response.output_text.delta"],
+    ...["response.output_text.done", "response.content_part.done", "response.content_part.added"],
+    ...["response.refusal.delta", "response.refusal.done", "response.content_part.done"],
+    ...["response.output_item.done", "response.completed"],
   ]);
   expect(resource.output).toMatchObject([
     {

@@ -18,15 +18,9 @@ import {
 } from "./response-log.ts";
 
 const TEXT = [
-  "response.created",
-  "response.in_progress",
-  "response.output_item.added",
-  "response.content_part.added",
-  "response.output_text.delta",
-  "response.output_text.done",
-  "response.content_part.done",
-  "response.output_item.done",
-  "response.completed",
+  ...["response.created", "response.in_progress", "response.output_item.added"],
+  ...["response.content_part.added", "response.output_text.delta", "response.output_text.done"],
+  ...["response.content_part.done", "response.output_item.done", "response.completed"],
 ];
 
 test("a text in pieces has the events in OpenAI's order, and the whole text at the end", () => {

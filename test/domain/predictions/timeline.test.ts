@@ -124,13 +124,8 @@ describe("under way", () => {
   test("a prediction whose runner was lost does not run, and its next attempt waits", () => {
     const moments = momentsOf(LOST);
     expect(told(timeline(moments, row("started", 31)))).toEqual([
-      "created past 0 -",
-      "failed past 1 30",
-      "queued current 31 -",
-      "setup ahead - -",
-      "started ahead - -",
-      "output ahead - -",
-      "done ahead - -",
+      ...["created past 0 -", "failed past 1 30", "queued current 31 -", "setup ahead - -"],
+      ...["started ahead - -", "output ahead - -", "done ahead - -"],
     ]);
   });
 
@@ -219,13 +214,8 @@ describe("ended", () => {
       [49, output, ...end("succeeded")],
     ];
     expect(told(timeline(momentsOf(frames), row("succeeded", 49, 2, 6)))).toEqual([
-      "created past 0 -",
-      "failed past 1 30",
-      "queued past 31 11",
-      "setup past 41 2",
-      "started past 43 6",
-      "output past 49 6",
-      "done past 49 49",
+      ...["created past 0 -", "failed past 1 30", "queued past 31 11", "setup past 41 2"],
+      ...["started past 43 6", "output past 49 6", "done past 49 49"],
     ]);
   });
 
