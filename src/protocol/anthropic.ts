@@ -115,8 +115,15 @@ export const anthropicModelsQuery = z.object({
 export type AnthropicModelsQuery = z.infer<typeof anthropicModelsQuery>;
 
 const anthropicErrorType = z.enum([
-  ...["invalid_request_error", "authentication_error", "permission_error", "not_found_error"],
-  ...["conflict_error", "rate_limit_error", "timeout_error", "api_error", "overloaded_error"],
+  "invalid_request_error",
+  "authentication_error",
+  "permission_error",
+  "not_found_error",
+  "conflict_error",
+  "rate_limit_error",
+  "timeout_error",
+  "api_error",
+  "overloaded_error",
 ]);
 export type AnthropicErrorType = z.infer<typeof anthropicErrorType>;
 

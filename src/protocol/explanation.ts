@@ -5,8 +5,18 @@ import { taskStatus } from "./prediction.ts";
 
 export const reasonCode = z
   .enum([
-    ...["queued", "busy", "no_runner", "too_small", "account_share", "held", "reserved"],
-    ...["declined", "handed_over", "pulling", "starting", "unknown"],
+    "queued",
+    "busy",
+    "no_runner",
+    "too_small",
+    "account_share",
+    "held",
+    "reserved",
+    "declined",
+    "handed_over",
+    "pulling",
+    "starting",
+    "unknown",
   ])
   .meta({
     id: "WaitReasonCode",

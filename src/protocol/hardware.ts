@@ -4,7 +4,15 @@ import { slug, timestamp } from "./common.ts";
 
 /** Regions near which Cloudflare creates an object. Source: "Data location" of its Durable Objects. */
 export const LOCATION_HINTS = [
-  ...["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"],
+  "wnam",
+  "enam",
+  "sam",
+  "weur",
+  "eeur",
+  "apac",
+  "oc",
+  "afr",
+  "me",
 ] as const;
 const locationHint = z.enum(LOCATION_HINTS);
 export type LocationHint = z.infer<typeof locationHint>;

@@ -8,9 +8,20 @@ import { z } from "zod";
 export const MODEL_HEADER = "x-auspex-model";
 
 const registryErrorCode = z.enum([
-  ...["BLOB_UNKNOWN", "BLOB_UPLOAD_INVALID", "BLOB_UPLOAD_UNKNOWN", "DIGEST_INVALID"],
-  ...["MANIFEST_BLOB_UNKNOWN", "MANIFEST_INVALID", "MANIFEST_UNKNOWN", "NAME_INVALID"],
-  ...["NAME_UNKNOWN", "SIZE_INVALID", "UNAUTHORIZED", "DENIED", "UNSUPPORTED", "TOOMANYREQUESTS"],
+  "BLOB_UNKNOWN",
+  "BLOB_UPLOAD_INVALID",
+  "BLOB_UPLOAD_UNKNOWN",
+  "DIGEST_INVALID",
+  "MANIFEST_BLOB_UNKNOWN",
+  "MANIFEST_INVALID",
+  "MANIFEST_UNKNOWN",
+  "NAME_INVALID",
+  "NAME_UNKNOWN",
+  "SIZE_INVALID",
+  "UNAUTHORIZED",
+  "DENIED",
+  "UNSUPPORTED",
+  "TOOMANYREQUESTS",
   // Codes of docker's own registry, for errors that no client causes. The specification has none.
   "UNAVAILABLE",
   "UNKNOWN",

@@ -97,9 +97,20 @@ export type RunnerHistory = z.infer<typeof runnerHistory>;
 
 /** The kinds of events that are kept. */
 export const RUNNER_EVENT_KINDS = [
-  ...["started", "stopping", "stopped", "drained", "resumed", "lost", "silent", "set_aside"],
-  ...["forgiven", "token_revoked", "gpu_lost", "gpu_back", "container_started"],
-  ...["container_stopped"],
+  "started",
+  "stopping",
+  "stopped",
+  "drained",
+  "resumed",
+  "lost",
+  "silent",
+  "set_aside",
+  "forgiven",
+  "token_revoked",
+  "gpu_lost",
+  "gpu_back",
+  "container_started",
+  "container_stopped",
 ] as const;
 
 export const runnerEvent = z

@@ -48,9 +48,19 @@ export type ContainerInterface = z.infer<typeof containerInterface>;
 
 /** The call that created a prediction, whose input is the body of that call. */
 export const openAiCall = z.enum([
-  ...["chat_completions", "responses", "embeddings", "messages", "count_tokens"],
-  ...["images_generations", "images_edits", "audio_transcriptions", "audio_translations"],
-  ...["audio_speech", "completions", "moderations", "rerank"],
+  "chat_completions",
+  "responses",
+  "embeddings",
+  "messages",
+  "count_tokens",
+  "images_generations",
+  "images_edits",
+  "audio_transcriptions",
+  "audio_translations",
+  "audio_speech",
+  "completions",
+  "moderations",
+  "rerank",
 ]);
 export type OpenAiCall = z.infer<typeof openAiCall>;
 

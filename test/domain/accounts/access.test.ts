@@ -7,7 +7,9 @@ import {
   accessToPrediction,
   accessToUpload,
   type Principal,
+  priorityOf,
 } from "../../../src/domain/accounts/access.ts";
+import type { Priority } from "../../../src/protocol/common.ts";
 
 const whole: Principal = { token_id: "t1", user_id: "ada", models: null };
 const forOne: Principal = { token_id: "t2", user_id: "ada", models: ["m1", "hers"] };
@@ -70,4 +72,17 @@ test("an upload is accessible to its account, except to other tokens for one mod
 
 test("only tokens for all models can access the account as a whole", () => {
   expect([whole, forOne, forNone].map(accessToAccount)).toEqual([yes, other, other]);
+});
+
+test.each<[Priority | undefined, Priority | null, Priority | undefined]>([
+  [undefined, null, "normal"],
+  ["high", null, "high"],
+  [undefined, "high", "high"],
+  [undefined, "low", "low"],
+  ["low", "normal", "low"],
+  ["normal", "normal", "normal"],
+  ["high", "normal", undefined],
+  ["normal", "low", undefined],
+])("a request for priority %s with a token limited to %s gets %s", (asked, held, given) => {
+  expect(priorityOf(asked, held)).toBe(given);
 });

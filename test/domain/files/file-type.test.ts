@@ -3,7 +3,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isInline, servedType } from "../../../src/domain/files/file-type.ts";
+import { imageTypeOf, isInline, servedType } from "../../../src/domain/files/file-type.ts";
+import { extensionOf, madeName, typeOfName } from "../../../src/domain/files/media-types.ts";
 
 /** JavaScript MIME types of the MIME Sniffing Standard, and the types that make or style a page. */
 const RUN = [
@@ -52,4 +53,64 @@ test("a type that is shown in the browser is never changed", () => {
       expect(servedType(type)).toBe(type);
     }),
   );
+});
+
+const bytesOf = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
+
+test.each([
+  ["image/png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"],
+  ["image/jpeg", "\xff\xd8\xff\xe0\0\x10JFIF\0"],
+  ["image/jpeg", "\xff\xd8\xff\xe1\0\x10Exif\0"],
+  ["image/gif", "GIF87a\x01\0"],
+  ["image/gif", "GIF89a\x01\0"],
+  ["image/webp", "RIFF\n\0\r\nWEBPVP8 "],
+])("a picture of type %s is recognized by its bytes", (type, text) => {
+  expect(imageTypeOf(bytesOf(text))).toBe(type);
+});
+
+test.each([
+  ...["", "\x89PNG", "\x89PNG\n\x1a\n", "PNG\r\n\x1a\n", " GIF89a", "GIF88a", "\xff\xd8"],
+  ...["RIFF\0\0\0\0WAVEfmt ", "RIFF\0\0\0\0WEB"],
+  '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  "<html>GIF89a",
+  "BM\0\0\0\0\0\0",
+])("%j is not recognized as a picture", (text) => {
+  expect(imageTypeOf(bytesOf(text))).toBeUndefined();
+});
+
+test.each([
+  ["audio/mpeg", "mp3"],
+  ["Audio/MPEG", "mp3"],
+  ["audio/flac", "flac"],
+  ["audio/x-wav", "wav"],
+  ["audio/ogg; codecs=opus", "ogg"],
+  ["image/jpeg", "jpg"],
+  ["image/svg+xml", "svg"],
+  ["text/plain; charset=utf-8", "txt"],
+  ["video/quicktime", "mov"],
+  ["audio/m4a", "m4a"],
+  ["audio/x-mpeg", "mp3"],
+  ["video/avi", "avi"],
+  ["video/matroska", "mkv"],
+  ["application/x-yaml", "yaml"],
+  ["application/x-jsonlines", "jsonl"],
+  ["application/ogg", "ogg"],
+  ["text/x-markdown", "md"],
+  ["application/x-npy", "npy"],
+  ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
+  ["application/x-unheard-of", undefined],
+])("the extension of %s is %s", (type, extension) => {
+  expect(extensionOf(type)).toBe(extension);
+});
+
+test.each(["mp3", "wav", "flac", "ogg", "jpg", "png", "mov", "mp4", "webm", "txt", "json", "gz"])(
+  "a file that is called .%s has a type whose extension is the same",
+  (extension) => {
+    expect(extensionOf(typeOfName(`a.${extension}`) ?? "")).toBe(extension);
+  },
+);
+
+test("a file without a name has an extension for every type", () => {
+  expect(madeName("file", "image/webp")).toBe("file.webp");
+  expect(madeName("file", "application/x-unheard-of")).toBe("file.bin");
 });

@@ -1,5 +1,6 @@
 /** The status of a response whose container does not state whether it is complete. */
 import { expect, test } from "vitest";
+import { limitOf } from "../../../src/domain/openai/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { delta, done, logOf, tell } from "./response-log.ts";
 
@@ -43,4 +44,18 @@ test.each<[string, Json[], number | undefined, Json]>([
   });
   expect(types.at(-1)).toBe("response.completed");
   expect(resource).toMatchObject({ status: "completed", incomplete_details: null });
+});
+
+test.each([
+  [{ max_tokens: 5 }, 5],
+  [{ max_completion_tokens: 6, max_tokens: 5 }, 6],
+  [{ max_completion_tokens: null, max_tokens: 5 }, 5],
+  [{ max_output_tokens: 7 }, 7],
+  [{}, undefined],
+  [{ max_tokens: 0 }, undefined],
+  [{ max_tokens: -1 }, undefined],
+  [{ max_tokens: "5" }, undefined],
+  [{ max_tokens: null }, undefined],
+])("the limit of %j is %j", (request, limit) => {
+  expect(limitOf(request)).toBe(limit);
 });

@@ -30,7 +30,7 @@ interface Box {
 }
 
 /**
- * The ratio of two containers' worths from which either may be stopped. The worth depends on how long setups
+ * The ratio of two containers' eviction scores from which either may be stopped. The score depends on how long setups
  * took, which is only roughly known here.
  */
 const NEAR = 0.75;
@@ -90,19 +90,19 @@ export class ShadowPool {
     return { ...what, hardware, gpus, key: name, image: name, run_limit_ms: 1_800_000, at };
   }
 
-  /** Whether both choices stop containers, and those that were really stopped are worth hardly more. */
+  /** Whether both choices stop containers, and those that were really stopped have hardly higher scores. */
   #isNear(decision: Decision, { joined, stopped }: Choice, now: number): boolean {
     if (decision.do !== "start" || joined !== undefined) return false;
     const [wanted, real] = [decision.stop, stopped.map(String)].map((names) =>
-      Math.max(...names.map((name) => this.#worth(name, now))),
+      Math.max(...names.map((name) => this.#score(name, now))),
     );
     return wanted !== undefined && real !== undefined && wanted >= real * NEAR;
   }
 
-  #worth(name: string, now: number): number {
+  #score(name: string, now: number): number {
     for (const box of this.#state.fleet.boxes.values()) {
       const container = box.containers.get(name);
-      if (container) return this.#state.worth.of(container, now);
+      if (container) return this.#state.evictionScores.of(container, now);
     }
     return Number.NaN;
   }

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { decide, handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
+import { LARGE_POOLS, largePool } from "../../../simulate/large-pool.ts";
 import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 
 const placed = (state: PoolState, now = NOW) =>
@@ -141,3 +142,19 @@ test("a refused job adds nothing to the demand", () => {
   expect(state.waiting).toBe(0);
   expect(state.demand.of("story", NOW)).toBe(0);
 });
+
+test.each(Object.entries(LARGE_POOLS))(
+  "a decision among 20,000 containers that %s takes less than 2 ms",
+  (_name, pool) => {
+    const state = largePool(pool);
+    const taken = Array.from({ length: 20 }, () => {
+      const began = performance.now();
+      const decision = decide(state, NOW);
+      const took = performance.now() - began;
+      state.apply(decision, NOW);
+      return took;
+    });
+    // `npm run simulate` measures 0.2 ms; a machine may be ten times slower.
+    expect(Math.min(...taken)).toBeLessThan(2);
+  },
+);
