@@ -30,8 +30,8 @@ interface Box {
 }
 
 /**
- * The ratio of two containers' eviction scores from which either may be stopped. The score depends on how long setups
- * took, which is only roughly known here.
+ * The ratio of two containers' eviction scores from which either may be stopped. The score depends on how
+ * long setups took, which is only roughly known here.
  */
 const NEAR = 0.75;
 

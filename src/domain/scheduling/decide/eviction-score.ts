@@ -1,8 +1,8 @@
 /**
- * The eviction score of an idle container, by greedy dual: its setup time times how often its key is asked for, for
- * each GPU that it holds, on top of a clock that rises to the score of the container that was stopped last. A
- * container that is not used for long falls behind. The second container of a key has a quarter of it, the
- * third a ninth.
+ * The eviction score of an idle container, by greedy dual: its setup time times how often its key is asked
+ * for, for each GPU that it holds, on top of a clock that rises to the score of the container that was stopped
+ * last. A container that is not used for long falls behind. The second container of a key has a quarter of it,
+ * the third a ninth.
  */
 
 import { z } from "zod";
