@@ -28,10 +28,7 @@ export const oneFile = z.object({
     .string()
     .max(150)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "letters, digits, '.', '_' and '-'")
-    .meta({
-      description: "Name of the file",
-      example: "x7Kd02ab-out.png",
-    }),
+    .meta({ description: "Name of the file", example: "x7Kd02ab-out.png" }),
 });
 export type OneFile = z.infer<typeof oneFile>;
 

@@ -286,11 +286,7 @@ export const modelItem = z
 export type ModelItem = z.infer<typeof modelItem>;
 
 export const foundModel = modelItem
-  .extend({
-    source_url: link.nullable(),
-    license_url: link.nullable(),
-    paper_url: link.nullable(),
-  })
+  .extend({ source_url: link.nullable(), license_url: link.nullable(), paper_url: link.nullable() })
   .meta({ id: "FoundModel" });
 export type FoundModel = z.infer<typeof foundModel>;
 

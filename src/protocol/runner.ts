@@ -192,10 +192,7 @@ export const inputFile = z.object({
 export type InputFile = z.infer<typeof inputFile>;
 
 /** The class of machine that it runs on, and how many of its GPUs are the container's. */
-export const jobHardware = z.object({
-  identifier: className,
-  gpus: z.int().min(0).max(1_000),
-});
+export const jobHardware = z.object({ identifier: className, gpus: z.int().min(0).max(1_000) });
 export type JobHardware = z.infer<typeof jobHardware>;
 
 /** The API that answers a responses call: responses, chats, or whichever does more of the call. */

@@ -49,10 +49,7 @@ const target = z
     const message = targetProblem(value);
     if (message) issues.push({ code: "custom", message, input: value });
   })
-  .meta({
-    description: "Absolute path in the container",
-    example: "/models/qwen.gguf",
-  });
+  .meta({ description: "Absolute path in the container", example: "/models/qwen.gguf" });
 
 /** One of `configuration.weights`. */
 const configuredWeight = z

@@ -106,10 +106,7 @@ const MODULES: Record<string, KnownServer> = {
   "vllm.entrypoints.openai.api_server": "vllm",
 };
 
-const COMMANDS: Record<string, KnownServer> = {
-  "sglang serve": "sglang",
-  "vllm serve": "vllm",
-};
+const COMMANDS: Record<string, KnownServer> = { "sglang serve": "sglang", "vllm serve": "vllm" };
 
 function knownServer({ Entrypoint, Cmd, Env }: Command): KnownServer | undefined {
   // A shell gets its command as one argument.

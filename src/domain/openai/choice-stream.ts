@@ -215,10 +215,5 @@ function chatUsageOf(
     name,
     isObject(detail) ? withoutNulls(detail) : detail,
   ]);
-  return {
-    ...Object.fromEntries(known),
-    prompt_tokens,
-    completion_tokens,
-    total_tokens,
-  };
+  return { ...Object.fromEntries(known), prompt_tokens, completion_tokens, total_tokens };
 }

@@ -280,10 +280,7 @@ export function withoutDependents(request: Fields): Fields {
  */
 export function allowedTools(tools: Json[], { mode, tools: allowed }: Fields): Fields {
   const names = new Set(listOf(allowed).map(nameOf));
-  return {
-    tools: tools.filter((tool) => names.has(nameOf(tool))),
-    tool_choice: mode ?? "auto",
-  };
+  return { tools: tools.filter((tool) => names.has(nameOf(tool))), tool_choice: mode ?? "auto" };
 }
 
 function nameOf(tool: Json): string {
@@ -292,12 +289,7 @@ function nameOf(tool: Json): string {
 }
 
 /** The nearest level of effort: templates and servers know `low`, `medium` and `high`. */
-const EFFORTS: Record<string, string> = {
-  none: "low",
-  minimal: "low",
-  xhigh: "high",
-  max: "high",
-};
+const EFFORTS: Record<string, string> = { none: "low", minimal: "low", xhigh: "high", max: "high" };
 
 export const knownEffort = (effort: Json): Json =>
   typeof effort === "string" ? (EFFORTS[effort] ?? effort) : effort;

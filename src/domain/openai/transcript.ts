@@ -94,11 +94,7 @@ const textIn = (segments: Timed[]) =>
 function timesOf(segments: Segment[], words: Json | undefined) {
   const own = segments.flatMap(({ more }) => timedIn(listOf(more.words)) ?? []);
   const all = (Array.isArray(words) ? timedIn(words) : undefined) ?? own;
-  return {
-    segments,
-    words: all.length > 0 ? all : undefined,
-    duration: segments.at(-1)?.end,
-  };
+  return { segments, words: all.length > 0 ? all : undefined, duration: segments.at(-1)?.end };
 }
 
 /** Returns undefined unless all segments have text and times. */

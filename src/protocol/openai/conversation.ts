@@ -60,10 +60,7 @@ export const conversation = z
     created_at: z.int().meta({ description: "Unix seconds" }),
     metadata,
   })
-  .meta({
-    id: "Conversation",
-    description: "A conversation in the format of OpenAI's API",
-  });
+  .meta({ id: "Conversation", description: "A conversation in the format of OpenAI's API" });
 export type Conversation = z.infer<typeof conversation>;
 
 export const CONVERSATION_EXAMPLE = {

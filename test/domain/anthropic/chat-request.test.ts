@@ -208,11 +208,7 @@ test("calls and their results are converted, and images in results go with the u
       content: "Let me see.",
       ...{ reasoning: "Hm", reasoning_content: "Hm" },
       tool_calls: [
-        {
-          id: "a",
-          type: "function",
-          function: { name: "weather", arguments: '{"city":"Köln"}' },
-        },
+        { id: "a", type: "function", function: { name: "weather", arguments: '{"city":"Köln"}' } },
         { id: "b", type: "function", function: { name: "clock", arguments: "{}" } },
       ],
     },

@@ -116,9 +116,7 @@ function callsOf(
 ) {
   const input = { type: "object", properties, required };
   const { vendora_images_generations: generates, vendora_images_edits: edits } = cogCompatibilities(
-    {
-      prediction: { input, output, stream_output: false },
-    },
+    { prediction: { input, output, stream_output: false } },
   );
   return { generates, edits };
 }

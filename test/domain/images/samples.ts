@@ -135,11 +135,7 @@ export const COG_0_16 = openapiOf({
     type: "object",
     properties: {
       optional_str: { title: "Optional Str", type: "string", nullable: true, "x-order": 0 },
-      choices: {
-        allOf: [{ $ref: "#/components/schemas/choices" }],
-        nullable: true,
-        "x-order": 1,
-      },
+      choices: { allOf: [{ $ref: "#/components/schemas/choices" }], nullable: true, "x-order": 1 },
     },
   },
   Output: {

@@ -23,15 +23,7 @@ test("a chunk that leaves out what can only be one thing is filled in", () => {
     chunksOf({ choices: [{ delta: { tool_calls: [{ id: "a" }, { id: "b" }] }, x: 1 }], y: 2 }),
   ).toEqual([
     {
-      choices: [
-        {
-          index: 0,
-          delta: {
-            tool_calls: [{ id: "a" }, { id: "b" }],
-          },
-          x: 1,
-        },
-      ],
+      choices: [{ index: 0, delta: { tool_calls: [{ id: "a" }, { id: "b" }] }, x: 1 }],
       y: 2,
     },
   ]);
@@ -59,17 +51,11 @@ test("a completion becomes a chunk for each choice, and one for its usage", () =
           index: 1,
           finish_reason: "tool_calls",
           logprobs: { content: [] },
-          delta: {
-            ...called,
-            tool_calls: [call, call],
-          },
+          delta: { ...called, tool_calls: [call, call] },
         },
       ],
     },
-    {
-      timings: { ms: 3 },
-      choices: [{ index: 0, finish_reason: "stop", delta: answered }],
-    },
+    { timings: { ms: 3 }, choices: [{ index: 0, finish_reason: "stop", delta: answered }] },
     { timings: { ms: 3 }, choices: [], usage: { prompt_tokens: 1 } },
   ]);
 });

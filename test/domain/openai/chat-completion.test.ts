@@ -62,11 +62,7 @@ test("a server's completion is filled in, and null is kept only where the conven
     choices: [
       {
         index: 0,
-        message: {
-          role: "assistant",
-          content: "Grüße, world",
-          refusal: null,
-        },
+        message: { role: "assistant", content: "Grüße, world", refusal: null },
         logprobs: null,
         finish_reason: "stop",
       },
@@ -198,9 +194,7 @@ test("reasoning, refusals and logprobs are joined for each choice", () => {
     piece(0, { reasoning: "x", content: "a" }, "a"),
     piece(1, { reasoning_content: "m", refusal: "o" }),
     piece(0, { reasoning: "y", content: "b" }, "b"),
-    {
-      choices: [{ index: 0, delta: {}, logprobs: { content: null, refusal: [token("c")] } }],
-    },
+    { choices: [{ index: 0, delta: {}, logprobs: { content: null, refusal: [token("c")] } }] },
   ]);
   expect(completion).toMatchObject({
     choices: [

@@ -72,14 +72,7 @@ test("a server's chunks pass with their own fields, except its names and its usa
   expect(chunks.map(({ choices }) => choices)).toEqual([
     [{ ...field, index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }],
     [{ ...field, index: 0, delta: { content: "Grüße, " }, finish_reason: null }],
-    [
-      {
-        ...field,
-        index: 0,
-        delta: { content: "world" },
-        finish_reason: null,
-      },
-    ],
+    [{ ...field, index: 0, delta: { content: "world" }, finish_reason: null }],
     [{ ...field, index: 0, delta: { content: "" }, finish_reason: "stop", stop_reason: 128_009 }],
   ]);
   for (const chunk of chunks) {

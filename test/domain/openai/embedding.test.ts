@@ -121,10 +121,7 @@ test.each<[Json[], RegExp]>([
 test("base64 holds each number as a float32, however many there are", () => {
   const vector = fc.array(
     fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e30, max: 1e30 }),
-    {
-      minLength: 1,
-      maxLength: 20,
-    },
+    { minLength: 1, maxLength: 20 },
   );
   fc.assert(
     fc.property(vector, fc.integer({ min: 1, max: 700 }), (some, times) => {

@@ -24,13 +24,7 @@ test("texts are read as the types that the schema takes", () => {
     ["ratio", "0.5"],
     ["x", "3"],
   );
-  expect(formObject(form, SCHEMA)).toEqual({
-    prompt: "7",
-    n: 2,
-    stream: true,
-    ratio: 0.5,
-    x: "3",
-  });
+  expect(formObject(form, SCHEMA)).toEqual({ prompt: "7", n: 2, stream: true, ratio: 0.5, x: "3" });
   const wrong = fields(["n", "two"], ["stream", "1"], ["ratio", ""]);
   expect(formObject(wrong, SCHEMA)).toEqual({ n: "two", stream: "1", ratio: "" });
 });

@@ -85,11 +85,7 @@ describe("a moderation", () => {
     ];
     expect(
       moderationOf({ id: "modr-1", model: "ada/guard" }, [{ id: "theirs", usage: null, results }]),
-    ).toEqual({
-      id: "modr-1",
-      model: "ada/guard",
-      results,
-    });
+    ).toEqual({ id: "modr-1", model: "ada/guard", results });
   });
 
   test.each([["safe"], [{ results: [] }], [{}]])("the output %j is no moderation", (output) => {

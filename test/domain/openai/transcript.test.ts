@@ -152,10 +152,7 @@ describe("a transcript", () => {
     const words = [{ word: "Down", start: 0, end: 1 }];
     const beside: Json = { text: "Down", segments: [], words };
     for (const output of [{ text: "Down", segments: WORDY }, beside]) {
-      const verbose = read([output], {
-        format: "verbose_json",
-        granularities,
-      });
+      const verbose = read([output], { format: "verbose_json", granularities });
       expect(verbose).toMatchObject({ words });
       expect(verbose).not.toHaveProperty("segments");
     }

@@ -142,10 +142,7 @@ describe("under way", () => {
   });
 
   test("the timeline of a prediction that was handed back says so", () => {
-    const back: LogEvent = {
-      event: "status",
-      data: { status: "started", returned: 1 },
-    };
+    const back: LogEvent = { event: "status", data: { status: "started", returned: 1 } };
     const frames: Frames = [
       [0, pending],
       [1, started(1)],

@@ -121,9 +121,7 @@ describe("the fields of a schema", () => {
       ...object({
         size: { allOf: [{ $ref: "#/components/schemas/size" }], default: "big", "x-order": 0 },
       }),
-      components: {
-        schemas: { size: { title: "size", type: "string", enum: ["small", "big"] } },
-      },
+      components: { schemas: { size: { title: "size", type: "string", enum: ["small", "big"] } } },
     };
     expect(formFields(schema)).toEqual([
       {

@@ -111,10 +111,7 @@ test("an output changes as a whole", () => {
 });
 
 test("a comparison of schemas that refer to themselves, or are no schemas, ends", () => {
-  const tree: Json = {
-    type: "object",
-    properties: { child: { $ref: "#" }, other: { $ref: "#" } },
-  };
+  const tree: Json = { type: "object", properties: { child: { $ref: "#" }, other: { $ref: "#" } } };
   expect(schemaChanges(tree, tree)).toEqual([]);
   expect(schemaChanges(tree, {}).length).toBeLessThan(50);
   expect(schemaChanges(null, ["odd"])).toEqual([]);

@@ -56,11 +56,7 @@ test("a job is held for a container that is busy or starts", () => {
     until: NOW + 9_000,
   });
   // The run of 6 s is expected to end.
-  expect(explain(state, "a", NOW)?.range).toEqual({
-    p10_ms: 3_600,
-    p50_ms: 6_000,
-    p90_ms: 8_400,
-  });
+  expect(explain(state, "a", NOW)?.range).toEqual({ p10_ms: 3_600, p50_ms: 6_000, p90_ms: 8_400 });
 });
 
 test("a job waits for its container that starts in the place of another", () => {
