@@ -3,8 +3,8 @@
  */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { SPEECH_FORMATS } from "../../protocol/openai/audio.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import { SPEECH_FORMATS } from "../../protocol/openai/audio.ts";
 
 type Properties = { [name: string]: Json };
 

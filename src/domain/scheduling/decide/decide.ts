@@ -13,7 +13,7 @@ import { StartBoxes } from "./placement.ts";
 import type { PoolState } from "./pool-state.ts";
 import { endsInTime, hasLapsed, reservationFor, reserve } from "./reservations.ts";
 import { type Decision, type Handout, LEVELS, type Notes, type Reservation } from "./types.ts";
-import { warmWaitMs, servedIn } from "./warm-wait.ts";
+import { servedIn, warmWaitMs } from "./warm-wait.ts";
 
 /** A job that was overtaken this many times is served next where it can run. */
 export const MAX_OVERTAKEN = 20;

@@ -9,10 +9,10 @@ import { recordDeclined, recordFailedStart } from "./declined.ts";
 import { EstimateTable, type Measured, savedEstimates } from "./estimates.ts";
 import {
   Demand,
+  type EvictionRule,
+  EvictionScores,
   type MakeEvictionRule,
   savedDemand,
-  EvictionScores,
-  type EvictionRule,
 } from "./eviction-score.ts";
 import { Fleet } from "./fleet.ts";
 import { Forecasts, savedForecasts } from "./forecasts.ts";
