@@ -42,7 +42,6 @@ export async function importCursorKey(hex: string): Promise<CursorKey> {
   return { encryption, nonce };
 }
 
-/** @param list identifies the list and its filters */
 export async function encodeCursor(
   key: CursorKey,
   list: string,

@@ -5,11 +5,11 @@
 
 import { closest, distance } from "fastest-levenshtein";
 import { type Field, formFields } from "../../domain/schemas/input-form.ts";
-import { listOf } from "../../domain/schemas/input-form-schema.ts";
 import { readField } from "../../domain/schemas/input-form-values.ts";
 import { resolvePointer } from "../../domain/schemas/json-pointer.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { parseExact } from "../../lib/exact-json.ts";
+import { listOf } from "../../lib/fields.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas, Version } from "../../protocol/model.ts";

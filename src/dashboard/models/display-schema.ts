@@ -1,7 +1,9 @@
 /** Prepares a model's schema for display: resolves references and drops malformed keywords. */
+
 import { z } from "zod";
-import { type Keywords, listOf, objectOf } from "../../domain/schemas/input-form-schema.ts";
+import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { resolvePointer } from "../../domain/schemas/json-pointer.ts";
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { InlineSchema } from "../../openapi/types.ts";
 import { type Json, json } from "../../protocol/common.ts";
 
@@ -47,7 +49,7 @@ export function displaySchema(root: Json): { schema: InlineSchema; complete: boo
   /** A subschema merged with its `$ref` and `allOf`. */
   function merged(part: Json, depth: number): Keywords {
     if (typeof part !== "object" || part === null || Array.isArray(part)) return {};
-    names += [part, objectOf(part.properties), listOf(part.required)].flatMap(Object.keys).length;
+    names += [part, fieldsOf(part.properties), listOf(part.required)].flatMap(Object.keys).length;
     if (depth > MAX_DEPTH || ++parts > MAX_PARTS || names > MAX_NAMES) {
       complete = false;
       return {};
@@ -60,7 +62,7 @@ export function displaySchema(root: Json): { schema: InlineSchema; complete: boo
     return together([
       ...all,
       { required: all.flatMap(({ required }) => listOf(required)) },
-      { properties: together(all.map(({ properties }) => objectOf(properties))) },
+      { properties: together(all.map(({ properties }) => fieldsOf(properties))) },
     ]);
   }
 
@@ -68,7 +70,7 @@ export function displaySchema(root: Json): { schema: InlineSchema; complete: boo
     const { properties, items, anyOf, oneOf, required, ...full } = merged(part, depth);
     const display: InlineSchema = withoutUndefined(keywords.parse(full));
     const needed = listOf(required).filter((name) => typeof name === "string");
-    const fields = Object.entries(objectOf(properties)).toSorted(
+    const fields = Object.entries(fieldsOf(properties)).toSorted(
       ([, a], [, b]) => orderOf(a) - orderOf(b),
     );
     if (needed.length > 0) display.required = needed;
@@ -88,7 +90,7 @@ export function displaySchema(root: Json): { schema: InlineSchema; complete: boo
 
 /** Cog's order of fields; those without one come last. */
 function orderOf(field: Json): number {
-  const { "x-order": order } = objectOf(field);
+  const { "x-order": order } = fieldsOf(field);
   return typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
 }
 

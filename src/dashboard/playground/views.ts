@@ -1,12 +1,8 @@
 /** Views of the playground that a version has in addition to the form. */
 
-import {
-  type Keywords,
-  listOf,
-  objectOf,
-  SchemaResolver,
-} from "../../domain/schemas/input-form-schema.ts";
+import { type Keywords, SchemaResolver } from "../../domain/schemas/input-form-schema.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import { chatWire } from "./chat/wire.ts";
 
@@ -39,7 +35,7 @@ export function ownView({
   const input = versionSchema(schemas, "input");
   const resolver = new SchemaResolver(input);
   const { properties } = resolver.resolve(input);
-  const fields = Object.entries(objectOf(properties));
+  const fields = Object.entries(fieldsOf(properties));
   const names = fields.map(([name]) => name);
   const isOpen = names.length === 0;
   if (chatWire(can) && (isOpen || names.includes("messages") || names.includes("input")))

@@ -16,7 +16,6 @@ const MAX_KEYS = 10_000;
 export class RequestCounter {
   readonly #counts = new LRUCache<string, { period: number; count: number }>({ max: MAX_KEYS });
 
-  /** @returns the remaining requests after this one */
   count(
     key: string,
     { limit, seconds }: { limit: number; seconds: number },

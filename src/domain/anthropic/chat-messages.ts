@@ -148,7 +148,6 @@ function finished({
   return { message, path, callPaths };
 }
 
-/** @param path of the content in the caller's body */
 function partsOf(content: Json | undefined, place: BlockPlace, path: string): Fields[] {
   if (typeof content === "string") return [textPart(content)];
   return listOf(content).flatMap((block, n) =>

@@ -17,7 +17,6 @@ export class MessageContent {
   readonly #blocks: Block[] = [];
   #open: Block | undefined;
 
-  /** @param id of the message */
   constructor(id: string, emit: (event: StreamEvent) => void) {
     this.#id = id;
     this.#emit = emit;
@@ -51,7 +50,6 @@ export class MessageContent {
     return begun;
   }
 
-  /** @returns false when no open block has such a delta */
   add(delta: Fields): boolean {
     if (!this.#open?.add(delta)) return false;
     this.#emit({ type: "content_block_delta", index: this.#blocks.length - 1, delta });
@@ -112,7 +110,6 @@ interface Block {
   /** The block as its stream begins with it: without its content. */
   readonly begun: Fields;
   readonly value: Fields;
-  /** @returns whether such a block has such a delta */
   add(delta: Fields): boolean;
   /** Returns the deltas that are still missing at the block's end. */
   ending(): Fields[];
@@ -148,7 +145,6 @@ class ThinkingBlock implements Block {
   #thinking = "";
   #signature = "";
 
-  /** @param ownSignature the signature if the container gives none */
   constructor(ownSignature: string) {
     this.#ownSignature = ownSignature;
   }

@@ -2,6 +2,7 @@
  * Finds the strings of an input that are addresses of files: those that the schema declares as `format: uri`,
  * and URLs of this deployment's uploads and files anywhere.
  */
+import { listOf } from "../../lib/fields.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { resolvePointer } from "../schemas/json-pointer.ts";
@@ -107,8 +108,6 @@ function foundAt(step: Step, text: string): FoundString {
 }
 
 const isTree = (value: Json): boolean => typeof value === "object" && value !== null;
-
-const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
 
 const own = (object: { [key: string]: Json }, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;

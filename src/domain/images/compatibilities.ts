@@ -3,8 +3,9 @@
  * the call as its input, so it must name what is essential, and require nothing else. Calls whose body is
  * made into its input have rules of their own.
  */
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";
-import { type Keywords, listOf, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
+import { type Keywords, SchemaResolver } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
 import {
   AUDIO,
@@ -26,7 +27,7 @@ export function cogCompatibilities(schemas: Schemas): Compatibilities {
   const input = versionSchema(schemas, "input");
   const inputs = SchemaResolver.of(input);
   const { properties, required } = inputs.resolve(input);
-  const fields = objectOf(properties);
+  const fields = fieldsOf(properties);
   const takes = (name: string, accepts: (part: Keywords) => boolean) =>
     name in fields &&
     accepts(inputs.resolve(fields[name])) &&
@@ -66,7 +67,7 @@ const acceptsText = (part: Keywords) => isFreeText(part) || isList(part);
 
 /** Whether `domain/openai/embedding.ts` translates an answer: a vector, a list or an object of them. */
 function isEmbeddings(answer: Keywords, resolver: SchemaResolver): boolean {
-  const { data, embeddings, embedding } = objectOf(answer.properties);
+  const { data, embeddings, embedding } = fieldsOf(answer.properties);
   if (data !== undefined || embeddings !== undefined || embedding !== undefined) return true;
   const item = resolver.resolve(answer.items);
   return (
@@ -116,7 +117,7 @@ class Answer {
   }
 
   has(...names: string[]): Keywords | undefined {
-    const properties = objectOf(this.keywords.properties);
+    const properties = fieldsOf(this.keywords.properties);
     const name = names.find((one) => Object.hasOwn(properties, one));
     return name === undefined ? undefined : this.#resolver.resolve(properties[name]);
   }

@@ -2,14 +2,9 @@
  * The inputs of a Cog model by their purpose: models have different names for the same thing. The bodies of
  * the calls of audio are made into these inputs (domain/openai/speech.ts, transcription-input.ts).
  */
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
-import {
-  enumOptions,
-  type Keywords,
-  listOf,
-  objectOf,
-  SchemaResolver,
-} from "../schemas/input-form-schema.ts";
+import { enumOptions, type Keywords, SchemaResolver } from "../schemas/input-form-schema.ts";
 
 export interface Field {
   name: string;
@@ -24,7 +19,7 @@ export class ModelFields {
   constructor(schema: Json) {
     this.#resolver = SchemaResolver.of(schema);
     const { properties, required } = this.#resolver.resolve(schema);
-    this.#properties = objectOf(properties);
+    this.#properties = fieldsOf(properties);
     this.#required = listOf(required);
   }
 

@@ -1,11 +1,10 @@
 /** The parts of an OpenAPI document that describe a model: its paths, and the schemas of a Cog model. */
+import { type Fields, fieldsOf } from "../../lib/fields.ts";
 import { isObject } from "../../lib/json.ts";
 import { exceededBound } from "../../lib/json-scan.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
 import { faultOfSize, upgradedSchemas } from "../schemas/openapi-schemas.ts";
-
-type Fields = { [name: string]: Json };
 
 interface OpenapiDocument {
   version: string;
@@ -13,8 +12,6 @@ interface OpenapiDocument {
   /** `Input` and `Output` of a Cog model, with the schemas that they refer to. */
   schemas: Record<string, Fields>;
 }
-
-const fieldsOf = (value: Json | undefined): Fields => (isObject(value) ? value : {});
 
 /** Returns undefined for a text that is no such document. */
 export function readOpenapi(text: string): OpenapiDocument | undefined {

@@ -2,15 +2,10 @@
  * The picture inputs and outputs in the schemas of a Cog model: its names for the parameters of an image
  * call, and whether its output is a picture.
  */
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
-import {
-  enumOptions,
-  type Keywords,
-  listOf,
-  objectOf,
-  SchemaResolver,
-} from "../schemas/input-form-schema.ts";
+import { enumOptions, type Keywords, SchemaResolver } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
 import { type Field, isFile, isFreeText, isList, typesOf } from "./model-fields.ts";
 
@@ -41,7 +36,7 @@ export function pictureSchema(schemas: Schemas): PictureSchema {
   const resolver = SchemaResolver.of(input);
   const { properties, required } = resolver.resolve(input);
   const fields = new Map(
-    Object.entries(objectOf(properties)).map(([name, part]) => [name, resolver.resolve(part)]),
+    Object.entries(fieldsOf(properties)).map(([name, part]) => [name, resolver.resolve(part)]),
   );
   const find = (names: string[], is: (one: Keywords) => boolean): Field | undefined => {
     for (const name of names) {

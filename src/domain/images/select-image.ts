@@ -70,7 +70,6 @@ export class LostImage extends UnfitImage {}
 
 const BUILD = "Build it for them: docker build --platform linux/amd64 -t NAME .";
 
-/** @param platforms of the image, such as linux/arm64 */
 export const unfitPlatform = (platforms: string[]) =>
   new UnfitImage(
     platforms.length === 0

@@ -1,6 +1,7 @@
 /** The kind of output that a model makes, from its schemas and the APIs that it answers. */
+import { fieldsOf } from "../../lib/fields.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
-import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
+import { type Keywords, SchemaResolver } from "../schemas/input-form-schema.ts";
 import { versionSchema } from "../schemas/version-schemas.ts";
 
 export const OUTPUT_MODALITIES = [
@@ -66,7 +67,7 @@ const wordsOf = ({ title, description }: Keywords) =>
 function inputNames(schemas: Schemas): string[] {
   const input = versionSchema(schemas, "input");
   const resolver = SchemaResolver.of(input);
-  return Object.entries(objectOf(resolver.resolve(input).properties))
+  return Object.entries(fieldsOf(resolver.resolve(input).properties))
     .filter(([, part]) => resolver.resolve(part).format === "uri")
     .map(([one]) => one);
 }

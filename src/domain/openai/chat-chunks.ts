@@ -33,7 +33,6 @@ export function chunksOf(output: Json): ChatChunk[] {
   return [parsed("chunk", chatChunk, output)];
 }
 
-/** @throws TranslationFailed naming the invalid fields */
 function parsed<T>(name: string, schema: z.ZodType<T>, value: Json): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

@@ -53,7 +53,6 @@ class ChatChoice {
   #finished = false;
   readonly #calls = new ToolCallReader();
 
-  /** @param callPrefix the prefix of ids for calls that have none */
   constructor(index: number, callPrefix: string) {
     this.#index = index;
     this.#callPrefix = callPrefix;

@@ -66,7 +66,6 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
   #usage: ChatUsage | undefined;
   #last: object = {};
 
-  /** @param includeUsage the caller's `stream_options.include_usage` */
   constructor(
     format: ChoiceFormat<Choice, Piece>,
     { includeUsage, limit, ...head }: HeadOptions & { includeUsage: boolean },
@@ -160,7 +159,6 @@ export class ChoicesAssembler<Choice extends { index: number }, Piece> implement
   readonly #choices = new Map<number, ChoicePieces<Choice, Piece>>();
   readonly #wholes: ReturnType<ChoiceFormat<Choice, Piece>["wholes"]>;
 
-  /** @param callPrefix the prefix of ids for calls that have none */
   constructor(format: ChoiceFormat<Choice, Piece>, callPrefix: string) {
     this.#format = format;
     this.#callPrefix = callPrefix;

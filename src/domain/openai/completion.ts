@@ -1,11 +1,11 @@
 /** Completions of a text: their input, and their choices, streamed and whole. */
 
 import { z } from "zod";
-import { type Fields, listOf } from "../../lib/fields.ts";
+import { type Fields, fieldsOf, listOf } from "../../lib/fields.ts";
 import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type CompletionChunk, completionChunk } from "../../protocol/openai/chat.ts";
-import { type Keywords, objectOf, SchemaResolver } from "../schemas/input-form-schema.ts";
+import { type Keywords, SchemaResolver } from "../schemas/input-form-schema.ts";
 import { finishReasonOf } from "./chat.ts";
 import { hasChoices, isIndex, isText } from "./chat-chunks.ts";
 import type { ChoiceFormat } from "./choice-stream.ts";
@@ -137,7 +137,7 @@ function extended(
  */
 export function completionInputOf(body: Fields, schema: Keywords): Fields | undefined {
   const resolver = new SchemaResolver(schema);
-  const fields = objectOf(resolver.resolve(schema).properties);
+  const fields = fieldsOf(resolver.resolve(schema).properties);
   const takesList = (name: string) =>
     [resolver.resolve(fields[name]).type].flat().includes("array");
   const given = Object.entries(body).filter(([, value]) => value !== null);

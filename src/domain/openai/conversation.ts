@@ -8,7 +8,6 @@ import { logprobsOf } from "./output-item.ts";
 /** Returns a conversation's id from that of its object, which is then found without a look-up. */
 export const conversationIdOf = (objectId: string) => `conv_${objectId}`;
 
-/** @returns undefined for a text that is no id of a conversation */
 export const objectIdOf = (conversationId: string): string | undefined =>
   /^conv_([0-9a-f]{64})$/.exec(conversationId)?.[1];
 

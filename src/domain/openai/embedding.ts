@@ -1,12 +1,11 @@
 /** The output of an embedding model in the OpenAI convention's format. */
 import { numberIn } from "../../lib/exact-json.ts";
+import type { Fields } from "../../lib/fields.ts";
 import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/openai/chat.ts";
 import { TranslationFailed } from "./translation.ts";
-
-type Fields = { [field: string]: Json };
 
 interface EmbeddingList {
   object: "list";

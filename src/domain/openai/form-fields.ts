@@ -11,7 +11,6 @@ export interface FormField {
 /** The name of a field. Clients write a list as `name[]` or repeat it, and an object as `name[field]`. */
 const NAME = /^([^[\]]{1,200})(?:\[([^[\]]{0,200})\])?$/;
 
-/** @returns undefined for a text that is no name */
 export const fieldName = (name: string): string | undefined => NAME.exec(name)?.[1];
 
 /**

@@ -165,7 +165,6 @@ const unfit = (param: string, why: string) =>
 /** The most by which a ratio may differ from the requested one: 1792x1024 is nearly 16:9. */
 const TOLERANCE = 0.03;
 
-/** @returns undefined for a model that takes no such size */
 function sizeInput(size: string, { fields }: PictureSchema): Record<string, Json> | undefined {
   const [width = 0, height = 0] = size.split("x").map(Number);
   if (isInteger(fields.get("width")) && isInteger(fields.get("height"))) return { width, height };

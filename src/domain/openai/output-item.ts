@@ -254,7 +254,6 @@ export class CallItem extends OutputItem {
   #tool: Pick<CallerTool, "namespace" | "name">;
   readonly #pieces: string[] = [];
 
-  /** @param name of the tool in the container */
   constructor(context: ItemContext, callId: string, name: string, names: ToolNames) {
     super(context);
     const tool = names.called(name);

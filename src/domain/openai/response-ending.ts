@@ -75,7 +75,6 @@ function errorOfPrediction(error: PredictionError | null): Fields | null {
 
 const isKnownCode = (code: unknown) => CODES.some((known) => known === code);
 
-/** @param status the container's status */
 function codeOf(status: unknown) {
   if (status === 429) return "rate_limit_exceeded";
   return typeof status === "number" && status >= 400 && status < 500

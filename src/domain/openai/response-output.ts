@@ -26,7 +26,6 @@ export class ResponseOutput {
   readonly #names: ToolNames;
   readonly #say: EmitEvent;
 
-  /** @param names of the tools in the container */
   constructor(responseId: string, names: ToolNames, say: EmitEvent) {
     this.#hex = responseId.replace(/^resp_/, "");
     this.#names = names;

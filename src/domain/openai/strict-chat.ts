@@ -184,7 +184,6 @@ function joined(one: LocatedMessage, more: LocatedMessage[]): LocatedMessage {
   return { ...one, message, callPaths: turn.flatMap(({ callPaths }) => callPaths) };
 }
 
-/** @param type of a text part */
 export const joinedContent = (contents: (Json | undefined)[], glue: string, type = "text"): Json =>
   contents.every((one) => typeof one === "string")
     ? contents.join(glue)

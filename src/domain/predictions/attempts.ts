@@ -162,7 +162,6 @@ export class AttemptSet {
     if (attempt) attempt.runner_id = runnerId;
   }
 
-  /** @returns false if the current attempt had started before, or there is none */
   start(now: number): boolean {
     const attempt = this.#writable(this.#state.attempt?.number);
     if (!attempt || attempt.started_at !== null) return false;
@@ -171,7 +170,6 @@ export class AttemptSet {
     return true;
   }
 
-  /** @returns false if the current attempt was ready before, or there is none */
   markReady(now: number): boolean {
     const attempt = this.#writable(this.#state.attempt?.number);
     if (!attempt || attempt.ready_at !== null) return false;

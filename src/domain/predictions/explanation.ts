@@ -140,7 +140,6 @@ function failedText(failed: FailedAttempt[]): string {
   return `The runner of attempt ${failed.length} ${what}, and it waits again.`;
 }
 
-/** @param attempt the last one */
 function pastSteps(steps: Step[], attempt: number): PastStep[] {
   return steps.flatMap(({ kind, state, at, seconds, attempt: of, phases = [] }): PastStep[] => {
     const step = (event: PastStep["event"], from: number | null, took: number | null) => ({

@@ -100,8 +100,6 @@ export class PredictionLife {
     return this.#events.splice(0);
   }
 
-  // ---- attempts
-
   acceptsFrom(number: number): boolean {
     return !this.terminal && this.#attempts.isOpen(number);
   }
@@ -149,8 +147,6 @@ export class PredictionLife {
     this.#state.dispatches += 1;
     this.#state.dispatched_at = now;
   }
-
-  // ---- the run
 
   /** Starts the prediction: the runner of the current attempt has reported for the first time. */
   start(now: number): void {
@@ -270,8 +266,6 @@ export class PredictionLife {
     this.#end("failed", now);
   }
 
-  // ---- cancel
-
   /**
    * Records a cancel. The prediction ends at once if no runner has started; otherwise the runner must be
    * told.
@@ -311,8 +305,6 @@ export class PredictionLife {
   suppressWebhooks(): void {
     this.#state.webhooks_suppressed = true;
   }
-
-  // ---- retention
 
   /**
    * When the record may be deleted, once the data is. Until then an Idempotency-Key that is used again must

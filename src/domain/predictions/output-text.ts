@@ -34,7 +34,6 @@ export class OutputText {
     this.#between = between;
   }
 
-  /** @returns the text that is known now */
   add(piece: string): string {
     for (let at = 0; at < piece.length; ) {
       if (this.#inString) at = this.#readString(piece, at);
@@ -49,7 +48,6 @@ export class OutputText {
     return this.#take();
   }
 
-  /** @returns where the next part begins */
   #readString(piece: string, from: number): number {
     const found = this.#isEscaped ? from : nextMark(piece, from);
     const mark = piece.charAt(found);
@@ -143,7 +141,6 @@ const isNothing = (value: Json | undefined) =>
   value === "" ||
   (Array.isArray(value) && value.length === 0);
 
-/** @param between the separator of reasoning and content */
 function inMessage(message: Part, between: string): string | undefined {
   const { role, tool_calls, function_call, ...rest } = message;
   if (!isNothing(tool_calls) || !isNothing(function_call)) return undefined;

@@ -3,7 +3,6 @@
  * hash of its content (`0.1.0+1a2b3c4d`); one that runs from source has none and counts as current.
  */
 
-/** @param latest version of the package that the deployment serves */
 export const isOutdated = (version: string, latest: string): boolean =>
   version !== latest && version !== releaseOf(latest);
 

@@ -88,7 +88,6 @@ export function classReasonText(
   }
 }
 
-/** @param kept runners that are kept for others */
 function busyText(
   { gpus, boxes, box_gpus, used_gpus }: NamedClassExplanation,
   kept: string,

@@ -56,7 +56,6 @@ export class RunnerStanding {
   readonly failedStarts = new FailedStarts();
   readonly #forgottenMs: number;
 
-  /** @param connectSeconds how long a prediction waits for a runner to connect */
   constructor(connectSeconds: number) {
     this.#forgottenMs = connectSeconds * 1000 + LATE_REPORT_MS;
   }

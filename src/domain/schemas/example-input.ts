@@ -1,18 +1,13 @@
 /** An input for code samples: the defaults of a schema, and placeholders for its other required fields. */
 
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Field, formFields } from "./input-form.ts";
-import {
-  enumOptions,
-  type Keywords,
-  listOf,
-  objectOf,
-  SchemaResolver,
-} from "./input-form-schema.ts";
+import { enumOptions, type Keywords, SchemaResolver } from "./input-form-schema.ts";
 
 export function exampleInput(schema: Json): { [name: string]: Json } {
   const resolver = new SchemaResolver(schema);
-  const properties = objectOf(resolver.resolve(schema).properties);
+  const properties = fieldsOf(resolver.resolve(schema).properties);
   return Object.fromEntries(
     formFields(schema)
       .filter((field) => field.required || field.default !== undefined)
@@ -51,7 +46,7 @@ function sample(schema: Json | undefined, resolver: SchemaResolver, depth: numbe
       return Object.fromEntries(
         listOf(part.required).flatMap((name) =>
           typeof name === "string"
-            ? [[name, sample(objectOf(part.properties)[name], resolver, depth + 1)]]
+            ? [[name, sample(fieldsOf(part.properties)[name], resolver, depth + 1)]]
             : [],
         ),
       );

@@ -1,4 +1,5 @@
 /** Resolves references and unions in a JSON Schema for display. Validation does not use this. */
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { resolvePointer } from "./json-pointer.ts";
@@ -84,7 +85,7 @@ export function enumOptions({ const: only, enum: several }: Keywords): Json[] | 
 
 /** Combines parts. Later ones override earlier ones; properties and required names add up. */
 function combined(parts: Keywords[]): Keywords {
-  const properties = together(parts.map((part) => objectOf(part.properties)));
+  const properties = together(parts.map((part) => fieldsOf(part.properties)));
   const required = parts.flatMap((part) => listOf(part.required));
   return together([
     ...parts,
@@ -96,7 +97,3 @@ function combined(parts: Keywords[]): Keywords {
 /** Merges objects by entries, since assigning `__proto__` would set the prototype. */
 const together = (objects: Keywords[]): Keywords =>
   Object.fromEntries(objects.flatMap((one) => Object.entries(one)));
-
-export const objectOf = (value: Json | undefined): Keywords => (isObject(value) ? value : {});
-
-export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);

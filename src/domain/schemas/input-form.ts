@@ -1,12 +1,7 @@
 /** Turns a version's input schema into form fields. */
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
-import {
-  enumOptions,
-  type Keywords,
-  listOf,
-  objectOf,
-  SchemaResolver,
-} from "./input-form-schema.ts";
+import { enumOptions, type Keywords, SchemaResolver } from "./input-form-schema.ts";
 
 /**
  * The kind of a field. `text` is one line, `lines` several, `secret` is masked. `range` is a number with
@@ -56,7 +51,7 @@ export function formFields(schema: Json): Field[] {
   const resolver = new SchemaResolver(schema);
   const { properties, required } = resolver.resolve(schema);
   const needed = new Set(listOf(required));
-  return Object.entries(objectOf(properties))
+  return Object.entries(fieldsOf(properties))
     .map(([name, part]) => ({ name, part: resolver.resolve(part) }))
     .toSorted((a, b) => orderOf(a.part) - orderOf(b.part))
     .map(({ name, part }) => fieldOf(name, part, needed.has(name), resolver));
@@ -80,7 +75,6 @@ function fieldOf(name: string, part: Keywords, required: boolean, resolver: Sche
 
 type Shape = Omit<Field, "name" | "label" | "description" | "required" | "default">;
 
-/** @param hasValue whether the field always has a value */
 function shapeOf(name: string, part: Keywords, hasValue: boolean, resolver: SchemaResolver): Shape {
   const options = enumOptions(part);
   // `null` is left out of an optional field's options: choosing nothing is the same.

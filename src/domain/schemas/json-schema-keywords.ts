@@ -72,7 +72,6 @@ const ofAny = <Name extends Keyword>(
   check: (limit: Limit<Name>, visit: Visit) => void,
 ): Check<Name> => ({ takes: () => false, check });
 
-/** @param isMet compares the value with the keyword's own */
 const bound = <Name extends Keyword>(
   isMet: (value: number, limit: Limit<Name>) => boolean,
   faultOf: (limit: Limit<Name>) => Fault,

@@ -71,7 +71,6 @@ export class Visit {
     return this.#patterned;
   }
 
-  /** @param name of a missing property */
   fail(found: Fault, name?: string): void {
     if (this.isFull) return;
     const loc = locOf(this.#place);

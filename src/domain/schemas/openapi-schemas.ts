@@ -121,7 +121,6 @@ class Size {
   parts = 0;
   pathChars = 0;
 
-  /** @param path the length of the value's path */
   add(value: unknown, path: number): void {
     if (typeof value !== "object" || value === null) return;
     this.parts += 1;

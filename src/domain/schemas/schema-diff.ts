@@ -2,15 +2,10 @@
  * The changes of a new version that callers notice: the fields of a schema that were added, removed or
  * changed. Changes of titles, descriptions and the order of fields do not count.
  */
+import { fieldsOf, listOf } from "../../lib/fields.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import {
-  enumOptions,
-  type Keywords,
-  listOf,
-  objectOf,
-  SchemaResolver,
-} from "./input-form-schema.ts";
+import { enumOptions, type Keywords, SchemaResolver } from "./input-form-schema.ts";
 
 /** The facts of a field that are compared, in the order in which they are listed. */
 export const FACTS = [
@@ -43,7 +38,7 @@ const MAX_FIELDS = 500;
 
 /** Returns the changes in the order of the schema after, then removed fields as before. */
 export function schemaChanges(before: Json, after: Json): FieldChange[] {
-  const [old, now] = [fieldsOf(before), fieldsOf(after)];
+  const [old, now] = [fieldsIn(before), fieldsIn(after)];
   const changes = [...now].flatMap(([name, facts]): FieldChange[] => {
     const known = old.get(name);
     const differences = between(known ?? {}, facts);
@@ -68,7 +63,7 @@ const between = (before: Facts, after: Facts): Difference[] =>
     return JSON.stringify(one.before) === JSON.stringify(one.after) ? [] : [one];
   });
 
-function fieldsOf(schema: Json): Map<string, Facts> {
+function fieldsIn(schema: Json): Map<string, Facts> {
   const resolver = SchemaResolver.of(schema);
   const fields = new Map<string, Facts>();
 
@@ -102,7 +97,7 @@ function fieldsOf(schema: Json): Map<string, Facts> {
 
 /** Returns properties by `x-order`, as the form has them. */
 const inOrder = ({ properties }: Keywords, resolver: SchemaResolver): [string, Json][] =>
-  Object.entries(objectOf(properties)).toSorted(
+  Object.entries(fieldsOf(properties)).toSorted(
     ([, a], [, b]) => orderOf(resolver.resolve(a)) - orderOf(resolver.resolve(b)),
   );
 

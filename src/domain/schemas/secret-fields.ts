@@ -1,8 +1,10 @@
 /** Finds the secret fields of an input. A field that contains a secret is secret, too. */
+
 import { unmarked } from "../../lib/exact-json.ts";
+import { fieldsOf } from "../../lib/fields.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { objectOf, SchemaResolver } from "./input-form-schema.ts";
+import { SchemaResolver } from "./input-form-schema.ts";
 import { resolvePointer } from "./json-pointer.ts";
 
 export type IsSecret = (name: string) => boolean;
@@ -16,7 +18,7 @@ const SECRET_NAME = /secret|passw|credential|authorization|api_?key|(?:^|_)token
 /** Finds secret fields by the schema: pages neither show what was sent in these fields, nor fill them in. */
 export function secretFieldsOf(schema: Json): IsSecret {
   const { properties } = new SchemaResolver(schema).resolve(schema);
-  const known = new Map(Object.entries(objectOf(properties)));
+  const known = new Map(Object.entries(fieldsOf(properties)));
   const search = new SecretSearch(schema);
   // A field that no property describes may have any part of the schema.
   return (name) => search.isIn(known.get(name) ?? schema);

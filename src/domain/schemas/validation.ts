@@ -118,7 +118,6 @@ export const unknownNameIssues = (
         }),
   );
 
-/** @param error as JSON.parse threw it */
 export const malformedJson = (error: unknown) =>
   new ValidationFailure([
     issueAt(

@@ -44,7 +44,6 @@ const emptyLabel = ({ hostname }: URL): string =>
 const notByAddress = (host: string): string =>
   `${host} is an IP address, to which Cloudflare does not connect: use a host name`;
 
-/** @param host a name or an address */
 export const notPublic = (host: string): string =>
   `${host} is not on the public internet: use a publicly reachable URL`;
 

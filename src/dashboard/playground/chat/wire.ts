@@ -1,8 +1,9 @@
 /** How a version takes a chat as the input of a prediction. */
 
 import { type Field, formFields } from "../../../domain/schemas/input-form.ts";
-import { listOf, objectOf, SchemaResolver } from "../../../domain/schemas/input-form-schema.ts";
+import { SchemaResolver } from "../../../domain/schemas/input-form-schema.ts";
 import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
+import { fieldsOf, listOf } from "../../../lib/fields.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { Compatibilities, Configuration, Schemas } from "../../../protocol/model.ts";
 
@@ -25,11 +26,11 @@ const PICTURE_PARTS = ["image_url", "input_image", "image"];
 export function takesPictures(schema: Json): boolean {
   const resolver = new SchemaResolver(schema);
   const { properties } = resolver.resolve(schema);
-  const { messages, input } = objectOf(properties);
+  const { messages, input } = fieldsOf(properties);
   const message = resolver.resolve(resolver.resolve(messages ?? input).items);
-  const { content } = objectOf(message.properties);
+  const { content } = fieldsOf(message.properties);
   if (content === undefined) return true;
-  const branches = listOf(objectOf(content).anyOf ?? objectOf(content).oneOf ?? [content]);
+  const branches = listOf(fieldsOf(content).anyOf ?? fieldsOf(content).oneOf ?? [content]);
   const lists = branches
     .map((branch) => resolver.resolve(branch))
     .filter(({ type }) => [type ?? "array"].flat().includes("array"));
@@ -40,10 +41,10 @@ export function takesPictures(schema: Json): boolean {
 
 /** Returns the listed types; none when the schema lists none. */
 function typesOfParts(items: Json, resolver: SchemaResolver): Json[] {
-  const { anyOf, oneOf } = objectOf(items);
+  const { anyOf, oneOf } = fieldsOf(items);
   return listOf(anyOf ?? oneOf ?? [items]).flatMap((part) => {
-    const { type } = objectOf(resolver.resolve(part).properties);
-    const { const: only, enum: several } = objectOf(type);
+    const { type } = fieldsOf(resolver.resolve(part).properties);
+    const { const: only, enum: several } = fieldsOf(type);
     return only === undefined ? listOf(several) : [only];
   });
 }
@@ -69,7 +70,7 @@ export function chatSettings({ schemas, configuration }: Version, wire: ChatWire
 export function takesTools({ schemas, configuration }: Version): boolean {
   if (configuration.interface === "vendora") return true;
   const schema = versionSchema(schemas, "input");
-  return "tools" in objectOf(new SchemaResolver(schema).resolve(schema).properties);
+  return "tools" in fieldsOf(new SchemaResolver(schema).resolve(schema).properties);
 }
 
 const TEMPERATURE: Json = {

@@ -18,7 +18,6 @@ export function recordDeclined({ declined }: Job, { id, state }: Box, now: numbe
 /** How long a box whose machine failed to start a job is not asked again: others come first. */
 const FAILED_PAUSE_MS = { first: 10_000, max: 600_000 };
 
-/** @param times how often the start has failed on the box */
 export function recordFailedStart(job: Job, boxId: string, times: number, now: number): void {
   const pause = Math.min(FAILED_PAUSE_MS.first * 2 ** (times - 1), FAILED_PAUSE_MS.max);
   job.declined.set(boxId, { state: NO_STATE, times, until: now + pause });

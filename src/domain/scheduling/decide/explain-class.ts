@@ -40,7 +40,6 @@ export interface ClassExplanation {
   lacks_slots: boolean;
 }
 
-/** @returns undefined if no job waits */
 export function explainClass(
   state: PoolState,
   hardware: string,
@@ -115,7 +114,6 @@ export interface SomeReason {
   since: number;
 }
 
-/** @returns the reasons with most jobs first */
 export function explainSome(state: PoolState, ids: Iterable<string>, now: number): SomeReason[] {
   const reasons = new Map<string, SomeReason>();
   const looks = new Map<string, (job: Job) => ClassReason["why"]>();

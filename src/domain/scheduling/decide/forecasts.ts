@@ -48,7 +48,6 @@ export class Forecasts {
     this.#open.delete(job);
   }
 
-  /** @returns undefined if too little is known */
   range(kind: ForecastKind, expected_ms: number): Range | undefined {
     const sorted = this.#misses[kind].toSorted((a, b) => a - b);
     if (sorted.length < LEAST) return undefined;

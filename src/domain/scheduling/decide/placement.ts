@@ -75,7 +75,6 @@ interface Eviction {
 
 type ScoreOf = (one: Container) => number;
 
-/** @param gpus that the job needs */
 function evictionOn(box: Box, gpus: number, score: ScoreOf): Eviction | undefined {
   if (!box.couldHaveRoom(gpus)) return undefined;
   const missing = gpus - box.freeGpus;
