@@ -1,6 +1,6 @@
 /** The source files of this repository, with their lines and what they import. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { ROOT } from "../bundle.ts";
 
@@ -25,10 +25,10 @@ export function readSources(...folders: string[]): Source[] {
       encoding: "utf8",
     },
   );
-  // A file that was removed and not committed yet is still listed.
-  const paths = listed
-    .split("\n")
-    .filter((path) => SOURCE.test(path) && existsSync(join(ROOT, path)));
+  // A file that was removed and not committed yet is still listed. A link has no lines of its own.
+  const isFile = (path: string) =>
+    lstatSync(join(ROOT, path), { throwIfNoEntry: false })?.isFile() === true;
+  const paths = listed.split("\n").filter((path) => SOURCE.test(path) && isFile(path));
   return paths.map((path) => {
     const text = readFileSync(join(ROOT, path), "utf8");
     const imports = [...text.matchAll(IMPORT)].map(([, to = ""]) =>
