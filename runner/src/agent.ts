@@ -8,7 +8,7 @@ import { isOutdated, packageUrl } from "../../src/domain/runners/runner-version.
 import { backoffMs } from "../../src/lib/retry.ts";
 import { onAbort, sleep } from "../../src/lib/timeout.ts";
 import { RUNNER_PROTOCOL, type SessionResponse } from "../../src/protocol/runner.ts";
-import { retryCall } from "./control-plane/retry.ts";
+import { retryCall } from "./control-plane/json-client.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Slots } from "./jobs/slots.ts";
 import { SnapshotSource } from "./jobs/snapshot-source.ts";

@@ -1,4 +1,8 @@
 #!/usr/bin/env node
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { sleep } from "../../src/lib/timeout.ts";
 /** The `auspex-runner` command line. */
 import { Agent } from "./agent.ts";
 import { assertNode, checkMachine, formatFindings } from "./check/check.ts";
@@ -10,19 +14,18 @@ import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { messageOf, RegistrationRefused } from "./lib/error.ts";
 import { Failure } from "./lib/failure.ts";
-import { lock } from "./lib/lock.ts";
-import { createLog } from "./lib/log.ts";
-import { LogRing } from "./lib/log-ring.ts";
-import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
+import { createLog, type Log } from "./lib/log.ts";
+import { LogRing, OfRun } from "./lib/log-ring.ts";
 import { VERSION } from "./lib/version.ts";
-import { help, parseArguments } from "./settings/arguments.ts";
 import {
   adoptionOf,
   capacityOf,
   engineOptions,
   fileOptions,
   gpuSource,
+  help,
   identityOf,
+  parseArguments,
   readSettings,
   type Settings,
   SettingsError,
@@ -161,6 +164,51 @@ function print(text: string): number {
 function fail(error: unknown): number {
   process.stderr.write(`auspex-runner: ${messageOf(error)}\n`);
   return error instanceof SettingsError ? 2 : 1;
+}
+
+/**
+ * An unhandled rejection is a defect. By default it ends the process, and with it every prediction
+ * on the machine. Uncaught exceptions (`uncaughtException`) still end the runner, since they leave
+ * its state unknown.
+ */
+function surviveUnhandledRejections(log: Log): void {
+  process.on("unhandledRejection", (reason) => {
+    const error = reason instanceof Error ? reason : String(reason);
+    log.error("unhandled rejection: a defect of the runner", { error: new OfRun(error) });
+  });
+}
+
+const LOCK_AGAIN_MS = 200;
+
+/**
+ * Takes the lock until this process ends, so that only one process of a runner works at a time. On Linux, an
+ * abstract socket belongs to one process and disappears with it, however the process ends; elsewhere the lock
+ * is always free. Any user of the machine can take it: the lock keeps two processes
+ * of one user apart, and proves nothing.
+ * @param onWait called once if another process has the lock
+ * @returns false when the signal was aborted first
+ */
+async function lock(what: string, stop: AbortSignal, onWait: () => void): Promise<boolean> {
+  for (let tries = 0; !stop.aborted; tries++) {
+    if (await tryLock(what)) return true;
+    if (tries === 0) onWait();
+    await sleep(LOCK_AGAIN_MS, stop);
+  }
+  return false;
+}
+
+async function tryLock(what: string): Promise<boolean> {
+  if (process.platform !== "linux") return true;
+  const name = `\0auspex-runner-${createHash("sha256").update(what).digest("hex").slice(0, 32)}`;
+  const server = createServer((socket) => socket.destroy()).unref();
+  try {
+    server.listen(name);
+    await once(server, "listening");
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") return false;
+    throw error;
+  }
 }
 
 // Exit explicitly: a container that has not ended in time must not keep the process alive.

@@ -8,11 +8,15 @@ import { cdiNames, hasNvidiaRuntime } from "../engines/docker/gpus.ts";
 import {
   DOCKER_ADVICE,
   type DockerInfo,
+  describeIsolation,
+  diskShare,
+  findOvercommitment,
+  machineOf,
   noDocker,
+  RUNTIME_ADVICE,
   readDockerInfo,
+  runtimeProblem,
 } from "../engines/docker/info.ts";
-import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "../engines/docker/isolation.ts";
-import { diskShare, findOvercommitment, machineOf } from "../engines/docker/shares.ts";
 import {
   DEFAULT_SOCKET,
   type DockerOptions,

@@ -16,15 +16,17 @@ import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, Session, Timing } from "../interfaces/interface.ts";
 import { asFailure, external, type Failure, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
-import { Activity } from "./activity.ts";
 import type { LeftContainer } from "./adoption.ts";
-import { Launch, type LaunchParts } from "./launch.ts";
-import type { Measures } from "./measures.ts";
+import {
+  Launch,
+  type LaunchParts,
+  SelfDescription,
+  SetupFeed,
+  type SetupListener,
+} from "./launch.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
-import { Occupancy } from "./occupancy.ts";
-import { SelfDescription } from "./self-description.ts";
-import { SetupFeed, type SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
+import { Activity, type Measures, Occupancy } from "./usage.ts";
 
 /** A kill has failed after this long; the container counts against the pool until it is seen to end. */
 const KILL_TIMEOUT_MS = 10_000;

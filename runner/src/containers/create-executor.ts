@@ -28,11 +28,11 @@ import type { Log } from "../lib/log.ts";
 import { type WeightOptions, Weights } from "../weights/weights.ts";
 import { type LeftContainers, takeLeft, writeLeft } from "./adoption.ts";
 import type { Container } from "./container.ts";
-import { Measures } from "./measures.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import { ContainerPool } from "./pool.ts";
 import { runJob } from "./run-job.ts";
 import { type TunnelOptions, Tunnels } from "./tunnels.ts";
+import { Measures } from "./usage.ts";
 
 /** How often the images on this machine are listed, besides after the first run of an image. */
 const IMAGES_INTERVAL_MS = 60_000;

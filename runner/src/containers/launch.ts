@@ -5,6 +5,8 @@
 import { randomBytes } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
+import type { SetupProgress } from "../../../src/protocol/event.ts";
+import type { ServerDescription } from "../../../src/protocol/runner.ts";
 import type { Lease } from "../devices/ledger.ts";
 import {
   type Engine,
@@ -20,7 +22,6 @@ import { internal, withAdvice } from "../lib/failure.ts";
 import { joinProgress } from "../weights/progress.ts";
 import type { MountedWeights, Weights } from "../weights/weights.ts";
 import type { LeftContainer } from "./adoption.ts";
-import type { SetupListener } from "./setup-feed.ts";
 import type { Specification } from "./specification.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
 
@@ -211,5 +212,62 @@ export async function prepare(
     failed.abort(error);
     await opening.then(({ release }) => release()).catch(() => {});
     throw error;
+  }
+}
+
+export class SelfDescription {
+  #told: ServerDescription | undefined;
+  #first: Promise<void> | undefined;
+  #isAsked = false;
+
+  /** Asks the server while the run goes on, unless it has answered or is being asked already. */
+  ask(session: Session): void {
+    if (this.#told || this.#isAsked) return;
+    this.#isAsked = true;
+    const asking = this.#ask(session);
+    this.#first ??= asking;
+  }
+
+  /**
+   * Call this when a run that has asked has ended. It waits for the first answer only: a server that never
+   * answers would delay each run by seconds. The answer of a slow server is there by a later run.
+   */
+  async told(): Promise<ServerDescription | undefined> {
+    await this.#first;
+    return this.#told;
+  }
+
+  async #ask(session: Session): Promise<void> {
+    this.#told = await session.describe();
+    this.#isAsked = false;
+  }
+}
+
+/** Characters of logs kept for runs that join while the container starts. */
+const MAX_LOG_CHARS = 100_000;
+
+export type SetupListener = (progress: SetupProgress) => void;
+
+export class SetupFeed {
+  readonly #listeners = new Set<SetupListener>();
+  #phase: SetupProgress | undefined;
+  #logs = "";
+
+  readonly publish = (progress: SetupProgress): void => {
+    const { logs, ...phase } = progress;
+    this.#phase = phase;
+    this.#logs = (this.#logs + (logs ?? "")).slice(-MAX_LOG_CHARS);
+    for (const listener of this.#listeners) listener(progress);
+  };
+
+  /**
+   * Calls the listener with the progress so far and with later progress.
+   * @returns a function that ends the calls
+   */
+  subscribe(listener: SetupListener): () => void {
+    if (this.#phase) listener(this.#phase);
+    if (this.#phase && this.#logs) listener({ ...this.#phase, logs: this.#logs });
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 }

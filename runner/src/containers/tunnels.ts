@@ -8,8 +8,12 @@ import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { listsHost } from "../../../src/protocol/egress.ts";
-import { AddressPolicy } from "../files/public-address.ts";
-import { permittedLookup, type Resolve, resolveAll } from "../files/public-lookup.ts";
+import {
+  AddressPolicy,
+  permittedLookup,
+  type Resolve,
+  resolveAll,
+} from "../files/public-address.ts";
 import type { CallbackServer, Endpoint } from "../lib/callback-server.ts";
 
 /** Timeouts of a tunnel: for connecting to its host, and while no byte passes in either direction. */

@@ -3,8 +3,9 @@
  * message.
  */
 import { z } from "zod";
+import { type Backoff, backoffMs, type RetryOptions, retry } from "../../../src/lib/retry.ts";
 import { problem, validationError } from "../../../src/protocol/common.ts";
-import { ControlPlaneError, noAnswer } from "../lib/error.ts";
+import { ControlPlaneError, isRetryable, noAnswer } from "../lib/error.ts";
 import { HttpClient } from "../lib/http-client.ts";
 
 /**
@@ -105,3 +106,15 @@ function parseJson(text: string, parse: (text: string) => unknown = JSON.parse):
     return undefined;
   }
 }
+
+export type CallRetry = Omit<RetryOptions, "isRetryable" | "minDelayMs">;
+
+export const retryCall = <T>(call: () => Promise<T>, options: CallRetry): Promise<T> =>
+  retry(call, { ...options, isRetryable, minDelayMs: requestedDelayMs });
+
+/** Returns the delay before the next call: at least the one that the server asked for. */
+export const retryDelayMs = (error: unknown, failures: number, delays: Backoff): number =>
+  Math.max(requestedDelayMs(error), backoffMs(failures, delays));
+
+const requestedDelayMs = (error: unknown): number =>
+  error instanceof ControlPlaneError ? error.retryAfterMs : 0;

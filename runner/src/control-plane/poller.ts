@@ -11,7 +11,7 @@ import { sleep } from "../../../src/lib/timeout.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { endsSession, messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
-import { retryDelayMs } from "./retry.ts";
+import { retryDelayMs } from "./json-client.ts";
 
 export interface PollerOptions {
   /** Whether a slot is free. */

@@ -2,9 +2,9 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
+import { parseXml, XmlElement } from "@rgrove/parse-xml";
 import { z } from "zod";
 import type { Device, DeviceSource } from "./device.ts";
-import { parseDevices } from "./parse-nvidia-smi.ts";
 
 const run = promisify(execFile);
 
@@ -61,3 +61,89 @@ const execFailure = z.object({ killed: z.boolean(), stdout: z.string() });
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";
+
+const GPU_LINE = /^GPU (\d+): (.+) \(UUID: (GPU-[\w-]+)\)\s*$/;
+const INSTANCE_LINE = /^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[\w/-]+)\)\s*$/;
+
+/** Values of readings that a working GPU may lack: a GPU that shares the machine's memory has no total. */
+const NOT_TOLD = /^\[?(N\/A|Not Supported)\]?$/;
+
+interface Listed {
+  index: string;
+  name: string;
+  id: string;
+  instances: { index: string; profile: string; id: string }[];
+}
+
+/**
+ * Parses the output of nvidia-smi. The list of GPUs comes from `nvidia-smi -L`, since only this command names
+ * the instances of a partitioned GPU (MIG) with every driver; their properties come from `nvidia-smi -q -x`.
+ * That document also has the names of the processes on the GPUs, which containers choose: no such name can
+ * add or hide a GPU.
+ * @param list of `nvidia-smi -L`
+ * @param document of `nvidia-smi -q -x`
+ */
+export function parseDevices(list: string, document: string): Device[] {
+  const details = readDetails(document);
+  return parseList(list).flatMap(({ index, name, id, instances }) => {
+    const gpu = details?.find((one) => textAt(one, "uuid") === id);
+    if (instances.length === 0) {
+      // A GPU with MIG enabled and no instances can run nothing.
+      if (gpu && textAt(gpu, "mig_mode", "current_mig") === "Enabled") return [];
+      return [{ id, index, name, ...readMemory(gpu) }];
+    }
+    return instances.map((instance) => {
+      const parts = gpu ? childrenAt(gpu, "mig_devices", "mig_device") : [];
+      const detail = parts.find((one) => textAt(one, "index") === instance.index);
+      return {
+        id: instance.id,
+        index: `${index}:${instance.index}`,
+        name: `${name} MIG ${instance.profile}`,
+        ...readMemory(detail),
+      };
+    });
+  });
+}
+
+function parseList(list: string): Listed[] {
+  const gpus: Listed[] = [];
+  for (const line of list.split("\n")) {
+    const [, index, name, id] = GPU_LINE.exec(line) ?? [];
+    if (index && name && id) gpus.push({ index, name: name.slice(0, 200), id, instances: [] });
+    const [, profile, number, instance] = INSTANCE_LINE.exec(line) ?? [];
+    if (profile && number && instance)
+      gpus.at(-1)?.instances.push({ index: number, profile, id: instance });
+  }
+  return gpus;
+}
+
+/** Undefined if the name of a process has broken the document, or has added a GPU to it. */
+function readDetails(document: string): XmlElement[] | undefined {
+  try {
+    const gpus = childrenOf(parseXml(document).root, "gpu");
+    const ids = new Set(gpus.map((gpu) => textAt(gpu, "uuid")));
+    return ids.size === gpus.length ? gpus : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A GPU that has failed has the driver's error in place of a reading, such as `Unknown Error`. */
+function readMemory(gpu: XmlElement | undefined): Pick<Device, "memory_gb" | "fault"> {
+  const total = gpu && textAt(gpu, "fb_memory_usage", "total");
+  const [, mebibytes] = /^(\d+) MiB$/.exec(total ?? "") ?? [];
+  if (mebibytes !== undefined) return { memory_gb: Math.round(Number(mebibytes) / 102.4) / 10 };
+  if (total === undefined || NOT_TOLD.test(total)) return { memory_gb: 0 };
+  return { memory_gb: 0, fault: total.slice(0, 200) };
+}
+
+const childrenOf = (element: XmlElement | null, name: string): XmlElement[] =>
+  element?.children.filter(
+    (one): one is XmlElement => one instanceof XmlElement && one.name === name,
+  ) ?? [];
+
+const childrenAt = (element: XmlElement, ...path: string[]): XmlElement[] =>
+  path.reduce((elements, name) => elements.flatMap((one) => childrenOf(one, name)), [element]);
+
+const textAt = (element: XmlElement, ...path: string[]): string | undefined =>
+  childrenAt(element, ...path)[0]?.text.trim();

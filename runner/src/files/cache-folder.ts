@@ -10,7 +10,8 @@ import { randomUUID } from "node:crypto";
 import { renameSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { parseRecord, type Source } from "./cache-record.ts";
+import { z } from "zod";
+import { Failure, internal, machineCode, ofMachine } from "../lib/failure.ts";
 
 const CONTENT_NAME = /^[0-9a-f]{64}$/;
 const RECORD_NAME = /^[0-9a-f]{64}\.json$/;
@@ -93,5 +94,55 @@ export class CacheFolder {
     for (const name of await readdir(folder)) {
       if (names.test(name) && unwanted(name)) await rm(join(folder, name), { force: true });
     }
+  }
+}
+
+/** The files in use leave too little room at the moment. */
+export class CacheFull extends Failure {
+  /** The bytes that need room; undefined if unknown. */
+  readonly bytes: number | undefined;
+
+  constructor(bytes: number | undefined) {
+    super("internal", "the runner's cache has no room besides the files in use");
+    this.bytes = bytes;
+  }
+}
+
+/**
+ * Turns disk errors into failures and returns others unchanged. Errors of a file's source have
+ * types of their own, so an error with a system code comes from the disk.
+ */
+export function asDiskFailure(error: unknown): unknown {
+  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return error;
+  const make = machineCode(error) === undefined ? internal : ofMachine;
+  return error.code === "ENOSPC"
+    ? make("the disk of the runner's cache is full", { cause: error })
+    : make(`the runner's cache is not writable: ${error.code}`, { cause: error });
+}
+
+const fileInfo = z.object({
+  name: z.string(),
+  mime_type: z.string(),
+  /** The validators that ask a web server whether the file has changed, and the URL of the file. */
+  validators: z
+    .object({ from: z.string(), etag: z.string().optional(), modified: z.string().optional() })
+    .optional(),
+});
+/** Properties of a source other than its bytes. */
+export type FileInfo = z.infer<typeof fileInfo>;
+export type Validators = NonNullable<FileInfo["validators"]>;
+
+const source = fileInfo.extend({ content: z.string(), size: z.number() });
+export type Source = z.infer<typeof source>;
+
+/** The size of a record on most disks. */
+export const RECORD_BYTES = 4_096;
+
+/** Returns undefined if the text is not a record. */
+function parseRecord(text: string): Source | undefined {
+  try {
+    return source.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
   }
 }

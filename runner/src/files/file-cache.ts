@@ -9,9 +9,15 @@ import { rm, stat, utimes, writeFile } from "node:fs/promises";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import { messageOf } from "../lib/error.ts";
 import { internal } from "../lib/failure.ts";
-import { asDiskFailure, CacheFull } from "./cache-failure.ts";
-import { type CachedSource, CacheFolder } from "./cache-folder.ts";
-import { type FileInfo, RECORD_BYTES, type Source } from "./cache-record.ts";
+import {
+  asDiskFailure,
+  type CachedSource,
+  CacheFolder,
+  CacheFull,
+  type FileInfo,
+  RECORD_BYTES,
+  type Source,
+} from "./cache-folder.ts";
 
 export interface CacheLimits {
   /** The limit of all files in the directory. */

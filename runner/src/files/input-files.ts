@@ -4,26 +4,24 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { dataUri } from "../../../src/domain/files/data-uri.ts";
-import { replaceText } from "../../../src/domain/files/input-files.ts";
+import { getChild, replaceText } from "../../../src/domain/files/input-files.ts";
+import { markedName } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
 import type { CallbackServer } from "../lib/callback-server.ts";
-import { external, Failure } from "../lib/failure.ts";
+import { external, Failure, internal } from "../lib/failure.ts";
 import { Mutex } from "../lib/mutex.ts";
 import { VERSION } from "../lib/version.ts";
-import { CacheFull } from "./cache-failure.ts";
-import { RECORD_BYTES } from "./cache-record.ts";
+import { CacheFull, RECORD_BYTES } from "./cache-folder.ts";
 import { type CachedFile, FileCache } from "./file-cache.ts";
-import { nameFor } from "./file-name.ts";
-import { describePath, markedPath, textAt } from "./input-path.ts";
 import { AddressPolicy } from "./public-address.ts";
 import { PublicFetch } from "./public-fetch.ts";
 import { type ServedFile, serveFiles } from "./serve-files.ts";
 import { type StoredFile, StoredFiles } from "./stored-files.ts";
 import { gigabytes } from "./transfer.ts";
-import { WebFiles } from "./web-files.ts";
+import { nameFor, WebFiles } from "./web-files.ts";
 
 export interface FileOptions {
   /** A directory that no other runner uses. */
@@ -201,3 +199,28 @@ const servedFile = ({ path, size, info: { name, mime_type } }: CachedFile): Serv
   mime_type,
   name: nameFor(name, mime_type),
 });
+
+type InputPath = InputFile["at"];
+
+/** As a caller would write it: input.images[0]. */
+function describePath(place: InputPath): string {
+  const steps = place.map((step) => {
+    if (typeof step === "number") return `[${step}]`;
+    return /^[A-Za-z_]\w{0,99}$/.test(step)
+      ? `.${step}`
+      : `[${JSON.stringify(step.slice(0, 100))}]`;
+  });
+  return `input${steps.join("")}`.slice(0, 500);
+}
+
+/** The path in an input that was parsed exactly. */
+const markedPath = (place: InputPath): InputPath =>
+  place.map((step) => (typeof step === "string" ? markedName(step) : step));
+
+/** @throws Failure if there is no text at the path */
+export function textAt(input: Json, place: InputPath): string {
+  let value: Json | undefined = input;
+  for (const step of markedPath(place)) value = getChild(value, step);
+  if (typeof value === "string") return value;
+  throw internal(`${describePath(place)} should be a file and is not a string`);
+}

@@ -5,7 +5,7 @@ import { isImageCall, type RunnableJob, type RunReporter, runIdOf } from "../job
 import type { CallbackServer } from "../lib/callback-server.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
-import { textAt } from "./input-path.ts";
+import { textAt } from "./input-files.ts";
 import { type FolderLimits, OutputFolder } from "./output-folder.ts";
 import { OutputQueue, type StoredOutput } from "./output-queue.ts";
 import { type ContainerFile, References } from "./output-references.ts";

@@ -13,8 +13,13 @@ import { PassingReporter, type RunReporter } from "../jobs/executor.ts";
 import { asFailure, external, type Failure, failedFinish, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";
-import { createDraft, type Draft, fillDraft, Pending } from "./output-draft.ts";
-import type { References } from "./output-references.ts";
+import {
+  createDraft,
+  type Draft,
+  fillDraft,
+  Pending,
+  type References,
+} from "./output-references.ts";
 import type { RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
 

@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { typeOfName } from "../../../src/domain/files/media-types.ts";
+import { dataUriHead } from "../../../src/domain/files/data-uri.ts";
+import { madeName, typeOfName } from "../../../src/domain/files/media-types.ts";
 import { untilAborted } from "../../../src/lib/timeout.ts";
+import type { Json } from "../../../src/protocol/common.ts";
 import { reasonOf } from "../lib/error.ts";
 import { external, Failure, internal } from "../lib/failure.ts";
-import { decodeDataUri } from "./data-uri.ts";
-import { Pending } from "./output-draft.ts";
 import type { LocalFile } from "./output-folder.ts";
 import { fileName, type RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
@@ -125,3 +125,68 @@ function filePath(text: string): string {
     throw external(`the output has an invalid file path: ${text.slice(0, 200)}`, { cause });
   }
 }
+
+interface DataFile {
+  name: string;
+  mime_type: string;
+  bytes: Buffer;
+}
+
+/** Returns undefined for any other text, which is plain text. */
+export function decodeDataUri(text: string): DataFile | undefined {
+  const head = dataUriHead(text);
+  if (!head) return undefined;
+  const { mime_type, length } = head;
+  const content = text.slice(length);
+  const bytes = Buffer.from(content, "base64");
+  // The decoder skips invalid characters, so compare with the re-encoded content.
+  if (bytes.toString("base64") !== content) return undefined;
+  return { name: madeName("output", mime_type), mime_type, bytes };
+}
+
+/** A placeholder for a string that stands for a file. */
+export class Pending {
+  /** The URL that the caller will see. */
+  readonly address: Promise<string>;
+
+  constructor(address: Promise<string>) {
+    this.address = address;
+    // A rejection is handled here, since `address` may never be awaited if another part of the value fails
+    // first.
+    address.catch(() => {});
+  }
+}
+
+export type Draft = Json | Pending | Draft[] | { [key: string]: Draft };
+
+/**
+ * Returns the value with each string replaced by the result of `recognise`; the value itself if nothing
+ * changes.
+ * @param value no deeper than the limit for containers (interfaces/bounded-json.ts)
+ */
+export function createDraft(value: Json, recognise: (text: string) => Pending | string): Draft {
+  if (typeof value === "string") return recognise(value);
+  if (typeof value !== "object" || value === null) return value;
+  let changed = false;
+  const inner = (part: Json) => {
+    const draft = createDraft(part, recognise);
+    changed ||= draft !== part;
+    return draft;
+  };
+  const draft = Array.isArray(value) ? value.map(inner) : mapValues(value, inner);
+  return changed ? draft : value;
+}
+
+/** The value with URLs in place of the placeholders. */
+export function fillDraft(draft: Draft, addresses: Map<Pending, string>): Json {
+  if (draft instanceof Pending) return addresses.get(draft) ?? null;
+  if (typeof draft !== "object" || draft === null) return draft;
+  const inner = (part: Draft) => fillDraft(part, addresses);
+  return Array.isArray(draft) ? draft.map(inner) : mapValues(draft, inner);
+}
+
+const mapValues = <A, B>(
+  object: { [key: string]: A },
+  change: (value: A) => B,
+): { [key: string]: B } =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));

@@ -10,9 +10,8 @@ import { isIP, type LookupFunction } from "node:net";
 import { retryAfterMs } from "../control-plane/json-client.ts";
 import { messageOf } from "../lib/error.ts";
 import { external, Failure } from "../lib/failure.ts";
-import type { Validators } from "./cache-record.ts";
-import type { AddressPolicy } from "./public-address.ts";
-import { permittedLookup, type Resolve, resolveAll } from "./public-lookup.ts";
+import type { Validators } from "./cache-folder.ts";
+import { type AddressPolicy, permittedLookup, type Resolve, resolveAll } from "./public-address.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];

@@ -3,8 +3,12 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import pLimit from "p-limit";
 import { partLength } from "../../../src/protocol/upload.ts";
-import { problemDetail, retryAfterMs } from "../control-plane/json-client.ts";
-import { type CallRetry, retryCall } from "../control-plane/retry.ts";
+import {
+  type CallRetry,
+  problemDetail,
+  retryAfterMs,
+  retryCall,
+} from "../control-plane/json-client.ts";
 import { ControlPlaneError, messageOf } from "../lib/error.ts";
 import { type BodyRequest, IDLE_TIMEOUT_MS, sendBody } from "../lib/send-body.ts";
 

@@ -1,7 +1,7 @@
 /** Files stored in the service, fetched once per machine. */
 import type { InputFile, Job } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";
-import { retryCall } from "../control-plane/retry.ts";
+import { retryCall } from "../control-plane/json-client.ts";
 import { ControlPlaneError, isRetryable, reasonOf } from "../lib/error.ts";
 import { external, Failure, internal } from "../lib/failure.ts";
 import type { CachedFile, FileCache } from "./file-cache.ts";

@@ -1,9 +1,11 @@
 /** Files from the web: requested each time, downloaded again only if they have changed. */
+
+import { safeName } from "../../../src/domain/files/file-name.ts";
+import { extensionOf } from "../../../src/domain/files/media-types.ts";
 import { retry } from "../../../src/lib/retry.ts";
 import { external } from "../lib/failure.ts";
-import type { FileInfo } from "./cache-record.ts";
+import type { FileInfo } from "./cache-folder.ts";
 import type { CachedFile, FileCache } from "./file-cache.ts";
-import { webName } from "./file-name.ts";
 import { type Fetched, type PublicFetch, TransientError, transientError } from "./public-fetch.ts";
 import { SharedWork } from "./shared-work.ts";
 import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";
@@ -108,5 +110,35 @@ export class WebFiles {
     };
     const bytes = limitTransfer({ body, maxBytes: this.#max, expected, onBytes, toError });
     return this.#cache.store(source, info, bytes, expected);
+  }
+}
+
+/** A name that is safe in URLs and directories, with the media type's extension if it has none. */
+export function nameFor(name: string, mimeType: string): string {
+  const safe = safeName(name);
+  const extension = /\.\w+$/.test(safe) ? undefined : extensionOf(mimeType);
+  return extension === undefined ? safe : `${safe}.${extension}`;
+}
+
+/** The name that a web server gives, or the last part of the URL. */
+export function webName(url: URL, disposition: string | undefined): string {
+  const name = filenameParameter(disposition ?? "") ?? url.pathname.split("/").at(-1) ?? "";
+  return decoded(name);
+}
+
+/** The parameter `filename` of Content-Disposition; the extended form takes precedence. */
+function filenameParameter(disposition: string): string | undefined {
+  const [, extended] = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^;\s]+)/i.exec(disposition) ?? [];
+  if (extended !== undefined) return extended;
+  const [, quoted, token] =
+    /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s"]+))/i.exec(disposition) ?? [];
+  return quoted ?? token;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }

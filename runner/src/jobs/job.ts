@@ -7,7 +7,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { Job as JobOrder, RunnerSettings } from "../../../src/protocol/runner.ts";
 import { Channel, type ChannelEnd } from "../control-plane/channel.ts";
 import type { ControlPlane } from "../control-plane/client.ts";
-import { retryCall } from "../control-plane/retry.ts";
+import { retryCall } from "../control-plane/json-client.ts";
 import { ControlPlaneError } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";

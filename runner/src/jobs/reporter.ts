@@ -17,7 +17,7 @@ import {
 import type { Limits } from "../../../src/protocol/runner.ts";
 import { FRAME_BYTES, type Portion } from "../control-plane/frame.ts";
 import type { RunReporter } from "./executor.ts";
-import { isPreamble } from "./token-estimate.ts";
+import { isPreamble } from "./token-usage.ts";
 
 /**
  * UTF-16 units of one piece of a long text: JSON encodes a unit in at most six bytes (`\u0000`).

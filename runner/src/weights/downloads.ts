@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import pLimit from "p-limit";
 import { sleep } from "../../../src/lib/timeout.ts";
-import { retryDelayMs } from "../control-plane/retry.ts";
+import { retryDelayMs } from "../control-plane/json-client.ts";
 import { IdleTimeout } from "../files/transfer.ts";
 import { ControlPlaneError, isRetryable, statusOf } from "../lib/error.ts";
 import { external } from "../lib/failure.ts";

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import pLimit from "p-limit";
-import { retryCall } from "../control-plane/retry.ts";
-import { asDiskFailure } from "../files/cache-failure.ts";
+import { retryCall } from "../control-plane/json-client.ts";
+import { asDiskFailure } from "../files/cache-folder.ts";
 import { SharedWork } from "../files/shared-work.ts";
 import { isRetryable, reasonOf, statusOf } from "../lib/error.ts";
 import { external, Failure, internal } from "../lib/failure.ts";

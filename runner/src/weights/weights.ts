@@ -10,7 +10,7 @@ import type { Job } from "../../../src/protocol/runner.ts";
 import { type JobWeight, overlapProblem, targetProblem } from "../../../src/protocol/weights.ts";
 import type { EvictionSource } from "../disk/evictable.ts";
 import type { Mount, ReportProgress } from "../engines/engine.ts";
-import { asDiskFailure } from "../files/cache-failure.ts";
+import { asDiskFailure } from "../files/cache-folder.ts";
 import { external, Failure, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";

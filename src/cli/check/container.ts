@@ -6,11 +6,12 @@ import { hasNvidia } from "../../../runner/src/engines/docker/gpus.ts";
 import { COG_COMMAND, imageFacts } from "../../../runner/src/engines/docker/image.ts";
 import { TABLES } from "../../../runner/src/engines/docker/listening-in.ts";
 import {
+  addressesOf,
   exposedPort,
   listeningOf,
+  listeningSockets,
   listenVariables,
 } from "../../../runner/src/engines/listen-address.ts";
-import { addressesOf, listeningSockets } from "../../../runner/src/engines/listening-sockets.ts";
 import { LogTail } from "../../../runner/src/engines/log-tail.ts";
 import { DEFAULT_SANDBOX } from "../../../runner/src/engines/options.ts";
 import { cogEnvironment } from "../../../runner/src/interfaces/cog/ready.ts";

@@ -5,7 +5,7 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { retryDelayMs } from "../../../runner/src/control-plane/retry.ts";
+import { retryDelayMs } from "../../../runner/src/control-plane/json-client.ts";
 import { isRetryable, statusOf } from "../../../runner/src/lib/error.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { type RegistryClient, RegistryError, registryError } from "./registry-client.ts";

@@ -1,7 +1,10 @@
 /** HTTP to the registry of a deployment: one attempt per call, errors with the registry's message. */
 import { z } from "zod";
-import { problemDetail, retryAfterMs } from "../../../runner/src/control-plane/json-client.ts";
-import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import {
+  problemDetail,
+  retryAfterMs,
+  retryCall,
+} from "../../../runner/src/control-plane/json-client.ts";
 import { ControlPlaneError, messageOf } from "../../../runner/src/lib/error.ts";
 import {
   type BodyRequest,

@@ -1,8 +1,7 @@
 /** The events of a prediction as they come, over any number of connections. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { z } from "zod";
-import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
-import { retryDelayMs } from "../../../runner/src/control-plane/retry.ts";
+import { errorFor, retryDelayMs } from "../../../runner/src/control-plane/json-client.ts";
 import { ControlPlaneError, noAnswer } from "../../../runner/src/lib/error.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { sleep } from "../../lib/timeout.ts";

@@ -1,7 +1,6 @@
 /** Calls of the deployment's API, with retries. */
 import { z } from "zod";
-import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
-import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import { errorFor, retryCall } from "../../../runner/src/control-plane/json-client.ts";
 import { ControlPlaneError, noAnswer, statusOf } from "../../../runner/src/lib/error.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { pageOf } from "../../protocol/common.ts";

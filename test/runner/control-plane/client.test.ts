@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
-import { problemDetail, retryAfterMs } from "../../../runner/src/control-plane/json-client.ts";
-import { retryCall } from "../../../runner/src/control-plane/retry.ts";
+import {
+  problemDetail,
+  retryAfterMs,
+  retryCall,
+} from "../../../runner/src/control-plane/json-client.ts";
 import { isRetryable } from "../../../runner/src/lib/error.ts";
 import { runnerSnapshot } from "../../protocol/runner-snapshot.ts";
 import { type Answer, FakeControlPlane } from "../support/fake-control-plane.ts";

@@ -1,6 +1,6 @@
 /** Reports of short runs that share a request. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { HOLD_MS, MAX_UNDER_WAY, Reports } from "../../../runner/src/control-plane/reports.ts";
+import { HOLD_MS, MAX_UNDER_WAY, Reports } from "../../../runner/src/control-plane/client.ts";
 import { MAX_REPORTS, type ReportReply, reportsRequest } from "../../../src/protocol/channel.ts";
 
 interface Request {

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { PretendGpus, SomeDevices } from "../../../runner/src/devices/device.ts";
-import { gpuDevice, NvidiaSmi } from "../../../runner/src/devices/nvidia-smi.ts";
-import { parseDevices } from "../../../runner/src/devices/parse-nvidia-smi.ts";
+import { gpuDevice, NvidiaSmi, parseDevices } from "../../../runner/src/devices/nvidia-smi.ts";
 import { documentOf, l40s, listOf, type SampleGpu, uuidOf } from "./nvidia-smi-samples.ts";
 
 const parse = (gpus: SampleGpu[]) => parseDevices(listOf(gpus), documentOf(gpus));

@@ -5,10 +5,8 @@ import { join } from "node:path";
 import Dockerode from "dockerode";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DiskSpace } from "../../../runner/src/disk/disk-space.ts";
-import { ImageRecord } from "../../../runner/src/engines/docker/image-record.ts";
-import { ImageStore } from "../../../runner/src/engines/docker/image-store.ts";
-import { ImagePuller } from "../../../runner/src/engines/docker/pull.ts";
-import { PullRoom } from "../../../runner/src/engines/docker/pull-room.ts";
+import { ImageRecord, ImageStore } from "../../../runner/src/engines/docker/image-store.ts";
+import { ImagePuller, PullRoom } from "../../../runner/src/engines/docker/pull.ts";
 import { recordedLog } from "../support/docker-box.ts";
 import { FullDocker } from "../support/full-docker.ts";
 

@@ -1,8 +1,8 @@
 /** The options that give a container its own GPUs only. */
 import { describe, expect, it, test } from "vitest";
 import type { Device } from "../../../runner/src/devices/device.ts";
+import { hostConfig } from "../../../runner/src/engines/docker/container-creator.ts";
 import { gpuAccess } from "../../../runner/src/engines/docker/gpus.ts";
-import { hostConfig } from "../../../runner/src/engines/docker/sandbox.ts";
 import { DEFAULT_SANDBOX } from "../../../runner/src/engines/options.ts";
 
 const gpu = (n: number): Device => ({

@@ -1,6 +1,6 @@
 /** The description of how containers are isolated, and advice for more isolation. */
 import { describe, expect, it } from "vitest";
-import { describeIsolation, runtimeProblem } from "../../../runner/src/engines/docker/isolation.ts";
+import { describeIsolation, runtimeProblem } from "../../../runner/src/engines/docker/info.ts";
 
 describe("how far containers are from root", () => {
   const info = {

@@ -1,8 +1,7 @@
 // Errors of Docker and the system, and the failures that callers see for them.
 import { describe, expect, it, test } from "vitest";
 import { DockerEngine } from "../../../runner/src/engines/docker/docker-engine.ts";
-import { pullFailure } from "../../../runner/src/engines/docker/pull-failure.ts";
-import { startFailure } from "../../../runner/src/engines/docker/start-failure.ts";
+import { pullFailure, startFailure } from "../../../runner/src/engines/docker/failures.ts";
 import { ControlPlaneError, reasonOf } from "../../../runner/src/lib/error.ts";
 import { asFailure, external, internal } from "../../../runner/src/lib/failure.ts";
 import { recordedLog } from "../support/docker-box.ts";

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { FirewallGuard } from "../../../runner/src/engines/docker/firewall-guard.ts";
+import { FirewallGuard } from "../../../runner/src/engines/docker/firewall.ts";
 import { recordedLog } from "../support/docker-box.ts";
 
 const { PATH } = process.env;

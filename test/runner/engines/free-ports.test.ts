@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FreePorts } from "../../../runner/src/engines/process/free-ports.ts";
+import { FreePorts } from "../../../runner/src/engines/process/process-engine.ts";
 
 const naming = (...ports: number[]) => {
   const named = ports.values();

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import Dockerode from "dockerode";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Leftovers } from "../../../runner/src/engines/docker/leftovers.ts";
+import { Leftovers } from "../../../runner/src/engines/docker/docker-container.ts";
 import { silentLog } from "../support/samples.ts";
 
 const IMAGE = { repository: "models/a", digest: `sha256:${"a".repeat(64)}` };

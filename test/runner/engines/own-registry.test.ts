@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { missingBytes } from "../../../runner/src/engines/docker/image-layers.ts";
-import { ImageRecord } from "../../../runner/src/engines/docker/image-record.ts";
+import { ImageRecord } from "../../../runner/src/engines/docker/image-store.ts";
 import { isOwnImage, OwnRegistry } from "../../../runner/src/engines/docker/own-registry.ts";
 
 const repository = "auspex/models/0193b0f0-0000-7000-8000-000000000001";

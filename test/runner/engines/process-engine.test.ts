@@ -16,9 +16,12 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { checkEngine } from "../../../runner/src/check/docker.ts";
 import { folderDigest, listModels } from "../../../runner/src/engines/process/model-folder.ts";
-import { PidFiles } from "../../../runner/src/engines/process/pid-files.ts";
 import { ProcessEngine } from "../../../runner/src/engines/process/process-engine.ts";
-import { signalGroup, spawnGroup } from "../../../runner/src/engines/process/process-group.ts";
+import {
+  PidFiles,
+  signalGroup,
+  spawnGroup,
+} from "../../../runner/src/engines/process/process-group.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import { processesIn } from "../../processes/processes-in.ts";
 import { TEST_MODELS } from "../../support/models.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import {
   followLines,
   type ProgressLine,
-} from "../../../runner/src/engines/docker/progress-lines.ts";
+} from "../../../runner/src/engines/docker/pull-progress.ts";
 
 const follow = async (...chunks: (string | Buffer)[]) => {
   const lines: ProgressLine[] = [];

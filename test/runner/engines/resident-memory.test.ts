@@ -3,8 +3,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { afterEach, expect, test, vi } from "vitest";
-import { signalGroup, spawnGroup } from "../../../runner/src/engines/process/process-group.ts";
-import { residentMemory } from "../../../runner/src/engines/process/resident-memory.ts";
+import {
+  residentMemory,
+  signalGroup,
+  spawnGroup,
+} from "../../../runner/src/engines/process/process-group.ts";
 import { openBox, QUICK } from "../support/containers.ts";
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 // The resources of Docker's machine, and limits of the operator that exceed them.
 import { expect, test } from "vitest";
-import { findOvercommitment } from "../../../runner/src/engines/docker/shares.ts";
+import { findOvercommitment } from "../../../runner/src/engines/docker/info.ts";
 
 const GB = 1024 ** 3;
 const MACHINE = { memory_bytes: 20 * GB, cpus: 8 };

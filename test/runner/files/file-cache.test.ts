@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { CacheFull } from "../../../runner/src/files/cache-failure.ts";
+import { CacheFull } from "../../../runner/src/files/cache-folder.ts";
 import { type CachedFile, FileCache } from "../../../runner/src/files/file-cache.ts";
 import { errorOf } from "../support/public-fetch-server.ts";
 

@@ -5,7 +5,7 @@ import {
   addressesOf,
   addressesOfProcesses,
   listeningSockets,
-} from "../../../runner/src/engines/listening-sockets.ts";
+} from "../../../runner/src/engines/listen-address.ts";
 import { ListenWatch } from "../../../runner/src/interfaces/listen-watch.ts";
 
 /** The table as Linux writes it. */

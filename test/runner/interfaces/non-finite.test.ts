@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nonFiniteNumbers } from "../../../runner/src/interfaces/non-finite.ts";
+import { nonFiniteNumbers } from "../../../runner/src/interfaces/container-json.ts";
 
 test("the first number that JSON does not have is named with its place", () => {
   expect(nonFiniteNumbers('{"output": {"a": ["NaN", -Infinity, NaN]}}')).toEqual({

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { SaveFile } from "../../../runner/src/files/output-queue.ts";
-import { readReport } from "../../../runner/src/interfaces/read-report.ts";
+import { readReport } from "../../../runner/src/interfaces/cog/webhooks.ts";
 
 const LARGE = 70_000;
 const uri = (bytes: Buffer, type = "image/png") =>

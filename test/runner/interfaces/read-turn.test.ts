@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { MEGABYTE, ReadTurn } from "../../../runner/src/interfaces/read-turn.ts";
+import { MEGABYTE, ReadTurn } from "../../../runner/src/interfaces/large-reads.ts";
 import { Mutex } from "../../../runner/src/lib/mutex.ts";
 
 const TURN_MS = 1_000;

@@ -1,6 +1,6 @@
 /** The last output of a container that died, as far as the log does not have it. */
 import { expect, test } from "vitest";
-import { unlogged } from "../../../runner/src/jobs/last-words.ts";
+import { unlogged } from "../../../runner/src/containers/run-job.ts";
 
 test.each([
   ["nothing was logged", "a\nb", "", "a\nb\n"],

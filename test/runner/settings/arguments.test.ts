@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { parseArguments } from "../../../runner/src/settings/arguments.ts";
-import { SettingsError } from "../../../runner/src/settings/read-settings.ts";
+import { parseArguments, SettingsError } from "../../../runner/src/settings/read-settings.ts";
 
 test("flags and a command are parsed", () => {
   const { values, positionals } = parseArguments(["check", "--slots", "2", "--json"]);

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runtimeOf } from "../../../runner/src/engines/docker/isolation.ts";
-import { help } from "../../../runner/src/settings/arguments.ts";
+import { runtimeOf } from "../../../runner/src/engines/docker/info.ts";
 import {
   capacityOf,
   engineOptions,
   fileOptions,
   gpuSource,
+  help,
   readSettings,
   weightOptions,
 } from "../../../runner/src/settings/read-settings.ts";

@@ -3,14 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { Container } from "../../../runner/src/containers/container.ts";
-import { Measures } from "../../../runner/src/containers/measures.ts";
 import { MemoryWatch } from "../../../runner/src/containers/memory-watch.ts";
 import { ContainerPool } from "../../../runner/src/containers/pool.ts";
 import { type RunParts, runJob } from "../../../runner/src/containers/run-job.ts";
 import { Tunnels } from "../../../runner/src/containers/tunnels.ts";
+import { Measures } from "../../../runner/src/containers/usage.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
-import type { DeviceSource } from "../../../runner/src/devices/device.ts";
-import { PretendGpus } from "../../../runner/src/devices/device.ts";
+import { type DeviceSource, PretendGpus } from "../../../runner/src/devices/device.ts";
 import { DeviceWatch } from "../../../runner/src/devices/device-watch.ts";
 import { Ledger } from "../../../runner/src/devices/ledger.ts";
 import type {
@@ -22,12 +21,12 @@ import type {
 } from "../../../runner/src/engines/engine.ts";
 import { InputFiles } from "../../../runner/src/files/input-files.ts";
 import { OutputFiles } from "../../../runner/src/files/output-files.ts";
-import type {
-  Outcome,
-  ServerInterface,
-  Session,
+import {
+  DEFAULT_TIMING,
+  type Outcome,
+  type ServerInterface,
+  type Session,
 } from "../../../runner/src/interfaces/interface.ts";
-import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { CallbackServer } from "../../../runner/src/lib/callback-server.ts";
 import { external } from "../../../runner/src/lib/failure.ts";
 import { Weights } from "../../../runner/src/weights/weights.ts";

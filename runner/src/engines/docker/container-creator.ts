@@ -1,10 +1,12 @@
 /** Creates containers, with as much of the sandbox as this Docker and the image support. */
 import type Dockerode from "dockerode";
+import type { Share } from "../../devices/share.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Mount } from "../engine.ts";
+import type { Sandbox } from "../options.ts";
 import { isQuotaUnsupported } from "./disk.ts";
-import { hideVariables, SHELL, startCommand, variablesLine } from "./hidden-variables.ts";
-import { ignoreStatus } from "./ignore-status.ts";
-import { type HostConfigOptions, hostConfig } from "./sandbox.ts";
+import { SHELL } from "./docker-container.ts";
+import { ignoreStatus } from "./errors.ts";
 
 export interface ContainerPlan {
   image: Dockerode.ImageInspectInfo;
@@ -92,4 +94,89 @@ export class ContainerCreator {
       return make(0);
     }
   }
+}
+
+/** Names and values arrive as one line, in which "$n" stands for line breaks in values. */
+const SCRIPT = `n='
+'; IFS= read -r s || exit 1; eval "exec env $s \\"\\$@\\" </dev/null"`;
+
+/**
+ * Passes a model's variables to a container without a trace: `docker inspect` shows a container's
+ * configuration to everyone with access to Docker, and Docker writes it to disk. So a shell of the
+ * image reads the variables from its standard input and then executes the image's command. This
+ * needs /bin/sh and env in the image; other images get the variables in their configuration.
+ * Replaces the corresponding fields of the container.
+ */
+function hideVariables(command: readonly string[]) {
+  return {
+    Entrypoint: [SHELL, "-c", SCRIPT, "sh"],
+    Cmd: [...command],
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+  };
+}
+
+/** The line that the shell reads. */
+const variablesLine = (variables: Record<string, string>): string =>
+  `${Object.entries(variables)
+    .map(([name, value]) => `${name}=${quote(value)}`)
+    .join(" ")}\n`;
+
+const quote = (value: string): string =>
+  `'${value.replaceAll("'", `'\\''`).replaceAll("\n", `'"$n"'`)}'`;
+
+/** Returns an image's command: its ENTRYPOINT, and its CMD or the replacement of the CMD. */
+function startCommand(
+  { Entrypoint, Cmd }: { Entrypoint?: string | string[] | null; Cmd?: string[] | null },
+  instead?: readonly string[],
+): string[] {
+  const entrypoint = typeof Entrypoint === "string" ? [Entrypoint] : (Entrypoint ?? []);
+  return [...entrypoint, ...(instead ?? Cmd ?? [])];
+}
+
+interface HostConfigOptions {
+  sandbox: Sandbox;
+  share: Share;
+  /** The bytes that the container may write, enforced by the storage driver; 0: the driver sets no limit. */
+  quota_bytes: number;
+  network: string;
+  /** The DNS servers that Docker queries for the container. */
+  dns: readonly string[];
+  /** The address of HOST_NAME. */
+  hostAddress: string;
+  port: number;
+  deviceRequests: Dockerode.DeviceRequest[];
+  mounts: readonly Mount[];
+}
+
+/** The name of the host machine inside containers. */
+export const HOST_NAME = "host.docker.internal";
+
+export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
+  const { sandbox, share, quota_bytes, network, dns, hostAddress, port, mounts } = options;
+  return {
+    NetworkMode: network,
+    ExtraHosts: [`${HOST_NAME}:${hostAddress}`],
+    PortBindings: { [`${port}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: "" }] },
+    Dns: [...dns],
+    CapDrop: ["ALL"],
+    CapAdd: [...sandbox.capabilities],
+    SecurityOpt: ["no-new-privileges"],
+    ReadonlyRootfs: sandbox.readonly_rootfs,
+    Memory: share.memory_bytes,
+    // No swap: a model that swaps slows down the whole machine.
+    MemorySwap: share.memory_bytes,
+    NanoCpus: Math.round(share.cpus * 1e9),
+    ...(quota_bytes > 0 ? { StorageOpt: { size: String(quota_bytes) } } : {}),
+    ...(sandbox.runtime === undefined ? {} : { Runtime: sandbox.runtime }),
+    PidsLimit: sandbox.pids,
+    ShmSize: share.shm_bytes,
+    LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },
+    // Mounts, unlike Binds, make no folder for a missing source, and accept any character.
+    Mounts: mounts.map(({ source: Source, target: Target }) => {
+      return { Type: "bind", Source, Target, ReadOnly: true };
+    }),
+    DeviceRequests: options.deviceRequests,
+  };
 }

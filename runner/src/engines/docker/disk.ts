@@ -11,7 +11,7 @@ import { external } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import type { DockerContainer } from "./docker-container.ts";
-import { ignoreStatus } from "./ignore-status.ts";
+import { ignoreStatus } from "./errors.ts";
 
 /** Docker computes the size for each request. */
 const SIZED: Dockerode.ContainerInspectOptions & { size: boolean } = { size: true };

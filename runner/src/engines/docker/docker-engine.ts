@@ -19,21 +19,26 @@ import {
 } from "../engine.ts";
 import { exposedPort, listenVariables } from "../listen-address.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "../options.ts";
-import { ContainerCreator } from "./container-creator.ts";
+import { ContainerCreator, HOST_NAME } from "./container-creator.ts";
 import { watchDisk } from "./disk.ts";
-import { DockerContainer } from "./docker-container.ts";
-import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
-import { FirewallGuard } from "./firewall-guard.ts";
+import { DockerContainer, Leftovers } from "./docker-container.ts";
+import { NO_GPU, startFailure } from "./failures.ts";
+import { FIREWALL_ADVICE, FirewallGuard, firewallProblem, NO_FIREWALL } from "./firewall.ts";
 import { gpuAccess } from "./gpus.ts";
 import { COG_COMMAND, imageFacts } from "./image.ts";
 import { DockerImages } from "./images.ts";
-import { DOCKER_ADVICE, dockerInfo, noDocker } from "./info.ts";
-import { describeIsolation, RUNTIME_ADVICE, runtimeOf, runtimeProblem } from "./isolation.ts";
-import { Leftovers } from "./leftovers.ts";
+import {
+  DOCKER_ADVICE,
+  describeIsolation,
+  diskShare,
+  dockerInfo,
+  machineOf,
+  noDocker,
+  RUNTIME_ADVICE,
+  runtimeOf,
+  runtimeProblem,
+} from "./info.ts";
 import { Networks } from "./networks.ts";
-import { HOST_NAME } from "./sandbox.ts";
-import { diskShare, machineOf } from "./shares.ts";
-import { NO_GPU, startFailure } from "./start-failure.ts";
 
 /** A check takes 15 ms, mostly for starting iptables. */
 const WATCH_INTERVAL_MS = 5_000;

@@ -1,8 +1,8 @@
 /** Reads from an image how to run it. */
 
 import { z } from "zod";
-import { parseAs } from "../../interfaces/bounded-json.ts";
 import { listsFiles, openapi } from "../../interfaces/cog/protocol.ts";
+import { parseAs } from "../../interfaces/container-json.ts";
 import { external } from "../../lib/failure.ts";
 
 /** Cog used `org.cogmodel.` before 2022. */

@@ -11,15 +11,12 @@ import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import { type ImageRequest, type ReportProgress, referenceOf } from "../engine.ts";
 import type { DockerOptions } from "../options.ts";
-import { onceBack } from "./away.ts";
-import { ignoreStatus } from "./ignore-status.ts";
+import { ignoreStatus, onceBack } from "./errors.ts";
 import { hasReference } from "./image.ts";
-import { ImageRecord } from "./image-record.ts";
-import { ImageStore } from "./image-store.ts";
+import { ImageRecord, ImageStore } from "./image-store.ts";
 import { type DockerInfo, imageFolders, usesContainerdStore } from "./info.ts";
 import { isOwnImage, noRegistry, OwnRegistry } from "./own-registry.ts";
-import { ImagePuller } from "./pull.ts";
-import { PullRoom } from "./pull-room.ts";
+import { ImagePuller, PullRoom } from "./pull.ts";
 
 export interface DockerImagesOptions {
   docker: Dockerode;

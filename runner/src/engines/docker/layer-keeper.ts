@@ -9,10 +9,9 @@ import type Dockerode from "dockerode";
 import { pack } from "tar-stream";
 import { messageOf } from "../../lib/error.ts";
 import type { Log } from "../../lib/log.ts";
-import { ignoreStatus } from "./ignore-status.ts";
+import { ignoreStatus } from "./errors.ts";
 import type { ImageLayers } from "./image-layers.ts";
-import { followLines, type ProgressLine } from "./progress-lines.ts";
-import { isThere } from "./pull-progress.ts";
+import { followLines, isThere, type ProgressLine } from "./pull-progress.ts";
 
 /** The value of `KEPT_LABEL` is the runner's name. */
 export const KEPT_LABEL = "auspex.runner.kept";

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type Dockerode from "dockerode";
 import { withTimeout } from "../../../../src/lib/timeout.ts";
-import { addressesOf, listeningSockets } from "../listening-sockets.ts";
+import { addressesOf, listeningSockets } from "../listen-address.ts";
 
 export const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 

@@ -7,8 +7,8 @@ import { createHash } from "node:crypto";
 import type Dockerode from "dockerode";
 import { ofMachine } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
+import { ignoreStatus } from "./errors.ts";
 import type { FirewallRules } from "./firewall.ts";
-import { ignoreStatus } from "./ignore-status.ts";
 
 const KINDS = ["open", "closed"] as const;
 

@@ -7,6 +7,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { open, realpath, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import os from "node:os";
 import { delimiter, dirname, join, sep } from "node:path";
 import { settlesWithin } from "../../../../src/lib/timeout.ts";
@@ -27,15 +28,11 @@ import {
   type RunningContainer,
   referenceOf,
 } from "../engine.ts";
-import { listeningOf, listenVariables } from "../listen-address.ts";
-import { addressesOfProcesses } from "../listening-sockets.ts";
+import { addressesOfProcesses, listeningOf, listenVariables } from "../listen-address.ts";
 import { LogTail } from "../log-tail.ts";
 import type { ProcessOptions } from "../options.ts";
-import { FreePorts } from "./free-ports.ts";
 import { findModel, type Manifest, type ModelFolder } from "./model-folder.ts";
-import { PidFiles } from "./pid-files.ts";
-import { signalGroup, spawnGroup } from "./process-group.ts";
-import { processesOf, residentMemory } from "./resident-memory.ts";
+import { PidFiles, processesOf, residentMemory, signalGroup, spawnGroup } from "./process-group.ts";
 
 /** The warning to operators, shown wherever they can choose the process engine. */
 export const NO_ISOLATION =
@@ -271,4 +268,46 @@ async function openFileIn(folder: string, path: string): Promise<ContainerFile> 
   if (stat.isFile()) return { content: handle.createReadStream(), modifiedMs: stat.mtimeMs };
   await handle.close();
   throw external(`${path} in the output is not a regular file`);
+}
+
+/** Ports that are not given again: more than a machine starts servers in a minute. */
+const REMEMBERED = 1_000;
+const MAX_TRIES = 50;
+
+/**
+ * Ports for the servers of models. The system may offer a port again before its server listens: two models
+ * that started at once were then mistaken for each other.
+ */
+export class FreePorts {
+  readonly #host: string;
+  readonly #find: (host: string) => Promise<number | undefined>;
+  /** Oldest first. */
+  readonly #given = new Set<number>();
+
+  /** @param find names a port that is free at this moment */
+  constructor(host: string, find = freePort) {
+    this.#host = host;
+    this.#find = find;
+  }
+
+  /** @throws Failure when there is none */
+  async take(): Promise<number> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const port = await this.#find(this.#host);
+      if (port === undefined || this.#given.has(port)) continue;
+      this.#given.add(port);
+      const [oldest] = this.#given;
+      if (this.#given.size > REMEMBERED && oldest !== undefined) this.#given.delete(oldest);
+      return port;
+    }
+    throw ofMachine("no port is free on the runner's machine");
+  }
+}
+
+async function freePort(host: string): Promise<number | undefined> {
+  const server = createServer().listen(0, host);
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  return address === null || typeof address === "string" ? undefined : address.port;
 }

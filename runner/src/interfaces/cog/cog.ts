@@ -17,8 +17,7 @@ import { ServerFailure } from "../openai/error.ts";
 import { chatBody, inCallersTerms, isTranslated, translated } from "../openai/translation.ts";
 import { describe } from "./description.ts";
 import { cogEnvironment, waitUntilReady } from "./ready.ts";
-import { CogRun } from "./run.ts";
-import type { SessionParts } from "./session-parts.ts";
+import { CogRun, type SessionParts } from "./run.ts";
 import type { CogWebhooks } from "./webhooks.ts";
 
 /** The time in which a server must answer the shutdown before it is stopped in another way. */

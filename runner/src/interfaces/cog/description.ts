@@ -6,8 +6,8 @@
 import { sleep, untilAborted } from "../../../../src/lib/timeout.ts";
 import { reasonOf } from "../../lib/error.ts";
 import { external, Failure } from "../../lib/failure.ts";
-import { parseAs } from "../bounded-json.ts";
 import type { ContainerClient } from "../container-client.ts";
+import { parseAs } from "../container-json.ts";
 import { declaresFiles, isIterator, openapi, takesChatOnly } from "./protocol.ts";
 
 export interface Description {

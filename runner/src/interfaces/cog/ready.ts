@@ -2,10 +2,14 @@
 
 import { sleep } from "../../../../src/lib/timeout.ts";
 import { external } from "../../lib/failure.ts";
-import { apiKeyRequired, concurrencyTooHigh, rejectsConcurrency } from "../advice.ts";
-import { parseAs } from "../bounded-json.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
-import type { Timing } from "../interface.ts";
+import { parseAs } from "../container-json.ts";
+import {
+  apiKeyRequired,
+  concurrencyTooHigh,
+  rejectsConcurrency,
+  type Timing,
+} from "../interface.ts";
 import type { ListenWatch } from "../listen-watch.ts";
 import { health } from "./protocol.ts";
 

@@ -15,18 +15,22 @@ import { onAbort, sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import { reasonOf } from "../../lib/error.ts";
 import { external, Failure, failedFinish, internal } from "../../lib/failure.ts";
-import { apiKeyRequired, concurrencyTooHigh } from "../advice.ts";
-import { findExcess, parseAs } from "../bounded-json.ts";
-import { type Answer, isConnectionError } from "../container-client.ts";
-import type { ContainerConnection, Outcome, Run } from "../interface.ts";
-import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
+import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
+import { findExcess, nonFiniteNumbers, nonFiniteText, parseAs } from "../container-json.ts";
+import {
+  apiKeyRequired,
+  type ContainerConnection,
+  concurrencyTooHigh,
+  type Outcome,
+  type Run,
+  type Timing,
+} from "../interface.ts";
 import { ServerFailure } from "../openai/error.ts";
 import { Delta } from "./delta.ts";
-import { HealthWatch } from "./health-watch.ts";
+import type { Description } from "./description.ts";
+import { HealthWatch, survivesFailure } from "./health-watch.ts";
 import { invalid, type State, state } from "./protocol.ts";
-import type { SessionParts } from "./session-parts.ts";
-import { survivesFailure } from "./survival.ts";
-import type { WebhookEndpoint } from "./webhooks.ts";
+import type { CogWebhooks, WebhookEndpoint } from "./webhooks.ts";
 
 const NO_ROOM = internal("the container has no room for the prediction");
 
@@ -274,4 +278,13 @@ export class CogRun {
       since === undefined ? {} : { execution_seconds: (performance.now() - since) / 1e3 };
     this.#settled.resolve({ ...more, finish: { ...finish, ...times }, container });
   }
+}
+
+/** The parts that the runs of one Cog container share. */
+export interface SessionParts extends Description {
+  client: ContainerClient;
+  webhooks: CogWebhooks;
+  timing: Timing;
+  /** Rewords a refusal for a caller whose request was translated. */
+  inCallersTerms?: (refusal: ServerFailure) => ServerFailure;
 }

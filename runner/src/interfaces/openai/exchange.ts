@@ -5,21 +5,22 @@
  */
 import type { IncomingMessage } from "node:http";
 import { estimatedTokens } from "../../../../src/domain/anthropic/token-count.ts";
+import { bodyFields } from "../../../../src/domain/images/openapi-document.ts";
 import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/openai/moderations-rerank.ts";
 import { exactText } from "../../../../src/lib/exact-json.ts";
+import { fieldsOf } from "../../../../src/lib/fields.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
 import { internal } from "../../lib/failure.ts";
-import { apiKeyRequired } from "../advice.ts";
-import { readBounded } from "../container-client.ts";
-import type { Run } from "../interface.ts";
+import { type ContainerClient, readBounded } from "../container-client.ts";
+import { apiKeyRequired, type Run, type Timing } from "../interface.ts";
+import type { LargeReads } from "../large-reads.ts";
 import { AnswerReader, type OnOutput, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
 import { formOf } from "./form.ts";
-import { ownResponsesDo } from "./own-responses.ts";
 import { JoinedCompletions, severalPrompts } from "./prompts.ts";
+import type { ReleaseWatch } from "./release.ts";
 import { PATHS, requestBody } from "./request.ts";
-import type { SessionParts } from "./session-parts.ts";
 import { chatBody, inCallersTerms, isTranslated, teiBody, translated } from "./translation.ts";
 
 /** The limit of an error response. */
@@ -260,4 +261,58 @@ async function readSound(
       named = {};
     }
   }
+}
+
+const ANSWER_MS = 5_000;
+
+/** Fields that change an answer, and that a server without them ignores. */
+const ASKED = [
+  ...["max_output_tokens", "reasoning", "temperature", "text", "tool_choice", "tools"],
+  ...["top_logprobs", "top_p"],
+];
+
+/**
+ * Returns whether the server's own endpoint reads all fields that the input has, by the server's description
+ * of itself. llama.cpp has no description: it ignores `text.format`, and reports cut answers as `completed`.
+ */
+async function ownResponsesDo(parts: SessionParts, input: Record<string, Json>): Promise<boolean> {
+  parts.responseFields ??= describedFields(parts.client);
+  const fields = await parts.responseFields;
+  return fields !== undefined && ASKED.every((name) => !isAsked(input, name) || fields.has(name));
+}
+
+function isAsked(input: Record<string, Json>, name: string): boolean {
+  if (name !== "text") return input[name] !== undefined && input[name] !== null;
+  const { type = "text" } = fieldsOf(fieldsOf(input.text).format);
+  return type !== "text";
+}
+
+async function describedFields(client: ContainerClient): Promise<Set<string> | undefined> {
+  try {
+    const call = { method: "GET", path: "/openapi.json", timeoutMs: ANSWER_MS } as const;
+    const { status, body } = await client.call(call);
+    return status === 200 ? bodyFields(body, PATHS.responses) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parts that the runs of one OpenAI-compatible server share. */
+export interface SessionParts {
+  client: ContainerClient;
+  /** Aborted when the container has ended. */
+  ended: AbortSignal;
+  timing: Timing;
+  large: LargeReads;
+  /** The path of the health check. */
+  health: string;
+  /** The server's name for its model; undefined if it lists none and accepts any. */
+  model: string | undefined;
+  /** The runs that this runner has open in the server. */
+  openRuns: Set<Run>;
+  release: ReleaseWatch;
+  /** The calls that the server does not have, as runs have found. */
+  missing: Set<OpenAiCall>;
+  /** The fields that the server's own responses have, once a call has asked for them. */
+  responseFields?: Promise<Set<string> | undefined>;
 }

@@ -6,7 +6,7 @@ import { unmarked } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
-import { decodeDataUri } from "../../files/data-uri.ts";
+import { decodeDataUri } from "../../files/output-references.ts";
 import type { ServedFile } from "../../files/serve-files.ts";
 import type { Form } from "../container-client.ts";
 import type { FilesByUrl } from "../interface.ts";

@@ -3,10 +3,9 @@
 import { z } from "zod";
 import { sleep } from "../../../../src/lib/timeout.ts";
 import { external, Failure } from "../../lib/failure.ts";
-import { apiKeyRequired } from "../advice.ts";
-import { parseAs } from "../bounded-json.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
-import type { Timing } from "../interface.ts";
+import { parseAs } from "../container-json.ts";
+import { apiKeyRequired, type Timing } from "../interface.ts";
 import type { ListenWatch } from "../listen-watch.ts";
 
 export const HEALTH = "/health";

@@ -9,8 +9,7 @@ import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
 import { external, Failure } from "../../lib/failure.ts";
-import { parseBoundedJson } from "../bounded-json.ts";
-import { nonFiniteNumbers, nonFiniteText } from "../non-finite.ts";
+import { nonFiniteNumbers, nonFiniteText, parseBoundedJson } from "../container-json.ts";
 import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { withModelName } from "./request.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Docker restarts: Docker may be restarted while its containers go on, so requests to it must outlast a
- * restart.
- */
+/** Expected errors of Docker: something is already gone, or Docker restarts while its containers go on. */
 import { sleep } from "../../../../src/lib/timeout.ts";
 
 /** A restart takes seconds. */
@@ -46,5 +43,19 @@ export async function onceBack<T>(
       await sleep(AGAIN_MS, signal);
       signal?.throwIfAborted();
     }
+  }
+}
+
+/** Returns Docker's response; undefined for one of these statuses. */
+export async function ignoreStatus<T>(
+  statuses: number[],
+  answer: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    const status = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
+    if (typeof status === "number" && statuses.includes(status)) return undefined;
+    throw error;
   }
 }

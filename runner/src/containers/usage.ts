@@ -1,0 +1,176 @@
+/** The activity of a container, for the pool: its phase, its runs and its idle time. */
+import {
+  type ContainerState,
+  MAX_MEASURED,
+  type Measured,
+} from "../../../src/protocol/runner-state.ts";
+import type { Outcome } from "../interfaces/interface.ts";
+
+/** The runner reports at most this many runs of a container. */
+const MAX_RUNS = 1_000;
+
+export class Activity {
+  readonly #key: string;
+  readonly #measures: Measures;
+  #phase: ContainerState["phase"] = "starting";
+  #since = performance.now();
+  #idleSince = this.#since;
+  readonly #runs = new Set<{ since: number }>();
+
+  /** @param key of its jobs */
+  constructor(key: string, measures: Measures) {
+    this.#key = key;
+    this.#measures = measures;
+  }
+
+  ready(): void {
+    this.#measures.add({ key: this.#key, setup_ms: msSince(this.#since) });
+    this.#enter("ready");
+  }
+
+  /** An adopted container was ready before: how long its setup took is not known. */
+  adopted(): void {
+    this.#enter("ready");
+  }
+
+  /** Milliseconds since the last user left; meaningful only while the container has no user. */
+  get idleMs(): number {
+    return msSince(this.#idleSince);
+  }
+
+  stopping(): void {
+    if (this.#phase !== "stopping") this.#enter("stopping");
+  }
+
+  /** A run begins. @returns to be called when the run has ended, with whether it succeeded */
+  run(): (succeeded: boolean) => void {
+    const run = { since: performance.now() };
+    this.#runs.add(run);
+    return (succeeded) => {
+      this.#runs.delete(run);
+      // The duration of a stopped or failed run does not predict the next run's.
+      if (succeeded) this.#measures.add({ key: this.#key, run_ms: msSince(run.since) });
+    };
+  }
+
+  /** A user has left. */
+  left(): void {
+    this.#idleSince = performance.now();
+  }
+
+  /** @param takesRuns false when it is retired, though some runs may go on in it */
+  state(users: number, takesRuns: boolean) {
+    return {
+      phase: takesRuns ? this.#phase : "stopping",
+      phase_ms: msSince(this.#since),
+      idle_ms: users > 0 ? null : msSince(this.#idleSince),
+      users,
+      runs_ms: [...this.#runs].slice(0, MAX_RUNS).map(({ since }) => msSince(since)),
+    } as const;
+  }
+
+  #enter(phase: ContainerState["phase"]): void {
+    this.#phase = phase;
+    this.#since = performance.now();
+  }
+}
+
+const msSince = (time: number) => Math.round(performance.now() - time);
+
+/** Durations of setups and runs, kept until they are reported: the pool expects the same of the next. */
+export class Measures {
+  #measured: Measured[] = [];
+
+  /** Adds a measure. The oldest measures are dropped if the runner does not report. */
+  add(measured: Measured): void {
+    this.#measured.push(measured);
+    if (this.#measured.length > MAX_MEASURED) this.#measured.shift();
+  }
+
+  /** Returns the measures since the last call. */
+  take(): Measured[] {
+    return this.#measured.splice(0);
+  }
+}
+
+/** After this many failed runs in a row the container is to blame rather than the inputs. */
+const MAX_FAILED_RUNS = 3;
+
+export class Occupancy {
+  #users = 0;
+  #joins: number;
+  /** Users whose result is not wanted any more. */
+  #abandoned = 0;
+  #shared = false;
+  #failures = 0;
+  /** Failed runs after which it may be dying. */
+  #pendingVerdicts = 0;
+
+  /** @param hasRun whether an adopted container was used before */
+  constructor(hasRun: boolean) {
+    this.#joins = hasRun ? 1 : 0;
+  }
+
+  get users(): number {
+    return this.#users;
+  }
+
+  get hasBeenUsed(): boolean {
+    return this.#joins > 0;
+  }
+
+  /** Whether other runs have used it before the current one. */
+  get hasRunBefore(): boolean {
+    return this.#joins > 1;
+  }
+
+  /**
+   * Whether runs have overlapped since the container was last unused; if so, its logs belong to no single
+   * run.
+   */
+  get isShared(): boolean {
+    return this.#shared;
+  }
+
+  /** Whether a run in the container may have broken it, which will be known shortly. */
+  get isSuspect(): boolean {
+    return this.#pendingVerdicts > 0;
+  }
+
+  get isToBlame(): boolean {
+    return this.#failures >= MAX_FAILED_RUNS;
+  }
+
+  /** Whether no result of its runs is wanted. */
+  get isAbandoned(): boolean {
+    return this.#abandoned >= this.#users;
+  }
+
+  join(): void {
+    this.#shared = this.#users > 0;
+    this.#users += 1;
+    this.#joins += 1;
+  }
+
+  leave(outcome: Outcome | undefined): void {
+    this.#users -= 1;
+    if (outcome && !outcome.notContainersFault)
+      this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
+  }
+
+  /** @returns whether it may be used again, once that is known */
+  async judge(verdict: NonNullable<Outcome["verdict"]>): Promise<boolean> {
+    this.#pendingVerdicts += 1;
+    const judged = await verdict;
+    this.#pendingVerdicts -= 1;
+    return judged === "kept";
+  }
+
+  /** @returns what the run calls before it leaves */
+  abandon(): () => void {
+    this.#abandoned += 1;
+    return () => {
+      this.#abandoned -= 1;
+    };
+  }
+}
