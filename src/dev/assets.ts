@@ -11,9 +11,7 @@ import { passagesOf, renderGuide } from "../dashboard/docs/guide/render.ts";
 import { ICONS } from "../dashboard/ui/icons.ts";
 import type { Manifest, Passage } from "../protocol/assets.ts";
 import { ROOT } from "./bundle.ts";
-import { packCli } from "./cli-package.ts";
-import { packReceiver } from "./receiver-package.ts";
-import { packRunner } from "./runner-package.ts";
+import { packCli, packReceiver, packRunner } from "./packages.ts";
 
 const FOLDER = join(ROOT, ".auspex/assets");
 const DASHBOARD = join(ROOT, "src/dashboard");

@@ -1,8 +1,11 @@
 /** Sets up a new deployment for its first prediction, over its API. */
 import { listModels, type ModelFolder } from "../../runner/src/engines/process/model-folder.ts";
+import { pageOf } from "../protocol/common.ts";
+import { example } from "../protocol/example.ts";
 import { DEFAULT_HARDWARE } from "../protocol/hardware.ts";
 import { model, version } from "../protocol/model.ts";
 import { newToken } from "../protocol/operator.ts";
+import { predictionWithIO } from "../protocol/prediction.ts";
 import { user } from "../protocol/user.ts";
 import { CallFailed, Client } from "./client.ts";
 import type { Secrets } from "./state.ts";
@@ -121,4 +124,30 @@ export async function signUp(
   // 422: the email or the username is taken, by the same user in an earlier start.
   if (response.status !== 303 && response.status !== 422)
     throw new Error(`/set-up answered ${response.status}`);
+}
+
+const TIMEOUT_MS = 60_000;
+
+/** Inputs by the name of the model. */
+const INPUTS: Record<string, object> = {
+  image: { prompt: "A red sunset over snowy mountains, with a lake", num_outputs: 4, seed: 3 },
+  embeddings: { input: ["A cat sleeps", "A kitten naps", "The king's army marches"] },
+  "text-generation": { prompt: "Alice was", max_tokens: 80, seed: 7 },
+};
+
+/** Pins an example for each model that has none. The next start tries failed ones again. */
+export async function pinExamples(client: Client, owner: string): Promise<void> {
+  for (const [name, input] of Object.entries(INPUTS)) {
+    const path = `/models/${owner}/${name}/examples`;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const { items } = await client.call(pageOf(example), "GET", path, { signal });
+    if (items.length > 0) continue;
+    const { id, status } = await client.call(predictionWithIO, "POST", "/predictions", {
+      headers: { prefer: "wait" },
+      body: { model: `${owner}/${name}`, input },
+      signal,
+    });
+    if (status !== "succeeded") continue;
+    await client.call(example, "POST", path, { body: { prediction_id: id }, signal });
+  }
 }

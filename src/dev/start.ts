@@ -11,8 +11,6 @@ import { Client, messageOf } from "./client.ts";
 import { misused, readCommandLine, readNumber } from "./command-line.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
 import { copyExamples } from "./examples.ts";
-import { endLastWorkerd, noteWorkerd } from "./last-workerd.ts";
-import { pinExamples } from "./pinned-examples.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import {
   EXAMPLES_CLASS,
@@ -22,10 +20,20 @@ import {
   startDockerRunner,
   startRunner,
 } from "./runner.ts";
-import { EMAIL, keptRunnerToken, publishModels, type Seed, seeded, signUp } from "./seed.ts";
+import {
+  EMAIL,
+  keptRunnerToken,
+  pinExamples,
+  publishModels,
+  type Seed,
+  seeded,
+  signUp,
+} from "./seed.ts";
 import {
   claimState,
   EMPTY_FOLDER,
+  endLastWorkerd,
+  noteWorkerd,
   readSecrets,
   type Secrets,
   STATE_FOLDER,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { packReceiver } from "../../src/dev/receiver-package.ts";
+import { packReceiver } from "../../src/dev/packages.ts";
 
 const run = promisify(execFile);
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

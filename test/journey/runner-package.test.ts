@@ -12,7 +12,7 @@ import { z } from "zod";
 import { folderDigest } from "../../runner/src/engines/process/model-folder.ts";
 import { tarball } from "../../runner/src/lib/tarball.ts";
 import { copyExample, exampleNames } from "../../src/dev/examples.ts";
-import { packRunner } from "../../src/dev/runner-package.ts";
+import { packRunner } from "../../src/dev/packages.ts";
 import { fetchCommand, packageName, packageUrl } from "../../src/domain/runners/runner-version.ts";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";

@@ -10,8 +10,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 import { ROOT } from "../../src/dev/bundle.ts";
-import { packCli } from "../../src/dev/cli-package.ts";
-import { packRunner } from "../../src/dev/runner-package.ts";
+import { packCli, packRunner } from "../../src/dev/packages.ts";
 
 /** The folder is always the same, because Node finds its compiled modules by their paths. */
 const FOLDER = join(ROOT, "node_modules/.cache/packages");

@@ -19,8 +19,7 @@ import type { Listening } from "../../../runner/src/interfaces/listen-watch.ts";
 import { external } from "../../../runner/src/lib/failure.ts";
 import type { ImageConfig } from "../../protocol/oci.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
-import type { EngineName } from "../image/engine.ts";
-import { outputOf, start } from "../image/program.ts";
+import { type EngineName, outputOf, start } from "../image/engine.ts";
 
 export interface ContainerPlan {
   image: string;

@@ -9,8 +9,8 @@ import { Failure, Interrupted, Misuse } from "../failure.ts";
 import { FOLDER, makeFolder } from "../folders.ts";
 import { choice } from "../options.ts";
 import { MANIFEST } from "../publish/project.ts";
+import { type Host, newCommand, openSession } from "../session.ts";
 import { isInteractive, quotedPath } from "../ui/output.ts";
-import { type Host, newCommand, openSession } from "./session.ts";
 
 export const TEMPLATES = {
   cog: "Python, with Cog",

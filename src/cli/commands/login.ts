@@ -11,8 +11,8 @@ import {
 } from "../access.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import { Service, usernameOf } from "../service/service.ts";
+import { type Host, newCommand, openSession } from "../session.ts";
 import { isInteractive } from "../ui/output.ts";
-import { type Host, newCommand, openSession } from "./session.ts";
 
 export const loginCommand = (host: Host) =>
   newCommand("login", "Keep the address of a deployment and a token for it")

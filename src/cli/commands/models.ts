@@ -1,12 +1,40 @@
 /** `auspex models`: lists the models of an account, and deletes one. */
 
+import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
+import { priceText } from "../../domain/predictions/price.ts";
 import { pageOf, slug } from "../../protocol/common.ts";
-import { type Model, modelItem, model as modelShape } from "../../protocol/model.ts";
+import { type Hardware, hardware } from "../../protocol/hardware.ts";
+import {
+  type Model,
+  modelItem,
+  model as modelShape,
+  type Version,
+  type VersionSummary,
+  version,
+  versionSummary,
+} from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
 import { Misuse } from "../failure.ts";
-import { limitOption, pagePath, wholeModelArgument } from "../options.ts";
+import {
+  type ImageReference,
+  imageArgument,
+  limitOption,
+  modelArgument,
+  pagePath,
+  versionArgument,
+  wholeModelArgument,
+} from "../options.ts";
+import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
+import { Repository } from "../registry/repository.ts";
+import {
+  type Host,
+  newServiceCommand,
+  openService,
+  type ServiceSession,
+  showList,
+} from "../session.ts";
 import { confirmed } from "../ui/output.ts";
-import { type Host, newServiceCommand, openService, showList } from "./session.ts";
+import { formatBytes } from "../ui/progress.ts";
 
 export const modelsCommand = (host: Host) =>
   newServiceCommand("models", "List your models or another account's, or delete one")
@@ -44,3 +72,172 @@ const deleteModelCommand = (host: Host) =>
 
 const questionOf = (name: string, { visibility, predictions_count, latest_version }: Model) =>
   `Delete ${name} (${visibility}, ${predictions_count} runs${latest_version ? `, version ${latest_version.number}` : ", no version"}), with its images and variables?`;
+
+export const hardwareCommand = (host: Host) =>
+  newServiceCommand("hardware", "List the classes of hardware, for publish --hardware")
+    .option("--limit <count>", "how many", limitOption, 50)
+    .action(async (options) => {
+      const session = await openService(host, options);
+      const path = pagePath("/hardware", options.limit);
+      const { items } = await session.service.get(path, pageOf(hardware));
+      const shown = items.slice(0, options.limit);
+      const hasPrice = shown.some(({ price_per_hour }) => price_per_hour !== null);
+      const head = [...HEAD, ...(hasPrice ? ["PRICE PER HOUR"] : [])];
+      showList(session, { head, rows: shown.map(rowOf), items: shown });
+    });
+
+const HEAD = ["CLASS", "NAME", "GPUS", "CPUS", "RAM"];
+
+/** The memory of a class is optional. */
+const rowOf = ({
+  identifier,
+  name,
+  gpus,
+  ram_per_gpu_gb,
+  cpus,
+  ram_gb,
+  price_per_hour,
+  currency,
+}: Hardware) => [
+  identifier,
+  name,
+  gpus > 0 && ram_per_gpu_gb > 0 ? `${gpus} × ${ram_per_gpu_gb} GB` : String(gpus),
+  String(cpus),
+  ram_gb > 0 ? `${ram_gb} GB` : "",
+  price_per_hour === null ? "" : priceText(price_per_hour, currency),
+];
+
+export const tagsCommand = (host: Host) =>
+  newServiceCommand("tags", "List the tags of a model's images in the registry, or remove one")
+    .argument("<model>", "owner/name", wholeModelArgument)
+    .option("--limit <count>", "how many", limitOption, 25)
+    .action(async (model, options) => {
+      const session = await openService(host, options);
+      const tags = await repositoryOf(session, model).tags(options.limit);
+      const rows = tags.map(({ tag, digest }) => [`${model}:${tag}`, digest]);
+      showList(session, { head: ["TAG", "IMAGE"], rows, items: tags });
+    })
+    .addCommand(deleteTagCommand(host));
+
+const MORE = `
+An image that no tag and no version names is removed within a week. With its digest in place of a tag it
+is removed at once, with all of its tags. It stays while a version needs it, and for four days after that
+version was deleted.
+
+  auspex tags delete ada/story:latest
+  auspex tags delete ada/story@sha256:…`;
+
+const deleteTagCommand = (host: Host) =>
+  newServiceCommand("delete", "Remove a tag, or an image with all of its tags")
+    .argument("<image>", "owner/name:tag or owner/name@sha256:…", imageArgument)
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", MORE)
+    .action(async (image, options) => {
+      const session = await openService(host, options);
+      const { model, reference, isDigest } = image;
+      const what = isDigest ? `the image ${model}@${reference}` : `the tag ${model}:${reference}`;
+      await confirmed(options, () => `Delete ${what}${isDigest ? " with all of its tags" : ""}?`);
+      await repositoryOf(session, model)
+        .deleteManifest(reference)
+        .catch((error: unknown) => {
+          throw explained(error, image);
+        });
+      session.output.result(`Deleted ${what}.`, { model, reference });
+    });
+
+const repositoryOf = (
+  { access, signal, onRetry, folders }: ServiceSession,
+  name: string,
+): Repository =>
+  new Repository({
+    client: new RegistryClient({ access, signal, onRetry }),
+    name,
+    state: folders.state,
+  });
+
+/** A missing tag or digest is explained with the command that lists the existing ones. */
+function explained(error: unknown, { model, reference, isDigest }: ImageReference): unknown {
+  if (!(error instanceof RegistryError) || error.code !== "MANIFEST_UNKNOWN") return error;
+  const what = isDigest ? "image" : "tag";
+  return new ControlPlaneError(
+    `${model} has no ${what} ${reference}. auspex tags ${model} lists those that it has.`,
+    { status: 404 },
+  );
+}
+
+export const versionsCommand = (host: Host) =>
+  newServiceCommand(
+    "versions",
+    "List a model's versions; with a number, show that one; or delete one",
+  )
+    .argument("<model>", "owner/name or owner/name:3", modelArgument)
+    .option("--limit <count>", "how many", limitOption, 25)
+    .action(async ({ model, version: number }, options) => {
+      const session = await openService(host, options);
+      const { service, output } = session;
+      const path = `/models/${model}/versions`;
+      if (number !== undefined) {
+        const one = await service.get(`${path}/${number}`, version);
+        return output.result(describe(model, one), one);
+      }
+      const list = pageOf(versionSummary);
+      const [{ items }, { latest_version: latest }] = await Promise.all([
+        service.get(pagePath(path, options.limit), list),
+        service.get(`/models/${model}`, modelShape),
+      ]);
+      const shown = items.slice(0, options.limit);
+      const rows = shown.map((one) => [
+        `${model}:${one.number}`,
+        one.created_at,
+        one.container_image_digest.slice(0, "sha256:".length + 12),
+        one.release_notes,
+      ]);
+      const head = ["VERSION", "CREATED", "IMAGE", "NOTES"];
+      const note = latest && awaitsStart(latest) ? `\n${model}:${latest.number} ${WAITS}.` : "";
+      showList(session, { head, rows, items: shown, note });
+    })
+    .addCommand(deleteVersionCommand(host));
+
+const DELETED = `
+Predictions that were accepted run to their end: for that its image stays for four days. After them,
+auspex tags delete can remove it.`;
+
+const deleteVersionCommand = (host: Host) =>
+  newServiceCommand("delete", "Delete a version")
+    .argument("<version>", "owner/name:3", versionArgument)
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", DELETED)
+    .action(async ({ model, version: number }, options) => {
+      const { service, output } = await openService(host, options);
+      await confirmed(options, async () => {
+        const path = pagePath(`/models/${model}/versions`, 2);
+        const [latest, before] = (await service.get(path, pageOf(versionSummary))).items;
+        return `Delete ${model}:${number}?${latest?.number === number ? thenOf(model, before) : ""}`;
+      });
+      await service.delete(`/models/${model}/versions/${number}`);
+      output.result(`Deleted ${model}:${number}.`, { model, number });
+    });
+
+/** Says which version is the latest after the deletion. */
+const thenOf = (model: string, before: VersionSummary | undefined): string =>
+  before
+    ? ` Calls that name no version get ${model}:${before.number} then.`
+    : " The model has no version then.";
+
+const WAITS = "waits for its first start: run it once";
+const awaitsStart = ({ status }: Version) => status === "awaiting_first_start";
+
+function describe(model: string, one: Version): string {
+  const { size, configuration, compatibilities } = one;
+  const apis = Object.entries(compatibilities).flatMap(([name, isThere]) => (isThere ? name : []));
+  return [
+    `${model}:${one.number}  ${one.release_notes}`,
+    `created  ${one.created_at}`,
+    ...(awaitsStart(one) ? [`status   ${WAITS}`] : []),
+    `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)} unpacked)` : ""}`,
+    `apis     ${apis.join(", ") || "predictions only"}`,
+    `settings ${JSON.stringify(configuration)}`,
+    `input    ${JSON.stringify(one.schemas.prediction.input)}`,
+    `output   ${JSON.stringify(one.schemas.prediction.output)}`,
+  ].join("\n");
+}

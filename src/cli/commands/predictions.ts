@@ -18,8 +18,8 @@ import {
   wholeModelArgument,
 } from "../options.ts";
 import { follow } from "../service/events.ts";
+import { type Host, newServiceCommand, openService, showList } from "../session.ts";
 import { table } from "../ui/output.ts";
-import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const predictionsCommand = (host: Host) =>
   newServiceCommand("predictions", "List your predictions; with an id, show that one")

@@ -21,7 +21,6 @@ import {
   pushImage,
 } from "../image/push-image.ts";
 import { choice, compatibilityOption, repeated, tagOption } from "../options.ts";
-import { findModel, requireHardware, requireVisibility } from "../publish/model.ts";
 import {
   buildImage,
   findEngine,
@@ -34,15 +33,18 @@ import {
   configurationOf,
   createVersion,
   exampleCall,
+  findModel,
   newVersion,
+  requireHardware,
+  requireVisibility,
   warmUp,
 } from "../publish/version.ts";
 import { RegistryClient } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
 import { usernameOf } from "../service/service.ts";
+import { type Host, newServiceCommand, openService, type ServiceSession } from "../session.ts";
 import { isInteractive } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
-import { type Host, newServiceCommand, openService, type ServiceSession } from "./session.ts";
 
 const MORE = `
 The folder has a cog.yaml (built with Cog) or a Dockerfile (built with Docker or Podman); auspex init

@@ -13,7 +13,7 @@ import { buildInput, type Input, noSuchInput, readPair, unknownInputs } from "..
 import { OutputFiles } from "../run/output-files.ts";
 import { follow } from "../service/events.ts";
 import { cancelSoon, readVersion } from "../service/service.ts";
-import { type Host, newServiceCommand, openService } from "./session.ts";
+import { type Host, newServiceCommand, openService } from "../session.ts";
 import { readLocalFile, uploadFile } from "./upload.ts";
 
 const PARALLEL = 4;

@@ -11,8 +11,8 @@ import { createUpload, partLength, type Upload, upload } from "../../protocol/up
 import { Failure, Interrupted, Misuse } from "../failure.ts";
 import { type Identity, Notes } from "../notes.ts";
 import { integerOption } from "../options.ts";
+import { type Host, newServiceCommand, openService, type ServiceSession } from "../session.ts";
 import { formatBytes, Meter, showUpload } from "../ui/progress.ts";
-import { type Host, newServiceCommand, openService, type ServiceSession } from "./session.ts";
 
 export const uploadCommand = (host: Host) =>
   newServiceCommand("upload", "Upload a file, and print its URL for use in inputs")

@@ -5,8 +5,8 @@ import { type Model, model as modelShape } from "../../protocol/model.ts";
 import { variable } from "../../protocol/variable.ts";
 import { Interrupted, Misuse } from "../failure.ts";
 import { settableArgument, variableArgument, wholeModelArgument } from "../options.ts";
+import { type Host, newServiceCommand, openService, showList } from "../session.ts";
 import { confirmed, isInteractive } from "../ui/output.ts";
-import { type Host, newServiceCommand, openService, showList } from "./session.ts";
 
 export const variablesCommand = (host: Host) =>
   newServiceCommand("variables", "List, set and delete the variables of a model's containers")

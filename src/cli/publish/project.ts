@@ -8,8 +8,7 @@ import { configuration, createVersion, visibility } from "../../protocol/model.t
 import { writtenInterface } from "../../protocol/runner.ts";
 import { Failure, Misuse } from "../failure.ts";
 import { ArchiveFile } from "../image/archive-file.ts";
-import { Engine } from "../image/engine.ts";
-import { answers, watched } from "../image/program.ts";
+import { answers, Engine, watched } from "../image/engine.ts";
 import type { ImageSource } from "../image/push-image.ts";
 import type { Display } from "../ui/display.ts";
 

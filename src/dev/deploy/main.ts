@@ -1,13 +1,19 @@
 /** `npm run deploy`: from nothing to a deployment on your Cloudflare account, and later its updates. */
 import { readAddress, readCommandLine } from "../command-line.ts";
-import { Cloudflare } from "./cloudflare.ts";
-import { type Address, answers, code } from "./code.ts";
+import { Cloudflare, wrangler } from "./cloudflare.ts";
 import { readConfiguration } from "./configuration.ts";
 import { migrations } from "./migrations.ts";
-import { account, buckets, database, queues } from "./resources.ts";
-import { secrets } from "./secrets.ts";
 import { runSteps } from "./step.ts";
-import { wrangler } from "./wrangler.ts";
+import {
+  type Address,
+  account,
+  answers,
+  buckets,
+  code,
+  database,
+  queues,
+  secrets,
+} from "./steps.ts";
 
 const USAGE = `npm run deploy -- [--dry-run] [--url https://auspex.example.com]
 

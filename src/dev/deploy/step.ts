@@ -1,7 +1,6 @@
 /** Shared parts of the steps of a deploy. Each step looks first, and only makes what is missing. */
-import type { Cloudflare } from "./cloudflare.ts";
+import { adviceOn, type Cloudflare } from "./cloudflare.ts";
 import type { Configuration } from "./configuration.ts";
-import { adviceOn } from "./wrangler.ts";
 
 export interface Context {
   cloudflare: Cloudflare;

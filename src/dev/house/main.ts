@@ -3,8 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { FileTime } from "../../../test/projects/times.ts";
 import { ROOT } from "../bundle.ts";
-import { readSources, type Source } from "./sources.ts";
-import { oddPlaces } from "./words.ts";
+import { oddPlaces, readSources, type Source } from "./words.ts";
 
 const LARGEST = 10;
 const SMALL_LINES = 30;

@@ -3,11 +3,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Cloudflare } from "../../../src/dev/deploy/cloudflare.ts";
-import { account } from "../../../src/dev/deploy/resources.ts";
-import { secrets } from "../../../src/dev/deploy/secrets.ts";
+import { Cloudflare, type Wrangler } from "../../../src/dev/deploy/cloudflare.ts";
 import { runSteps, type Step } from "../../../src/dev/deploy/step.ts";
-import type { Wrangler } from "../../../src/dev/deploy/wrangler.ts";
+import { account, secrets } from "../../../src/dev/deploy/steps.ts";
 import { configuration } from "./support/terminal.ts";
 
 /** Answers by path. */

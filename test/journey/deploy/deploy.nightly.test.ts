@@ -4,12 +4,17 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ROOT } from "../../../src/dev/bundle.ts";
-import { addressIn, code } from "../../../src/dev/deploy/code.ts";
 import { readConfiguration } from "../../../src/dev/deploy/configuration.ts";
 import { migrations } from "../../../src/dev/deploy/migrations.ts";
-import { buckets, database, queues } from "../../../src/dev/deploy/resources.ts";
-import { secrets } from "../../../src/dev/deploy/secrets.ts";
 import type { Step } from "../../../src/dev/deploy/step.ts";
+import {
+  addressIn,
+  buckets,
+  code,
+  database,
+  queues,
+  secrets,
+} from "../../../src/dev/deploy/steps.ts";
 import { Cloudflare } from "./support/cloudflare.ts";
 import { configuration, Terminal } from "./support/terminal.ts";
 

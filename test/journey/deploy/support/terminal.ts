@@ -5,10 +5,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Cloudflare } from "../../../../src/dev/deploy/cloudflare.ts";
+import { Cloudflare, type Wrangler, wrangler } from "../../../../src/dev/deploy/cloudflare.ts";
 import { readConfiguration } from "../../../../src/dev/deploy/configuration.ts";
 import { runSteps, type Step } from "../../../../src/dev/deploy/step.ts";
-import { type Wrangler, wrangler } from "../../../../src/dev/deploy/wrangler.ts";
 import { runScript } from "./script.ts";
 
 export const configuration = await readConfiguration();

@@ -1,12 +1,12 @@
 /** The options that every command takes, and the session that it works with. */
 import { Command } from "@commander-js/extra-typings";
-import { messageOf } from "../../../runner/src/lib/error.ts";
-import { type Access, readAccess } from "../access.ts";
-import type { Folders } from "../folders.ts";
-import { Service } from "../service/service.ts";
-import { createDisplay, type Display, silentDisplay } from "../ui/display.ts";
-import { createOutput, type Output, table } from "../ui/output.ts";
-import { formatDuration } from "../ui/progress.ts";
+import { messageOf } from "../../runner/src/lib/error.ts";
+import { type Access, readAccess } from "./access.ts";
+import type { Folders } from "./folders.ts";
+import { Service } from "./service/service.ts";
+import { createDisplay, type Display, silentDisplay } from "./ui/display.ts";
+import { createOutput, type Output, table } from "./ui/output.ts";
+import { formatDuration } from "./ui/progress.ts";
 
 /** The environment, the folders and the signal of the process. */
 export interface Host {
