@@ -94,8 +94,11 @@ export class Session {
     return new Snapshots({
       send: async (signal) => {
         const snapshot = source.take();
-        const answer = await controlPlane.tell({ runner_id, session, pool, snapshot }, signal);
-        source.told(snapshot);
+        const answer = await controlPlane.reportState(
+          { runner_id, session, pool, snapshot },
+          signal,
+        );
+        source.acknowledged(snapshot);
         if (answer.log) void this.#sendLog();
         return answer;
       },
@@ -125,11 +128,11 @@ export class Session {
       hasRoom: () => slots.free > 0,
       claim: async (signal) => {
         const snapshot = source.take();
-        this.#snapshots.told();
+        this.#snapshots.reported();
         const images = executor.images().slice(0, MAX_IMAGES);
         const request = { runner_id, session, pool, snapshot, images };
         const answer = await controlPlane.claim(request, settings.poll_seconds, signal);
-        source.told(snapshot);
+        source.acknowledged(snapshot);
         if (answer.log) void this.#sendLog();
         return answer.jobs;
       },
@@ -147,16 +150,16 @@ export class Session {
     const { settings } = this.#session;
     const { handout, stop } = order;
     source.received(handout);
-    const place = executor.place(order, stop);
-    if (typeof place === "string") {
-      log.info("declined", { prediction: order.prediction_id, reason: place });
-      return source.declined({ handout, reason: place });
+    const reservation = executor.reserve(order, stop);
+    if (typeof reservation === "string") {
+      log.info("declined", { prediction: order.prediction_id, reason: reservation });
+      return source.declined({ handout, reason: reservation });
     }
     const onReceipt = (receipt: string) => {
       source.connected(receipt);
       this.#snapshots.changed();
     };
-    slots.start(new Job({ order, place, controlPlane, settings, onReceipt, log }));
+    slots.start(new Job({ order, reservation, controlPlane, settings, onReceipt, log }));
   }
 
   #makeTelemetry(): Telemetry {

@@ -167,7 +167,7 @@ function keep(runner: RunnerProcess): void {
  * Returns where the example models run.
  * @param last the token that they had beside a runner with Docker
  */
-async function placeOfExamples(
+async function examplesRunner(
   url: string,
   operator: Client,
   { runnerToken }: Seed,
@@ -190,8 +190,8 @@ async function main(): Promise<void> {
   const operator = new Client(url, secrets.operatorToken);
   const user = await seeded(operator, url, USERNAME, secrets.seed);
   if (user !== secrets.seed || !secrets.signedUp) await signUp(url, USERNAME, secrets);
-  const place = await placeOfExamples(url, operator, user, secrets.examplesToken);
-  const examplesToken = values.docker ? place.token : secrets.examplesToken;
+  const examples = await examplesRunner(url, operator, user, secrets.examplesToken);
+  const examplesToken = values.docker ? examples.token : secrets.examplesToken;
   await writeSecrets({ ...secrets, seed: user, signedUp: true, examplesToken });
   if (values.docker) keep(startDockerRunner(url, user.runnerToken, watched("docker runner")));
   await rm(MODELS, { recursive: true, force: true });
@@ -199,7 +199,7 @@ async function main(): Promise<void> {
   keep(
     startRunner({
       url,
-      ...place,
+      ...examples,
       name: "quickstart",
       slots: SLOTS,
       models: { owner: USERNAME, folder: MODELS },
@@ -209,7 +209,7 @@ async function main(): Promise<void> {
     }),
   );
   const client = new Client(url, user.token);
-  await publishModels(client, USERNAME, MODELS, place.hardware);
+  await publishModels(client, USERNAME, MODELS, examples.hardware);
   await showStream(client, `${USERNAME}/text-generation`);
   const login = { email: EMAIL, password: secrets.password };
   const { docker } = values;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Agent, type AgentOptions } from "../../runner/src/agent.ts";
 import { ControlPlane } from "../../runner/src/control-plane/client.ts";
-import type { Place } from "../../runner/src/jobs/executor.ts";
+import type { Reservation } from "../../runner/src/jobs/executor.ts";
 import { LogRing } from "../../runner/src/lib/log-ring.ts";
 import { VERSION } from "../../runner/src/lib/version.ts";
 import {
@@ -61,7 +61,7 @@ beforeEach(async () => {
 
 afterEach(() => plane.stop());
 
-function agent(run: Place["run"], slots = 2, more: Partial<AgentOptions> = {}) {
+function agent(run: Reservation["run"], slots = 2, more: Partial<AgentOptions> = {}) {
   const [stop, kill] = [new AbortController(), new AbortController()];
   const reload = new AbortController();
   const it = new Agent({

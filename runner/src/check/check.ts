@@ -5,6 +5,7 @@ import { z } from "zod";
 import { problemDetail } from "../control-plane/json-client.ts";
 import type { Device, DeviceSource } from "../devices/device.ts";
 import { messageOf } from "../lib/error.ts";
+import { type HttpAnswer, open, readAnswer } from "../lib/http-client.ts";
 import type { Settings } from "../settings/read-settings.ts";
 import { checkClass, checkGpus, type Finding } from "./gpus.ts";
 
@@ -63,18 +64,22 @@ export async function checkControlPlane(
   );
   const [first = [], ...others] = answers.map(({ findings }) => findings);
   const ofClasses = others.flat().filter(({ name }) => name === "hardware");
-  return [...first, ...ofClasses, ...checkPools(answers.flatMap(({ place = [] }) => place))];
+  return [
+    ...first,
+    ...ofClasses,
+    ...checkPools(answers.flatMap(({ classPool = [] }) => classPool)),
+  ];
 }
 
-interface Place {
+interface ClassPool {
   hardware: string;
   pool: string;
 }
 
 /** The control plane refuses a runner whose classes stand in several pools. */
-function checkPools(places: Place[]): Finding[] {
-  if (new Set(places.map(({ pool }) => pool)).size < 2) return [];
-  const detail = places
+function checkPools(classPools: ClassPool[]): Finding[] {
+  if (new Set(classPools.map(({ pool }) => pool)).size < 2) return [];
+  const detail = classPools
     .map(({ hardware, pool }) => `${hardware} is in the pool ${pool}`)
     .join(", ");
   const advice =
@@ -89,17 +94,20 @@ function checkPools(places: Place[]): Finding[] {
 async function requestClass(
   { url, token, hardware }: { url: string; token: string; hardware: string },
   gpus: readonly Device[],
-): Promise<{ findings: Finding[]; place?: Place }> {
+): Promise<{ findings: Finding[]; classPool?: ClassPool }> {
   const sentAt = Date.now();
   try {
-    const response = await fetch(`${url}/v1/runner/hardware/${encodeURIComponent(hardware)}`, {
-      headers: { authorization: `Bearer ${token}` },
-      redirect: "manual",
-      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
-    });
-    const text = await response.text();
+    const message = await open(
+      new URL(`${url}/v1/runner/hardware/${encodeURIComponent(hardware)}`),
+      {
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+      },
+    );
+    const response = await readAnswer(message);
+    const { body: text } = response;
     const answer = checkAnswer(url, response, problemDetail(response.status, text));
-    const clock = checkClock(response.headers.get("date"), (sentAt + Date.now()) / 2);
+    const clock = checkClock(response.headers.date, (sentAt + Date.now()) / 2);
     if (isForeignService(response)) return { findings: [answer, clock] };
     if (response.status !== 200) {
       const reasons = explainStatus(response.status, problemDetail(response.status, text));
@@ -108,7 +116,7 @@ async function requestClass(
     const described = JSON.parse(text);
     const { pool } = served.parse(described);
     const findings = [answer, ACCEPTED, checkClass(described, hardware, gpus), clock];
-    return { findings, place: { hardware, pool } };
+    return { findings, classPool: { hardware, pool } };
   } catch (error) {
     const advice = "check the URL, DNS, and that this machine can make outbound HTTPS requests";
     const detail = `${url}: ${messageOf(error)}`;
@@ -120,12 +128,12 @@ async function requestClass(
  * Whether the answer is not from an Auspex deployment, which always answers with JSON, also for an
  * unknown hardware class.
  */
-function isForeignService({ status, headers }: Response): boolean {
+function isForeignService({ status, headers }: HttpAnswer): boolean {
   if (status >= 300 && status < 400) return true;
-  return (status === 200 || status === 404) && !headers.get("content-type")?.includes("json");
+  return (status === 200 || status === 404) && !headers["content-type"]?.includes("json");
 }
 
-function checkAnswer(url: string, response: Response, detail: string): Finding {
+function checkAnswer(url: string, response: HttpAnswer, detail: string): Finding {
   const name = "control plane";
   const { status } = response;
   if (status >= 500) {
@@ -180,8 +188,8 @@ function explainStatus(status: number, detail: string): Finding[] {
 }
 
 /** The header has whole seconds, so it is half a second old on average. */
-export function checkClock(date: string | null, now: number): Finding {
-  const skew = date === null ? Number.NaN : now - (Date.parse(date) + 500);
+export function checkClock(date: string | undefined, now: number): Finding {
+  const skew = date === undefined ? Number.NaN : now - (Date.parse(date) + 500);
   if (Number.isNaN(skew))
     return { ok: true, name: "clock", detail: "the response has no Date header" };
   const detail = `${(Math.abs(skew) / 1000).toFixed(1)} s ${skew > 0 ? "ahead" : "behind"}`;

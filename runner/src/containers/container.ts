@@ -78,7 +78,7 @@ export class Container {
   #session: Session | undefined;
   readonly #activity: Activity;
   readonly #occupancy: Occupancy;
-  #lastWords = "";
+  #crashOutput = "";
   #retired = false;
   /** Set if the container must be killed once its last run has left. */
   #killReason: Failure | undefined;
@@ -132,8 +132,8 @@ export class Container {
   }
 
   /** Output that the container printed before it exited during a run; empty if several runs share it. */
-  get lastWords(): string {
-    return this.#lastWords;
+  get crashOutput(): string {
+    return this.#crashOutput;
   }
 
   /** The size of the image; known after the pull. */
@@ -357,7 +357,7 @@ export class Container {
     if (!this.#session) return external(message, { setupLogs: logs });
     // Output of overlapping runs must not appear in this run's error.
     const showLogs = logs !== "" && !this.#occupancy.isShared;
-    if (showLogs) this.#lastWords = logs;
+    if (showLogs) this.#crashOutput = logs;
     return external(showLogs ? `${message}:\n${logs}` : message);
   }
 

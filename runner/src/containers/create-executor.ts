@@ -18,7 +18,7 @@ import { OpenAiInterface } from "../interfaces/openai/openai.ts";
 import type {
   Executor,
   JobOrder,
-  Place,
+  Reservation,
   RunnableJob,
   RunReporter,
   RunSignals,
@@ -169,8 +169,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
       max_containers: containers,
     }),
     measured: () => measures.take(),
-    place(job, stop) {
-      const found = pool.place(job, partsOf(job), stop);
+    reserve(job, stop) {
+      const found = pool.reserve(job, partsOf(job), stop);
       if (typeof found === "string") return found;
       const leave = (container: Container) => pool.leave(container, job.limits.idle_seconds);
       return new ContainerPlace({ container: found, run, leave });
@@ -195,17 +195,17 @@ function logShares(ledger: Ledger, log: Log): void {
   log.info("resources of a container without GPUs", { ...ledger.share(0) });
 }
 
-/** A job's place in a container from the hand-out on: the job's run takes the place, or it is given up. */
+/** A job's reservation in a container from the hand-out on: the job's run uses it, or it is given up. */
 interface ContainerPlaceOptions {
   /** The container that the job has joined; undefined if a container is about to have room. */
   container: Container | undefined;
   run: (
-    ...run: [...Parameters<Place["run"]>, container: Container | undefined]
-  ) => ReturnType<Place["run"]>;
+    ...run: [...Parameters<Reservation["run"]>, container: Container | undefined]
+  ) => ReturnType<Reservation["run"]>;
   leave: (container: Container) => void;
 }
 
-class ContainerPlace implements Place {
+class ContainerPlace implements Reservation {
   readonly #options: ContainerPlaceOptions;
   #container: Container | undefined;
 
@@ -214,7 +214,7 @@ class ContainerPlace implements Place {
     this.#container = options.container;
   }
 
-  run: Place["run"] = (job, reporter, signals) =>
+  run: Reservation["run"] = (job, reporter, signals) =>
     this.#options.run(job, reporter, signals, this.#take());
 
   leave(): void {

@@ -216,13 +216,13 @@ export async function prepare(
 }
 
 export class SelfDescription {
-  #told: ServerDescription | undefined;
+  #description: ServerDescription | undefined;
   #first: Promise<void> | undefined;
   #isAsked = false;
 
   /** Asks the server while the run goes on, unless it has answered or is being asked already. */
   ask(session: Session): void {
-    if (this.#told || this.#isAsked) return;
+    if (this.#description || this.#isAsked) return;
     this.#isAsked = true;
     const asking = this.#ask(session);
     this.#first ??= asking;
@@ -232,13 +232,13 @@ export class SelfDescription {
    * Call this when a run that has asked has ended. It waits for the first answer only: a server that never
    * answers would delay each run by seconds. The answer of a slow server is there by a later run.
    */
-  async told(): Promise<ServerDescription | undefined> {
+  async read(): Promise<ServerDescription | undefined> {
     await this.#first;
-    return this.#told;
+    return this.#description;
   }
 
   async #ask(session: Session): Promise<void> {
-    this.#told = await session.describe();
+    this.#description = await session.describe();
     this.#isAsked = false;
   }
 }

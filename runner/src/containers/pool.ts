@@ -50,7 +50,7 @@ export class ContainerPool {
    * @param names of the idle containers that may be stopped for it
    * @returns undefined if a container is about to have room, which `join` waits for; or why there is no place
    */
-  place(
+  reserve(
     job: JobOrder,
     parts: ContainerParts,
     names: readonly string[],

@@ -48,7 +48,7 @@ export async function runJob(
   placed?: Container,
 ): Promise<RunEnd> {
   const stop = AbortSignal.any([signals.cancel, signals.abandon]);
-  const reporter = new LastWords(reported);
+  const reporter = new CrashOutput(reported);
   const claimedAt = performance.now();
   let first = placed;
   let hasBegun = false;
@@ -93,10 +93,10 @@ export async function runJob(
         }
         const { imageBytes: image_bytes } = container;
         const measured = job.measure && image_bytes ? { image_bytes } : {};
-        const description = job.describe && (await container.description.told());
+        const description = job.describe && (await container.description.read());
         const described = description ? { description } : {};
         if (shouldTryAnother(outcome, container)) continue;
-        if (run.finish.status === "failed") reporter.addToRun(container.lastWords);
+        if (run.finish.status === "failed") reporter.addToRun(container.crashOutput);
         const finish = await blameGpus(run.finish, container, parts);
         return { ...finish, setup_seconds, ...measured, ...described };
       } catch (error) {
@@ -255,16 +255,16 @@ const MAX_CHARS = 32 * 1024;
  * The last logs of a run. The runner sees a container's last output only once the container has ended; most
  * of its lines are in the logs by then, and only the rest is added.
  */
-class LastWords extends PassingReporter {
+class CrashOutput extends PassingReporter {
   #logged = "";
 
   override setup(progress: SetupProgress): void {
-    this.#hear(progress.logs ?? "");
+    this.#remember(progress.logs ?? "");
     super.setup(progress);
   }
 
   override logs(text: string): void {
-    this.#hear(text);
+    this.#remember(text);
     super.logs(text);
   }
 
@@ -280,7 +280,7 @@ class LastWords extends PassingReporter {
     if (text !== "") this.logs(text);
   }
 
-  #hear(text: string): void {
+  #remember(text: string): void {
     this.#logged += text;
     if (this.#logged.length > 2 * MAX_CHARS) this.#logged = this.#logged.slice(-MAX_CHARS);
   }

@@ -1,4 +1,5 @@
 /** Client of the control plane: one typed method per endpoint, one attempt per call. */
+import type { IncomingMessage } from "node:http";
 import { parseExact } from "../../../src/lib/exact-json.ts";
 import { MAX_REPORTS, type ReportReply, reportsResponse } from "../../../src/protocol/channel.ts";
 import { nothing } from "../../../src/protocol/common.ts";
@@ -19,8 +20,9 @@ import {
 import type { RunnerLogRequest } from "../../../src/protocol/runner-log.ts";
 import { snapshotResponse } from "../../../src/protocol/runner-state.ts";
 import type { CreateUpload } from "../../../src/protocol/upload.ts";
+import { open } from "../lib/http-client.ts";
 import { VERSION } from "../lib/version.ts";
-import { errorFor, JsonClient } from "./json-client.ts";
+import { JsonClient, refusal } from "./json-client.ts";
 
 export interface ControlPlaneOptions {
   url: string;
@@ -79,7 +81,7 @@ export class ControlPlane {
   }
 
   /** Reports the runner's state to the pool. */
-  tell(body: StateRequest, signal: AbortSignal) {
+  reportState(body: StateRequest, signal: AbortSignal) {
     const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
     return this.#service.call("/v1/runner/state", snapshotResponse, call);
   }
@@ -105,16 +107,11 @@ export class ControlPlane {
   }
 
   /** Reads a stored input file. The caller reads it to the end or aborts. */
-  async file(lease: string, key: string, signal: AbortSignal): Promise<Response> {
-    const response = await fetch(`${this.url}/v1/runner/files/${key}`, {
-      headers: { ...this.#headers, [LEASE_HEADER]: lease },
-      // The token is for the configured address only.
-      redirect: "manual",
-      signal,
-    });
-    if (response.ok) return response;
-    const retryAfter = response.headers.get("retry-after") ?? undefined;
-    throw errorFor(response.status, retryAfter, await response.text());
+  async file(lease: string, key: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const headers = { ...this.#headers, [LEASE_HEADER]: lease };
+    const response = await open(new URL(`${this.url}/v1/runner/files/${key}`), { headers, signal });
+    if (response.statusCode === 200) return response;
+    throw await refusal(response);
   }
 
   storeFile(lease: string, { name, mime_type, bytes }: WholeFile, signal: AbortSignal) {

@@ -2,11 +2,12 @@
  * JSON over HTTP to one service: one attempt per call, validated answers, errors with the service's
  * message.
  */
+import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { type Backoff, backoffMs, type RetryOptions, retry } from "../../../src/lib/retry.ts";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { ControlPlaneError, isRetryable, noAnswer } from "../lib/error.ts";
-import { HttpClient } from "../lib/http-client.ts";
+import { HttpClient, readBytes } from "../lib/http-client.ts";
 
 /**
  * Cloudflare closes idle connections after 400 s, and few routers drop them within a minute. The timeout is
@@ -21,8 +22,6 @@ export interface Call {
   body?: unknown;
   /** Sent verbatim, instead of `body`. */
   content?: string | Uint8Array;
-  /** `isOnce` of `HttpCall`. */
-  isOnce?: boolean;
   headers?: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal;
@@ -58,7 +57,7 @@ export class JsonClient {
   }
 
   async #send(path: string, call: Call) {
-    const { method, body, content, isOnce, headers, timeoutMs, signal } = call;
+    const { method, body, content, headers, timeoutMs, signal } = call;
     const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
     try {
       return await this.#http.call(`${this.#path}${path}`, {
@@ -67,13 +66,21 @@ export class JsonClient {
         body: sent,
         timeoutMs,
         ...(signal && { signal }),
-        ...(isOnce && { isOnce }),
       });
     } catch (error) {
       signal?.throwIfAborted();
       throw noAnswer(this.#base, error);
     }
   }
+}
+
+const MAX_ERROR_BYTES = 10_000;
+
+/** Returns the error of a response whose body was not read yet. */
+export async function refusal(response: IncomingMessage): Promise<ControlPlaneError> {
+  const { statusCode: status = 0, headers } = response;
+  const text = await readBytes(response, MAX_ERROR_BYTES).catch(() => undefined);
+  return errorFor(status, headers["retry-after"], text?.toString() ?? "");
 }
 
 export const errorFor = (status: number, retryAfter: string | undefined, text: string) =>

@@ -26,7 +26,7 @@ const RETRY = { baseMs: 500, maxMs: 10_000 };
 export class Snapshots {
   readonly #options: SnapshotsOptions;
   #isDue = false;
-  #toldAt = performance.now();
+  #reportedAt = performance.now();
   #woken = new AbortController();
 
   constructor(options: SnapshotsOptions) {
@@ -41,9 +41,9 @@ export class Snapshots {
   }
 
   /** Call this when a poll is about to report the state. */
-  told(): void {
+  reported(): void {
     this.#isDue = false;
-    this.#toldAt = performance.now();
+    this.#reportedAt = performance.now();
   }
 
   /** Ends with the signal; rejects if the control plane has ended the session. */
@@ -51,7 +51,7 @@ export class Snapshots {
     const { send, log, intervalMs = INTERVAL_MS } = this.#options;
     let failures = 0;
     while (await this.#whenDue(signal)) {
-      this.told();
+      this.reported();
       try {
         const { wanted } = await send(signal);
         failures = 0;
@@ -71,7 +71,7 @@ export class Snapshots {
   async #whenDue(signal: AbortSignal): Promise<boolean> {
     const { keepAliveMs = KEEP_ALIVE_MS } = this.#options;
     while (!signal.aborted) {
-      const left = this.#toldAt + keepAliveMs - performance.now();
+      const left = this.#reportedAt + keepAliveMs - performance.now();
       if (this.#isDue || left <= 0) return true;
       this.#woken = new AbortController();
       await sleep(left, AbortSignal.any([signal, this.#woken.signal]));

@@ -28,7 +28,7 @@ export class DiskSpace {
   readonly #sources: EvictionSource[] = [];
   readonly #removing = new Mutex();
   /** Whether the log already says that there is nothing left to remove. */
-  #toldFull = false;
+  #hasWarned = false;
 
   constructor(options: DiskSpaceOptions) {
     this.#options = options;
@@ -43,12 +43,12 @@ export class DiskSpace {
     const { usage, keptFree, log } = this.#options;
     const { free } = await usage();
     if (free >= keptFree) {
-      this.#toldFull = false;
+      this.#hasWarned = false;
       return;
     }
     const hasRoom = await this.#free(keptFree, "the disk is nearly full", signal);
-    if (hasRoom || this.#toldFull) return;
-    this.#toldFull = true;
+    if (hasRoom || this.#hasWarned) return;
+    this.#hasWarned = true;
     log.warn("the disk is nearly full, and nothing is left that this runner may remove", {
       free_gb: gigabytes((await usage()).free),
       wanted_gb: gigabytes(keptFree),

@@ -203,8 +203,8 @@ const servedFile = ({ path, size, info: { name, mime_type } }: CachedFile): Serv
 type InputPath = InputFile["at"];
 
 /** As a caller would write it: input.images[0]. */
-function describePath(place: InputPath): string {
-  const steps = place.map((step) => {
+function describePath(path: InputPath): string {
+  const steps = path.map((step) => {
     if (typeof step === "number") return `[${step}]`;
     return /^[A-Za-z_]\w{0,99}$/.test(step)
       ? `.${step}`
@@ -214,13 +214,13 @@ function describePath(place: InputPath): string {
 }
 
 /** The path in an input that was parsed exactly. */
-const markedPath = (place: InputPath): InputPath =>
-  place.map((step) => (typeof step === "string" ? markedName(step) : step));
+const markedPath = (path: InputPath): InputPath =>
+  path.map((step) => (typeof step === "string" ? markedName(step) : step));
 
 /** @throws Failure if there is no text at the path */
-export function textAt(input: Json, place: InputPath): string {
+export function textAt(input: Json, path: InputPath): string {
   let value: Json | undefined = input;
-  for (const step of markedPath(place)) value = getChild(value, step);
+  for (const step of markedPath(path)) value = getChild(value, step);
   if (typeof value === "string") return value;
-  throw internal(`${describePath(place)} should be a file and is not a string`);
+  throw internal(`${describePath(path)} should be a file and is not a string`);
 }

@@ -81,7 +81,7 @@ export class OutputServer {
   }
 
   /** Adds a file as if the container had uploaded it. */
-  async place(run: RunFiles, content: Content, name: string, mime_type: string): Promise<string> {
+  async add(run: RunFiles, content: Content, name: string, mime_type: string): Promise<string> {
     const file = await this.#folder.add(content, name, mime_type);
     return this.#register(file, new Set(this.#runs.has(run) ? [run] : []));
   }
@@ -221,9 +221,9 @@ export class RunFiles {
    * Adds a file from a report. @returns its URL, which is the same for the same content, since
    * reports repeat files
    */
-  async place(content: Content, name: string, mime_type: string): Promise<string> {
+  async add(content: Content, name: string, mime_type: string): Promise<string> {
     const hash = createHash("sha256").update(`${mime_type}\n`);
-    const location = await this.#server.place(this, hashed(content, hash), name, mime_type);
+    const location = await this.#server.add(this, hashed(content, hash), name, mime_type);
     const key = hash.digest("hex");
     const existing = this.#placed.get(key);
     if (existing !== undefined) await this.#server.drop(location);

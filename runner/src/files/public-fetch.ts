@@ -4,12 +4,12 @@
  * proxies, cookies or credentials.
  */
 import { createHash } from "node:crypto";
-import { type IncomingMessage, request as requestPlain } from "node:http";
-import { request as requestSecure } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
 import { retryAfterMs } from "../control-plane/json-client.ts";
 import { messageOf } from "../lib/error.ts";
 import { external, Failure } from "../lib/failure.ts";
+import { open } from "../lib/http-client.ts";
 import type { Validators } from "./cache-folder.ts";
 import { type AddressPolicy, permittedLookup, type Resolve, resolveAll } from "./public-address.ts";
 
@@ -93,28 +93,25 @@ export class PublicFetch {
     if (isIP(literal) !== 0 && !this.#reach.permits(literal, protocol)) throw notPublic(url);
   }
 
-  #request(url: URL, headers: Record<string, string>, signal: AbortSignal) {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const request = url.protocol === "https:" ? requestSecure : requestPlain;
-    const outgoing = request(url, {
-      // `agent: false` makes a new connection: the global agent has a pool and may use the environment's
-      // proxies.
-      agent: false,
-      lookup: this.#lookup(url),
-      headers: {
-        accept: "*/*",
-        "accept-encoding": "identity",
-        "user-agent": this.#userAgent,
-        ...headers,
-      },
-      signal,
-    });
-    outgoing.on("response", resolve).end();
-    outgoing.on("error", (error) => {
-      if (signal.aborted) reject(signal.reason);
-      else reject(error instanceof Failure ? error : transientError(url, error));
-    });
-    return promise;
+  async #request(url: URL, headers: Record<string, string>, signal: AbortSignal) {
+    try {
+      return await open(url, {
+        // `agent: false` makes a new connection: the global agent has a pool and may use the environment's
+        // proxies.
+        agent: false,
+        lookup: this.#lookup(url),
+        headers: {
+          accept: "*/*",
+          "accept-encoding": "identity",
+          "user-agent": this.#userAgent,
+          ...headers,
+        },
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof Failure ? error : transientError(url, error);
+    }
   }
 
   #lookup(url: URL): LookupFunction {

@@ -10,7 +10,7 @@ import {
   retryCall,
 } from "../control-plane/json-client.ts";
 import { ControlPlaneError, messageOf } from "../lib/error.ts";
-import { type BodyRequest, IDLE_TIMEOUT_MS, sendBody } from "../lib/send-body.ts";
+import { type BodyRequest, IDLE_TIMEOUT_MS, sendBody } from "../lib/http-client.ts";
 
 /** Covers about 45 s of an unreachable service, so that a short outage does not fail the upload. */
 const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };

@@ -70,7 +70,7 @@ export class StoredFiles {
     try {
       const response = await this.#request(file.key, leases, signal);
       const body = limitTransfer({
-        body: response.body ?? new Blob([]).stream(),
+        body: response,
         maxBytes: this.#max,
         expected: file.size,
         onBytes: idle.refresh,
@@ -84,7 +84,7 @@ export class StoredFiles {
   }
 
   /** One participant's lease may be lost while another's is valid. */
-  async #request(key: string, leases: Iterable<string>, signal: AbortSignal): Promise<Response> {
+  async #request(key: string, leases: Iterable<string>, signal: AbortSignal) {
     let refusal: unknown = external("the file is no longer needed");
     for (const lease of leases) {
       try {

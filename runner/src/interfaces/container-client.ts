@@ -2,14 +2,13 @@
  * HTTP to a container. Calls use kept-alive connections, bounded answers and timeouts. Streams have
  * a connection each and no timeout but the caller's signal.
  */
-import { type IncomingMessage, request } from "node:http";
-import { pipeline } from "node:stream/promises";
+import type { IncomingMessage } from "node:http";
 import { external } from "../lib/failure.ts";
 import {
   type HttpAnswer,
   type HttpCall,
   HttpClient,
-  onUpgrade,
+  open,
   UnusableResponse,
 } from "../lib/http-client.ts";
 
@@ -45,7 +44,7 @@ export class ContainerClient {
     try {
       return await this.#http.call(path, { ...call, maxBytes: MAX_ANSWER_BYTES });
     } catch (error) {
-      throw error instanceof UnusableResponse ? asExternal(error) : error;
+      throw asExternal(error);
     }
   }
 
@@ -53,26 +52,23 @@ export class ContainerClient {
    * Sends JSON or a form once, since a run must not start twice. Resolves with the head of the
    * answer, however long that takes; the signal closes the connection, also while the body is read.
    */
-  stream(path: string, body: string | Form, signal: AbortSignal): Promise<IncomingMessage> {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  async stream(path: string, body: string | Form, signal: AbortSignal): Promise<IncomingMessage> {
     const isText = typeof body === "string";
-    const outgoing = request(new URL(path, this.#address), {
-      method: "POST",
-      agent: false,
-      headers: {
-        "content-type": isText ? "application/json" : body.type,
-        "content-length": isText ? Buffer.byteLength(body) : body.length,
-        accept: "application/json, text/event-stream",
-      },
-      signal,
-    });
-    outgoing.on("error", reject);
-    onUpgrade(outgoing, (error) => reject(asExternal(error)));
-    outgoing.on("response", resolve);
-    if (isText) outgoing.end(body);
-    // A server may answer and break off before it has read the whole body: its answer counts.
-    else pipeline(body.content, outgoing).catch(reject);
-    return promise;
+    try {
+      return await open(new URL(path, this.#address), {
+        method: "POST",
+        agent: false,
+        headers: {
+          "content-type": isText ? "application/json" : body.type,
+          "content-length": isText ? Buffer.byteLength(body) : body.length,
+          accept: "application/json, text/event-stream",
+        },
+        body: isText ? body : body.content,
+        signal,
+      });
+    } catch (error) {
+      throw asExternal(error);
+    }
   }
 
   close(): void {
@@ -80,7 +76,8 @@ export class ContainerClient {
   }
 }
 
-const asExternal = ({ message }: UnusableResponse) => external(`the container ${message}`);
+const asExternal = (error: unknown) =>
+  error instanceof UnusableResponse ? external(`the container ${error.message}`) : error;
 
 /**
  * The body as text; undefined if it is larger than `maxBytes`, and then the connection is closed.

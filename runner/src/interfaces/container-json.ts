@@ -43,11 +43,11 @@ export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T
 const QUOTE_OR_NUMBER = /"|-?(?:NaN|Infinity)/g;
 
 interface NonFinite {
-  /** The text as JSON, with null in place of these numbers. */
+  /** The text as JSON, with null in path of these numbers. */
   text: string;
-  /** The first such number; `place` is its path, such as `output[0].score`. */
+  /** The first such number; `path` is its path, such as `output[0].score`. */
   number: string;
-  place: string;
+  path: string;
 }
 
 /** Returns undefined if there are no such numbers, or the text is no JSON for another reason. */
@@ -72,23 +72,23 @@ export function nonFiniteNumbers(text: string): NonFinite | undefined {
   if (number === undefined) return undefined;
   const json = parts.join("") + text.slice(from);
   try {
-    const place = placeOf(JSON.parse(json), first);
-    return { text: json.replace(`"${first}"`, "null"), number, place: place?.slice(1) ?? "report" };
+    const path = pathTo(JSON.parse(json), first);
+    return { text: json.replace(`"${first}"`, "null"), number, path: path?.slice(1) ?? "report" };
   } catch {
     return undefined;
   }
 }
 
 /** Returns the message about the number for the model's publisher. */
-export const nonFiniteText = ({ number, place }: NonFinite): string =>
-  `the model returned ${number} in ${place}, which JSON has no number for: return null or a string instead`;
+export const nonFiniteText = ({ number, path }: NonFinite): string =>
+  `the model returned ${number} in ${path}, which JSON has no number for: return null or a string instead`;
 
-function placeOf(value: unknown, wanted: string): string | undefined {
+function pathTo(value: unknown, wanted: string): string | undefined {
   if (value === wanted) return "";
   if (typeof value !== "object" || value === null) return undefined;
   for (const [name, part] of Object.entries(value)) {
-    const place = placeOf(part, wanted);
-    if (place !== undefined) return `${Array.isArray(value) ? `[${name}]` : `.${name}`}${place}`;
+    const path = pathTo(part, wanted);
+    if (path !== undefined) return `${Array.isArray(value) ? `[${name}]` : `.${name}`}${path}`;
   }
   return undefined;
 }

@@ -60,8 +60,8 @@ export class ListenWatch {
   async #describe(seconds: number): Promise<string> {
     const { host, port, variables, addresses } = this.#options.listening;
     const found = await addresses().catch(() => undefined);
-    const told = variables.join(" and ");
-    return `the container's server has refused connections on port ${port} for ${seconds} s${foundText(found, host)}. It must listen on ${host}:${port}, which the variables ${told} tell it`;
+    const named = variables.join(" and ");
+    return `the container's server has refused connections on port ${port} for ${seconds} s${foundText(found, host)}. It must listen on ${host}:${port}, which the variables ${named} tell it`;
   }
 }
 

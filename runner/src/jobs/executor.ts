@@ -101,7 +101,7 @@ export interface RunEnd extends Finish {
 }
 
 /** Room for one job, which keeps it until the job has run or is given up. */
-export interface Place {
+export interface Reservation {
   /** Runs the job to its end. Never rejects: any failure is a `failed` finish. */
   run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<RunEnd>;
   /** Gives the place up, unless the job has run. */
@@ -130,9 +130,9 @@ export interface Executor {
    * @param stop names of idle containers that may be stopped for it
    * @returns why there is no place for it
    */
-  place(job: JobOrder, stop: readonly string[]): Place | string;
+  reserve(job: JobOrder, stop: readonly string[]): Reservation | string;
   /** Waits for a place and runs the job in it. */
-  run: Place["run"];
+  run: Reservation["run"];
   /** Stops all containers. @param options.leavesIdle whether idle containers stay for the next process */
   close(options?: { leavesIdle?: boolean }): Promise<void>;
 }

@@ -11,12 +11,12 @@ import { retryCall } from "../control-plane/json-client.ts";
 import { ControlPlaneError } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";
-import type { Place } from "./executor.ts";
+import type { Reservation } from "./executor.ts";
 import { Reporter } from "./reporter.ts";
 
 export interface JobOptions {
   order: JobOrder;
-  place: Place;
+  reservation: Reservation;
   controlPlane: Pick<ControlPlane, "channel" | "finish" | "input">;
   settings: RunnerSettings;
   /** Called with the receipt that the prediction gives for this attempt. */
@@ -73,7 +73,7 @@ export class Job {
     // A finished run has ended. An explicit reason: the default one captures a stack trace.
     if (end.kind !== "finished") this.#abandon.abort(end.kind);
     await work;
-    this.#options.place.leave();
+    this.#options.reservation.leave();
     this.#logEnd(end);
   }
 
@@ -99,13 +99,16 @@ export class Job {
 
   async #work(): Promise<void> {
     if (this.#abandon.signal.aborted) return;
-    const { order, place } = this.#options;
+    const { order, reservation } = this.#options;
     const cancel = this.#cancel.signal;
     const abandon = this.#abandon.signal;
     try {
       const input = order.input ?? (await this.#fetchInput(AbortSignal.any([cancel, abandon])));
       const waited = (performance.now() - this.#claimedAt) / 1000;
-      const finish = await place.run({ ...order, input }, this.#reporter, { cancel, abandon });
+      const finish = await reservation.run({ ...order, input }, this.#reporter, {
+        cancel,
+        abandon,
+      });
       const { hasFailedStart = false, ...end } = finish;
       if (hasFailedStart && end.error && !this.#stopped)
         this.#channel.release(end.error.message, true);

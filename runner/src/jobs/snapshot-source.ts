@@ -60,7 +60,7 @@ export class SnapshotSource {
   }
 
   /** The pool has received it. */
-  told({ heard, declined }: RunnerSnapshot): void {
+  acknowledged({ heard, declined }: RunnerSnapshot): void {
     for (const receipt of heard) this.#receipts.delete(receipt);
     for (const { handout } of declined) this.#declined.delete(handout);
   }

@@ -1,18 +1,90 @@
 /**
- * HTTP calls to one server over kept-alive connections: a bounded time, and the whole response in memory.
- * Calls use Node's own client, since `fetch` with its streams and signals takes four times its CPU.
+ * HTTP of the runner and the command, on Node's own client: `fetch` with its streams and signals takes four
+ * times its CPU, and the package of undici would make the runner half as large again. Redirects are not
+ * followed.
  */
 import {
-  type ClientRequest,
   Agent as HttpAgent,
   type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
   request as requestPlain,
 } from "node:http";
 import { Agent as HttpsAgent, request as requestSecure } from "node:https";
+import { pipeline } from "node:stream/promises";
 import { urlToHttpOptions } from "node:url";
-import { readText } from "./read-text.ts";
+import { sleep } from "../../../src/lib/timeout.ts";
+
+/** The message says what the server did. */
+export class UnusableResponse extends Error {}
+
+/** A request without its body, and the head of its response. */
+function begin(options: RequestOptions) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const outgoing = (options.protocol === "https:" ? requestSecure : requestPlain)(options);
+  outgoing.on("error", reject).on("response", resolve);
+  // Node closes a connection on a 101 without a listener, and then emits neither an answer nor an error.
+  outgoing.on("upgrade", (_answer, socket) => {
+    socket.destroy();
+    reject(new UnusableResponse("responded with another protocol than HTTP"));
+  });
+  return { outgoing, answered: promise };
+}
+
+export interface OpenRequest extends RequestOptions {
+  body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
+}
+
+/**
+ * Makes one attempt. Resolves with the head of the response, however long that takes; the signal closes the
+ * connection, also while the body is read.
+ */
+export function open(url: URL, { body, ...options }: OpenRequest): Promise<IncomingMessage> {
+  const { outgoing, answered } = begin({ ...urlToHttpOptions(url), ...options });
+  if (typeof body === "object" && !(body instanceof Uint8Array))
+    // A server may answer and break off before it has read the whole body: its answer counts.
+    return Promise.race([answered, pipeline(body, outgoing).then(() => answered)]);
+  outgoing.end(body);
+  return answered;
+}
+
+/**
+ * Reads a message with events: an async iterator costs more than all else about a short one.
+ * @returns undefined if it is larger than `maxBytes`, and then the connection is closed
+ */
+export function readBytes(message: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  message
+    .on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) return void chunks.push(chunk);
+      resolve(undefined);
+      message.destroy();
+    })
+    .on("end", () => resolve(Buffer.concat(chunks)))
+    .on("error", reject)
+    // The error is made only if the message is incomplete, since it captures a stack trace.
+    .on("close", () => message.readableEnded || reject(new Error("the connection was closed")));
+  return promise;
+}
 
 const ANY = Number.POSITIVE_INFINITY;
+
+export interface HttpAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** Reads a whole answer. @throws UnusableResponse if it is larger */
+export async function readAnswer(message: IncomingMessage, maxBytes = ANY): Promise<HttpAnswer> {
+  const { statusCode: status = 0, headers } = message;
+  const body = await readBytes(message, maxBytes);
+  if (body) return { status, headers, body: body.toString() };
+  throw new UnusableResponse("responded with too many bytes");
+}
 
 export interface HttpCall {
   method: "DELETE" | "GET" | "POST" | "PUT";
@@ -23,31 +95,11 @@ export interface HttpCall {
   signal?: AbortSignal;
   /** The largest response; any by default. */
   maxBytes?: number;
-  /** A call that is not idempotent: it is never made twice, even if the server most likely did not see it. */
-  isOnce?: boolean;
 }
 
-export interface HttpAnswer {
-  status: number;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-/** The message says what the server did. */
-export class UnusableResponse extends Error {}
-
-/** Node closes a connection on a 101 without a listener, and then emits neither an answer nor an error. */
-export function onUpgrade(outgoing: ClientRequest, reject: (error: UnusableResponse) => void) {
-  outgoing.on("upgrade", (_answer, socket) => {
-    socket.destroy();
-    reject(new UnusableResponse("responded with another protocol than HTTP"));
-  });
-}
-
+/** Calls to one server over kept-alive connections, with the whole response in memory. */
 export class HttpClient {
-  readonly #agent: HttpAgent;
-  readonly #request: typeof requestPlain;
-  readonly #server: ReturnType<typeof urlToHttpOptions>;
+  readonly #server: RequestOptions & { agent: HttpAgent };
 
   /**
    * @param url of the server, whose path and query are not used
@@ -55,48 +107,34 @@ export class HttpClient {
    * that no call is sent on a connection that is being closed
    */
   constructor(url: URL, idleMs: number) {
-    const options = { keepAlive: true, timeout: idleMs };
-    const secure = url.protocol === "https:";
-    this.#agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
-    this.#request = secure ? requestSecure : requestPlain;
     const { protocol, hostname, port } = urlToHttpOptions(url);
-    this.#server = { protocol, hostname, port };
+    const agent = new (protocol === "https:" ? HttpsAgent : HttpAgent)({
+      keepAlive: true,
+      timeout: idleMs,
+    });
+    this.#server = { protocol, hostname, port, agent };
   }
 
-  /**
-   * Redirects are not followed. A call may be made twice, unless it says that it is not idempotent.
-   * @throws the signal's reason; UnusableResponse; Error
-   */
+  /** Idempotent calls only: a call may be made twice. @throws the signal's reason; UnusableResponse; Error */
   async call(path: string, call: HttpCall): Promise<HttpAnswer> {
-    const { method, headers, body, timeoutMs, signal, maxBytes = ANY, isOnce = false } = call;
+    const { method, headers, body, timeoutMs, signal, maxBytes } = call;
     signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
-    const outgoing = this.#request({ ...this.#server, agent: this.#agent, path, method, headers });
-    let given = false;
-    const giveUp = (reason: unknown) => {
-      given = true;
-      reject(reason);
-      outgoing.destroy();
-    };
-    const abort = () => giveUp(signal?.reason);
-    const late = () => giveUp(new Error(`no answer within ${timeoutMs / 1000} s`));
+    const { outgoing, answered } = begin({ ...this.#server, path, method, headers });
+    const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
+    const abort = () => stop(signal?.reason);
+    const late = () => stop(new Error(`no answer within ${timeoutMs / 1000} s`));
     const timer = setTimeout(late, timeoutMs);
     signal?.addEventListener("abort", abort, { once: true });
-    outgoing.on("error", (error) => {
-      if (!given && !isOnce && isStale(outgoing, error)) resolve(this.call(path, call));
-      else reject(error);
-    });
-    onUpgrade(outgoing, reject);
-    outgoing.on("response", (incoming) => {
-      const { statusCode: status = 0, headers } = incoming;
-      readText(incoming, maxBytes).then((body) => {
-        if (body !== undefined) resolve({ status, headers, body });
-        else reject(new UnusableResponse("responded with too many bytes"));
-      }, reject);
-    });
     outgoing.end(body);
     try {
-      return await promise;
+      const answer = answered.then((message) => readAnswer(message, maxBytes));
+      return await Promise.race([answer, stopped]);
+    } catch (error) {
+      outgoing.destroy();
+      // The server has most likely closed the connection while it was idle, before it saw the call.
+      const isStale = error instanceof Error && "code" in error && error.code === "ECONNRESET";
+      if (outgoing.reusedSocket && isStale) return this.call(path, call);
+      throw error;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
@@ -104,10 +142,47 @@ export class HttpClient {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#server.agent.destroy();
   }
 }
 
-/** Whether the server has most likely closed the connection while it was idle, before it saw the call. */
-const isStale = (outgoing: ClientRequest, error: Error): boolean =>
-  outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
+/** A request may take any time as long as bytes are moving. */
+export const IDLE_TIMEOUT_MS = 60_000;
+
+export interface BodyRequest {
+  method: "PATCH" | "POST" | "PUT";
+  headers?: Record<string, string>;
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** Bytes of the content. */
+  length: number;
+  /** How long to wait for a response before the content is sent. */
+  waitMs?: number;
+  signal: AbortSignal;
+  idleMs?: number;
+}
+
+/**
+ * Makes one attempt to send a long body of known length as it is read, with HTTP/1.1, since long uploads over
+ * HTTP/2 are reset by some edges. A response before the end of the body is an answer: the rest is not sent.
+ */
+export async function sendBody(url: URL, request: BodyRequest): Promise<HttpAnswer> {
+  const { method, content, length, waitMs = 0, signal, idleMs = IDLE_TIMEOUT_MS } = request;
+  const headers = {
+    "content-type": "application/octet-stream",
+    ...request.headers,
+    "content-length": length,
+  };
+  const connection = { method, headers, signal, timeout: idleMs };
+  const { outgoing, answered } = begin({ ...urlToHttpOptions(url), ...connection });
+  outgoing.on("timeout", () => outgoing.destroy(new Error(`no progress for ${idleMs / 1000} s`)));
+  try {
+    if (waitMs > 0) {
+      outgoing.flushHeaders();
+      await Promise.race([answered, sleep(waitMs)]);
+    }
+    const sent = pipeline(content, outgoing).then(() => answered);
+    return await readAnswer(await Promise.race([answered, sent]));
+  } finally {
+    outgoing.destroy();
+  }
+}

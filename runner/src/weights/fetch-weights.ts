@@ -86,7 +86,7 @@ export class WeightFetcher {
     context: FetchContext,
   ): Promise<void> {
     const { held } = context;
-    const place = ({ digest }: LayerFile) => {
+    const targetOf = ({ digest }: LayerFile) => {
       const name = nameOf(digest);
       if (held.isComplete(name)) return undefined;
       return { temporary: this.#store.folder.temporary(), path: held.path(name) };
@@ -98,7 +98,7 @@ export class WeightFetcher {
         isDone: () => layer.files.every(({ digest }) => held.isComplete(nameOf(digest))),
         run: (partial, fetch, stop) => {
           const unpack: Step = (signal) =>
-            unpackLayer({ layer, bytes: partial.read(signal), place, onFile });
+            unpackLayer({ layer, bytes: partial.read(signal), targetOf, onFile });
           return together([fetch, unpack], stop);
         },
       });

@@ -1,16 +1,9 @@
 /** Requests one range of a file of the deployment. */
-import {
-  Agent as HttpAgent,
-  type IncomingMessage,
-  type RequestOptions,
-  request as requestPlain,
-} from "node:http";
-import { Agent as HttpsAgent, request as requestSecure } from "node:https";
-import { errorFor } from "../control-plane/json-client.ts";
+import type { IncomingMessage } from "node:http";
+import { refusal } from "../control-plane/json-client.ts";
 import { ControlPlaneError, messageOf } from "../lib/error.ts";
 import { external } from "../lib/failure.ts";
-import { onUpgrade } from "../lib/http-client.ts";
-import { readText } from "../lib/read-text.ts";
+import { open, readBytes } from "../lib/http-client.ts";
 import { VERSION } from "../lib/version.ts";
 import type { ByteRange } from "./range-plan.ts";
 
@@ -19,13 +12,6 @@ export interface FileSource {
   url: string;
   headers: Record<string, string>;
 }
-
-const MAX_ERROR_BYTES = 10_000;
-
-const agents = {
-  "http:": new HttpAgent({ keepAlive: true }),
-  "https:": new HttpsAgent({ keepAlive: true }),
-};
 
 /**
  * @param size of the whole file, as it is declared
@@ -57,52 +43,24 @@ export async function requestWhole(
 ): Promise<Buffer> {
   const response = await send(source, {}, signal);
   if (response.statusCode !== 200) throw await refusal(response);
-  const pieces: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const piece of response) {
-      size += piece.length;
-      if (size > maxBytes) break;
-      pieces.push(piece);
-    }
-  } catch (error) {
+  const bytes = await readBytes(response, maxBytes).catch((cause: unknown) => {
     signal.throwIfAborted();
-    throw new ControlPlaneError("the response was incomplete", { cause: error });
-  }
-  if (size > maxBytes) throw external(`it has more than the ${maxBytes} bytes that it may have`);
-  return Buffer.concat(pieces);
+    throw new ControlPlaneError("the response was incomplete", { cause });
+  });
+  if (bytes) return bytes;
+  throw external(`it has more than the ${maxBytes} bytes that it may have`);
 }
 
+/** Redirects are not followed: the credentials are for this address only. */
 function send(
   { url, headers }: FileSource,
   more: Record<string, string>,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const { protocol } = new URL(url);
-  const isSecure = protocol === "https:";
-  const options: RequestOptions = {
-    agent: agents[isSecure ? "https:" : "http:"],
-    headers: {
-      "accept-encoding": "identity",
-      "user-agent": `auspex-runner/${VERSION}`,
-      ...headers,
-      ...more,
-    },
-    signal,
-  };
-  const outgoing = (isSecure ? requestSecure : requestPlain)(url, options);
-  const fail = (cause: Error) => reject(new ControlPlaneError(messageOf(cause), { cause }));
-  onUpgrade(outgoing, fail);
-  outgoing.on("error", fail).on("response", resolve).end();
-  return promise;
-}
-
-/** Redirects are not followed: the credentials are for this address only. */
-async function refusal(response: IncomingMessage): Promise<ControlPlaneError> {
-  const { statusCode: status = 0, headers } = response;
-  const text = await readText(response, MAX_ERROR_BYTES).catch(() => undefined);
-  response.destroy();
-  return errorFor(status, headers["retry-after"], text ?? "");
+  const identity = { "accept-encoding": "identity", "user-agent": `auspex-runner/${VERSION}` };
+  const sent = { headers: { ...identity, ...headers, ...more }, signal };
+  return open(new URL(url), sent).catch((cause: unknown) => {
+    throw new ControlPlaneError(messageOf(cause), { cause });
+  });
 }

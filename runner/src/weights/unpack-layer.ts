@@ -18,7 +18,7 @@ import {
 const CHUNK_BYTES = 1024 * 1024;
 
 /** The paths of a file while it is written, and once it is verified. */
-export interface FilePlace {
+export interface FileTarget {
   temporary: string;
   path: string;
 }
@@ -27,13 +27,13 @@ export interface Unpacking {
   layer: WeightLayer;
   bytes: AsyncIterable<Buffer>;
   /** Returns undefined for a file that is there. */
-  place: (file: LayerFile) => FilePlace | undefined;
+  targetOf: (file: LayerFile) => FileTarget | undefined;
   /** Called with each file that is at its final path. */
   onFile: (file: LayerFile) => Promise<void>;
 }
 
 /** @throws Failure; what the bytes throw */
-export async function unpackLayer({ layer, bytes, place, onFile }: Unpacking): Promise<void> {
+export async function unpackLayer({ layer, bytes, targetOf, onFile }: Unpacking): Promise<void> {
   const left = new Map(layer.files.map((file) => [file.path, file]));
   const unpacked = extract();
   const ended = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ export async function unpackLayer({ layer, bytes, place, onFile }: Unpacking): P
   try {
     for await (const entry of unpacked) {
       const file = expectedFile(entry.header, left);
-      const to = file && place(file);
+      const to = file && targetOf(file);
       if (!file || !to) {
         entry.resume();
         continue;
@@ -94,7 +94,7 @@ export function expectedFile(
 async function writeFile(
   bytes: AsyncIterable<Uint8Array>,
   file: LayerFile,
-  { temporary, path }: FilePlace,
+  { temporary, path }: FileTarget,
 ): Promise<void> {
   const handle = await open(temporary, "wx", 0o600);
   try {

@@ -117,7 +117,7 @@ export const publishCommand = (host: Host) =>
       const own = found ? hardware : undefined;
       const spoken = options.interface;
       const configuration = configurationOf({ manifest, spoken, hardware: own, latest });
-      const told =
+      const described =
         options.check && built.local
           ? await checkImage({
               ...{
@@ -133,7 +133,13 @@ export const publishCommand = (host: Host) =>
       if (!found) display.say(`Made ${model} (${target.visibility}).`);
       const to = { name: model, model: target.id, tag: options.tag };
       const { digest, compressedSize } = await push(session, built.source, to);
-      const body = newVersion({ digest, notes: options.message, manifest, configuration, told });
+      const body = newVersion({
+        digest,
+        notes: options.message,
+        manifest,
+        configuration,
+        described,
+      });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
       display.say(`Published ${reference}, ${formatBytes(compressedSize)} compressed.`);

@@ -165,11 +165,11 @@ function* imagesIn(
   for (const descriptor of parsed(index, bytes).manifests) {
     const { digest, mediaType } = descriptor;
     const own = names ?? namesOf(descriptor);
-    const told = descriptor.platform && textOf(descriptor.platform);
+    const named = descriptor.platform && textOf(descriptor.platform);
     if (kindOf(mediaType) === "index") yield* imagesIn(contents, contents.blob(digest), own);
     // An index also lists images of platforms whose blobs the archive does not have.
-    else if (told !== undefined && told !== PLATFORM)
-      yield { descriptor, names: own, platform: told };
+    else if (named !== undefined && named !== PLATFORM)
+      yield { descriptor, names: own, platform: named };
     else {
       const { config } = parsed(manifest, contents.blob(digest));
       yield { descriptor, names: own, platform: platformIn(contents.blob(config.digest)) };

@@ -44,15 +44,15 @@ export interface VersionOptions {
   manifest: ProjectManifest;
   configuration: Configuration | undefined;
   /** The facts that `--check` has read from the server. */
-  told: Known;
+  described: Known;
 }
 
 export function newVersion(options: VersionOptions): NewVersion {
-  const { digest, notes, manifest, configuration, told } = options;
+  const { digest, notes, manifest, configuration, described } = options;
   return {
     release_notes: notes,
     image: digest,
-    ...told,
+    ...described,
     ...(manifest.schemas && { schemas: manifest.schemas }),
     ...(manifest.compatibilities && { compatibilities: manifest.compatibilities }),
     ...(configuration && { configuration }),

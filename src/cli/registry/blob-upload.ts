@@ -5,6 +5,7 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import type { IncomingHttpHeaders } from "node:http";
 import { retryDelayMs } from "../../../runner/src/control-plane/json-client.ts";
 import { isRetryable, statusOf } from "../../../runner/src/lib/error.ts";
 import { sleep } from "../../lib/timeout.ts";
@@ -65,7 +66,7 @@ export class BlobUpload {
     events: UploadEvents = {},
   ): Promise<BlobUpload> {
     const { headers } = await client.retried(url, { method: "POST" }, [202]);
-    const location = client.urlOf(headers.get("location") ?? "").href;
+    const location = client.urlOf(headers.location ?? "").href;
     const state = { location, ...chunkSizes(headers) };
     await events.onState?.(state);
     return new BlobUpload(client, state, events, 0);
@@ -84,8 +85,8 @@ export class BlobUpload {
       [204, 400, 404, 416],
     );
     if (response.status !== 204) return undefined;
-    const offset = offsetIn(response.headers.get("range"));
-    await upload.#moveTo(response.headers.get("location"), offset);
+    const offset = offsetIn(response.headers.range);
+    await upload.#moveTo(response.headers.location, offset);
     return upload;
   }
 
@@ -174,13 +175,13 @@ export class BlobUpload {
     const url = this.#client.urlOf(this.#state.location);
     const { headers } = await this.#client.call(url, { method: "GET" }, [204]);
     const before = this.#offset;
-    await this.#moveTo(headers.get("location"), offsetIn(headers.get("range")));
+    await this.#moveTo(headers.location, offsetIn(headers.range));
     this.#events.onSent?.(this.#offset - before);
     if (this.#offset < base)
       throw new RegistryError("The registry has lost what was sent", "BLOB_UPLOAD_INVALID", LOST);
   }
 
-  async #moveTo(location: string | null | undefined, offset: number): Promise<void> {
+  async #moveTo(location: string | undefined, offset: number): Promise<void> {
     this.#offset = offset;
     if (!location) return;
     this.#state = { ...this.#state, location: this.#client.urlOf(location).href };
@@ -202,13 +203,16 @@ export class BlobUpload {
 }
 
 /** `0-1023`, also with `bytes=`. Without any there is no byte; `0-0` is how some say so. */
-function offsetIn(range: string | null | undefined): number {
+function offsetIn(range: string | undefined): number {
   const [, last = "0"] = /^(?:bytes[= ])?0-(\d+)$/.exec(range ?? "") ?? [];
   return last === "0" ? 0 : Number(last) + 1;
 }
 
-function chunkSizes(headers: Headers): Pick<UploadState, "chunkBytes" | "leastChunkBytes"> {
-  const numberIn = (name: string) => Number(/^\d{1,12}$/.exec(headers.get(name) ?? "")?.[0] ?? 0);
+function chunkSizes(
+  headers: IncomingHttpHeaders,
+): Pick<UploadState, "chunkBytes" | "leastChunkBytes"> {
+  const numberIn = (name: string) =>
+    Number(/^\d{1,12}$/.exec(String(headers[name] ?? ""))?.[0] ?? 0);
   const least = Math.max(numberIn("oci-chunk-min-length"), LEAST_CHUNK_BYTES);
   const most = numberIn("oci-chunk-max-length");
   const chunkBytes = most > 0 ? most - ROOM_BYTES : USUAL_CHUNK_BYTES;

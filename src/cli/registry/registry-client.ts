@@ -8,12 +8,12 @@ import {
 import { ControlPlaneError, messageOf } from "../../../runner/src/lib/error.ts";
 import {
   type BodyRequest,
-  type BodyResponse,
+  type HttpAnswer,
   sendBody,
-} from "../../../runner/src/lib/send-body.ts";
+} from "../../../runner/src/lib/http-client.ts";
 import { MODEL_HEADER } from "../../protocol/registry.ts";
 import type { Access } from "../access.ts";
-import { type Answer, deleteOnce, headersFor, send } from "../service/service.ts";
+import { deleteOnce, headersFor, send } from "../service/service.ts";
 
 /** Covers about 45 s of an unreachable registry. */
 const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
@@ -49,20 +49,20 @@ export class RegistryClient {
   }
 
   /** One attempt. @throws ControlPlaneError for other statuses than these; the signal's reason */
-  async call(url: URL, call: RegistryCall, statuses: number[]): Promise<Answer> {
+  async call(url: URL, call: RegistryCall, statuses: number[]): Promise<HttpAnswer> {
     const { method, headers, body } = call;
     const answer = await send(url, {
       method,
       headers: { ...this.#headersFor(url), ...headers },
-      ...(body && { body: Buffer.from(body) }),
+      body,
       signal: this.#options.signal,
     });
     if (statuses.includes(answer.status)) return answer;
-    throw registryError(answer.status, answer.retryAfter, answer.text);
+    throw registryError(answer.status, answer.headers["retry-after"], answer.body);
   }
 
   /** `call`, retried where that may help. */
-  retried(url: URL, call: RegistryCall, statuses: number[]): Promise<Answer> {
+  retried(url: URL, call: RegistryCall, statuses: number[]): Promise<HttpAnswer> {
     return this.#retried(() => this.call(url, call, statuses));
   }
 
@@ -79,7 +79,7 @@ export class RegistryClient {
   }
 
   /** Sends a long body as it is read. The response has any status. */
-  async send(url: URL, request: Omit<BodyRequest, "signal">): Promise<BodyResponse> {
+  async send(url: URL, request: Omit<BodyRequest, "signal">): Promise<HttpAnswer> {
     const { signal } = this.#options;
     try {
       const headers = { ...this.#headersFor(url), ...request.headers };

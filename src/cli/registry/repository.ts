@@ -62,7 +62,7 @@ export class Repository {
     const { status, headers } = await this.#client.retried(url, { method: "POST" }, [201, 202]);
     if (status === 201) return true;
     // An upload was begun instead; one that was interrupted goes on elsewhere.
-    const begun = this.#client.urlOf(headers.get("location") ?? "");
+    const begun = this.#client.urlOf(headers.location ?? "");
     await this.#client.retried(begun, { method: "DELETE" }, [204, 404]);
     return false;
   }
@@ -123,7 +123,7 @@ export class Repository {
   async tags(count: number): Promise<{ tag: string; digest: string }[]> {
     const url = this.#url("tags/list");
     url.searchParams.set("n", String(count));
-    const { text } = await this.#client.retried(url, { method: "GET" }, [200]);
+    const { body: text } = await this.#client.retried(url, { method: "GET" }, [200]);
     const { tags } = tagList.parse(JSON.parse(text));
     const limit = pLimit(PARALLEL);
     return limit.map(tags, async (tag) => ({ tag, digest: await this.#digestOf(tag) }));
@@ -132,7 +132,7 @@ export class Repository {
   async #digestOf(tag: string): Promise<string> {
     const url = this.#url(`manifests/${tag}`);
     const { headers } = await this.#client.retried(url, { method: "HEAD" }, [200]);
-    return headers.get("docker-content-digest") ?? "";
+    return String(headers["docker-content-digest"] ?? "");
   }
 
   /** @param reference a tag, which goes alone, or a digest, which goes with its tags */

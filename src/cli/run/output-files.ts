@@ -1,14 +1,15 @@
 /** Saves the files of an output in a folder. */
 import { constants, createWriteStream } from "node:fs";
-import { access, open, rm } from "node:fs/promises";
+import { access, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { errorFor } from "../../../runner/src/control-plane/json-client.ts";
+import { refusal } from "../../../runner/src/control-plane/json-client.ts";
 import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
 import { webName } from "../../../runner/src/files/web-files.ts";
 import { messageOf } from "../../../runner/src/lib/error.ts";
+import { open } from "../../../runner/src/lib/http-client.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Access } from "../access.ts";
@@ -76,22 +77,19 @@ export class OutputFiles {
   }
 
   /** Follows redirects to public addresses only: a deployment could name any host of this machine's network. */
-  async #open(url: URL): Promise<{ body: Readable; disposition: string | undefined }> {
-    const response = await fetch(url, { signal: this.#signal, redirect: "manual" });
-    const location = response.headers.get("location");
-    if (response.status >= 300 && response.status < 400 && location !== null) {
-      await response.body?.cancel();
-      const { body } = await PUBLIC.get(new URL(location, url), undefined, this.#signal);
-      return { body, disposition: body.headers["content-disposition"] };
-    }
-    if (!response.ok || !response.body)
-      throw errorFor(response.status, undefined, await response.text());
-    const disposition = response.headers.get("content-disposition") ?? undefined;
-    return { body: Readable.fromWeb(response.body), disposition };
+  async #open(url: URL): Promise<IncomingMessage> {
+    const response = await open(url, { signal: this.#signal });
+    const { statusCode: status = 0, headers } = response;
+    if (status === 200) return response;
+    if (status < 300 || status > 399 || headers.location === undefined)
+      throw await refusal(response);
+    response.destroy();
+    return (await PUBLIC.get(new URL(headers.location, url), undefined, this.#signal)).body;
   }
 
   async #download(url: URL): Promise<string> {
-    const { body, disposition } = await this.#open(url);
+    const body = await this.#open(url);
+    const { "content-disposition": disposition } = body.headers;
     const path = await this.#reserve(safeName(webName(url, disposition))).catch(
       (error: unknown) => {
         throw this.#unsaved(error);
@@ -120,11 +118,12 @@ export class OutputFiles {
     const stem = name.slice(0, name.length - extension.length);
     for (let number = 1; ; number++) {
       const path = join(this.#folder, number === 1 ? name : `${stem}-${number}${extension}`);
-      const file = await open(path, "wx").catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "EEXIST") throw error;
-      });
-      await file?.close();
-      if (file) return path;
+      try {
+        await writeFile(path, "", { flag: "wx" });
+        return path;
+      } catch (error) {
+        if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      }
     }
   }
 }

@@ -1,15 +1,16 @@
 /** The events of a prediction as they come, over any number of connections. */
-import { EventSourceParserStream } from "eventsource-parser/stream";
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { z } from "zod";
-import { errorFor, retryDelayMs } from "../../../runner/src/control-plane/json-client.ts";
+import { errorFor, refusal, retryDelayMs } from "../../../runner/src/control-plane/json-client.ts";
 import { ControlPlaneError, noAnswer } from "../../../runner/src/lib/error.ts";
+import { open } from "../../../runner/src/lib/http-client.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { json } from "../../protocol/common.ts";
 import { setupProgress } from "../../protocol/event.ts";
 import { prediction, predictionError } from "../../protocol/prediction.ts";
 import type { Access } from "../access.ts";
-import { causeOf, headersFor } from "./service.ts";
+import { headersFor } from "./service.ts";
 
 /** Three of the heartbeats that come every 15 s are missing. */
 const SILENCE_MS = 50_000;
@@ -94,45 +95,33 @@ async function* connection(
   const timer = setTimeout(() => silence.abort(new Error("no heartbeat")), SILENCE_MS);
   const until = AbortSignal.any([signal, silence.signal]);
   try {
-    const response = await fetch(
-      `${access.url}/v1/predictions${id ? `/${id}/stream?after_id=${after}` : ""}`,
-      {
-        headers: {
-          ...headersFor(access),
-          ...(idleSeconds !== undefined && { prefer: `wait=${idleSeconds}` }),
-          ...(!id && { "content-type": "application/json", "idempotency-key": create?.key ?? "" }),
-        },
-        ...(!id && { method: "POST", body: create && exactText(create.body) }),
-        redirect: "manual",
-        signal: until,
+    const path = `/v1/predictions${id ? `/${id}/stream?after_id=${after}` : ""}`;
+    const response = await open(new URL(access.url + path), {
+      headers: {
+        ...headersFor(access),
+        ...(idleSeconds !== undefined && { prefer: `wait=${idleSeconds}` }),
+        ...(!id && { "content-type": "application/json", "idempotency-key": create?.key ?? "" }),
       },
-    );
-    // The stream has ended.
-    if (response.status === 204) return;
-    if (!response.ok || !response.body)
-      throw errorFor(
-        response.status,
-        response.headers.get("retry-after") ?? undefined,
-        await response.text(),
-      );
-    const beats = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        timer.refresh();
-        controller.enqueue(chunk);
-      },
+      ...(!id && { method: "POST", body: create && exactText(create.body) }),
+      signal: until,
     });
-    const events = response.body
-      .pipeThrough(beats)
-      .pipeThrough(new TextDecoderStream())
-      .pipeThrough(new EventSourceParserStream());
-    for await (const message of events) {
-      if (message.event === "problem") throw problemIn(message.data);
-      const event = known.safeParse({ event: message.event, data: parseExact(message.data) });
-      yield { number: Number(message.id), event: event.data };
+    // The stream has ended.
+    if (response.statusCode === 204) return;
+    if (response.statusCode !== 200) throw await refusal(response);
+    const messages: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (message) => messages.push(message) });
+    for await (const text of response.setEncoding("utf8")) {
+      timer.refresh();
+      parser.feed(text);
+      for (const message of messages.splice(0)) {
+        if (message.event === "problem") throw problemIn(message.data);
+        const event = known.safeParse({ event: message.event, data: parseExact(message.data) });
+        yield { number: Number(message.id), event: event.data };
+      }
     }
   } catch (error) {
     if (error instanceof ControlPlaneError) throw error;
-    throw noAnswer(access.url, causeOf(error));
+    throw noAnswer(access.url, error);
   } finally {
     clearTimeout(timer);
   }

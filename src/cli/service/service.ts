@@ -2,6 +2,12 @@
 import { z } from "zod";
 import { errorFor, retryCall } from "../../../runner/src/control-plane/json-client.ts";
 import { ControlPlaneError, noAnswer, statusOf } from "../../../runner/src/lib/error.ts";
+import {
+  type HttpAnswer,
+  type OpenRequest,
+  open,
+  readAnswer,
+} from "../../../runner/src/lib/http-client.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { model, type Version, version } from "../../protocol/model.ts";
@@ -107,11 +113,11 @@ export class Service {
     const response = await send(`${url}/v1${path}`, {
       method: method ?? (content === undefined ? "GET" : "POST"),
       headers: { ...headersFor(this.access), "content-type": "application/json", ...headers },
-      ...(content !== undefined && { body: content }),
+      body: content,
       signal: this.#options.signal,
     });
-    const { status, text } = response;
-    if (!response.ok) throw errorFor(status, response.retryAfter, text);
+    const { status, body: text } = response;
+    if (status < 200 || status > 299) throw errorFor(status, response.headers["retry-after"], text);
     const answer = schema.safeParse(parsed(text, parse));
     if (answer.success) return answer.data;
     const reason = `${path}: unexpected response: ${z.prettifyError(answer.error)}`;
@@ -129,35 +135,20 @@ export const headersFor = ({ token }: Access): Record<string, string> => ({
   "user-agent": USER_AGENT,
 });
 
-export interface Answer {
-  ok: boolean;
-  status: number;
-  headers: Headers;
-  retryAfter: string | undefined;
-  text: string;
-}
-
 /** One request and the whole answer, with any status. @throws ControlPlaneError; the signal's reason */
 export async function send(
   url: string | URL,
-  request: RequestInit & { signal: AbortSignal },
-): Promise<Answer> {
+  request: OpenRequest & { signal: AbortSignal },
+): Promise<HttpAnswer> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
     // A redirect is an answer: the token is for the configured address only.
-    const response = await fetch(url, { ...request, signal, redirect: "manual" });
-    const { ok, status, headers } = response;
-    const retryAfter = headers.get("retry-after") ?? undefined;
-    return { ok, status, headers, retryAfter, text: await response.text() };
+    return await readAnswer(await open(new URL(url), { ...request, signal }));
   } catch (error) {
     request.signal.throwIfAborted();
-    throw noAnswer(new URL(url).origin, causeOf(error));
+    throw noAnswer(new URL(url).origin, error);
   }
 }
-
-/** The error of a `fetch` that got no answer, whose own message is only "fetch failed". */
-export const causeOf = (error: unknown): unknown =>
-  error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
 
 function parsed(text: string, parse: Parse): unknown {
   try {

@@ -95,7 +95,7 @@ describe("the pool of containers", () => {
     const { finish } = w.run("b");
     await w.running(2);
     w.load();
-    w.place("c");
+    w.reserve("c");
     await vi.waitFor(() => expect(w.started).toHaveLength(3));
     const left = w.pool.left();
     expect(left).toMatchObject([
@@ -145,9 +145,9 @@ describe("the pool of containers", () => {
 
   test("the pool counts an adopted container until it has ended", async () => {
     for (const name of ["c1", "c2", "c3"]) adopt({ name });
-    expect(w.place("b").found).toMatch(/no room/);
+    expect(w.reserve("b").found).toMatch(/no room/);
     await vi.waitFor(() => expect(w.pool.warm()).toHaveLength(3));
     w.started[0]?.exit("exited with code 1");
-    await vi.waitFor(() => expect(w.place("b").found).toBeTypeOf("object"));
+    await vi.waitFor(() => expect(w.reserve("b").found).toBeTypeOf("object"));
   });
 });

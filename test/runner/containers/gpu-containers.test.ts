@@ -1,8 +1,7 @@
 /** GPUs of containers: which ones a container gets, which containers are stopped for it, and failing GPUs. */
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { Container } from "../../../runner/src/containers/container.ts";
-import type { Device } from "../../../runner/src/devices/device.ts";
-import { PretendGpus } from "../../../runner/src/devices/device.ts";
+import { type Device, PretendGpus } from "../../../runner/src/devices/device.ts";
 import { type World, warmOf, world } from "../support/fake-containers.ts";
 
 const gpus = (count: number) => ({ hardware: { identifier: `x${count}`, gpus: count } });
@@ -40,7 +39,7 @@ test("an idle container that no hand-out names is stopped, if memory is short ra
   await open(4, 4);
   await ran("a", 0);
   // A quarter of the memory is missing for the wide container.
-  expect(w.place("wide", [], gpus(4)).found).toBeInstanceOf(Container);
+  expect(w.reserve("wide", [], gpus(4)).found).toBeInstanceOf(Container);
   expect(w.pool.states()).toMatchObject([{ phase: "stopping" }, { phase: "starting", gpus: 4 }]);
   await vi.waitFor(() => expect(w.pool.states()).toMatchObject([{ phase: "ready", gpus: 4 }]));
 });
@@ -49,9 +48,9 @@ test("a busy container stays, and no container is stopped for GPUs that a hand-o
   await open(4, 4);
   void run("a", 0);
   await w.running(1);
-  expect(w.place("wide", [], gpus(4)).found).toMatch(/no room/);
+  expect(w.reserve("wide", [], gpus(4)).found).toMatch(/no room/);
   await ran("b", 1);
-  expect(w.place("wide", [], gpus(4)).found).toMatch(/no room/);
+  expect(w.reserve("wide", [], gpus(4)).found).toMatch(/no room/);
   expect(w.pool.states().map(({ phase }) => phase)).toEqual(["ready", "ready"]);
 });
 

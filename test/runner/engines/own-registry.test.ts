@@ -25,7 +25,7 @@ describe("the deployment's own registry", () => {
     const registry = new OwnRegistry(url);
     const reference = `${host}/${repository}@${digest}`;
     expect(registry.localReference(image)).toBe(reference);
-    expect(registry.toldReference(reference)).toBe(`${repository}@${digest}`);
+    expect(registry.reportedReference(reference)).toBe(`${repository}@${digest}`);
     expect(registry.credentials(image)).toEqual({
       username: "runner",
       password: "secret",
@@ -39,7 +39,9 @@ describe("the deployment's own registry", () => {
     `auspex.example.com/ada/story@${digest}`,
     `ada/story@${digest}`,
   ])("the own registry does not have the reference %s", (reference) => {
-    expect(new OwnRegistry("https://auspex.example.com").toldReference(reference)).toBe(reference);
+    expect(new OwnRegistry("https://auspex.example.com").reportedReference(reference)).toBe(
+      reference,
+    );
   });
 
   it("the own registry gives no credentials without a grant", () => {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
-import type { Place } from "../../../runner/src/jobs/executor.ts";
+import type { Reservation } from "../../../runner/src/jobs/executor.ts";
 import { Job } from "../../../runner/src/jobs/job.ts";
 import type { Job as JobOrder } from "../../../src/protocol/runner.ts";
 import { FakeControlPlane, type FakePrediction } from "../support/fake-control-plane.ts";
-import { fakePlace, jobOrder, settings, silentLog } from "../support/samples.ts";
+import { fakeReservation, jobOrder, settings, silentLog } from "../support/samples.ts";
 
 let plane: FakeControlPlane;
 let prediction: FakePrediction;
@@ -18,10 +18,10 @@ beforeEach(async () => {
 
 afterEach(() => plane.stop());
 
-const jobOf = (run: Place["run"], changes: Partial<JobOrder> = {}) =>
+const jobOf = (run: Reservation["run"], changes: Partial<JobOrder> = {}) =>
   new Job({
     order: { ...order, ...changes },
-    place: fakePlace(run),
+    reservation: fakeReservation(run),
     controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),
     settings,
     onReceipt: () => {},
@@ -32,7 +32,7 @@ const DONE = { status: "succeeded", output: "value" } as const;
 const CANCELED = { status: "canceled", output: "none" } as const;
 
 /** Runs like a model that works until it is stopped. */
-const untilStopped: Place["run"] = async (_job, _sink, { cancel, abandon }) => {
+const untilStopped: Reservation["run"] = async (_job, _sink, { cancel, abandon }) => {
   const stop = AbortSignal.any([cancel, abandon]);
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
   return CANCELED;

@@ -37,7 +37,7 @@ test("receipts and declined hand-outs are sent until the pool has received them"
   const first = source.take();
   source.connected("b");
   expect(source.take()).toMatchObject({ heard: ["a", "b"], declined: [{ handout: 1 }] });
-  source.told(first);
+  source.acknowledged(first);
   expect(source.take()).toMatchObject({ heard: ["b"], declined: [] });
 });
 

@@ -232,10 +232,10 @@ export function world(
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
       return { reporter, finish: runJob(pool, parts, job, reporter, stop) };
     },
-    /** Takes a place like a hand-out does. */
-    place(name: string, stop: string[] = [], more?: JobOptions) {
+    /** Reserves a container like a hand-out does. */
+    reserve(name: string, stop: string[] = [], more?: JobOptions) {
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
-      const found = pool.place(job, parts, stop);
+      const found = pool.reserve(job, parts, stop);
       const run = (container?: Container) =>
         runJob(pool, parts, job, record(), signals(), container);
       return { found, run };

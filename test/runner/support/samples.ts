@@ -1,6 +1,6 @@
 /** Values that the runner's tests share. */
 
-import type { Executor, Place } from "../../../runner/src/jobs/executor.ts";
+import type { Executor, Reservation } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import type { Job, RunnerSettings } from "../../../src/protocol/runner.ts";
 
@@ -46,16 +46,16 @@ export const silentLog: Log = {
   with: () => silentLog,
 };
 
-export const fakePlace = (run: Place["run"]): Place => ({ run, leave: () => {} });
+export const fakeReservation = (run: Reservation["run"]): Reservation => ({ run, leave: () => {} });
 
-export const fakeExecutor = (run: Place["run"]): Executor => ({
+export const fakeExecutor = (run: Reservation["run"]): Executor => ({
   open: async () => {},
   warm: () => [],
   images: () => [],
   state: () => ({ containers: [], devices: [], max_containers: 1 }),
   measured: () => [],
   onChange() {},
-  place: () => fakePlace(run),
+  reserve: () => fakeReservation(run),
   run,
   close: async () => {},
 });

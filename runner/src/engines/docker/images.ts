@@ -104,7 +104,7 @@ export class DockerImages {
   async list(): Promise<string[]> {
     const images = await this.#options.docker.listImages();
     const references = images.flatMap((image) => image.RepoDigests ?? []);
-    return references.map((one) => this.#registry?.toldReference(one) ?? one);
+    return references.map((one) => this.#registry?.reportedReference(one) ?? one);
   }
 
   /**

@@ -31,7 +31,7 @@ export class OwnRegistry {
   }
 
   /** Returns an image's name as claims report it. */
-  toldReference(reference: string): string {
+  reportedReference(reference: string): string {
     const [repository = "", digest = ""] = reference.split("@");
     const path = repository.slice(this.host.length + 1);
     const isOwn = repository.startsWith(`${this.host}/`) && modelOfRepository(path) !== undefined;

@@ -13,8 +13,8 @@ import { dataUriHead, MAX_HEAD } from "../../../../src/domain/files/data-uri.ts"
 import type { SaveFile } from "../../files/output-queue.ts";
 import { type CallbackServer, type Endpoint, refuse } from "../../lib/callback-server.ts";
 import { external, Failure } from "../../lib/failure.ts";
+import { readBytes } from "../../lib/http-client.ts";
 import { Mutex } from "../../lib/mutex.ts";
-import { readText } from "../../lib/read-text.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "../large-reads.ts";
 
 /** Cog 0.17 and later does not wait for one report before it sends the next. */
@@ -139,7 +139,8 @@ function readBody(
   turn: ReadTurn,
 ): Promise<string | undefined> {
   // The body is too short to have a file that is stored.
-  if (length <= INLINE_BYTES) return readText(request, maxBytes);
+  if (length <= INLINE_BYTES)
+    return readBytes(request, maxBytes).then((bytes) => bytes?.toString());
   const backpressure = (size: number) => turn.progress(size);
   return readReport(request, { maxBytes, saveFile, backpressure });
 }

@@ -131,10 +131,10 @@ export class AnswerReader {
   #outputWhole(text: string, asCalled?: (value: Json) => Json): void {
     // The answer is passed on as it was written: embeddings may have a million numbers.
     const isPassedOn = !asCalled && !/^\s*\[/.test(text);
-    const told = joinedAnswers(parseOrUndefined(text, isPassedOn ? undefined : parseExact));
-    const value = told !== undefined && asCalled ? asCalled(told) : told;
+    const parsed = joinedAnswers(parseOrUndefined(text, isPassedOn ? undefined : parseExact));
+    const value = parsed !== undefined && asCalled ? asCalled(parsed) : parsed;
     if (!isObject(value)) {
-      const found = told === undefined ? nonFiniteNumbers(text) : undefined;
+      const found = parsed === undefined ? nonFiniteNumbers(text) : undefined;
       if (found) throw external(nonFiniteText(found));
       throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
     }

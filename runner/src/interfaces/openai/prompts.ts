@@ -9,11 +9,11 @@ export function severalPrompts(prompt: Json | undefined): Json[] | undefined {
 }
 
 /** llama.cpp answers several prompts with a list of completions. Any other answer stays as it is. */
-export function joinedAnswers(told: Json | undefined): Json | undefined {
-  if (!Array.isArray(told)) return told;
-  const answers = told.filter(hasChoices);
+export function joinedAnswers(answer: Json | undefined): Json | undefined {
+  if (!Array.isArray(answer)) return answer;
+  const answers = answer.filter(hasChoices);
   const [first] = answers;
-  if (!first || answers.length < told.length) return told;
+  if (!first || answers.length < answer.length) return answer;
   const joined = new JoinedCompletions(first.choices.length);
   for (const [number, one] of answers.entries()) {
     const choices = one.choices.map((choice, index) =>

@@ -1,4 +1,4 @@
-/** Results of a hand-out: a place in a running container, in a new one, instead of an idle one, or none. */
+/** Results of a hand-out: a reservation in a running container, in a new one, instead of an idle one, or none. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Container } from "../../../runner/src/containers/container.ts";
 import { type World, warmOf, world } from "../support/fake-containers.ts";
@@ -13,8 +13,8 @@ afterEach(() => w.close());
 /** Returns the ID of an idle container of this model. */
 async function idle(name: string): Promise<string> {
   const before = w.runs.length;
-  const { found, run } = w.place(name);
-  if (!(found instanceof Container)) throw new Error(`no place: ${found}`);
+  const { found, run } = w.reserve(name);
+  if (!(found instanceof Container)) throw new Error(`no room: ${found}`);
   const finish = run(found);
   await w.running(before + 1);
   w.runs[before]?.end();
@@ -22,33 +22,33 @@ async function idle(name: string): Promise<string> {
   return found.id;
 }
 
-test("a hand-out takes a place at once, also while its container starts", () => {
+test("a hand-out reserves a container at once, also while its container starts", () => {
   const release = w.hold();
-  const { found } = w.place("a", [], { limits: { max_concurrency: 2 } });
+  const { found } = w.reserve("a", [], { limits: { max_concurrency: 2 } });
   expect(w.pool.states()).toMatchObject([{ phase: "starting", users: 1, room: 2, runs_ms: [] }]);
-  expect(w.place("a", [], { limits: { max_concurrency: 2 } }).found).toBe(found);
+  expect(w.reserve("a", [], { limits: { max_concurrency: 2 } }).found).toBe(found);
   expect(w.pool.states()).toMatchObject([{ users: 2 }]);
-  expect(w.place("a", [], { limits: { max_concurrency: 2 } }).found).not.toBe(found);
+  expect(w.reserve("a", [], { limits: { max_concurrency: 2 } }).found).not.toBe(found);
   release();
 });
 
 test("a hand-out without room is declined with a reason", async () => {
-  const first = w.place("a");
-  w.place("b");
-  expect(w.place("c").found).toBe("the containers of this runner leave no room for another one");
-  if (!(first.found instanceof Container)) throw new Error("no place");
+  const first = w.reserve("a");
+  w.reserve("b");
+  expect(w.reserve("c").found).toBe("the containers of this runner leave no room for another one");
+  if (!(first.found instanceof Container)) throw new Error("no reservation");
   const finish = first.run(first.found);
   await w.running(1);
   // The container is idle, but the hand-out does not name it.
   w.runs[0]?.end();
   await finish;
-  expect(w.place("c").found).toMatch(/no room/);
+  expect(w.reserve("c").found).toMatch(/no room/);
 });
 
 test("only an idle container that is named makes room, and no more of them are stopped than needed", async () => {
   const [a, b] = [await idle("a"), await idle("b")];
-  expect(w.place("c", ["another"]).found).toMatch(/no room/);
-  const { found } = w.place("c", [b, a]);
+  expect(w.reserve("c", ["another"]).found).toMatch(/no room/);
+  const { found } = w.reserve("c", [b, a]);
   expect(found).toBeInstanceOf(Container);
   expect(w.pool.states().map(({ name, phase }) => [name === a, phase])).toEqual([
     [true, "stopping"],
@@ -61,8 +61,8 @@ test("only an idle container that is named makes room, and no more of them are s
 
 test("a stopping container makes room once, and the next hand-out finds none", async () => {
   const [a] = [await idle("a"), await idle("b")];
-  expect(w.place("c", [a]).found).toBeInstanceOf(Container);
-  expect(w.place("d", [a]).found).toMatch(/no room/);
+  expect(w.reserve("c", [a]).found).toBeInstanceOf(Container);
+  expect(w.reserve("d", [a]).found).toMatch(/no room/);
   await vi.waitFor(() =>
     expect(w.pool.states().map(({ phase }) => phase)).not.toContain("starting"),
   );
@@ -70,9 +70,9 @@ test("a stopping container makes room once, and the next hand-out finds none", a
 
 test("a container that is busy again is not stopped", async () => {
   const a = await idle("a");
-  w.place("a");
-  w.place("b");
-  expect(w.place("c", [a]).found).toMatch(/no room/);
+  w.reserve("a");
+  w.reserve("b");
+  expect(w.reserve("c", [a]).found).toMatch(/no room/);
 });
 
 test("the durations of setups and runs are reported once, by key", async () => {
@@ -86,8 +86,8 @@ test("the durations of setups and runs are reported once, by key", async () => {
 });
 
 test("a run that has not succeeded has no measured duration", async () => {
-  const { found, run } = w.place("a");
-  if (!(found instanceof Container)) throw new Error("no place");
+  const { found, run } = w.reserve("a");
+  if (!(found instanceof Container)) throw new Error("no reservation");
   const finish = run(found);
   await w.running(1);
   w.runs[0]?.fail(new Error("stopped"));
@@ -95,9 +95,9 @@ test("a run that has not succeeded has no measured duration", async () => {
   expect(w.measures.take()).toEqual([{ key: warmOf("a").key, setup_ms: expect.any(Number) }]);
 });
 
-test("a place that is given up is free again", async () => {
-  const { found } = w.place("a");
-  if (!(found instanceof Container)) throw new Error("no place");
+test("a reservation that is given up is free again", async () => {
+  const { found } = w.reserve("a");
+  if (!(found instanceof Container)) throw new Error("no reservation");
   await vi.waitFor(() => expect(w.pool.states()).toMatchObject([{ phase: "ready", users: 1 }]));
   w.pool.leave(found, 60);
   expect(w.pool.states()).toMatchObject([{ phase: "ready", users: 0, idle_ms: 0 }]);
@@ -105,16 +105,16 @@ test("a place that is given up is free again", async () => {
 
 test("the room of an idle container is free only once it has ended, even if its successor is given up", async () => {
   const a = await idle("a");
-  w.place("b");
+  w.reserve("b");
   const [stuck] = w.runs.map(({ container }) => container);
   if (!stuck) throw new Error("no container");
   for (const end of ["stop", "kill"] as const)
     vi.spyOn(stuck, end).mockImplementation(async () => void (await stuck.exited));
-  const { found } = w.place("c", [a]);
-  if (!(found instanceof Container)) throw new Error("no place");
+  const { found } = w.reserve("c", [a]);
+  if (!(found instanceof Container)) throw new Error("no reservation");
   w.pool.leave(found, 0);
   await vi.waitFor(() => expect(w.pool.states().map(({ name }) => name)).not.toContain(found.id));
-  expect(w.place("d").found).toMatch(/no room/);
+  expect(w.reserve("d").found).toMatch(/no room/);
   stuck.exit("was killed");
-  await vi.waitFor(() => expect(w.place("d").found).toBeInstanceOf(Container));
+  await vi.waitFor(() => expect(w.reserve("d").found).toBeInstanceOf(Container));
 });
