@@ -144,7 +144,7 @@ export class Session {
     });
   }
 
-  /** Starts the job. A job that has no place is declined before its channel is opened. */
+  /** Starts the job. A job without a reservation is declined before its channel is opened. */
   #start(order: JobOrder): void {
     const { executor, controlPlane, slots, source, log } = this.#options;
     const { settings } = this.#session;

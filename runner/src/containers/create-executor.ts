@@ -173,7 +173,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       const found = pool.reserve(job, partsOf(job), stop);
       if (typeof found === "string") return found;
       const leave = (container: Container) => pool.leave(container, job.limits.idle_seconds);
-      return new ContainerPlace({ container: found, run, leave });
+      return new ContainerReservation({ container: found, run, leave });
     },
     run,
     async close({ leavesIdle = false } = {}) {
@@ -196,7 +196,7 @@ function logShares(ledger: Ledger, log: Log): void {
 }
 
 /** A job's reservation in a container from the hand-out on: the job's run uses it, or it is given up. */
-interface ContainerPlaceOptions {
+interface ContainerReservationOptions {
   /** The container that the job has joined; undefined if a container is about to have room. */
   container: Container | undefined;
   run: (
@@ -205,11 +205,11 @@ interface ContainerPlaceOptions {
   leave: (container: Container) => void;
 }
 
-class ContainerPlace implements Reservation {
-  readonly #options: ContainerPlaceOptions;
+class ContainerReservation implements Reservation {
+  readonly #options: ContainerReservationOptions;
   #container: Container | undefined;
 
-  constructor(options: ContainerPlaceOptions) {
+  constructor(options: ContainerReservationOptions) {
     this.#options = options;
     this.#container = options.container;
   }

@@ -3,7 +3,7 @@
  * GPUs and other resources for it; idle containers may have to stop for that. The control plane has placed
  * the job by the runner's last snapshot: the pool carries that out, or declines the job.
  *
- * A job that has its place may still need another container, if its own fails. The job then waits: room is
+ * A job with a reservation may still need another container, if its own fails. The job then waits: room is
  * given in the order of arrival, and once the first waiter has waited too long, no other job may join a
  * container before it: running jobs finish, and a container becomes idle.
  */
@@ -46,9 +46,9 @@ export class ContainerPool {
   }
 
   /**
-   * Finds a place for a job at once. The job has then joined the container, which it must leave afterwards.
+   * Finds a container for a job at once. The job has then joined the container, which it must leave afterwards.
    * @param names of the idle containers that may be stopped for it
-   * @returns undefined if a container is about to have room, which `join` waits for; or why there is no place
+   * @returns undefined if a container is about to have room, which `join` waits for; or why there is no room
    */
   reserve(
     job: JobOrder,

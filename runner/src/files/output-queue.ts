@@ -68,7 +68,9 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
 
   get saveFile(): SaveFile | undefined {
     const { files, references } = this.#options;
-    return references && ((content, type) => files.add(content, madeName("output", type), type));
+    return (
+      references && ((content, type) => files.addFile(content, madeName("output", type), type))
+    );
   }
 
   /** A value is reported at once if it need not wait: most outputs are short texts. */

@@ -104,7 +104,7 @@ export interface RunEnd extends Finish {
 export interface Reservation {
   /** Runs the job to its end. Never rejects: any failure is a `failed` finish. */
   run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<RunEnd>;
-  /** Gives the place up, unless the job has run. */
+  /** Gives the reservation up, unless the job has run. */
   leave(): void;
 }
 
@@ -128,10 +128,10 @@ export interface Executor {
   onChange: () => void;
   /**
    * @param stop names of idle containers that may be stopped for it
-   * @returns why there is no place for it
+   * @returns why there is no room for it
    */
   reserve(job: JobOrder, stop: readonly string[]): Reservation | string;
-  /** Waits for a place and runs the job in it. */
+  /** Waits for a container and runs the job in it. */
   run: Reservation["run"];
   /** Stops all containers. @param options.leavesIdle whether idle containers stay for the next process */
   close(options?: { leavesIdle?: boolean }): Promise<void>;
