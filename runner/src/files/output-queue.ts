@@ -69,7 +69,7 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
   get saveFile(): SaveFile | undefined {
     const { files, references } = this.#options;
     return (
-      references && ((content, type) => files.addFile(content, madeName("output", type), type))
+      references && ((content, type) => files.addReported(content, madeName("output", type), type))
     );
   }
 

@@ -72,12 +72,7 @@ export class OutputServer {
     return received?.file;
   }
 
-  async addFile(
-    run: RunFiles,
-    content: Content,
-    name: string,
-    mime_type: string,
-  ): Promise<LocalFile> {
+  async add(run: RunFiles, content: Content, name: string, mime_type: string): Promise<LocalFile> {
     const file = await this.#folder.add(content, name, mime_type);
     this.#files.set(file.path, { file, runs: new Set([run]) });
     // The file is removed here if the run ended meanwhile, since no other code would remove it.
@@ -86,7 +81,12 @@ export class OutputServer {
   }
 
   /** Adds a file as if the container had uploaded it. */
-  async addFile(run: RunFiles, content: Content, name: string, mime_type: string): Promise<string> {
+  async addUpload(
+    run: RunFiles,
+    content: Content,
+    name: string,
+    mime_type: string,
+  ): Promise<string> {
     const file = await this.#folder.add(content, name, mime_type);
     return this.#register(file, new Set(this.#runs.has(run) ? [run] : []));
   }
@@ -219,16 +219,16 @@ export class RunFiles {
 
   /** Adds a file of this run that is not uploaded. */
   add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
-    return this.#server.addFile(this, content, name, mime_type);
+    return this.#server.add(this, content, name, mime_type);
   }
 
   /**
    * Adds a file from a report. @returns its URL, which is the same for the same content, since
    * reports repeat files
    */
-  async addFile(content: Content, name: string, mime_type: string): Promise<string> {
+  async addReported(content: Content, name: string, mime_type: string): Promise<string> {
     const hash = createHash("sha256").update(`${mime_type}\n`);
-    const location = await this.#server.addFile(this, hashed(content, hash), name, mime_type);
+    const location = await this.#server.addUpload(this, hashed(content, hash), name, mime_type);
     const key = hash.digest("hex");
     const existing = this.#placed.get(key);
     if (existing !== undefined) await this.#server.drop(location);
