@@ -14,8 +14,8 @@ import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { messageOf, RegistrationRefused } from "./lib/error.ts";
 import { Failure } from "./lib/failure.ts";
-import { createLog, type Log } from "./lib/log.ts";
-import { LogRing, OfRun } from "./lib/log-ring.ts";
+import { createLog, surviveUnhandledRejections } from "./lib/log.ts";
+import { LogRing } from "./lib/log-ring.ts";
 import { VERSION } from "./lib/version.ts";
 import {
   adoptionOf,
@@ -164,18 +164,6 @@ function print(text: string): number {
 function fail(error: unknown): number {
   process.stderr.write(`auspex-runner: ${messageOf(error)}\n`);
   return error instanceof SettingsError ? 2 : 1;
-}
-
-/**
- * An unhandled rejection is a defect. By default it ends the process, and with it every prediction
- * on the machine. Uncaught exceptions (`uncaughtException`) still end the runner, since they leave
- * its state unknown.
- */
-function surviveUnhandledRejections(log: Log): void {
-  process.on("unhandledRejection", (reason) => {
-    const error = reason instanceof Error ? reason : String(reason);
-    log.error("unhandled rejection: a defect of the runner", { error: new OfRun(error) });
-  });
 }
 
 const LOCK_AGAIN_MS = 200;

@@ -62,9 +62,9 @@ test("changes are sent at once while jobs wait, one after the other", async () =
 
 test("a change that a poll has sent is not sent again", async () => {
   await pass(0);
-  it.snapshots.told();
+  it.snapshots.reported();
   it.snapshots.changed();
-  it.snapshots.told();
+  it.snapshots.reported();
   await pass(1_000);
   expect(it.sent).toHaveLength(0);
   it.snapshots.changed();
@@ -90,7 +90,7 @@ test("a change that did not arrive is sent again, later each time", async () => 
 test("a snapshot is sent every 30 s, unless a poll has sent one", async () => {
   await pass(29_999);
   expect(it.sent).toHaveLength(0);
-  it.snapshots.told();
+  it.snapshots.reported();
   await pass(29_999);
   expect(it.sent).toHaveLength(0);
   await pass(2);

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { nonFiniteNumbers } from "../../../runner/src/interfaces/container-json.ts";
 
-test("the first number that JSON does not have is named with its place", () => {
+test("the first number that JSON does not have is named with its path", () => {
   expect(nonFiniteNumbers('{"output": {"a": ["NaN", -Infinity, NaN]}}')).toEqual({
     text: '{"output": {"a": ["NaN", null, null]}}',
     number: "-Infinity",
-    place: "output.a[1]",
+    path: "output.a[1]",
   });
 });
 

@@ -7,8 +7,7 @@ const here = (path: string) => JSON.stringify(new URL(path, import.meta.url).hre
 
 it("an unhandled rejection is logged and does not end the runner", async () => {
   const script = `
-    import { createLog } from ${here("../../../runner/src/lib/log.ts")};
-    import { surviveUnhandledRejections } from ${here("../../../runner/src/lib/unhandled-rejections.ts")};
+    import { createLog, surviveUnhandledRejections } from ${here("../../../runner/src/lib/log.ts")};
     surviveUnhandledRejections(createLog({ level: "info", format: "text" }));
     Promise.reject(new Error("nobody hears me"));
     setImmediate(() => console.log("alive"));

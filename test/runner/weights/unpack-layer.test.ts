@@ -48,7 +48,7 @@ async function unpack(packed: Layer, options: Options = {}): Promise<string[]> {
   await unpackLayer({
     layer,
     bytes: chunksOf(change(bytes), chunk),
-    place: ({ path, digest }) =>
+    targetOf: ({ path, digest }) =>
       there.includes(path)
         ? undefined
         : { temporary: join(folder, "temporary"), path: join(folder, digest.slice(7)) },
@@ -152,7 +152,12 @@ test("an archive that unpacks into far more than is listed is broken off", async
     files: [{ path: "a", size: 10, digest: digestOf("x") }],
     maxBytes: 1_000_000,
   };
-  const failing = unpackLayer({ layer, bytes: bomb(), place: () => undefined, async onFile() {} });
+  const failing = unpackLayer({
+    layer,
+    bytes: bomb(),
+    targetOf: () => undefined,
+    async onFile() {},
+  });
   await expect(failing).rejects.toThrow("unpacks into more");
   expect(taken).toBeLessThan(100);
 });
@@ -175,7 +180,7 @@ test("a header of gigabytes is not taken into memory", async () => {
   const failing = unpackLayer({
     layer,
     bytes: endless(),
-    place: () => undefined,
+    targetOf: () => undefined,
     async onFile() {},
   });
   await expect(failing).rejects.toMatchObject({ source: "external" });
