@@ -1,8 +1,8 @@
 /** A command reads the deployment and the token from its options, variables and stored credentials. */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import {
   credentialsFile,
   loadCredentials,
@@ -11,6 +11,7 @@ import {
   saveCredentials,
 } from "../../src/cli/access.ts";
 import type { Folders } from "../../src/cli/folders.ts";
+import { Home } from "./support/command.ts";
 
 const KEPT = { url: "https://auspex.test", token: "aus_kept", username: "ada" };
 
@@ -102,4 +103,21 @@ test("credentials are readable by their owner only, and a damaged file counts as
   await removeCredentials(folders);
   await removeCredentials(folders);
   expect(await loadCredentials(folders)).toBe(undefined);
+});
+
+test("logout forgets the token once, and says when there is none", async () => {
+  const home = new Home();
+  onTestFinished(() => home.remove());
+  const file = join(home.folder, "config/auspex/credentials.json");
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify({ url: "https://a.test", token: "aus_x", username: "ada" }));
+  const done = { code: 0, out: "Logged out. The token is valid until you revoke it.\n", err: "" };
+  expect(await home.run(["logout"])).toEqual(done);
+  const again = { code: 0, out: "Nobody was logged in.\n", err: "" };
+  expect(await home.run(["logout"])).toEqual(again);
+  expect(await home.run(["logout", "--json"])).toMatchObject({ code: 0, out: "{}\n" });
+  // A damaged file is removed, too.
+  writeFileSync(file, "{");
+  expect(await home.run(["logout"])).toEqual(done);
+  expect(await home.run(["logout"])).toEqual(again);
 });

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, onTestFinished, test } from "vitest";
+import { requireNode } from "../../src/cli/folders.ts";
 import { Home } from "./support/command.ts";
 
 const home = new Home();
@@ -85,3 +86,16 @@ test("https:// to a server of plain HTTP is an error with the right address", as
   expect(err).toContain(`auspex login http://127.0.0.1:${port} `);
   expect(err).not.toMatch(/openssl|SSL routines/i);
 });
+
+test.each(["22.13.0", "22.20.0", "24.0.0", "100.0.0"])("the command runs on Node %s", (version) => {
+  expect(() => requireNode(version)).not.toThrow();
+});
+
+test.each(["22.12.0", "22.2.0", "20.20.2", "9.0.0"])(
+  "the command says which Node it needs on %s",
+  (version) => {
+    expect(() => requireNode(version)).toThrow(
+      `This is Node ${version}, and auspex needs 22.13 or newer.`,
+    );
+  },
+);

@@ -4,16 +4,27 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { manifest } from "../../src/protocol/oci.ts";
 import { copyModel } from "../support/models.ts";
-import { giveBaseLayer, keepBaseLayer } from "./base-layer.ts";
 
 const run = promisify(execFile);
 const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
@@ -219,4 +230,38 @@ async function freePort(): Promise<number> {
   server.close();
   if (address === null || typeof address === "string") throw new Error("No free port");
   return address.port;
+}
+
+const KEPT = fileURLToPath(new URL("../../node_modules/.cache/base-layer", import.meta.url));
+const NAME = /^[0-9a-f]{64}$/;
+const REGISTRY = "docker/registry/v2";
+
+/** Puts the layer into a repository before an image is pushed to it. @param root of the registry's files */
+async function giveBaseLayer(root: string, repository: string): Promise<void> {
+  for (const hex of await kept()) {
+    const link = join(REGISTRY, "repositories", repository, "_layers/sha256", hex, "link");
+    await place(join(KEPT, hex), join(root, dataOf(hex)));
+    await mkdir(dirname(join(root, link)), { recursive: true });
+    await writeFile(join(root, link), `sha256:${hex}`);
+  }
+}
+
+/** Keeps the lowest layer of an image that was pushed, and no other. @param digest of the layer */
+async function keepBaseLayer(root: string, digest: string): Promise<void> {
+  const hex = digest.replace("sha256:", "");
+  for (const other of await kept()) if (other !== hex) await rm(join(KEPT, other), { force: true });
+  await place(join(root, dataOf(hex)), join(KEPT, hex));
+}
+
+const kept = async () => (await readdir(KEPT).catch(() => [])).filter((name) => NAME.test(name));
+
+const dataOf = (hex: string) => join(REGISTRY, "blobs/sha256", hex.slice(0, 2), hex, "data");
+
+/** Places a file as a whole, unless it is there: other test files place it, too. */
+async function place(from: string, to: string): Promise<void> {
+  if (await stat(to).catch(() => undefined)) return;
+  await mkdir(dirname(to), { recursive: true });
+  const unfinished = `${to}.${process.pid}`;
+  await copyFile(from, unfinished);
+  await rename(unfinished, to);
 }

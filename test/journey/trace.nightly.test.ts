@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { pageOf } from "../../src/protocol/common.ts";
 import { queueState } from "../../src/protocol/fleet.ts";
-import { randomOf } from "../simulate/random.ts";
+import { randomOf } from "../simulate/trace.ts";
 import { CLASSES, GpuWorld, POOL, type Told } from "./support/gpus.ts";
 import { type Choice, type Model, ShadowPool } from "./support/shadow-pool.ts";
 

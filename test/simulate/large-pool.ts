@@ -1,6 +1,10 @@
 /** A large pool: 1,000 boxes with 20 containers each, and 1,000 waiting jobs. */
+
+import { decide } from "../../src/domain/scheduling/decide/decide.ts";
 import { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
 import type { Ask, BoxView, ContainerView } from "../../src/domain/scheduling/decide/types.ts";
+import { quantile } from "../bench/statistics.ts";
+import { ms, print, type Table } from "../bench/table.ts";
 
 export const NOW = 1_800_000_000_000;
 export const BOXES = 1_000;
@@ -79,3 +83,40 @@ const askOf = (number: number, key: number): Ask => ({
   run_limit_ms: 1_800_000,
   at: NOW,
 });
+
+const ROUNDS = 5;
+const DECISIONS = 200;
+const MOST_MS = 0.2;
+
+/** @param isLimited whether a decision that takes too long is a missed target */
+export function measureSpeed(isLimited: boolean): Table {
+  const rows: string[][] = [];
+  let worst = 0;
+  for (const [name, pool] of Object.entries(LARGE_POOLS)) {
+    const rounds = Array.from({ length: ROUNDS }, () => decisionsOf(largePool(pool)));
+    const best = (q: number) => Math.min(...rounds.map((taken) => quantile(taken, q)));
+    worst = Math.max(worst, best(0.5));
+    rows.push([name, ms(best(0.5)), ms(best(0.95))]);
+  }
+  const bound = { most: MOST_MS };
+  const what = "a decision, in the median of the best round, ms";
+  const table: Table = {
+    title: `decide among ${BOXES} boxes with ${CONTAINERS} containers each, ${WAITING} jobs waiting`,
+    head: ["", "median", "p95"],
+    rows,
+    verdicts: [{ what, value: worst, bound, hard: isLimited }],
+  };
+  print(table);
+  return table;
+}
+
+/** Returns the time of each decision, ms. */
+function decisionsOf(state: PoolState): number[] {
+  return Array.from({ length: DECISIONS }, () => {
+    const began = performance.now();
+    const decision = decide(state, NOW);
+    const took = performance.now() - began;
+    state.apply(decision, NOW);
+    return took;
+  });
+}

@@ -1,9 +1,9 @@
 /** The rules that are compared. */
 import type { Box, Container } from "../../src/domain/scheduling/decide/box.ts";
 import { decide, handOut } from "../../src/domain/scheduling/decide/decide.ts";
+import type { MakeEvictionRule } from "../../src/domain/scheduling/decide/eviction-score.ts";
 import { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
 import type { Ask, Decision } from "../../src/domain/scheduling/decide/types.ts";
-import { foresight } from "./foresight.ts";
 import type { Rules } from "./simulate.ts";
 import type { SimulatedJob } from "./trace.ts";
 
@@ -71,4 +71,30 @@ function start(state: PoolState, ask: Ask): Decision | undefined {
     .flatMap((box) => [...box.idle()])
     .toSorted((a, b) => (a.idle_since ?? 0) - (b.idle_since ?? 0));
   return oldest && on(oldest.box, [oldest]);
+}
+
+function foresight(trace: readonly SimulatedJob[]): MakeEvictionRule {
+  const asks = new Map<string, number[]>();
+  for (const { ask } of trace) {
+    const times = asks.get(ask.key);
+    if (times) times.push(ask.at);
+    else asks.set(ask.key, [ask.at]);
+  }
+  /** The number of past asks of each key. */
+  const passed = new Map<string, number>();
+  const nextAsk = (key: string, now: number, after: number): number => {
+    const times = asks.get(key) ?? [];
+    let at = passed.get(key) ?? 0;
+    while ((times[at] ?? Number.POSITIVE_INFINITY) <= now) at += 1;
+    passed.set(key, at);
+    return times[at + after] ?? Number.POSITIVE_INFINITY;
+  };
+  return ({ fleet }) => ({
+    of(container: Container, now: number): number {
+      const idle = [...fleet.containersOf(container.queueKey)].filter(({ users }) => users === 0);
+      return -nextAsk(container.key, now, idle.indexOf(container));
+    },
+    use() {},
+    stop() {},
+  });
 }

@@ -1,9 +1,13 @@
 /** The calm after the storm: all accepted predictions end, and all webhooks arrive. */
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/dev/client.ts";
+import { LOOK_MS } from "../../src/domain/predictions/prediction-row.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
-import { ageAccounts } from "./age.ts";
 import type { Bed } from "./bed.ts";
 import { rowsOf } from "./evidence/list.ts";
 import { ledgerOf } from "./evidence/predictions.ts";
@@ -82,4 +86,22 @@ async function allTold(clients: Bed["clients"]): Promise<boolean> {
 /** Waits until the condition holds, or the deadline has come. A call that breaks off is repeated. */
 async function until(isSo: () => Promise<boolean>, deadline: AbortSignal): Promise<void> {
   while (!deadline.aborted && !(await isSo().catch(() => false))) await sleep(POLL_MS);
+}
+
+const NS_PER_MS = 1_000_000n;
+/** The key under which workerd keeps the time of an object's own alarm, ns. */
+const ALARM_KEY = 1;
+
+function ageAccounts(stateFolder: string): void {
+  const folder = join(stateFolder, "do", "auspex-AccountObject");
+  const ns = BigInt(LOOK_MS) * NS_PER_MS;
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".sqlite"))) {
+    using db = new DatabaseSync(join(folder, file));
+    if (file === "metadata.sqlite") {
+      db.prepare("UPDATE _cf_ALARM SET scheduled_time = scheduled_time - ?").run(ns);
+      continue;
+    }
+    db.prepare("UPDATE predictions SET due_at = due_at - ?").run(LOOK_MS);
+    db.prepare("UPDATE _cf_METADATA SET value = value - ? WHERE key = ?").run(ns, ALARM_KEY);
+  }
 }

@@ -83,14 +83,6 @@ const titlesIn = (lines: string[]) =>
     return title === undefined ? [] : [{ line: at + 1, text: title, kind: "titles" as const }];
   });
 
-if (import.meta.main) {
-  const places = oddPlaces();
-  for (const { path, line, kind, reason, text } of places)
-    console.log(`${path}:${line}: ${kind === "titles" ? "title" : "comment"} ${reason}: ${text}`);
-  console.log(`${places.length} comments and titles to rewrite`);
-  if (places.length > 0) process.exitCode = 1;
-}
-
 export interface Source {
   /** Path from the root of the repository. */
   path: string;
@@ -123,4 +115,12 @@ export function readSources(...folders: string[]): Source[] {
     );
     return { path, lines: text.replace(/\n$/, "").split("\n"), imports: [...new Set(imports)] };
   });
+}
+
+if (import.meta.main) {
+  const places = oddPlaces();
+  for (const { path, line, kind, reason, text } of places)
+    console.log(`${path}:${line}: ${kind === "titles" ? "title" : "comment"} ${reason}: ${text}`);
+  console.log(`${places.length} comments and titles to rewrite`);
+  if (places.length > 0) process.exitCode = 1;
 }

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { TEMPLATE_NAMES } from "../../../src/cli/commands/init.ts";
+import { modelNameOf, TEMPLATE_NAMES } from "../../../src/cli/commands/init.ts";
 import { readProject } from "../../../src/cli/publish/project.ts";
 import { Home } from "../support/command.ts";
 
@@ -101,3 +101,21 @@ test("init ends with an error where no folder can be created", async () => {
   expect(code).toBe(1);
   expect(err).toMatch(/\/proc\/story cannot be written: ENOENT.*\n?.*auspex init NAME/);
 });
+
+test.each([
+  ["story", "story"],
+  ["my_story.v2", "my_story.v2"],
+  ["Bad Name!", "bad-name"],
+  [".hidden -- folder...", "hidden-folder"],
+  ["Café", "cafe"],
+  ["a..b___c", "a-b-c"],
+])("the folder %s gives the model name %s", (folder, name) => {
+  expect(modelNameOf(folder)).toBe(name);
+});
+
+test.each(["日本", "日本 model", "Straße", "!!!", "", "a".repeat(64)])(
+  "the folder %s gives no model name",
+  (folder) => {
+    expect(modelNameOf(folder)).toBeUndefined();
+  },
+);

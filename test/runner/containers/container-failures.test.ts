@@ -1,5 +1,6 @@
 /** Containers whose run fails, does not stop, or is not accepted. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { unlogged } from "../../../runner/src/containers/run-job.ts";
 import type { Outcome } from "../../../runner/src/interfaces/interface.ts";
 import { external } from "../../../runner/src/lib/failure.ts";
 import { signals } from "../support/containers.ts";
@@ -169,4 +170,14 @@ describe("a container", () => {
     await finish;
     expect(await w.started[0]?.exited).toMatchObject({ description: "was killed" });
   });
+});
+
+test.each([
+  ["nothing was logged", "a\nb", "", "a\nb\n"],
+  ["some was", "a\nb\nc", "x\na\nb\n", "c\n"],
+  ["all was, in other chunks", "a\nb\n", "a\r\nb", ""],
+  ["its last line was not ended", "b\nc", "a\nb", "\nc\n"],
+  ["nothing was printed", "", "a", ""],
+])("the last output is found when %s", (_, printed, logged, expected) => {
+  expect(unlogged(printed, logged)).toBe(expected);
 });

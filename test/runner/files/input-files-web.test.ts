@@ -3,11 +3,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, test, vi } from "vitest";
 import { FileCache } from "../../../runner/src/files/file-cache.ts";
 import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
 import { type Timeouts, WebFiles } from "../../../runner/src/files/web-files.ts";
+import { type Box, openBox } from "../support/containers.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
 const MAX = 100_000;
@@ -304,4 +305,31 @@ test("a download ends when no run waits for it, and the next one starts again", 
   goOn();
   expect(await read(files, web.url)).toBe("first second");
   expect(web.requests).toHaveLength(2);
+});
+
+let box: Box;
+beforeAll(async () => {
+  box = await openBox();
+});
+afterAll(() => box.close());
+
+const files = [{ at: ["image"] }];
+const image = "https://10.0.0.1/private.png";
+
+it("an input file that cannot be fetched ends the run before its container is ready", async () => {
+  const run = box.run("liar", { image }, { files, variables: { SETUP: "endless" } });
+  expect(await run.finish).toMatchObject({
+    status: "failed",
+    error: { source: "external", message: expect.stringMatching(/^input\.image: 10\.0\.0\.1/) },
+  });
+  expect(JSON.stringify(run.reporter.of("setup"))).not.toContain("ready");
+});
+
+it("the next run has the container to itself", async () => {
+  const name = { name: "Ada" };
+  const failed = await box.run("hello", { ...name, image }, { files }).finish;
+  expect(failed.status).toBe("failed");
+  const { finish, reporter } = box.run("hello", name);
+  expect(await finish).toMatchObject({ status: "succeeded" });
+  expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
 });

@@ -1,8 +1,13 @@
-import type { RequestListener } from "node:http";
-import { expect, test } from "vitest";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
 import { describe } from "../../../runner/src/interfaces/cog/description.ts";
 import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
+import { describeServer } from "../../../runner/src/interfaces/describe-server.ts";
 import { Failure } from "../../../runner/src/lib/failure.ts";
+import { described as describedVersion } from "../../../src/domain/images/server-description.ts";
+import { MAX_DESCRIPTION, serverDescription } from "../../../src/protocol/runner.ts";
+import { examplesFolder, startExample } from "../support/example.ts";
 import { errorOf, serve } from "../support/public-fetch-server.ts";
 
 const never = new AbortController().signal;
@@ -104,4 +109,107 @@ test("a container that ends during the wait ends it", async () => {
   const gone = new AbortController();
   const asked = ask(() => gone.abort(new Error("gone")), TIMES, gone.signal);
   expect(await errorOf(asked)).toMatchObject({ message: "gone" });
+});
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** Serves these answers; a path with `undefined` gets no answer, and any other path is a 404. */
+async function described(answers: Record<string, string | number | undefined>) {
+  server = createServer((request, response) => {
+    const path = request.url ?? "";
+    const answer = path in answers ? answers[path] : 404;
+    if (typeof answer === "number") response.writeHead(answer).end("{}");
+    else if (answer !== undefined) response.end(answer);
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  const address = server.address();
+  if (typeof address !== "object" || !address) throw new Error("not listening");
+  const client = new ContainerClient(new URL(`http://127.0.0.1:${address.port}`));
+  const description = await describeServer(client, 500);
+  client.close();
+  return serverDescription.optional().parse(description);
+}
+
+const openapi = (more: object) => JSON.stringify({ openapi: "3.1.0", paths: {}, ...more });
+
+test("a description has the server's answers, without parts that describe no model", async () => {
+  const models = '{"data":[{"id":"base"}]}';
+  const document = openapi({
+    paths: { "/v1/chat/completions": { post: { description: "long" } } },
+    components: { schemas: { ChatCompletionRequest: { type: "object" } } },
+  });
+  expect(await described({ "/openapi.json": document, "/v1/models": models })).toEqual({
+    openapi: openapi({ paths: { "/v1/chat/completions": {} }, components: { schemas: {} } }),
+    models,
+  });
+});
+
+test("a description of a 3 MB document has only the parts that are needed", async () => {
+  const schemas = { Input: { type: "object" }, Other: { description: "x".repeat(3_000_000) } };
+  const told = await described({ "/openapi.json": openapi({ components: { schemas } }) });
+  expect(told?.openapi).toBe(openapi({ components: { schemas: { Input: schemas.Input } } }));
+});
+
+test("a part that is larger than a description may be is left out", async () => {
+  const schemas = { Input: { description: "x".repeat(MAX_DESCRIPTION) } };
+  const large = "x".repeat(40_000);
+  const told = await described({
+    "/openapi.json": openapi({ components: { schemas } }),
+    "/v1/models": large,
+    "/info": "{}",
+  });
+  expect(told).toEqual({ info: "{}" });
+});
+
+test.each([
+  ["refuses", { "/openapi.json": 500, "/v1/models": 404, "/info": 401 }],
+  ["tells nonsense", { "/openapi.json": "<html>" }],
+])("a server that %s has no description, and is not asked again", async (_, answers) => {
+  expect(await described(answers)).toEqual({});
+});
+
+test.each([
+  ["its document", { "/openapi.json": undefined, "/v1/models": '{"data":[{"id":"base"}]}' }],
+  ["its document, being busy", { "/openapi.json": 503, "/v1/models": '{"data":[]}' }],
+  ["its models, without a document", { "/v1/models": undefined }],
+  ["what it is, without a document", { "/openapi.json": "<html>", "/info": 429 }],
+])("a server that has not answered %s is asked again", async (_, answers) => {
+  expect(await described(answers)).toBeUndefined();
+});
+
+test("a server with a document is described, whatever else is not answered", async () => {
+  const answers = { "/openapi.json": openapi({}), "/v1/models": undefined, "/info": 503 };
+  expect(await described(answers)).toEqual({ openapi: expect.any(String) });
+});
+
+const CHATS = ["vendora_chat_completions", "vendora_responses"] as const;
+
+test.each([
+  ["text-generation", "cog", "prompt", "streams", ["vendora_completions"]],
+  ["image", "cog", "prompt", "streams", ["vendora_images_generations", "vendora_images_edits"]],
+  ["scribe-cog", "cog", "messages", "streams", CHATS],
+  ["text-to-speech", "cog", "text", "", ["vendora_audio_speech"]],
+  ["speech-to-text", "cog", "audio", "", ["vendora_audio_transcriptions"]],
+  ["chat", "vendora", "messages", "streams", CHATS],
+] as const)("of the example %s a version learns what it can do", async (...row) => {
+  const [name, spoken, named, streams, calls] = row;
+  const example = await startExample(join(examplesFolder, name));
+  const client = new ContainerClient(new URL(example.url));
+  try {
+    const told = (await describeServer(client)) ?? expect.fail("no answer");
+    const version = describedVersion(spoken, {}, told);
+    const able = Object.entries(version.compatibilities).filter(([, can]) => can);
+    expect(able.map(([flag]) => flag)).toEqual(calls);
+    expect(version.schemas.prediction.input.properties).toHaveProperty(named);
+    expect(version.schemas.prediction.stream_output).toBe(streams === "streams");
+  } finally {
+    client.close();
+    await example.stop();
+  }
 });

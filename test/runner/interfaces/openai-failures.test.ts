@@ -1,5 +1,6 @@
 /** Errors and usage of OpenAI-compatible servers, as the runner reads them. */
 import { expect, test } from "vitest";
+import { nonFiniteNumbers } from "../../../runner/src/interfaces/container-json.ts";
 import { parseFailure } from "../../../runner/src/interfaces/openai/error.ts";
 import { JoinedCompletions } from "../../../runner/src/interfaces/openai/prompts.ts";
 import { parseExact } from "../../../src/lib/exact-json.ts";
@@ -28,3 +29,18 @@ test("the latest usage of each prompt counts once", () => {
   usage(1, 5);
   expect(usage(0, 3)).toEqual({ prompt_tokens: 2, completion_tokens: 8, total_tokens: 0 });
 });
+
+test("the first number that JSON does not have is named with its path", () => {
+  expect(nonFiniteNumbers('{"output": {"a": ["NaN", -Infinity, NaN]}}')).toEqual({
+    text: '{"output": {"a": ["NaN", null, null]}}',
+    number: "-Infinity",
+    path: "output.a[1]",
+  });
+});
+
+test.each(['{"output": "NaN \\" NaN"}', '{"output": NaN', "garbage", "{}"])(
+  "the text %s has no number outside JSON, or is otherwise no JSON",
+  (text) => {
+    expect(nonFiniteNumbers(text)).toBeUndefined();
+  },
+);

@@ -1,5 +1,12 @@
-import { expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it, test } from "vitest";
 import { createLog, type LogOptions } from "../../../runner/src/lib/log.ts";
+import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
 
 function lines(options: Partial<LogOptions> = {}) {
   const written: string[] = [];
@@ -32,4 +39,52 @@ test("JSON lines have errors with their stack", () => {
     message: "broken",
     error: expect.stringContaining("Error: why\n"),
   });
+});
+
+it("a sweep of a folder that others also use removes only its own names", async () => {
+  const root = mkdtempSync(join(tmpdir(), "auspex-scratch-test-"));
+  const others = [
+    "auspex-scratch-",
+    "my auspex-scratch-Abc123",
+    "auspex-scratch-Abc1234",
+    "thesis",
+  ];
+  for (const name of others) mkdirSync(join(root, name));
+  writeFileSync(join(root, "thesis.txt"), "mine");
+  const folders = new ScratchFolders(root);
+  const made = await folders.make();
+  expect(statSync(made).mode & 0o777).toBe(0o700);
+  writeFileSync(join(made, "file"), "");
+  expect(readdirSync(root)).toContain(basename(made));
+  await new ScratchFolders(root).sweep();
+  expect(readdirSync(root).sort()).toEqual([...others, "thesis.txt"].sort());
+  rmSync(root, { recursive: true });
+});
+
+it("a sweep keeps the folders of adopted containers", async () => {
+  const root = mkdtempSync(join(tmpdir(), "auspex-scratch-test-"));
+  const folders = new ScratchFolders(root);
+  const [kept] = [await folders.make(), await folders.make()];
+  await new ScratchFolders(root).sweep([kept]);
+  expect(readdirSync(root)).toEqual([basename(kept)]);
+  rmSync(root, { recursive: true });
+});
+
+const here = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+
+it("an unhandled rejection is logged and does not end the runner", async () => {
+  const script = `
+    import { createLog, surviveUnhandledRejections } from ${here("../../../runner/src/lib/log.ts")};
+    surviveUnhandledRejections(createLog({ level: "info", format: "text" }));
+    Promise.reject(new Error("nobody hears me"));
+    setImmediate(() => console.log("alive"));
+  `;
+  const runner = spawn(process.execPath, ["--input-type=module", "-e", script]);
+  const [told, said, [code]] = await Promise.all([
+    text(runner.stderr),
+    text(runner.stdout),
+    once(runner, "exit"),
+  ]);
+  expect({ code, said }).toEqual({ code: 0, said: "alive\n" });
+  expect(told).toMatch(/ error unhandled rejection: a defect of the runner.*nobody hears me/);
 });

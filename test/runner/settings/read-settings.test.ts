@@ -9,7 +9,9 @@ import {
   fileOptions,
   gpuSource,
   help,
+  parseArguments,
   readSettings,
+  SettingsError,
   weightOptions,
 } from "../../../runner/src/settings/read-settings.ts";
 import { SETTING_NAMES, variableOf } from "../../../runner/src/settings/settings.ts";
@@ -261,4 +263,19 @@ test("no error message repeats a token", () => {
 
 test("the help names every setting", () => {
   for (const name of SETTING_NAMES) expect(help()).toContain(variableOf(name));
+});
+
+test("flags and a command are parsed", () => {
+  const { values, positionals } = parseArguments(["check", "--slots", "2", "--json"]);
+  expect(positionals).toEqual(["check"]);
+  expect(values).toMatchObject({ slots: "2", json: true });
+});
+
+test.each([
+  [["--slot", "2"], "Unknown option '--slot'; see --help"],
+  [["--slots"], "Option '--slots <value>' argument missing; see --help"],
+  [["--json=yes"], "Option '--json' does not take an argument; see --help"],
+  [["--token", "ausr_x"], "Unknown option '--token'; see --help"],
+])("the arguments %j are refused in one line", (args, message) => {
+  expect(() => parseArguments(args)).toThrow(new SettingsError(message));
 });

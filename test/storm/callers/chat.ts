@@ -4,10 +4,9 @@ import { z } from "zod";
 import type { MadeCall } from "../history.ts";
 import type { Call, Work } from "../plan/calls.ts";
 import type { Answer } from "./ask.ts";
-import { create, keyOf } from "./create.ts";
+import { create, keyOf, webhookOf } from "./create.ts";
 import type { Ground } from "./ground.ts";
 import { attendAll } from "./plain.ts";
-import { webhookOf } from "./webhook.ts";
 
 type Chat = Extract<Work, { kind: "chat" }>;
 

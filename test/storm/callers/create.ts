@@ -1,10 +1,10 @@
 /** Creates of predictions: a single one, or with one key any number of tries, several at once. */
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Webhook } from "../../../src/protocol/webhook.ts";
 import type { MadeCall } from "../history.ts";
 import { type Answer, ask, insist, RETRIED } from "./ask.ts";
 import type { Ground } from "./ground.ts";
-import { webhookOf } from "./webhook.ts";
 
 interface Creation {
   path: string;
@@ -53,4 +53,22 @@ export async function create(
     return [];
   };
   return (await Promise.all(Array.from({ length: parallel ?? 1 }, (_, n) => send(n)))).flat();
+}
+
+export const pathOf = ({ call }: Pick<MadeCall, "call">) => `/${call.n}`;
+
+export function webhookOf(ground: Ground, made: MadeCall): { webhook?: Webhook } {
+  const { call } = made;
+  if (!call.webhook) return {};
+  const key = createHash("sha256").update(`secret of ${call.mark}`).digest();
+  made.secret =
+    call.webhook.secret === "standard" ? `whsec_${key.toString("base64")}` : key.toString("hex");
+  ground.scriptReceiver(pathOf(made), call);
+  return {
+    webhook: {
+      url: ground.receiverUrl + pathOf(made),
+      secret: made.secret,
+      events: call.webhook.output ? ["started", "output", "completed"] : ["started", "completed"],
+    },
+  };
 }

@@ -1,7 +1,6 @@
 /** A seed's plan, which is always the same and can be carried out. */
 import { expect, test } from "vitest";
-import { callsOf } from "./calls.ts";
-import { endpointsOf } from "./endpoints.ts";
+import { callsOf, endpointsOf } from "./calls.ts";
 import { faultsOf, nameOf } from "./faults.ts";
 
 const MINUTE = 60_000;

@@ -1,4 +1,10 @@
-/** Commands that delete: they ask or need --yes, and delete once even if an answer is lost. */
+/**
+ * Commands about models, versions, tags and variables: lists, and deletes, which ask or need --yes and delete
+ * once even if an answer is lost.
+ */
+
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Home } from "../support/command.ts";
 import { Edge } from "../support/edge.ts";
@@ -139,4 +145,76 @@ test("the command asks in a terminal: no leaves everything, yes deletes", async 
     screen: expect.stringContaining("Deleted ada/story."),
   });
   expect(deletes()).toBe(1);
+});
+
+test.each([
+  ["predictions", "ID"],
+  ["predictions --model ada/new", "ID"],
+  ["models", "MODEL"],
+  ["versions ada/new", "VERSION"],
+  ["tags ada/new", "TAG"],
+  ["variables ada/new", "NAME"],
+  ["hardware", "CLASS"],
+])("auspex %s prints an empty list", async (line, head) => {
+  deployment.models.set("new", { name: "new", visibility: "private", versions: [] });
+  deployment.hardware = [];
+  deployment.registry.manifests.clear();
+  const args = line.split(" ");
+  const { code, out, err } = await home.run(args);
+  expect([code, err]).toEqual([0, "None.\n"]);
+  expect(out).toMatch(new RegExp(`^${head} .*\n$`));
+  expect(await home.run([...args, "--quiet"])).toEqual({ code: 0, out, err: "" });
+  expect(await home.run([...args, "--json"])).toEqual({ code: 0, out: "[]\n", err: "" });
+});
+
+test("the predictions of a model that does not exist are an error", async () => {
+  const { code, out, err } = await home.run(["predictions", "--model", "ada/nope"]);
+  expect([code, out]).toEqual([1, ""]);
+  expect(err).toContain("There is no such thing.");
+});
+
+test("a version has the known sizes of its image", async () => {
+  const one = { release_notes: "First", image: DIGEST };
+  deployment.models.set("story", {
+    name: "story",
+    visibility: "private",
+    versions: [one, { ...one, size: 1_234_567_890 }],
+  });
+  const imageOf = async (number: number) => {
+    const { code, out, err } = await home.run(["versions", `ada/story:${number}`]);
+    expect(code, err).toBe(0);
+    return out.split("\n").find((line) => line.startsWith("image"));
+  };
+  expect(await imageOf(1)).toBe(`image    ${DIGEST}`);
+  expect(await imageOf(2)).toBe(`image    ${DIGEST} (1.2 GB unpacked)`);
+});
+
+const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
+const AT = "2026-11-26T00:00:00.000Z";
+
+test("a prediction is printed with the exact digits of its input and output", async () => {
+  const told = {
+    ...{ id: ID, model: { owner: "ada", name: "story", version_number: 1 } },
+    ...{ created_at: AT, updated_at: AT, status: "succeeded" },
+    ...{ setup_time: null, execution_time: "0.412", error: null, metrics: null },
+    ...{ url: `https://example.com/v1/predictions/${ID}`, stream: false, data_removed: false },
+  };
+  const [input, output] = ['{"seed":18446744073709551615}', '{"score":1.0}'];
+  const body = `${JSON.stringify(told).slice(0, -1)},"input":${input},"output":${output}}`;
+  const server = createServer((_, response) => response.end(body)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const home = new Home({ AUSPEX_URL: `http://127.0.0.1:${port}`, AUSPEX_TOKEN: "aus_x" });
+  try {
+    for (const args of [[], ["--json"]]) {
+      const { code, out, err } = await home.run(["predictions", ID, ...args]);
+      expect(code, err).toBe(0);
+      expect(out.replaceAll(/\s/g, "")).toContain(input);
+      expect(out.replaceAll(/\s/g, "")).toContain(output);
+    }
+  } finally {
+    server.close();
+    home.remove();
+  }
 });

@@ -1,5 +1,9 @@
 /** The display of an upload's progress, and its counts. */
-import { expect, test } from "vitest";
+
+import { Writable } from "node:stream";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { PushProgress } from "../../../src/cli/image/push-image.ts";
+import { createOutput, safeText } from "../../../src/cli/ui/output.ts";
 import {
   formatBytes,
   formatDuration,
@@ -127,4 +131,53 @@ test("the rate after bytes are sent again is that since then", () => {
   expect(meter.sample(7_000).rate).toBe(0);
   meter.add(400);
   expect(meter.sample(8_000)).toEqual({ size: 1_000, sent: 400, rate: 200 });
+});
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+test("a resumed push shows the rate and the time left by the bytes that it sends itself", () => {
+  const progress = new PushProgress();
+  const layer = progress.sending({ digest: `sha256:${"1a2b".repeat(16)}`, size: 100_000_000 });
+  // The registry takes two seconds to report the bytes that it has.
+  for (let second = 0; second < 2; second++) {
+    progress.line();
+    vi.advanceTimersByTime(1_000);
+  }
+  layer.onArrived(60_000_000);
+  expect(progress.line()).toBe("1a2b1a2b1a2b 60%, 60.0 of 100.0 MB, 0 B/s, stalled");
+  vi.advanceTimersByTime(1_000);
+  layer.onSent(2_000_000);
+  expect(progress.line()).toBe("1a2b1a2b1a2b 62%, 62.0 of 100.0 MB, 1.0 MB/s, 38 s left");
+  expect(progress.summary).toBe("1 layer: 0 were there, 2.0 MB sent (60.0 MB had arrived before)");
+});
+
+const CLIPBOARD = "\u001b]52;c;cm0gLXJmIH4=\u0007";
+
+test.each([
+  ["plain text, tabs and lines", "a\tb\nc é 😀", "a\tb\nc é 😀"],
+  ["colours", "\u001b[1;31mred\u001b[0m", "\u001b[1;31mred\u001b[0m"],
+  ["the clipboard", CLIPBOARD, "]52;c;cm0gLXJmIH4="],
+  ["the title", "\u001b]0;root\u0007", "]0;root"],
+  ["the cursor", "\u001b[2J\u001b[Hok\r\b", "[2J[Hok"],
+  ["marks that change the direction of writing", "rm\u202e x\u2066y\u200fz\u061c", "rm xyz"],
+  ["sequences of one byte", "\u009b2J\u009d0;x\u009c", "2J0;x"],
+])("a text with %s is made safe", (_, text, shown) => {
+  expect(safeText(text)).toBe(shown);
+});
+
+test("an output is safe in a terminal in whatever pieces it comes, and unchanged elsewhere", () => {
+  for (const isTTY of [true, false]) {
+    let written = "";
+    const stream = new Writable({
+      write(chunk, _encoding, done) {
+        written += String(chunk);
+        done();
+      },
+    });
+    const output = createOutput(false, Object.assign(stream, { isTTY }));
+    for (const piece of CLIPBOARD) output.write(piece);
+    output.result("\u001b[2Jdone", {});
+    expect(written).toBe(isTTY ? "]52;c;cm0gLXJmIH4=[2Jdone\n" : `${CLIPBOARD}\u001b[2Jdone\n`);
+  }
 });

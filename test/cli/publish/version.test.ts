@@ -1,11 +1,14 @@
 /** Versions after their first start: the description of the server arrives a moment later. */
+
+import { execFileSync } from "node:child_process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { completedVersion } from "../../../src/cli/publish/version.ts";
+import { completedVersion, exampleCall, trialOf } from "../../../src/cli/publish/version.ts";
 import {
   newCompatibilities,
   type Version,
   type VersionStatus,
 } from "../../../src/protocol/model.ts";
+import { createPrediction } from "../../../src/protocol/prediction.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -63,4 +66,33 @@ test("Ctrl+C ends the wait for a version", async () => {
   await vi.advanceTimersByTimeAsync(100);
   stop.abort(new Error("stopped"));
   await ended;
+});
+
+test("the trial is a plain prediction with the usual retention, so that its logs stay", () => {
+  const input = { properties: { name: { type: "string", default: "Ada" } }, required: ["name"] };
+  const schemas = { prediction: { input, output: {}, stream_output: false } };
+  const trial = createPrediction.parse(trialOf("ada/greeter:1", { schemas }));
+  expect(trial.retention_seconds).toBeUndefined();
+  expect(trial).toMatchObject({ model: "ada/greeter:1", input: { name: "Ada" }, stream: true });
+});
+
+const NAMES = ["prompt", "$(touch x)", "a b", "it's", "; rm -rf ~", "`id`"];
+
+test("names and values that a shell would run are quoted in the example call", () => {
+  const properties = Object.fromEntries(
+    NAMES.map((name) => [name, { type: "string", default: `${name} value` }]),
+  );
+  const input = { type: "object", properties, required: NAMES };
+  const version: Pick<Version, "schemas" | "status" | "configuration"> = {
+    schemas: { prediction: { input, output: {}, stream_output: false } },
+    status: "ready",
+    configuration: {},
+  };
+  const call = exampleCall("ada/story", version) ?? "";
+  const words = call.replace("auspex run", "printf '%s\\n'");
+  const printed = execFileSync("sh", ["-c", words], { encoding: "utf8" });
+  expect(printed.trimEnd().split("\n")).toEqual([
+    "ada/story",
+    ...NAMES.map((name) => `${name}=${name} value`),
+  ]);
 });
