@@ -1,8 +1,9 @@
 /** One storm: the seed's plan is carried out, then all is calm, and all promises are checked. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { format } from "node:util";
 import { startRegistry } from "../docker/registry.ts";
 import { duotone, SAMPLE } from "../journey/support/duotone.ts";
 import { type Bed, makeBed } from "./bed.ts";
@@ -16,8 +17,8 @@ import { collectEnds, hashOf } from "./evidence/predictions.ts";
 import { leftoversOf } from "./evidence/runners.ts";
 import { leftoversIn } from "./evidence/state-files.ts";
 import type { History } from "./history.ts";
-import { divertConsole } from "./main.ts";
-import { callsOf, endpointsOf } from "./plan/calls.ts";
+import { callsOf } from "./plan/calls.ts";
+import { endpointsOf } from "./plan/endpoints.ts";
 import { faultsOf } from "./plan/faults.ts";
 import { type Checked, checkAll } from "./promises/all.ts";
 import { Recorder } from "./recorder.ts";
@@ -112,4 +113,19 @@ const shortened = (_: string, value: unknown) =>
 async function pictures(): Promise<string[]> {
   const sample = await readFile(SAMPLE);
   return Promise.all(COLOURS.map(async (colours) => hashOf(await duotone(sample, colours))));
+}
+
+const METHODS = ["log", "info", "warn", "error"] as const;
+
+/** @returns a function that restores the console */
+function divertConsole(file: string): () => void {
+  const stream = createWriteStream(file);
+  const before = METHODS.map((name) => [name, console[name]] as const);
+  for (const name of METHODS)
+    console[name] = (...words: unknown[]) =>
+      void stream.write(`${new Date().toISOString()} ${format(...words)}\n`);
+  return () => {
+    for (const [name, method] of before) console[name] = method;
+    stream.end();
+  };
 }

@@ -10,7 +10,8 @@ import { createdEndpointSecret, createdWebhookEndpoint } from "../../../src/prot
 import type { Bed } from "../bed.ts";
 import { rowsOf } from "../evidence/list.ts";
 import type { Endpoint } from "../history.ts";
-import type { Call, EndpointPlan } from "../plan/calls.ts";
+import type { Call } from "../plan/calls.ts";
+import type { EndpointPlan } from "../plan/endpoints.ts";
 import type { Recorder } from "../recorder.ts";
 import { type Ground, pause } from "./ground.ts";
 

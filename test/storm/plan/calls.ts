@@ -1,7 +1,7 @@
-
+/** The calls of a seed with their times: the same seed gives the same calls. */
 import fc from "fast-check";
-import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
+import { between, onceIn, samples, share } from "./seeded.ts";
 
 /** The work of a call. Each has a mark in its input, which identifies its prediction. */
 export type Work =
@@ -181,44 +181,3 @@ export function callsOf(seed: number, count: number, duration: number): Call[] {
 
 const beginOf = (work: Work, at: number) =>
   "wait" in work && work.wait === 0 ? at - (at % BATCH_MS) : at;
-
-export const samples = <Value>(arbitrary: fc.Arbitrary<Value>, seed: number, count: number) =>
-  fc.sample(fc.noBias(arbitrary), { seed, numRuns: count });
-
-/** A uniform number, from 0 to just below 1. */
-export const share = fc.nat(2 ** 30 - 1).map((n) => n / 2 ** 30);
-
-export const between = (min: number, max: number) => fc.integer({ min, max });
-
-/** Returns the arbitrary once in `times` cases, and undefined otherwise. */
-const onceIn = <Value>(times: number, arbitrary: fc.Arbitrary<Value>) =>
-  fc.oneof({ weight: 1, arbitrary }, { weight: times - 1, arbitrary: fc.constant(undefined) });
-
-export interface EndpointPlan {
-  path: string;
-  events: WebhookEventName[];
-  /** Whether deliveries go through the cable that breaks. */
-  overCable: boolean;
-  /** Behaviours of the receiver, one for each delivery; the last one stays. */
-  meets: Behaviour[];
-}
-
-/** The number of deliveries that may meet a fault; those after them succeed. */
-const TROUBLED = 1_000;
-const OK: Behaviour = { status: 200 };
-
-const meeting = fc.oneof(
-  { weight: 9, arbitrary: fc.constant(OK) },
-  { weight: 1, arbitrary: receiverFault },
-);
-
-/** Returns two endpoints: one gets all events and breaks; the other gets only ends and does not break. */
-export const endpointsOf = (seed: number): EndpointPlan[] => [
-  {
-    path: "/all",
-    events: ["started", "output", "completed"],
-    overCable: true,
-    meets: [...samples(meeting, seed, TROUBLED), OK],
-  },
-  { path: "/ends", events: ["completed"], overCable: false, meets: [OK] },
-];

@@ -1,6 +1,6 @@
 /** The faults of a seed with their times: the same seed gives the same faults. */
 import fc from "fast-check";
-import { between, samples, share } from "./calls.ts";
+import { between, samples, share } from "./seeded.ts";
 
 export type Target =
   | { what: "control plane" }

@@ -1,6 +1,7 @@
 /** A seed's plan, which is always the same and can be carried out. */
 import { expect, test } from "vitest";
-import { callsOf, endpointsOf } from "./calls.ts";
+import { callsOf } from "./calls.ts";
+import { endpointsOf } from "./endpoints.ts";
 import { faultsOf, nameOf } from "./faults.ts";
 
 const MINUTE = 60_000;
