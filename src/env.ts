@@ -1,10 +1,10 @@
 /** Bindings and variables, parsed once per isolate. */
 import { z } from "zod";
 import type { WriteRates } from "./domain/accounts/write-bucket.ts";
-import type { PartSizes } from "./domain/files/upload-plan.ts";
 import type { Patience } from "./domain/predictions/deadlines.ts";
 import type { Settings as Scheduling } from "./domain/scheduling/decide/types.ts";
 import type { CountMessage, WaitingJob } from "./protocol/queue.ts";
+import type { PartSizes } from "./protocol/upload.ts";
 import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
 export interface Bindings {

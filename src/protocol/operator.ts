@@ -1,7 +1,4 @@
-/**
- * The operator's API, authenticated with the OPERATOR_TOKEN secret: setting up a deployment, and
- * managing its fleet.
- */
+/** The operator's API, authenticated with OPERATOR_TOKEN: setting up a deployment and its fleet. */
 import { z } from "zod";
 import { orNull, priority, slug, timestamp, uuid } from "./common.ts";
 import { prediction } from "./prediction.ts";

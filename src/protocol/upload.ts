@@ -1,11 +1,9 @@
-/**
- * Uploads: a file is sent in parts, each to its own URL, and assembled when the upload is completed.
- * Inputs that expect a file accept the URL of a completed upload.
- */
+/** Uploads: a file is sent in parts, each to its own URL, and assembled when the upload is completed. */
 import { z } from "zod";
 import { timestamp, uuid } from "./common.ts";
 
 export const MAX_PARTS = 10_000;
+const MIB = 1024 * 1024;
 
 const mimeType = z
   .string()
@@ -100,3 +98,20 @@ export type Upload = z.infer<typeof upload>;
 /** Bytes of a part. @param number from 1 */
 export const partLength = (size: number, partSize: number, number: number): number =>
   Math.min(partSize, size - (number - 1) * partSize);
+
+export interface PartSizes {
+  /** The default size; R2 requires at least 5 MiB. */
+  usual: number;
+  /** The largest request body: 100 MB on Cloudflare's Free and Pro plans. */
+  largest: number;
+}
+
+export const largestUpload = ({ largest }: PartSizes): number => largest * MAX_PARTS;
+
+/** Returns the bytes of each part except the last; undefined for a file that is too large. */
+export function partSizeFor(size: number, sizes: PartSizes): number | undefined {
+  if (size > largestUpload(sizes)) return undefined;
+  return Math.max(sizes.usual, Math.ceil(size / MAX_PARTS / MIB) * MIB);
+}
+
+export const partCount = (size: number, partSize: number): number => Math.ceil(size / partSize);

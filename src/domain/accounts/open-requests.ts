@@ -1,7 +1,4 @@
-/**
- * The open streams and waiting requests of each account, counted per isolate: each holds memory for as
- * long as it lasts, in the isolate that serves it.
- */
+/** The open streams and waiting requests of each account, per isolate: each holds memory of its isolate. */
 import { LAPSE_MS } from "../../lib/current-request.ts";
 
 const open = new Map<string, Set<OpenRequest>>();

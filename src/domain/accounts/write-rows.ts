@@ -1,7 +1,4 @@
-/**
- * The most rows of D1 that a request to each route writes, index entries and triggers included. A test sends
- * each its largest body (test/worker/api/write-rows.test.ts).
- */
+/** The most rows of D1 that a request to each route writes (test/worker/api/write-rows.test.ts). */
 export const WRITE_ROWS = {
   createModel: 1_000,
   updateModel: 2_000,

@@ -3,7 +3,7 @@
 import { type Fields, fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { chatPathReplacer } from "../openai/chat-request.ts";
-import { knownEffort, NotSupportedByChat, withoutDependents } from "../openai/strict-chat.ts";
+import { functionTool, knownEffort, noToolsOf, withoutDependents } from "../openai/strict-chat.ts";
 import { locatedMessages } from "./chat-messages.ts";
 
 const OMITTED_FIELDS = new Set([
@@ -62,21 +62,8 @@ function choiceOf(type: Json | undefined, name: Json | undefined): Fields {
 }
 
 function toolOf({ type, name, description, input_schema, strict }: Fields, path: string): Fields {
-  if (type != null && type !== "custom") {
-    throw new NotSupportedByChat(
-      path,
-      `the model's container has no tools of type '${type}': it supports functions only.`,
-    );
-  }
-  return {
-    type: "function",
-    function: {
-      name: name ?? "",
-      ...(description && { description }),
-      ...(input_schema && { parameters: input_schema }),
-      ...(typeof strict === "boolean" && { strict }),
-    },
-  };
+  if (type != null && type !== "custom") throw noToolsOf(type, path);
+  return functionTool({ name, description, parameters: input_schema, strict });
 }
 
 function formatOf({ type, schema }: Fields): Fields {

@@ -1,7 +1,4 @@
-/**
- * Images of messages: a long one is a file of its prediction, so its source is the address of that. Its
- * container gets it as it was sent.
- */
+/** Images of messages: the source of a long one is the address of a file of its prediction. */
 
 import { type Fields, isFields } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";

@@ -1,7 +1,4 @@
-/**
- * Blocks of content as those that all containers support. Other blocks are history that newer clients and
- * the convention's own service write: they are passed on as text, or left out.
- */
+/** Blocks of content as those that all containers support: others become text, or are left out. */
 
 import { type Fields, fieldsOf, isFields, listOf, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";

@@ -1,7 +1,4 @@
-/**
- * The row of a prediction that is restored in another deployment: its object stayed in the first one, with
- * input, output and log.
- */
+/** The row of a restored prediction, whose input, output and log stayed in its first deployment. */
 import type { StoredPrediction } from "../../protocol/backup.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import { OWN_REMOVAL_MS } from "../predictions/prediction-row.ts";

@@ -1,7 +1,4 @@
-/**
- * Data URIs (RFC 2397): a media type and base64, with padding and without blanks. Any other text is no data
- * URI.
- */
+/** Data URIs (RFC 2397): a media type and base64, with padding and without blanks. */
 
 export const MAX_HEAD = 300;
 

@@ -1,7 +1,4 @@
-/**
- * Finds the strings of an input that are addresses of files: those that the schema declares as `format: uri`,
- * and URLs of this deployment's uploads and files anywhere.
- */
+/** Finds the addresses of files in an input: its `format: uri` fields, and URLs of this deployment. */
 import { listOf } from "../../lib/fields.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";

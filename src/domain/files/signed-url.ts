@@ -1,7 +1,4 @@
-/**
- * Signed URLs: anybody who has one can use it for its grant until it expires. The signature is an
- * HMAC-SHA-256 over the grant and its expiry.
- */
+/** Signed URLs: an HMAC-SHA-256 over a grant and its expiry. Anybody who has one can use it. */
 import { equal, HMAC } from "@stablelib/hmac";
 import { SHA256 } from "@stablelib/sha256";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";

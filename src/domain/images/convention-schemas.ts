@@ -1,6 +1,4 @@
-/**
- * Schemas of servers that speak OpenAI's API. They describe what a caller needs; the server checks the rest.
- */
+/** Schemas of servers that speak OpenAI's API: what a caller needs. The server checks the rest. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";

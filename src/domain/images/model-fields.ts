@@ -1,7 +1,4 @@
-/**
- * The inputs of a Cog model by their purpose: models have different names for the same thing. The bodies of
- * the calls of audio are made into these inputs (domain/openai/speech.ts, transcription-input.ts).
- */
+/** The inputs of a Cog model by their purpose: models have different names for the same thing. */
 import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { enumOptions, type Keywords, SchemaResolver } from "../schemas/input-form-schema.ts";

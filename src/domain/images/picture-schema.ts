@@ -1,7 +1,4 @@
-/**
- * The picture inputs and outputs in the schemas of a Cog model: its names for the parameters of an image
- * call, and whether its output is a picture.
- */
+/** A Cog model's names for the parameters of an image call, and whether its output is a picture. */
 import { fieldsOf, listOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";

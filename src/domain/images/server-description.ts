@@ -1,7 +1,4 @@
-/**
- * The description of a running server by itself: `/openapi.json`, `/v1/models` and `/info`, as far as it has
- * them. It completes a version whose image did not state its calls.
- */
+/** The description of a running server by itself, for a version whose image did not state its calls. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Compatibilities, newCompatibilities, type Schemas } from "../../protocol/model.ts";

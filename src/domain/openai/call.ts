@@ -1,6 +1,4 @@
-/**
- * Calls of the conventions, in the wire formats of OpenAI's API and of Anthropic's API (anthropic).
- */
+/** Calls of the conventions, in the wire formats of OpenAI's API and of Anthropic's API. */
 
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";

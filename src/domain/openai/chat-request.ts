@@ -8,9 +8,11 @@ import { plainItems, toolPaths, withPlainTools } from "./plain-items.ts";
 import { messagesOf } from "./response-messages.ts";
 import {
   allowedTools,
+  functionTool,
   knownEffort,
   type LocatedMessage,
   NotSupportedByChat,
+  noToolsOf,
   withoutDependents,
 } from "./strict-chat.ts";
 
@@ -80,28 +82,12 @@ function choiceOf(
     return { tool_choice: { type, function: { name: name ?? "" } } };
   }
   if (type === undefined) return {};
-  throw new NotSupportedByChat(
-    "tool_choice",
-    `the model's container has no tools of type '${textOf(type)}': it supports functions only.`,
-  );
+  throw noToolsOf(type, "tool_choice");
 }
 
 function toolOf({ type, name, description, parameters, strict }: Fields, param: string): Fields {
-  if (type !== "function") {
-    throw new NotSupportedByChat(
-      param,
-      `the model's container has no tools of type '${textOf(type)}': it supports functions only.`,
-    );
-  }
-  return {
-    type,
-    function: {
-      name: name ?? "",
-      ...(description && { description }),
-      ...(parameters && { parameters }),
-      ...(typeof strict === "boolean" && { strict }),
-    },
-  };
+  if (type !== "function") throw noToolsOf(type, param);
+  return functionTool({ name, description, parameters, strict });
 }
 
 /** `top_logprobs` requests alternatives; `include` requests the logprobs of the chosen tokens. */

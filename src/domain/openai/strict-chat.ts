@@ -292,3 +292,20 @@ const EFFORTS: Record<string, string> = { none: "low", minimal: "low", xhigh: "h
 
 export const knownEffort = (effort: Json): Json =>
   typeof effort === "string" ? (EFFORTS[effort] ?? effort) : effort;
+
+/** A function as chats describe it. */
+export const functionTool = ({ name, description, parameters, strict }: Fields): Fields => ({
+  type: "function",
+  function: {
+    name: name ?? "",
+    ...(description && { description }),
+    ...(parameters && { parameters }),
+    ...(typeof strict === "boolean" && { strict }),
+  },
+});
+
+export const noToolsOf = (type: Json | undefined, param: string) =>
+  new NotSupportedByChat(
+    param,
+    `the model's container has no tools of type '${textOf(type)}': it supports functions only.`,
+  );

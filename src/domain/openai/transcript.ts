@@ -1,6 +1,4 @@
-/**
- * The transcript that a model has written, in any shape: text, segments with times, or an object with both.
- */
+/** The transcript of a model, in any shape: text, segments with times, or an object with both. */
 import { numberIn } from "../../lib/exact-json.ts";
 import { type Fields, fieldsOf, isFields, listOf, textOf } from "../../lib/fields.ts";
 import { isObject, withoutNulls } from "../../lib/json.ts";

@@ -11,36 +11,33 @@ interface Unsupported {
   property: string;
 }
 
-interface UnsupportedCase extends Unsupported {
+interface UnsupportedCase {
+  param: string;
+  /** The property that the model needs, if it has another name. */
+  property?: string;
   isMade(request: Fields): boolean;
   /** The property that a model with chats only has instead. */
   chatProperty?: string;
 }
 
-const toolChoice = {
-  ...{ param: "tool_choice", property: "tool_choice" },
-  isMade: ({ tool_choice }: Fields) => isForced(tool_choice),
+const toolChoice: UnsupportedCase = {
+  param: "tool_choice",
+  isMade: ({ tool_choice }) => isForced(tool_choice),
 };
 
-const topLogprobs = {
-  ...{ param: "top_logprobs", property: "top_logprobs" },
-  isMade: ({ top_logprobs }: Fields) => countOf(top_logprobs) > 0,
+const topLogprobs: UnsupportedCase = {
+  param: "top_logprobs",
+  isMade: ({ top_logprobs }) => countOf(top_logprobs) > 0,
 };
 
-const several = {
-  ...{ param: "n", property: "n" },
-  isMade: ({ n }: Fields) => countOf(n) > 1,
-};
+const several: UnsupportedCase = { param: "n", isMade: ({ n }) => countOf(n) > 1 };
 
 const CASES: Record<OpenAiCall, UnsupportedCase[]> = {
   chat_completions: [
     toolChoice,
-    {
-      ...{ param: "response_format", property: "response_format" },
-      isMade: ({ response_format }) => isJson(response_format),
-    },
+    { param: "response_format", isMade: ({ response_format }) => isJson(response_format) },
     several,
-    { param: "logprobs", property: "logprobs", isMade: ({ logprobs }) => logprobs === true },
+    { param: "logprobs", isMade: ({ logprobs }) => logprobs === true },
     topLogprobs,
   ],
   responses: [
@@ -58,7 +55,7 @@ const CASES: Record<OpenAiCall, UnsupportedCase[]> = {
   embeddings: [],
   messages: [
     {
-      ...{ param: "tool_choice", property: "tool_choice" },
+      param: "tool_choice",
       isMade: ({ tool_choice }) => ["any", "tool"].includes(textOf(fieldsOf(tool_choice).type)),
     },
     {
@@ -75,15 +72,11 @@ const CASES: Record<OpenAiCall, UnsupportedCase[]> = {
   audio_speech: [],
   completions: [
     several,
-    { param: "best_of", property: "best_of", isMade: ({ best_of }) => countOf(best_of) > 1 },
-    { param: "echo", property: "echo", isMade: ({ echo }) => echo === true },
+    { param: "best_of", isMade: ({ best_of }) => countOf(best_of) > 1 },
+    { param: "echo", isMade: ({ echo }) => echo === true },
     // `logprobs` of completions is a number: 0 asks only for those of the chosen tokens.
-    {
-      param: "logprobs",
-      property: "logprobs",
-      isMade: ({ logprobs }) => typeof logprobs === "number",
-    },
-    { param: "suffix", property: "suffix", isMade: ({ suffix }) => textOf(suffix) !== "" },
+    { param: "logprobs", isMade: ({ logprobs }) => typeof logprobs === "number" },
+    { param: "suffix", isMade: ({ suffix }) => textOf(suffix) !== "" },
   ],
   moderations: [],
   rerank: [],
@@ -101,7 +94,7 @@ export function findUnsupported(
   if (!isFields(properties)) return undefined;
   const chatOnly = "messages" in properties && !("input" in properties);
   for (const { param, property: own, chatProperty, isMade } of CASES[call]) {
-    const property = (chatOnly && chatProperty) || own;
+    const property = (chatOnly && chatProperty) || (own ?? param);
     if (isMade(request) && !(property in properties)) return { param, property };
   }
   return undefined;

@@ -1,7 +1,4 @@
-/**
- * The deadlines of a prediction. They are computed from its state rather than stored, so they are
- * never out of step with it. An object has one alarm, which is set to the earliest of them.
- */
+/** The deadlines of a prediction, computed from its state. The alarm of its object is the earliest. */
 import { TOKEN_MS } from "../accounts/access.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PredictionLife } from "./life.ts";

@@ -1,6 +1,4 @@
-/**
- * The text of an output, from its JSON text as it comes: strings as they are, chat messages by their text.
- */
+/** The text of an output, from its JSON text: strings as they are, chat messages by their text. */
 import { parseExact } from "../../lib/exact-json.ts";
 import { nextMark } from "../../lib/json.ts";
 import { readableJson } from "../../lib/text.ts";

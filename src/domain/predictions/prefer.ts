@@ -1,7 +1,4 @@
-/**
- * The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>` and `cancel`. Anything else is ignored, as the RFC
- * asks for, also a `wait` that is no whole number: `Preference-Applied` says what counts.
- */
+/** The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>` and `cancel`. Anything else is ignored. */
 
 export interface Preference {
   /** The seconds of `wait`, at most the maximum; the default for a bare `wait`. */

@@ -1,7 +1,4 @@
-/**
- * The silence of runners. A lost runner is shown as ready until it misses three reports, but its pool notices
- * its silence sooner.
- */
+/** The silence of runners, which their pools notice before they are shown as offline. */
 import type { RunnerState } from "../../protocol/fleet.ts";
 
 /** The silence that is not reported: a connection may break, and be made again. */

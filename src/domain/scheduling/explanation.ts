@@ -1,7 +1,4 @@
-/**
- * Why jobs wait, with the names of all models and runners in the reasons. The callers decide who may see them
- * (domain/predictions/explanation.ts).
- */
+/** Why jobs wait, with the names of all: the callers decide who may see them. */
 
 import { aboutText, count, freeText } from "../../lib/text.ts";
 import type { ReasonCode } from "../../protocol/explanation.ts";

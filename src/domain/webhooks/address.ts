@@ -1,7 +1,4 @@
-/**
- * The addresses that a webhook may go to: the public internet over https. Any other address could reach an
- * internal network through the service.
- */
+/** The addresses that a webhook may go to: https, and no internal network. */
 import ipaddr from "ipaddr.js";
 import { GLOBAL_V6, NOT_PUBLIC, NOT_PUBLIC_V6 } from "../../lib/public-address.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Webhook secrets at rest: encrypted if the deployment has a SECRET_KEY, otherwise plain. Plain ones
- * stay readable after a key is set.
- */
+/** Webhook secrets at rest: encrypted if the deployment has a SECRET_KEY, otherwise plain. */
 import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 
 interface StoredSecret {

@@ -1,9 +1,10 @@
 /** Completing an upload: its parts become a file. Idempotent, also under concurrent calls. */
-import { partCount } from "../../domain/files/upload-plan.ts";
+
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { areUtf8Parts } from "../../lib/utf8-check.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
+import { partCount } from "../../protocol/upload.ts";
 import { completeMultipart, headFile, isStale } from "../../storage/files/files.ts";
 import {
   completeUpload as completeRow,

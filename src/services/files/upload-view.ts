@@ -1,6 +1,5 @@
 /** The upload resource, with its signed URLs. */
-import { partCount } from "../../domain/files/upload-plan.ts";
-import { partLength, type Upload } from "../../protocol/upload.ts";
+import { partCount, partLength, type Upload } from "../../protocol/upload.ts";
 import { listParts, type UploadRow } from "../../storage/files/uploads.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";

@@ -5,14 +5,13 @@ import { ROWS_OF, WRITE_ROWS } from "../../domain/accounts/write-rows.ts";
 import { safeName } from "../../domain/files/file-name.ts";
 import { lacksCharset } from "../../domain/files/file-type.ts";
 import { madeName } from "../../domain/files/media-types.ts";
-import { largestUpload, partCount, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
 import { Utf8Check } from "../../lib/utf8-check.ts";
 import { logger } from "../../log.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
-import type { CreateUpload } from "../../protocol/upload.ts";
+import { type CreateUpload, largestUpload, partCount, partSizeFor } from "../../protocol/upload.ts";
 import { findTokenOrSession } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
 import {

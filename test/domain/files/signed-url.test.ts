@@ -7,8 +7,13 @@ import {
   signingKey,
   verifyGrant,
 } from "../../../src/domain/files/signed-url.ts";
-import { largestUpload, partCount, partSizeFor } from "../../../src/domain/files/upload-plan.ts";
-import { MAX_PARTS, partLength } from "../../../src/protocol/upload.ts";
+import {
+  largestUpload,
+  MAX_PARTS,
+  partCount,
+  partLength,
+  partSizeFor,
+} from "../../../src/protocol/upload.ts";
 
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const OTHER = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5f";

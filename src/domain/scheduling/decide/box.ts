@@ -1,7 +1,4 @@
-/**
- * A box as its pool knows it: its last report, and on top of it the hand-outs that it had not received by
- * then, as if it had.
- */
+/** A box as its pool knows it: its last report, and the hand-outs after it as if it had received them. */
 import { type Job, queueKeyOf } from "./line.ts";
 import type { BoxView, Handout } from "./types.ts";
 

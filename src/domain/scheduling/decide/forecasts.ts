@@ -1,7 +1,4 @@
-/**
- * The quality of forecasts: for each kind, how many times as long as expected the last waits were. The ranges
- * of the next forecasts come from these.
- */
+/** How many times as long as expected the last waits were: the ranges of forecasts come from these. */
 import { z } from "zod";
 import type { Forecast, ForecastKind } from "./types.ts";
 

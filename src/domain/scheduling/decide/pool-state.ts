@@ -1,7 +1,4 @@
-/**
- * The knowledge of a pool when it hands out jobs: waiting jobs, the boxes' last reports, the jobs on their
- * way, and how long things take. Nothing here reads a clock.
- */
+/** The knowledge of a pool when it hands out jobs. Nothing here reads a clock. */
 import { z } from "zod";
 import type { Handed } from "./box.ts";
 import { ClassLook } from "./class-look.ts";

@@ -1,7 +1,4 @@
-/**
- * Types of the hand-out: waiting jobs, the boxes' reports, and decisions. Times are unix ms of the pool's
- * clock, durations ms.
- */
+/** Types of the hand-out. Times are unix ms of the pool's clock, durations ms. */
 
 export const LEVELS = ["high", "normal", "low"] as const;
 export type Priority = (typeof LEVELS)[number];

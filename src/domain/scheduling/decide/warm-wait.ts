@@ -1,7 +1,4 @@
-/**
- * Jobs that are held: a container that starts, or is busy with their key, will serve them before one of
- * their own would be ready.
- */
+/** Jobs that are held: a container will serve them before one of their own would be ready. */
 import { type Container, canTake } from "./box.ts";
 import type { EstimateTable } from "./estimates.ts";
 
