@@ -56,10 +56,7 @@ export function accessToUpload(
   return hasFullAccess(principal) || token_id === principal.token_id ? "granted" : "outside token";
 }
 
-/**
- * Returns the access to a conversation, which contains the outputs of its responses' models.
- * @param conversation its models are those of all tokens that have made it or added to it
- */
+/** The access to a conversation. @param conversation with the models of all tokens that have added to it */
 export function accessToConversation(
   { user_id, models: covered }: Pick<Principal, "user_id" | "models">,
   conversation: Pick<Principal, "user_id" | "models">,
@@ -84,11 +81,7 @@ interface Repository {
   visibility: Visibility;
 }
 
-/**
- * Returns the access. Public images are for everybody; restricted and private ones for their owner, and for a
- * runner that holds a job of the model.
- * @param granted the model that a runner's grant opens
- */
+/** Public images are for everybody. @param granted the model that a runner's grant opens */
 export function accessToPull(
   principal: Principal | undefined,
   granted: string | undefined,
@@ -107,10 +100,7 @@ export const CHECK_MS = 5_000;
 /** The age up to which a cached check is not repeated. With CHECK_MS, access ends in less than 10 s. */
 export const RECENT_CHECK_MS = 4_000;
 
-/**
- * @param held the highest priority of the token's predictions. Null: any
- * @returns undefined if the token may not use the priority that is asked for
- */
+/** Undefined if the token may not use the priority. @param held its highest priority; null: any */
 export function priorityOf(
   asked: Priority | undefined,
   held: Priority | null,

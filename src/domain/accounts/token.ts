@@ -7,10 +7,7 @@ const CHECK_CHARS = 6; // 62^6 > 2^32
 
 export type TokenKind = "aus" | "ausr" | "ausi" | "auss";
 
-/**
- * Returns a new token, `aus_` (access), `ausr_` (runner), `ausi_` (invitation) or `auss_` (share): 256 random
- * bits in base62, and their CRC-32.
- */
+/** A new token of its kind, such as `aus_`: 256 random bits in base62, and their CRC-32. */
 export function newToken(kind: TokenKind): string {
   const random = base62(crypto.getRandomValues(new Uint8Array(32)), RANDOM_CHARS);
   return `${kind}_${random}${checksum(random)}`;
@@ -54,10 +51,7 @@ function checksum(text: string): string {
   return base62(new Uint8Array([value >>> 24, value >>> 16, value >>> 8, value]), CHECK_CHARS);
 }
 
-/**
- * Returns a proof of knowing OPERATOR_TOKEN, which is compared with the current token later. It is an HMAC
- * keyed by the token: it reveals nothing about the token and is useless anywhere else.
- */
+/** A proof of knowing OPERATOR_TOKEN: an HMAC keyed by it, which is useless anywhere else. */
 export async function operatorProof(token: string): Promise<string> {
   const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };

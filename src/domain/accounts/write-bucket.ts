@@ -32,11 +32,7 @@ export class WriteBucket {
     return this.#state;
   }
 
-  /**
-   * Takes the cost if the bucket has it. A cost beyond its capacity is taken from a full bucket, which then
-   * owes the rest.
-   * @returns the ms until it would have it; 0: it was taken
-   */
+  /** Takes the cost, if need be as a debt. @returns the ms until the bucket would have it; 0: taken */
   take(cost: WriteCost, now: number): number {
     this.#fill(now);
     const waits = KINDS.map((kind) => {

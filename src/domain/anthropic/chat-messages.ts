@@ -10,10 +10,7 @@ import {
 } from "../openai/strict-chat.ts";
 import { type BlockPlace, plainBlock, splitMessages } from "./plain-blocks.ts";
 
-/**
- * The beginning of a coding agent's billing text, which it sends as a system text of its own. The text
- * differs in each request, so no server would find the prompt in its cache again.
- */
+/** A coding agent's billing text, which differs in each request: no prompt would be found in a cache. */
 const BILLING = "x-anthropic-billing-header";
 
 interface Draft {

@@ -202,10 +202,7 @@ class ChunkReader {
     this.#writeNext();
   }
 
-  /**
-   * Writes the next call. Pieces of several calls may be mixed, so a call begins when the one before is
-   * whole. If that cannot be seen, it waits for the end of all.
-   */
+  /** Writes the next call once the one before is whole, or else at the end: pieces may be mixed. */
   #writeNext(): void {
     const [next] = this.#waiting;
     if (!next?.[0].name) return;

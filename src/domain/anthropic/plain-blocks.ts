@@ -134,11 +134,7 @@ export const splitMessages = (messages: Json | undefined) =>
     },
   );
 
-/**
- * Tools with a type of their own, such as `web_search_20250305` or `bash_20250124`, run at the service or
- * have a schema that only its models know. They are omitted, unless the version's input schema names
- * them.
- */
+/** Tools that run at the service are omitted, unless the version's input schema names them. */
 
 /** @param schema of the version's input, which lists the `type` of each such tool in `tools` */
 export function withoutHostedTools(request: Fields, schema: Fields): WithoutHostedTools {

@@ -11,11 +11,7 @@ export function isBackward(header: string | undefined): boolean {
   return Number(to) < Number(from);
 }
 
-/**
- * @param size of the file, bytes
- * @returns undefined for no range, an unknown one and several: then all is sent, as the RFC allows;
- * `unsatisfiable` for one that begins behind the end
- */
+/** Undefined for no range, an unknown one and several; `unsatisfiable` for one behind the end. */
 export function parseRange(
   header: string | undefined,
   size: number,

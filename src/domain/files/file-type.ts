@@ -3,10 +3,7 @@
 /** A single type with parameters, as a header can have it. Browsers use the last of several. */
 const SINGLE_TYPE = /^[\w.+-]+\/[\w.+-]+ *(?:;[ -+\--~]*)?$/;
 
-/**
- * Types that a page can execute or include, under any name: `text/javascript1.5`,
- * `application/x-ecmascript`, `text/css`, `application/xhtml+xml`, `application/wasm`.
- */
+/** Types that a page can execute or include, under any name: `text/javascript1.5`, `text/css`. */
 const EXECUTABLE = /^[^;]*(?:script|css|html|xml|xsl|wasm|multipart)/i;
 
 /** SVG. It is safe: scripts do not run in an <img>, and opened directly it is a download. */
@@ -30,10 +27,7 @@ export const servedType = (mimeType: string): string =>
     ? mimeType
     : OPAQUE;
 
-/**
- * Whether a browser may display it in a tab. Everything else is a download, so that an uploaded page
- * never runs on this origin. That includes every type that ends in +xml.
- */
+/** Whether a tab may display it; all else is a download, so that no uploaded page runs on this origin. */
 export const isInline = (mimeType: string): boolean =>
   DISPLAYABLE.test(mimeType) && servedType(mimeType) === mimeType;
 

@@ -5,10 +5,7 @@
  */
 import { dataUri, dataUriHead, MAX_HEAD } from "./data-uri.ts";
 
-/**
- * The length from which a data URI is taken out. A conversation of 10,000,000 characters then has fewer of
- * them than an input may have files. A shorter one is not worth two more requests to R2.
- */
+/** The length from which a data URI is taken out: a shorter one is not worth two requests to R2. */
 export const LONG_DATA_URI = 128 * 1024;
 
 interface DataUri {
@@ -101,10 +98,7 @@ function withoutSpaces(json: Uint8Array, from: number): number {
   return at;
 }
 
-/**
- * @param text of a string in JSON: some encoders escape slashes
- * @returns undefined unless it is base64 as encoders write it: with padding, and without blanks
- */
+/** Undefined unless it is base64 with padding. @param text in JSON: some encoders escape slashes */
 function base64In(text: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const base64 = decoder.decode(text).replaceAll("\\/", "/");
   try {

@@ -3,10 +3,7 @@ import { Mime } from "mime";
 import other from "mime/types/other.js";
 import standard from "mime/types/standard.js";
 
-/**
- * The standard table, with types that it lacks, and other first extensions where its own is one that few
- * programs know. They are forced, because several types share an extension.
- */
+/** The standard table with what it lacks, by force: several types share an extension. */
 const table = new Mime(standard, other).define(
   {
     "application/jsonl": ["jsonl"],

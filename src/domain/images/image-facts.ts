@@ -131,10 +131,7 @@ const LLAMA_FLAGS = {
 /** Values with which llama.cpp reads a variable for a flag as off. */
 const OFF = ["", "0", "false", "off", "disabled"];
 
-/**
- * Returns the compatibilities of a llama.cpp server that is set to embed or rank: it then answers nothing
- * else, and does not tell so itself. Undefined for a server that does neither.
- */
+/** A llama.cpp server that is set to embed or rank answers nothing else, and does not tell so itself. */
 function llamaCompatibilities({ Entrypoint, Cmd, Env }: Command): Compatibilities | undefined {
   const words = [...Entrypoint, ...Cmd].flatMap((argument) => argument.split(/\s+/));
   const variables = Env.flatMap((variable) => {

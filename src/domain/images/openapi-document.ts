@@ -95,10 +95,7 @@ export interface ReadSchemas {
   fault?: string | undefined;
 }
 
-/**
- * Returns the schemas in JSON Schema 2020-12, which Cog's OpenAPI 3.0 is not. Nothing if the document has
- * neither an input nor an output, such as that of a model that can only be trained, or of another server.
- */
+/** The schemas in JSON Schema 2020-12, if the document has any: Cog's are of OpenAPI 3.0. */
 export function cogSchemas(document: OpenapiDocument): ReadSchemas {
   // Larger schemas could not be published, and upgrading 360 kB takes half a second.
   const fault = faultOfSize(document.schemas);

@@ -13,11 +13,7 @@ export interface WeightEntry {
   size: number | undefined;
 }
 
-/**
- * Returns the entry for linux/amd64. An entry without a platform is taken if it is the only image: its
- * configuration has the platform.
- * @throws UnfitImage
- */
+/** The entry for linux/amd64, or the only image if it does not say. @throws UnfitImage */
 export function selectImage(index: Index): Descriptor {
   const images = index.manifests.filter(isImage);
   const only = images.length === 1 ? images[0] : undefined;

@@ -23,10 +23,7 @@ export const ANY_SCHEMAS: Schemas = {
   prediction: { input: { type: "object" }, output: {}, stream_output: false },
 };
 
-/**
- * Returns the known parts of a version before its server has started. Given parts override those of its
- * image, and known parts are used to derive others.
- */
+/** The known parts of a version before its server has started; given parts override its image's. */
 export function knownOf(spoken: ContainerInterface, given: Known, image: Known): Known {
   const { schemas, compatibilities } = given;
   return derived(spoken, {

@@ -56,10 +56,7 @@ export function responsesViaOf({
   return compatibilities.vendora_chat_completions ? "best" : "own";
 }
 
-/**
- * Returns the call that the input of an ordinary prediction is: a container with the interface `vendora`
- * accepts nothing else. Null for all other containers.
- */
+/** The call that is the input of an ordinary prediction of the interface `vendora`; null for others. */
 export function callOf(
   { compatibilities, configuration }: Version,
   input: object,

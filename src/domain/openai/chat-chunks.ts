@@ -50,10 +50,7 @@ function chunksOfCompletion({ choices, usage, ...rest }: ChatCompletion): ChatCh
   return chunks;
 }
 
-/**
- * Whether a value is a chunk that needs no change. The check does not use zod: there is a chunk per token,
- * and without code generation, which Workers forbid, zod takes many times as long.
- */
+/** Whether a chunk needs no change. Not with zod, which is slow without code generation. */
 const isPlainChunk = (value: unknown): value is ChatChunk => hasChoices(value, isPlainChoice);
 
 export const hasChoices = (value: unknown, isPlain: (choice: unknown) => boolean): boolean =>

@@ -126,11 +126,7 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
   }
 }
 
-/**
- * Returns the whole answer of a succeeded prediction, from its outputs: pieces, whole answers, or nothing,
- * which is an empty one.
- * @throws TranslationFailed
- */
+/** The whole answer of a succeeded prediction, from its outputs. @throws TranslationFailed */
 export function wholeOf<Choice extends { index: number }, Piece>(
   format: ChoiceFormat<Choice, Piece>,
   options: HeadOptions,
@@ -195,10 +191,7 @@ interface FullChatUsage extends ChatUsage {
   total_tokens: number;
 }
 
-/**
- * Returns the container's own usage with its details, or else the prediction's metrics; 0 where unknown. Some
- * servers send null for unknown counts; the convention omits them.
- */
+/** The container's own usage, or else the prediction's metrics; 0 where unknown. */
 function chatUsageOf(
   usage: ChatUsage | undefined,
   metrics: Metrics | null | undefined,

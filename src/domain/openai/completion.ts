@@ -25,11 +25,7 @@ export const COMPLETIONS: ChoiceFormat<CompletionChunk["choices"][number], TextP
 const EXPECTED =
   'text, in pieces or whole, or objects of the convention, {"choices": [{"text": "…"}]}';
 
-/**
- * Returns one output as chunks: text becomes one, and an object of the convention stays itself, with its
- * unknown fields.
- * @throws TranslationFailed for anything else
- */
+/** One output as chunks: unknown fields stay. @throws TranslationFailed for one of another kind */
 function completionChunksOf(output: Json): CompletionChunk[] {
   if (typeof output === "string") return [{ choices: [{ index: 0, text: output }] }];
   if (isPlainChunk(output)) return [output];

@@ -13,10 +13,7 @@ const NAME = /^([^[\]]{1,200})(?:\[([^[\]]{0,200})\])?$/;
 
 export const fieldName = (name: string): string | undefined => NAME.exec(name)?.[1];
 
-/**
- * @param schema of the body. A form has only texts: where the schema takes a number or a boolean, the text is
- * read as one
- */
+/** @param schema of the body: it says which texts of a form are read as numbers or booleans */
 export function formObject(fields: FormField[], schema: z.ZodObject): Record<string, Json> {
   const values = new Map<string, Json>();
   for (const { name, value } of fields) {

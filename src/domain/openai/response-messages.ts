@@ -123,11 +123,7 @@ function resultOf({ call_id, output }: Fields, path: string): Fields {
 
 const KNOWN_PARTS = /^(?:input_(?:text|image|file|audio)|output_text|text|refusal)$/;
 
-/**
- * Returns a part of earlier messages or results. It is history, so a part of an unknown type is passed on as
- * text.
- * @param type of a text part
- */
+/** A part of the history: one of an unknown type is passed on as text. @param type of a text part */
 const historyPart = (part: Fields, type: string): Fields =>
   KNOWN_PARTS.test(textOf(part.type))
     ? part

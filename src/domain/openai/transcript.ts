@@ -158,10 +158,7 @@ export function formatted(transcript: Transcript, asked: Asked): string | Fields
   }
 }
 
-/**
- * Returns the answer of a server of the convention. A server that knows fewer formats has answered in JSON.
- * @throws UnfitParameter, and the errors of `transcript`
- */
+/** The answer of a server, which may be JSON instead. @throws UnfitParameter, and as `transcript` */
 export function passedOn(
   output: Json | undefined,
   transcript: () => Transcript,

@@ -13,10 +13,7 @@ export interface LogEntry {
 /** The fields of a log's `done` that answers of choices and messages need. */
 export const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
 
-/**
- * Translates a log. It is deterministic: the same entries always give the same events, so a stream can be
- * replayed and resumed anywhere.
- */
+/** Translates a log: the same entries always give the same events, so a stream can be resumed. */
 export interface Translation {
   /** Translates an entry into the data of the convention's events, in order. */
   take(entry: LogEntry): object[];

@@ -82,10 +82,7 @@ const CASES: Record<OpenAiCall, UnsupportedCase[]> = {
   rerank: [],
 };
 
-/**
- * Returns the first requested parameter that the model's input schema lacks. Undefined when it has all, or
- * when the schema does not list its properties.
- */
+/** The first requested parameter that the schema lacks; undefined if it does not list its properties. */
 export function findUnsupported(
   call: OpenAiCall,
   request: Fields,

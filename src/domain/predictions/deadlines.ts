@@ -14,20 +14,14 @@ export interface Patience {
   redispatch_seconds: number;
 }
 
-/**
- * The least time a runner has to reconnect after its object was restarted: a live one tries every 5 s
- * at most (runner/src/control-plane/channel.ts).
- */
+/** A live runner tries every 5 s at most (runner/src/control-plane/channel.ts) after a restart. */
 const RETURN_SECONDS = 10;
 
 /** When a runner was last heard before a restart: pings are not stored, so its last frame counts. */
 export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_seconds }: Patience) =>
   Math.max(lastFrameAt, now - Math.max(0, lease_seconds - RETURN_SECONDS) * 1000);
 
-/**
- * How long a restarted object waits for the caller that its restart has cut off. A Worker that is still
- * connected to the caller resumes the stream within 4 s (services/openai/log-reader.ts).
- */
+/** The wait for a caller that a restart has cut off: the Worker resumes the stream within 4 s. */
 const CALLER_MS = 10_000;
 
 /** The wait for a further dispatch grows up to this many times: a first wait of 30 s becomes 10 min. */

@@ -114,10 +114,7 @@ export class PredictionLife {
     return this.waiting ? this.#attempts.open(secret, now) : null;
   }
 
-  /**
-   * Opens a second attempt next to one whose runner has not connected; null when there is
-   * nothing to open. Frames of both are accepted until one connects.
-   */
+  /** Opens a second attempt next to one that is not connected, if it may. Both count until one connects. */
   openSecond(secret: string, now: number): Attempt | null {
     return this.terminal ? null : this.#attempts.openSecond(secret, now);
   }

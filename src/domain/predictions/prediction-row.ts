@@ -36,10 +36,7 @@ export interface PredictionRow {
   due_at: number | null;
   /** How long the account keeps the data, which it then removes; null if the prediction removes it. */
   kept_seconds: number | null;
-  /**
-   * The access token that created the prediction and its name, which stays when the token is revoked; empty
-   * for a session of the dashboard.
-   */
+  /** The access token that created the prediction, and its name; empty for a session of the dashboard. */
   token_id: string;
   token_name: string;
   waits_again: boolean;

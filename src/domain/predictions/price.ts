@@ -16,10 +16,7 @@ export const runPrice = (
     ? undefined
     : priceOf(Number(execution_time), pricePerHour);
 
-/**
- * Formats a price with at least two decimals and two significant digits, as runs cost small parts of a unit.
- * @param currency as ISO 4217 has it: "EUR"
- */
+/** Formats a price with two significant digits. @param currency as ISO 4217 has it: "EUR" */
 export function priceText(price: number, currency: string): string {
   const digits = price > 0 ? 1 - Math.floor(Math.log10(price)) : 0;
   return price.toLocaleString("en", {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { CHATS } from "../../../src/domain/openai/chat.ts";
 import { wholeOf } from "../../../src/domain/openai/choice-stream.ts";
-import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
 import { expectChatCompletion } from "../../published/validate.ts";
@@ -9,7 +8,24 @@ import { CALLS_STREAM, HEAD, VLLM_COMPLETION, VLLM_STREAM } from "./chat-samples
 
 const OBJECT = { ...HEAD, object: "chat.completion" };
 const MESSAGE = { role: "assistant", content: "", refusal: null };
+const VLLM_USAGE = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+
+/** A completion with one choice, and what it has beside its message. */
+const answered = (message: object, choice: object = {}, more: object = {}) => ({
+  ...OBJECT,
+  choices: [
+    {
+      index: 0,
+      message: { ...MESSAGE, ...message },
+      logprobs: null,
+      finish_reason: "stop",
+      ...choice,
+    },
+  ],
+  usage: NO_USAGE,
+  ...more,
+});
 
 function completed(outputs: Json[], metrics: Metrics | null = null) {
   const completion = wholeOf(CHATS, HEAD, outputs, metrics);
@@ -17,22 +33,13 @@ function completed(outputs: Json[], metrics: Metrics | null = null) {
   return completion;
 }
 
-test("a text, whole or in pieces, becomes a message with the usage of the prediction", () => {
-  const expected = {
-    ...OBJECT,
-    choices: [
-      {
-        index: 0,
-        message: { ...MESSAGE, content: "Hello" },
-        logprobs: null,
-        finish_reason: "stop",
-      },
-    ],
-    usage: { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 },
-  };
+test("a text, whole or in pieces, becomes a message, with the usage of the server or else of the prediction", () => {
+  const usage = { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 };
+  const expected = answered({ content: "Hello" }, {}, { usage });
   const metrics = { input_tokens: 4, output_tokens: 2 };
   expect(completed(["Hello"], metrics)).toEqual(expected);
   expect(completed(["He", "", "llo"], metrics)).toEqual(expected);
+  expect(completed([VLLM_COMPLETION], metrics)).toMatchObject({ usage: VLLM_USAGE });
 });
 
 test("the pieces of a function_call are joined", () => {
@@ -48,89 +55,56 @@ test("the pieces of a function_call are joined", () => {
   expect(completion).toMatchObject({ choices: [{ message }] });
 });
 
-test("an empty output becomes an empty message", () => {
-  expect(completed([])).toEqual({
-    ...OBJECT,
-    choices: [{ index: 0, message: MESSAGE, logprobs: null, finish_reason: "stop" }],
-    usage: NO_USAGE,
-  });
-});
+const greeting = { content: "Grüße, world" };
+const custom = { id: "call_a", type: "custom", custom: { name: "sql", input: "select 1" } };
+const called = { content: "Let me see.", tool_calls: [custom] };
 
-test("a server's completion is filled in, and null is kept only where the convention has it", () => {
-  expect(completed([VLLM_COMPLETION], { input_tokens: 1, output_tokens: 1 })).toEqual({
-    ...OBJECT,
-    choices: [
+test.each<[string, Json[], object]>([
+  ["an empty output becomes an empty message", [], answered({})],
+  [
+    "a server's completion is filled in, and null is kept only where the convention has it",
+    [VLLM_COMPLETION],
+    answered(greeting, {}, { usage: VLLM_USAGE }),
+  ],
+  [
+    "a minimal completion is filled in",
+    [{ choices: [{ message: { content: "a" } }] }],
+    answered({ content: "a" }),
+  ],
+  [
+    "a server's chunks are joined, with the fields that they have beside the text",
+    VLLM_STREAM,
+    answered(
+      greeting,
+      { stop_reason: 128_009 },
       {
-        index: 0,
-        message: { role: "assistant", content: "Grüße, world", refusal: null },
-        logprobs: null,
-        finish_reason: "stop",
+        usage: { ...VLLM_USAGE, prompt_tokens_details: { cached_tokens: 4 } },
+        timings: { predicted_per_second: 60.5 },
       },
-    ],
-    usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
-  });
-});
-
-test("a minimal completion is filled in", () => {
-  expect(completed([{ choices: [{ message: { content: "a" } }] }])).toEqual({
-    ...OBJECT,
-    choices: [
-      { index: 0, message: { ...MESSAGE, content: "a" }, logprobs: null, finish_reason: "stop" },
-    ],
-    usage: NO_USAGE,
-  });
-});
-
-test("a server's chunks are joined, with the fields that they have beside the text", () => {
-  expect(completed(VLLM_STREAM)).toEqual({
-    ...OBJECT,
-    choices: [
-      {
-        index: 0,
-        message: { ...MESSAGE, content: "Grüße, world" },
-        logprobs: null,
-        finish_reason: "stop",
-        stop_reason: 128_009,
-      },
-    ],
-    usage: {
-      prompt_tokens: 9,
-      completion_tokens: 3,
-      total_tokens: 12,
-      prompt_tokens_details: { cached_tokens: 4 },
-    },
-    timings: { predicted_per_second: 60.5 },
-  });
+    ),
+  ],
+  [
+    "a call of another kind is kept unchanged beside text",
+    [{ choices: [{ message: called }] }],
+    answered(called, { finish_reason: "tool_calls" }),
+  ],
+])("%s", (_, outputs, completion) => {
+  expect(completed(outputs)).toEqual(completion);
 });
 
 test("a message with nothing but joined calls has no content", () => {
-  const called = {
-    choices: [
-      {
-        index: 0,
-        finish_reason: "tool_calls",
-        message: {
-          role: "assistant",
-          content: null,
-          tool_calls: [
-            {
-              id: "call_a",
-              type: "function",
-              function: { name: "weather", arguments: '{"city":"Köln"}' },
-            },
-            {
-              id: `call_${HEAD.id.slice(-16)}_0_1`,
-              type: "function",
-              function: { name: "time", arguments: "{}" },
-            },
-          ],
-        },
-      },
-    ],
-  };
-  expect(completed(CALLS_STREAM)).toMatchObject(called);
-  expect(completed(["", ...CALLS_STREAM])).toMatchObject(called);
-  expect(completed([called])).toMatchObject(called);
+  const call = (id: string, name: string, args: string) => ({
+    ...{ id, type: "function", function: { name, arguments: args } },
+  });
+  const tool_calls = [
+    call("call_a", "weather", '{"city":"Köln"}'),
+    call(`call_${HEAD.id.slice(-16)}_0_1`, "time", "{}"),
+  ];
+  const message = { role: "assistant", content: null, tool_calls };
+  const calls = { choices: [{ index: 0, finish_reason: "tool_calls", message }] };
+  expect(completed(CALLS_STREAM)).toMatchObject(calls);
+  expect(completed(["", ...CALLS_STREAM])).toMatchObject(calls);
+  expect(completed([calls])).toMatchObject(calls);
 });
 
 test("calls are ordered by index, and a name that comes late is kept", () => {
@@ -143,36 +117,12 @@ test("calls are ordered by index, and a name that comes late is kept", () => {
     piece(1, { arguments: "]" }),
     piece(0, { name: "first", arguments: "}" }),
   ]);
-  expect(completion).toMatchObject({
-    choices: [
-      {
-        finish_reason: "tool_calls",
-        message: {
-          tool_calls: [
-            { function: { name: "first", arguments: "{}" } },
-            { function: { name: "second", arguments: "[]" } },
-          ],
-        },
-      },
-    ],
-  });
-});
-
-test("a call of another kind is kept unchanged beside text", () => {
-  const call = { id: "call_a", type: "custom", custom: { name: "sql", input: "select 1" } };
-  const message = { content: "Let me see.", tool_calls: [call] };
-  expect(completed([{ choices: [{ message }] }])).toEqual({
-    ...OBJECT,
-    choices: [
-      {
-        index: 0,
-        message: { ...MESSAGE, ...message },
-        logprobs: null,
-        finish_reason: "tool_calls",
-      },
-    ],
-    usage: NO_USAGE,
-  });
+  const tool_calls = [
+    { function: { name: "first", arguments: "{}" } },
+    { function: { name: "second", arguments: "[]" } },
+  ];
+  const choices = [{ finish_reason: "tool_calls", message: { tool_calls } }];
+  expect(completion).toMatchObject({ choices });
 });
 
 test("the last value of a field that is not text counts", () => {
@@ -196,18 +146,13 @@ test("reasoning, refusals and logprobs are joined for each choice", () => {
     piece(0, { reasoning: "y", content: "b" }, "b"),
     { choices: [{ index: 0, delta: {}, logprobs: { content: null, refusal: [token("c")] } }] },
   ]);
+  const logprobs = { content: [token("a"), token("b")], refusal: [token("c")] };
+  const one = { content: "ab", refusal: null, reasoning: "xy" };
+  const other = { content: null, refusal: "no", reasoning_content: "hm" };
   expect(completion).toMatchObject({
     choices: [
-      {
-        index: 0,
-        message: { content: "ab", refusal: null, reasoning: "xy" },
-        logprobs: { content: [token("a"), token("b")], refusal: [token("c")] },
-      },
-      {
-        index: 1,
-        message: { content: null, refusal: "no", reasoning_content: "hm" },
-        logprobs: null,
-      },
+      { index: 0, message: one, logprobs },
+      { index: 1, message: other, logprobs: null },
     ],
   });
 });
@@ -219,10 +164,6 @@ test("joining does not change the outputs", () => {
   const first = completed([...outputs, ...outputs]);
   expect(outputs).toEqual(before);
   expect(completed([...outputs, ...outputs])).toEqual(first);
-});
-
-test("an output that is no answer to a chat is refused", () => {
-  expect(() => completed([{ embedding: [1] }])).toThrow(TranslationFailed);
 });
 
 test("an answer of the maximum length has the finish reason length if the container gives none", () => {
