@@ -7,7 +7,6 @@ import {
   namesOf,
   norm,
 } from "../../../src/dashboard/prediction-view/embeddings.ts";
-import { outputOf } from "../../../src/dashboard/prediction-view/output-kind.ts";
 
 const row = (length: number, value = 0.5) => Array<number>(length).fill(value);
 
@@ -63,14 +62,4 @@ test("the distance is 0 for the same direction, 1 for a right angle, 2 for the o
   expect(norm([3, 4])).toBe(5);
   expect(countText([[1, 2]])).toBe("1 embedding of 2 numbers");
   expect(countText([row(3), row(3)])).toBe("2 embeddings of 3 numbers");
-});
-
-test("an answer with nothing but pictures is a list of them", () => {
-  const png = "iVBORw0KGgo=";
-  expect(outputOf({ created: 1, data: [{ b64_json: png }] }, "auspex.test")).toEqual({
-    kind: "list",
-    items: [`data:image/png;base64,${png}`],
-  });
-  const said = { data: [{ b64_json: png, revised_prompt: "A cat" }] };
-  expect(outputOf(said, "auspex.test").kind).toBe("json");
 });

@@ -5,6 +5,7 @@ import { app } from "../../../src/app.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";
 import { getServices } from "../../../src/services/services.ts";
 import { getAuth } from "../../../src/services/sign-in/auth-loader.ts";
+import { NOT_PAGES, PAGES } from "../../browser/support/pages.ts";
 import { newModel } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { DASHBOARD_ROUTES, type DashboardRoute } from "../support/dashboard-routes.ts";
@@ -28,13 +29,16 @@ const LONG = 60_000;
 /** Handlers that run before pages, and better-auth's own addresses, which a later test checks. */
 const NO_PAGES = ["/*", "/auth/*", "/uploads/*"];
 
-it("the table of routes names every page and action", () => {
+it("the tables of routes, and of pages that a browser opens, name every page and action", () => {
   const { routes } = createDashboard(app);
   const pages = routes.filter(({ method }) => method !== "ALL");
   const others = routes.filter(({ method }) => method === "ALL").map(({ path }) => path);
   const named = pages.map(({ method, path }) => `${method} ${path}`);
   expect(Object.keys(DASHBOARD_ROUTES).toSorted()).toEqual([...new Set(named)].toSorted());
   expect(NO_PAGES).toEqual(expect.arrayContaining(others));
+  const shown = routes.filter(({ method }) => method === "GET").map(({ path }) => path);
+  const opened = [...Object.keys(PAGES), ...NOT_PAGES];
+  expect(opened.toSorted()).toEqual([...new Set(shown)].toSorted());
 });
 
 interface Somebody {
@@ -238,14 +242,12 @@ describe("better-auth's own routes", () => {
   });
 });
 
-describe("a page with a refusal", () => {
-  it("a refusal links back to the page of this site that led to it, and to no other", async () => {
-    const { visitor } = await newDashboardUser();
-    const from = async (referer: string) =>
-      (await visitor.look("/models/nobody/nothing", { referer })).html;
-    expect(await from(`${ORIGIN}/models?q=a`)).toContain('<a href="/models?q=a">Back</a>');
-    expect(await from(`${ORIGIN}//example.com/models`)).not.toContain("//example.com");
-    for (const other of [`${ORIGIN}/models/nobody/nothing`, "https://example.com/models", "", "no"])
-      expect(await from(other)).not.toContain(">Back</a>");
-  });
+it("a refusal links back to the page of this site that led to it, and to no other", async () => {
+  const { visitor } = await newDashboardUser();
+  const from = async (referer: string) =>
+    (await visitor.look("/models/nobody/nothing", { referer })).html;
+  expect(await from(`${ORIGIN}/models?q=a`)).toContain('<a href="/models?q=a">Back</a>');
+  expect(await from(`${ORIGIN}//example.com/models`)).not.toContain("//example.com");
+  for (const other of [`${ORIGIN}/models/nobody/nothing`, "https://example.com/models", "", "no"])
+    expect(await from(other)).not.toContain(">Back</a>");
 });

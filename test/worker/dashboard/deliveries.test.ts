@@ -76,16 +76,6 @@ describe("the list", () => {
       }
     });
   });
-
-  it("the list has only the user's own deliveries, and nobody else can open or redeliver one", async () => {
-    const { id, event } = await withRefusal();
-    const stranger = await newDashboardUser();
-    expect((await stranger.visitor.look(LIST)).html).toContain("No deliveries yet");
-    const page = `/predictions/${id}/webhooks/${event}`;
-    expect((await stranger.visitor.look(page)).status).toBe(404);
-    await stranger.visitor.send(LIST, { chosen: `${event} prediction` });
-    expect((await stranger.visitor.look(LIST)).html).toContain("Redelivering 0 of 1");
-  });
 });
 
 describe("chosen deliveries", () => {

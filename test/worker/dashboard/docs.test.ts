@@ -1,19 +1,9 @@
 /** The guides that the deployment serves beside its API reference. */
-import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { GUIDES, NAVIGATION, REFERENCE } from "../../../src/dashboard/docs/contents.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 
 const nobody = new Client(undefined);
-
-/** Content types by the extension of a file. */
-const TYPES: Record<string, string> = {
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  png: "image/png",
-  svg: "image/svg+xml",
-  webp: "image/webp",
-};
 
 const all = (html: string, pattern: RegExp) =>
   [...html.matchAll(pattern)].map(([, found = ""]) => found);
@@ -25,7 +15,7 @@ const pages = new Map(
   await Promise.all(
     paths.map(async (path) => {
       const response = await nobody.fetch(path);
-      return [path, { response, html: await response.text() }] as const;
+      return [path, { html: await response.text() }] as const;
     }),
   ),
 );
@@ -45,16 +35,7 @@ test("every page has a navigation with all pages", () => {
 });
 
 describe.each([...GUIDES.keys()])("%s", (path) => {
-  const { response, html } = pageAt(path);
-
-  test("a guide is public, and cached like the reference", () => {
-    expect(response.status).toBe(200);
-    expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
-    expect(response.headers.get("cache-control")).toBe("public, max-age=300");
-    expect(html).toMatch(/^<!DOCTYPE html><html lang="en">/);
-    expect(html).toMatch(/<title>[A-Z][^<]+ · Auspex<\/title>/);
-    expect(html).toMatch(/<meta name="description" content="[A-Z][^"]+\."/);
-  });
+  const { html } = pageAt(path);
 
   test("a guide names this deployment, and no other", () => {
     expect(html).not.toContain("auspex.example.com");
@@ -75,61 +56,11 @@ describe.each([...GUIDES.keys()])("%s", (path) => {
     expect(broken).toEqual([]);
     expect(linksOf(html).filter((href) => !/^(?:[/#]|https:)/.test(href))).toEqual([]);
   });
-
-  test("every heading of a guide has an anchor, and all but deep ones are in the table of contents", () => {
-    const headings = [...html.matchAll(/<h([2-6]) id="([^"]*)"><a href="#([^"]*)">/g)];
-    expect(headings.length).toBeGreaterThan(3);
-    expect(all(html, /<h([2-6])[\s>]/g)).toHaveLength(headings.length);
-    const [, contents = ""] = html.split('class="toc"');
-    const listed = linksOf(contents.slice(0, contents.indexOf("</nav>")));
-    expect(listed).toEqual(
-      headings.filter(([, level]) => Number(level) <= 3).map(([, , id]) => `#${id}`),
-    );
-    for (const [, , id, anchor] of headings) expect(anchor).toBe(id);
-  });
-
-  test("every code block of a guide can be copied", () => {
-    expect(all(html, /(<pre)/g)).toHaveLength(all(html, /(data-copy)/g).length);
-  });
-
-  test("a guide loads only scripts, styles and pictures of its own build", async () => {
-    const sources = [
-      ...all(html, /\ssrc="([^"]*)"/g),
-      ...all(html, /<link rel="(?:icon|stylesheet)" href="([^"]*)"/g),
-    ];
-    expect(sources.length).toBeGreaterThan(2);
-    for (const source of sources) {
-      expect(source).toMatch(/^\/assets\//);
-      const asset = await env.ASSETS.fetch(`${ORIGIN}${source}`);
-      expect(asset.status).toBe(200);
-      expect(asset.headers.get("content-type")).toBe(TYPES[source.split(".").at(-1) ?? ""]);
-    }
-    const policy = response.headers.get("content-security-policy")?.split("; ") ?? [];
-    expect(policy).toEqual(
-      expect.arrayContaining([
-        "default-src 'none'",
-        `script-src ${ORIGIN}/assets/`,
-        `style-src ${ORIGIN}/assets/`,
-        `font-src ${ORIGIN}/assets/`,
-      ]),
-    );
-    expect(html).not.toMatch(/<script>|\son\w+=|style="/i);
-  });
 });
 
-test("the guide of the architecture has a picture", () => {
-  expect(pageAt("/docs/architecture").html).toMatch(
-    /<img src="\/assets\/architecture-\w+\.svg" alt="[A-Z][^"]+"/,
-  );
-});
-
-test("the names of repository files are no links in guides", () => {
-  const { html } = pageAt("/docs/architecture");
-  expect(html).toContain("<code>.github/CONTRIBUTING.md</code>");
-});
-
-test("a guide is the same with a token", async () => {
+test("a guide is the same with a token, and anybody may keep it for 5 minutes", async () => {
   const response = await new Client("aus_nobody").fetch("/docs/files");
+  expect(response.headers.get("cache-control")).toBe("public, max-age=300");
   expect(await response.text()).toBe(pageAt("/docs/files").html);
 });
 

@@ -51,8 +51,3 @@ it("/find lists models before pages, private ones for their owner only", async (
   const { html } = await visitor.look(`/find?q=${name}`);
   expect(html).toContain("Hears &lt;b&gt;");
 });
-
-it("/find says so when nothing has the name", async () => {
-  const { html } = await new Visitor().look("/find?q=zzzzzzzz");
-  expect(html).toContain("Nothing is called that.");
-});

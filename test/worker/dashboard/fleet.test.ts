@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { readManifest } from "../../../src/services/assets.ts";
 import { withKey, withoutKey } from "../support/backups.ts";
 import { pageAt } from "../support/catalogue.ts";
-import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { registered, setAside, shown } from "../support/fleet.ts";
 import { textOf } from "../support/page-text.ts";
@@ -35,12 +35,6 @@ const look = async (path = "/fleet") => {
   expect(status).toBe(200);
   return html;
 };
-
-test("a fleet without runners shows how to add one", async () => {
-  const html = await look();
-  expect(textOf(html)).toContain("No runners yet");
-  expect(html).toContain('<a class="button primary" href="/fleet/tokens">');
-});
 
 test("a fleet without BACKUP_KEY shows that no backups are made", async () => {
   const hint = "No backups are made, because the secret BACKUP_KEY is not set, or has fewer";
@@ -126,34 +120,6 @@ describe("a runner", () => {
     expect(text).toContain(`It runs version 0.0.1; this deployment serves ${version}.`);
     expect(text).toContain(COMMAND);
     expect(text).toContain(`${FETCH} npm install --global ./${FILE}`);
-  });
-
-  test("a runner is drained, takes work again, and is removed once it is gone", async () => {
-    const { runner, name } = await registered();
-    const actions = async () =>
-      [...partOf(await look(), "li", runner.id).matchAll(/action="\/fleet\/runners\/\S+?\/(\w+)"/g)]
-        .map(([, action]) => action)
-        .join();
-    const act = async (action: string, says: string) => {
-      const { status, location } = await visitor.send(`/fleet/runners/${runner.id}/${action}`);
-      expect([status, location]).toEqual([303, "/fleet"]);
-      expect(textOf(await look(location))).toContain(says);
-    };
-    expect(await actions()).toBe("drain");
-    await act("drain", `${name} takes no more work`);
-    expect(await actions()).toBe("resume");
-    expect(textOf(partOf(await look(), "li", runner.id))).toContain("ready drain requested");
-    await runner.tell({ state: "draining" });
-    expect(textOf(partOf(await look(), "li", runner.id))).not.toContain("drain requested");
-    await act("resume", `${name} will take work again`);
-    expect(await shown(runner.id)).toMatchObject({ draining: false });
-    const refused = await visitor.send(`/fleet/runners/${runner.id}/remove`);
-    expect(refused.status).toBe(409);
-    expect(textOf(refused.html)).toContain("Drain it and stop its process first");
-    await runner.tell({ state: "stopped" });
-    expect(await actions()).toBe("remove");
-    await act("remove", "Runner removed.");
-    expect(await look()).not.toContain(runner.id);
   });
 
   test("a silent runner shows since when, and a runner whose object fails is shown all the same", async () => {
@@ -321,26 +287,6 @@ describe("a class of machines", () => {
     expect((await visitor.look(`/fleet/hardware/${identifier}`)).status).toBe(404);
   });
 
-  test("a class joins the pool of its location, and leaves it while it is not used", async () => {
-    const [first, second] = [unique("hw"), unique("hw")];
-    await visitor.send("/fleet/hardware", { ...FIELDS, identifier: first, location_hint: "weur" });
-    const joining = { ...FIELDS, identifier: second, pool: first, location_hint: "" };
-    expect((await visitor.send("/fleet/hardware", joining)).status).toBe(303);
-    expect(textOf(await look("/fleet/hardware"))).toContain(
-      `${second} NVIDIA L40S 1 GPU of 48 GB, 16 cores, 128 GB, $0.80 per hour, Western Europe, pool ${first} Edit`,
-    );
-    expect(await look(`/fleet/hardware/${second}`)).toContain(`value="${first}"`);
-    const { status, html } = await visitor.send(`/fleet/hardware/${second}`, {
-      ...FIELDS,
-      pool: "",
-      location_hint: "weur",
-    });
-    expect([status, html]).toEqual([303, ""]);
-    const moved = await visitor.send(`/fleet/hardware/${second}`, { ...FIELDS, pool: second });
-    expect(moved.status).toBe(409);
-    expect(textOf(moved.html)).toContain("whose queue exists already");
-  });
-
   test("a class is made once: another with its identifier changes nothing", async () => {
     await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "First" });
     const { status, html } = await visitor.send("/fleet/hardware", { ...FIELDS, identifier });
@@ -373,19 +319,4 @@ describe("a class of machines", () => {
       new RegExp(`Models or versions use '${hardware}'.* deleted by their owners`),
     );
   });
-});
-
-test("pages of the fleet are hidden from users who are no operators", async () => {
-  const { visitor: other } = await newDashboardUser();
-  const { runner } = await registered();
-  for (const path of ["/fleet", "/fleet/tokens", "/fleet/hardware", "/fleet/hardware/cpu"])
-    expect([path, (await other.look(path)).status]).toEqual([path, 404]);
-  for (const path of [
-    `/fleet/runners/${runner.id}/drain`,
-    "/fleet/tokens",
-    "/fleet/hardware",
-    "/fleet/hardware/cpu/delete",
-  ])
-    expect([path, (await other.send(path)).status]).toEqual([path, 404]);
-  expect(await shown(runner.id)).toMatchObject({ draining: false });
 });

@@ -1,10 +1,9 @@
 /** The first page: the next steps, which are ticked automatically, and recent events. */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { newOperator } from "../support/dashboard-users.ts";
 import { NEW_MODEL, NEW_VERSION } from "../support/model-pages.ts";
 import { textOf } from "../support/page-text.ts";
-import { signedUp, Visitor } from "../support/visitor.ts";
+import { signedUp } from "../support/visitor.ts";
 import { newClient } from "../support/world.ts";
 
 /** Titles of the steps; those in brackets are done. */
@@ -54,24 +53,4 @@ it("neither a token nor a run of the dashboard counts as a call, and an own mode
   const owners = await newClient(owner.username);
   await owners.ok("PATCH", `/v1/models/${path}`, { visibility: "private" });
   expect((await visitor.look("/")).status).toBe(200);
-});
-
-it("the set-up and machines are steps of operators only", async () => {
-  const { visitor } = await newOperator();
-  const next = await visitor.look("/set-up");
-  expect(next.html).toContain('Next: <a href="/">');
-  const { html } = await visitor.look("/");
-  expect(stepsIn(html)).toEqual([
-    "[Set up the deployment]",
-    "Add a machine",
-    "Publish a model",
-    "Run it",
-    "Call it from anywhere",
-  ]);
-  expect(textOf(html)).toContain("export AUSPEX_RUNNER_TOKEN=ausr_…");
-  const [, name = ""] = /name="name" value="([^"]+)"/.exec(html) ?? [];
-  const [, hardware = ""] = /name="hardware" value="([^"]+)"/.exec(html) ?? [];
-  const made = await visitor.send("/fleet/tokens", { name, hardware });
-  expect(textOf(made.html)).toMatch(/export AUSPEX_RUNNER_TOKEN=ausr_\w{20}/);
-  expect(stepsIn((await new Visitor().look("/")).html)).toEqual([]);
 });

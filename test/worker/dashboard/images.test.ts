@@ -2,8 +2,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
-import { ORIGIN } from "../support/client.ts";
-import { newDashboardUser } from "../support/dashboard-users.ts";
 import { newOwnImages } from "../support/images.ts";
 import { textOf } from "../support/page-text.ts";
 import { planOf, statementsOf } from "../support/query-plans.ts";
@@ -16,16 +14,6 @@ const remove = async (visitor: Visitor, model: string, reference: string) => {
   await visitor.look(LIST);
   return visitor.send(`/models/${model}/images/remove`, { reference });
 };
-
-it("a page without images shows how to push the first one", async () => {
-  const { visitor, username } = await newDashboardUser();
-  const { html } = await visitor.look(LIST);
-  const host = new URL(ORIGIN).host;
-  expect(textOf(html)).toContain("No images yet");
-  for (const command of ["docker login", "docker tag my-image", "docker push"])
-    expect(html).toContain(command);
-  expect(html).toContain(`${host}/${username}/my-model`);
-});
 
 describe("an image", () => {
   it("an image is shown with its tags, size and the versions that run it, newest first", async () => {
@@ -106,15 +94,6 @@ describe("removing", () => {
     await client.ok("DELETE", `/v1/models/${model}/versions/1`);
     expect(await read(visitor)).toMatch(/kept until \d{4}-.* for predictions of a deleted version/);
   });
-});
-
-it("images of others are neither shown nor removed, even of a public model", async () => {
-  const { images, model } = await newOwnImages({ visibility: "public" });
-  const digest = await images.push("v1", {});
-  const { visitor } = await newDashboardUser();
-  expect((await visitor.look(LIST)).html).not.toContain(digest);
-  expect((await remove(visitor, model, digest)).status).toBe(403);
-  expect(await modelOf(digest)).toBe(model);
 });
 
 it("the list of images has pages, each a range of an index", async () => {

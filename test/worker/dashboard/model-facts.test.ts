@@ -73,20 +73,6 @@ it("containers of one account show nothing to others", async () => {
   }
 });
 
-it.each([
-  ["model", "Shared by all accounts"],
-  ["account", "Separate for each account"],
-  ["prediction", "Separate for each prediction"],
-] as const)(
-  "a header shows who shares a container, as the overview does: isolation %s",
-  async (isolation, words) => {
-    const world = await newWorld({ visibility: "public", configuration: { isolation } });
-    expect(await headOf(world)).toContain(
-      `Container sharing ${words} Network access Public internet`,
-    );
-  },
-);
-
 describe("waiting predictions of a model", () => {
   const read = async (somebody: Visitor, model: string) =>
     textOf((await somebody.look(`/models/${model}`)).html);

@@ -19,22 +19,6 @@ const stepsIn = (html: string) =>
   );
 
 describe("a run that goes on", () => {
-  it("a run waits at first", async () => {
-    const who = await newCustomer();
-    const html = await view(who, await who.waiting());
-    expect(html).not.toContain("<html");
-    expect(html).toContain("data-live");
-    expect(html).toContain("No output yet.");
-    expect(stepsIn(html)).toEqual([
-      "Created: past",
-      "Queued: current",
-      "Setup: ahead",
-      "Running: ahead",
-      "First output: ahead",
-      "Done: ahead",
-    ]);
-  });
-
   it("a run shows why it waits, unless that is soon over", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const who = await newCustomer();
@@ -195,27 +179,6 @@ describe("a run that has ended", () => {
     expect(html).not.toContain("data-live");
     expect(html).toContain("1 field");
     expect(html).toContain('<span class="key">answer: </span><span class="number">42</span>');
-  });
-
-  it("a run that failed shows why, and whose fault it is", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting();
-    const { channel } = await (await who.runner()).work();
-    const error = {
-      source: "external" as const,
-      message: "CUDA out of <memory>",
-      detail: { gb: 80 },
-    };
-    await channel.report([{ event: "logs", data: "Traceback\n" }], {
-      status: "failed",
-      output: "none",
-      error,
-    });
-    const html = await view(who, id);
-    expect(html).toContain("The model failed:");
-    expect(html).toContain("CUDA out of &lt;memory&gt;");
-    expect(html).toContain('<span class="key">gb: </span>');
-    expect(html).toMatch(/<details id="logs" class="prediction-logs" open/);
   });
 
   it("a run leaves out what is too much for a page, and links to all of it", async () => {

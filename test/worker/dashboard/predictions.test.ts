@@ -23,29 +23,6 @@ async function ended(who: Customer, ...values: string[]): Promise<string> {
 }
 
 describe("the list of predictions", () => {
-  it("an empty list links to models", async () => {
-    const { visitor } = await signedUp();
-    const { status, html } = await visitor.look("/predictions");
-    expect(status).toBe(200);
-    expect(html).toContain("No predictions yet");
-    expect(html).toMatch(/<a class="button primary" href="\/models">/);
-  });
-
-  it("the list has the user's own predictions, newest first, with their status", async () => {
-    const who = await newCustomer();
-    const first = await ended(who, "x");
-    const second = await who.waiting();
-    await (await newCustomer()).waiting();
-    await eventually(async () => {
-      const { html } = await who.visitor.look("/predictions");
-      expect(idsIn(html)).toEqual([second, first]);
-      expect(html).toContain('<span class="status succeeded">succeeded</span>');
-      expect(html).toContain('<span class="status pending">pending</span>');
-      expect(html).toContain(`<a href="/models/${who.model}">${who.model}</a>`);
-      expect(html).toContain("data-live");
-    });
-  });
-
   it("the list is filtered by status and model with a form, which keeps its values", async () => {
     const who = await newCustomer();
     const other = await newCustomer();
@@ -61,14 +38,6 @@ describe("the list of predictions", () => {
     expect(html).toContain("No predictions match these filters");
     expect(html).toContain(`value="${other.model}"`);
     expect(html).toMatch(/value="failed" checked/);
-  });
-
-  it("the list shows that a model's name is malformed", async () => {
-    const { visitor } = await signedUp();
-    const { status, html } = await visitor.look("/predictions?model=%3Cb%3E");
-    expect(status).toBe(200);
-    expect(html).toContain("Enter it as owner/name.");
-    expect(html).toContain('value="&lt;b&gt;"');
   });
 
   it("the list is filtered by ID, token, day and duration, and links to the list without each filter", async () => {
@@ -100,7 +69,10 @@ describe("the list of predictions", () => {
     expect(html).toContain(`href="/predictions?id=0&amp;from=${day}" aria-label="Remove: failed"`);
     expect(html).toContain('aria-label="Remove: ID begins with 0"');
     expect(html).toMatch(/<details open/);
-    const wrong = (await who.visitor.look("/predictions?from=yesterday&longer=-1")).html;
+    const wrong = (await who.visitor.look("/predictions?from=yesterday&longer=-1&model=%3Cb%3E"))
+      .html;
+    expect(wrong).toContain("Enter it as owner/name.");
+    expect(wrong).toContain('value="&lt;b&gt;"');
     expect(wrong).toContain("Enter a date, as in 2026-11-27.");
     expect(wrong).toContain("Enter seconds, as in 2.5.");
     expect(wrong).not.toContain('class="chip"');
@@ -193,38 +165,6 @@ describe("a model that has changed", () => {
   });
 });
 
-describe("canceling", () => {
-  it("a cancel ends a prediction, and the page shows it", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting();
-    await who.visitor.look(`/predictions/${id}`);
-    const { status, location } = await who.visitor.send(`/predictions/${id}/cancel`);
-    expect([status, location]).toEqual([303, `/predictions/${id}`]);
-    const { html } = await who.visitor.look(`/predictions/${id}`);
-    expect(html).toContain("Canceling the prediction.");
-    expect(html).toContain('<span class="status canceled">canceled</span>');
-  });
-
-  it("a cancel of a prediction that a runner has is requested, and the page shows it", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting();
-    const { channel } = await (await who.runner()).work();
-    expect((await who.visitor.call("POST", `/predictions/${id}/cancel`)).status).toBe(200);
-    expect(await channel.next()).toMatchObject({ type: "cancel" });
-    const { html } = await who.visitor.look(`/predictions/${id}`);
-    expect(html).toContain(">canceling<");
-    expect(html).not.toContain("data-cancel");
-  });
-
-  it("a cancel of a prediction that has ended is refused with a message", async () => {
-    const who = await newCustomer();
-    const id = await ended(who);
-    const { status, html } = await who.visitor.send(`/predictions/${id}/cancel`);
-    expect(status).toBe(409);
-    expect(html).toContain("The prediction has already ended.");
-  });
-});
-
 describe("running again", () => {
   it("a repeated run is another prediction of the same version and input, even if the model was renamed", async () => {
     const who = await newCustomer();
@@ -256,90 +196,68 @@ describe("running again", () => {
     const { location = "" } = await who.visitor.send(`/predictions/${id}/retry`);
     expect((await who.client.get(location.replace("/predictions/", ""))).input).toEqual({ text });
   });
-
-  it("a repeated run is refused when the data is removed", async () => {
-    const who = await newCustomer();
-    const id = await ended(who, "x");
-    const removing = await who.visitor.send(`/predictions/${id}/delete`);
-    expect(removing.status).toBe(303);
-    const { status, html } = await who.visitor.send(`/predictions/${id}/retry`);
-    expect(status).toBe(409);
-    expect(html).toContain("Its input has been deleted, so it cannot be run again.");
-  });
 });
 
-describe("removing data", () => {
-  it("a removal leaves the prediction in the list", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting({ input: { secret: "tarts" } });
-    const { channel } = await (await who.runner()).work();
-    await channel.succeed("stolen");
-    expect((await who.visitor.look(`/predictions/${id}`)).html).toContain("tarts");
-    await who.visitor.send(`/predictions/${id}/delete`);
-    const { status, html } = await who.visitor.look(`/predictions/${id}`);
-    expect(status).toBe(200);
-    expect(html).toContain("The input, output and logs were removed.");
-    expect(html).toContain('<span class="status succeeded">');
-    expect(html).not.toMatch(/tarts|stolen|Run again|Remove data/);
-    expect((await who.client.get(id)).data_removed).toBe(true);
-  });
-
-  it("a removal is refused until the prediction has ended", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting();
-    expect((await who.visitor.send(`/predictions/${id}/delete`)).status).toBe(409);
-    expect((await who.visitor.look(`/predictions/${id}`)).html).not.toContain("Remove data");
-  });
+it("a removal leaves the prediction in the list", async () => {
+  const who = await newCustomer();
+  const id = await who.waiting({ input: { secret: "tarts" } });
+  const { channel } = await (await who.runner()).work();
+  await channel.succeed("stolen");
+  expect((await who.visitor.look(`/predictions/${id}`)).html).toContain("tarts");
+  await who.visitor.send(`/predictions/${id}/delete`);
+  const { status, html } = await who.visitor.look(`/predictions/${id}`);
+  expect(status).toBe(200);
+  expect(html).toContain("The input, output and logs were removed.");
+  expect(html).toContain('<span class="status succeeded">');
+  expect(html).not.toMatch(/tarts|stolen|Run again|Remove data/);
+  expect((await who.client.get(id)).data_removed).toBe(true);
 });
 
-describe("webhooks", () => {
-  it("a webhook is shown with each attempt, and can be redelivered", async () => {
-    const who = await newCustomer();
-    const path = freshPath();
-    const webhook = { url: `${addressOf(path)}?key=hidden`, events: ["completed"] };
-    const id = await who.waiting({ webhook });
-    await who.client.cancel(id);
-    const [event] = await settled(who.client, id, "delivered");
-    const { html } = await who.visitor.look(`/predictions/${id}`);
-    expect(html).toContain(addressOf(path));
-    expect(html).not.toContain("key=hidden");
-    expect(html).toContain("1 attempt");
-    expect(html).toMatch(/: 200 after \d+ ms/);
-    const [, action = "", receiver = ""] =
-      /action="(\/predictions\/[^"]+\/redeliver)".*?name="receiver" value="([^"]+)"/s.exec(html) ??
-      [];
-    expect(action).toBe(`/predictions/${id}/webhooks/${event?.id}/redeliver`);
-    const { status, location } = await who.visitor.send(action, { receiver });
-    expect([status, location]).toEqual([303, `/predictions/${id}`]);
-    await eventually(async () => {
-      const page = await who.visitor.look(`/predictions/${id}`);
-      expect(page.html).toContain("2 attempts");
-    });
-    const own = `/predictions/${id}/webhooks/${event?.id}`;
-    expect((await who.visitor.look(own)).html).toContain('name="back" value="event"');
-    const again = await who.visitor.send(action, { receiver, back: "event" });
-    expect([again.status, again.location]).toEqual([303, own]);
-    const wrong = await who.visitor.send(action, { receiver: crypto.randomUUID() });
-    expect(wrong.status).toBe(404);
-  });
-});
-
-describe("predictions of others", () => {
-  it.each(["", "/view", "/why", "/events", "/json"])("GET %s is not there", async (end) => {
-    const id = await (await newCustomer()).waiting();
-    const { visitor } = await signedUp();
-    expect((await visitor.look(`/predictions/${id}${end}`)).status).toBe(404);
-    expect((await visitor.look(`/predictions/nothing-like-it${end}`)).status).toBe(404);
-  });
-
-  it.each(["cancel", "retry", "delete", "webhooks/evt_1/redeliver"])(
-    "POST %s is not there, and does nothing",
-    async (action) => {
-      const owner = await newCustomer();
-      const id = await owner.waiting();
-      const { visitor } = await signedUp();
-      expect((await visitor.send(`/predictions/${id}/${action}`)).status).toBe(404);
-      expect(await owner.client.status(id)).toBe("pending");
+it.each<[string, string, (who: Customer) => Promise<string>, string]>([
+  ["a cancel after the end", "cancel", (who) => ended(who), "has already ended"],
+  ["a removal before the end", "delete", (who) => who.waiting(), "has not ended"],
+  [
+    "another run after its removal",
+    "retry",
+    async (who) => {
+      const id = await ended(who, "x");
+      expect((await who.visitor.send(`/predictions/${id}/delete`)).status).toBe(303);
+      return id;
     },
-  );
+    "Its input has been deleted, so it cannot be run again.",
+  ],
+])("a prediction refuses %s with a message", async (_, action, make, words) => {
+  const who = await newCustomer();
+  const { status, html } = await who.visitor.send(`/predictions/${await make(who)}/${action}`);
+  expect([status, html]).toEqual([409, expect.stringContaining(words)]);
+});
+
+it("a webhook is shown with each attempt, and can be redelivered", async () => {
+  const who = await newCustomer();
+  const path = freshPath();
+  const webhook = { url: `${addressOf(path)}?key=hidden`, events: ["completed"] };
+  const id = await who.waiting({ webhook });
+  await who.client.cancel(id);
+  const [event] = await settled(who.client, id, "delivered");
+  const { html } = await who.visitor.look(`/predictions/${id}`);
+  expect(html).toContain(addressOf(path));
+  expect(html).not.toContain("key=hidden");
+  expect(html).toContain("1 attempt");
+  expect(html).toMatch(/: 200 after \d+ ms/);
+  const [, action = "", receiver = ""] =
+    /action="(\/predictions\/[^"]+\/redeliver)".*?name="receiver" value="([^"]+)"/s.exec(html) ??
+    [];
+  expect(action).toBe(`/predictions/${id}/webhooks/${event?.id}/redeliver`);
+  const { status, location } = await who.visitor.send(action, { receiver });
+  expect([status, location]).toEqual([303, `/predictions/${id}`]);
+  await eventually(async () => {
+    const page = await who.visitor.look(`/predictions/${id}`);
+    expect(page.html).toContain("2 attempts");
+  });
+  const own = `/predictions/${id}/webhooks/${event?.id}`;
+  expect((await who.visitor.look(own)).html).toContain('name="back" value="event"');
+  const again = await who.visitor.send(action, { receiver, back: "event" });
+  expect([again.status, again.location]).toEqual([303, own]);
+  const wrong = await who.visitor.send(action, { receiver: crypto.randomUUID() });
+  expect(wrong.status).toBe(404);
 });

@@ -92,59 +92,55 @@ describe("the parts of an image", () => {
   });
 });
 
-describe("an image that is gone", () => {
-  it.each([
-    ["its manifest", "DELETE FROM registry_manifests WHERE model_id = ?"],
-    ["its configuration", "DELETE FROM registry_links WHERE model_id = ?"],
-  ])("an image without %s is shown with what to do", async (_, statement) => {
-    const { visitor, images, model, id } = await newOwnImages({ visibility: "public" });
-    await images.push("v1", {});
-    await images.publish({ image: "v1" });
-    expect(await read(new Visitor(), model)).not.toContain("no longer in the registry");
-    await env.DB.prepare(statement).bind(id).run();
-    expect(await read(visitor, model)).toContain(
-      "no longer in the registry, so only runners that have it already can run it. Push the same image again",
-    );
-    expect(await read(new Visitor(), model)).toContain("Its owner has to push it again");
-  });
+it.each([
+  ["its manifest", "DELETE FROM registry_manifests WHERE model_id = ?"],
+  ["its configuration", "DELETE FROM registry_links WHERE model_id = ?"],
+])("an image without %s is shown with what to do", async (_, statement) => {
+  const { visitor, images, model, id } = await newOwnImages({ visibility: "public" });
+  await images.push("v1", {});
+  await images.publish({ image: "v1" });
+  expect(await read(new Visitor(), model)).not.toContain("no longer in the registry");
+  await env.DB.prepare(statement).bind(id).run();
+  expect(await read(visitor, model)).toContain(
+    "no longer in the registry, so only runners that have it already can run it. Push the same image again",
+  );
+  expect(await read(new Visitor(), model)).toContain("Its owner has to push it again");
 });
 
-describe("runners that have an image", () => {
-  it("the page counts runners for the owner, names them for operators, and hides them from others", async () => {
-    const { hardware, name, runner } = await registered();
-    const { visitor, client, images, model, id } = await newOwnImages({
-      visibility: "public",
-      hardware_identifier: hardware,
-    });
-    const digest = await images.push("v1", {});
-    await images.publish({ image: "v1", configuration: { variable_names: ["HF_TOKEN"] } });
-    // Variables are part of the container's key: another value is another container.
-    await setVariable(client, model, "HF_TOKEN", "x");
-    expect(await read(visitor, model)).toContain("Already on No runner");
-    const run = (await client.create({ model, input: {} })).body.id;
-    const { keys } = await runner.take();
-    await client.cancel(run);
-    const polling = async (claim: PollChanges, ...checks: (() => Promise<void>)[]) => {
-      const leaving = new AbortController();
-      const poll = runner.poll(claim, leaving.signal).catch(() => {});
-      for (const check of checks) await eventually(check);
-      leaving.abort();
-      await poll;
-    };
-    const says = (who: Visitor, words: string) => async () =>
-      expect(await read(who, model)).toContain(`Already on ${words}`);
-    const { visitor: operator } = await newOperator();
-    const held = [`auspex/models/${id}@${digest}`];
-    await polling(
-      { images: held },
-      says(visitor, "1 runner, 0 of them with a running container"),
-      says(operator, `${name} Hardware`),
-    );
-    await polling(
-      { images: held, warm: [keys.container] },
-      says(visitor, "1 runner, 1 of them with a running container"),
-      says(operator, `${name} (running) Hardware`),
-    );
-    expect(await read(new Visitor(), model)).not.toContain("Already on");
+it("the page counts runners for the owner, names them for operators, and hides them from others", async () => {
+  const { hardware, name, runner } = await registered();
+  const { visitor, client, images, model, id } = await newOwnImages({
+    visibility: "public",
+    hardware_identifier: hardware,
   });
+  const digest = await images.push("v1", {});
+  await images.publish({ image: "v1", configuration: { variable_names: ["HF_TOKEN"] } });
+  // Variables are part of the container's key: another value is another container.
+  await setVariable(client, model, "HF_TOKEN", "x");
+  expect(await read(visitor, model)).toContain("Already on No runner");
+  const run = (await client.create({ model, input: {} })).body.id;
+  const { keys } = await runner.take();
+  await client.cancel(run);
+  const polling = async (claim: PollChanges, ...checks: (() => Promise<void>)[]) => {
+    const leaving = new AbortController();
+    const poll = runner.poll(claim, leaving.signal).catch(() => {});
+    for (const check of checks) await eventually(check);
+    leaving.abort();
+    await poll;
+  };
+  const says = (who: Visitor, words: string) => async () =>
+    expect(await read(who, model)).toContain(`Already on ${words}`);
+  const { visitor: operator } = await newOperator();
+  const held = [`auspex/models/${id}@${digest}`];
+  await polling(
+    { images: held },
+    says(visitor, "1 runner, 0 of them with a running container"),
+    says(operator, `${name} Hardware`),
+  );
+  await polling(
+    { images: held, warm: [keys.container] },
+    says(visitor, "1 runner, 1 of them with a running container"),
+    says(operator, `${name} (running) Hardware`),
+  );
+  expect(await read(new Visitor(), model)).not.toContain("Already on");
 });

@@ -1,6 +1,7 @@
 /** Webhook endpoints in the dashboard: made, tested, changed, and their secrets rotated. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { run } from "../support/accounts.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { changeEndpoint, getEndpoint, listEndpoints, newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
@@ -21,6 +22,15 @@ async function withEndpoint() {
   await person.visitor.look(page);
   return { ...person, path, endpoint, page };
 }
+
+const fails = (id: string, enabled: boolean, error: string) =>
+  run(
+    "UPDATE webhook_endpoints SET enabled = ?, failing_since = 1, last_error = ?, notice = ? WHERE id = ?",
+    enabled ? 1 : 0,
+    error,
+    enabled ? null : "n",
+    id,
+  );
 
 describe("an endpoint", () => {
   it("an endpoint is made, and its secret is shown once", async () => {
@@ -45,51 +55,18 @@ describe("an endpoint", () => {
     expect(made).toMatchObject({ url, events: ["completed"], enabled: true });
   });
 
-  it("an endpoint that is refused has its error beside the field", async () => {
+  it.each([
+    ["url", { url: "https://10.0.0.1/", events: "completed" }],
+    ["events", { url: addressOf(freshPath()), events: "" }],
+  ])("an endpoint that is refused has its error beside the field %s", async (field, form) => {
     const { visitor } = await newDashboardUser();
-    await visitor.look(LIST);
-    const { status, html } = await visitor.send(LIST, {
-      url: "https://10.0.0.1/",
-      events: "completed",
-      description: "",
-    });
-    expect(status).toBe(422);
-    expect(html).toContain("https://10.0.0.1/");
-    expect(html).toContain("field-error");
-  });
-
-  it("an endpoint without an event is refused beside the events", async () => {
-    const { visitor } = await newDashboardUser();
-    const page = (await visitor.look(LIST)).html;
-    expect(page).toContain('<input type="hidden" name="events" value=""/>');
-    const form = { url: addressOf(freshPath()), description: "", events: "" };
-    const { status, html } = await visitor.send(LIST, form);
-    expect([status, html.includes('id="events-error"')]).toEqual([422, true]);
-  });
-
-  it("an endpoint is changed, paused and deleted", async () => {
-    const { visitor, client, endpoint, page } = await withEndpoint();
-    await visitor.send(page, { url: endpoint.url, description: "New", events: "output" });
-    await visitor.send(`${page}/disable`);
-    expect(await getEndpoint(client, endpoint.id)).toMatchObject({
-      description: "New",
-      events: ["output"],
-      enabled: false,
-    });
-    expect((await visitor.look(page)).html).toContain("disabled");
-    await visitor.send(`${page}/enable`);
-    expect(await getEndpoint(client, endpoint.id)).toMatchObject({ enabled: true });
-    await visitor.send(`${page}/delete`);
-    expect(await listEndpoints(client)).toEqual([]);
+    const { status, html } = await visitor.send(LIST, { ...form, description: "" });
+    expect([status, html]).toEqual([422, expect.stringContaining(`id="${field}-error"`)]);
   });
 
   it("an endpoint that fails shows it openly, with its error as text", async () => {
     const { visitor, endpoint, page } = await withEndpoint();
-    await env.DB.prepare(
-      "UPDATE webhook_endpoints SET failing_since = 1, last_error = ? WHERE id = ?",
-    )
-      .bind("<script>alert(1)</script>", endpoint.id)
-      .run();
+    await fails(endpoint.id, true, "<script>alert(1)</script>");
     for (const address of [LIST, page]) {
       const { html } = await visitor.look(address);
       expect(html).toContain("All deliveries have failed since");
@@ -99,72 +76,52 @@ describe("an endpoint", () => {
 
   it("an endpoint that the service has disabled shows why, and how to go on", async () => {
     const { visitor, client, endpoint, page } = await withEndpoint();
-    await env.DB.prepare(
-      "UPDATE webhook_endpoints SET enabled = 0, failing_since = 1, last_error = 'e', notice = 'n' WHERE id = ?",
-    )
-      .bind(endpoint.id)
-      .run();
-    expect((await visitor.look(page)).html).toContain("Auspex has disabled it");
-    await changeEndpoint(client, endpoint.id, { enabled: true });
-    expect((await visitor.look(page)).html).not.toContain("Auspex has disabled it");
-  });
-
-  it("an endpoint whose receiver answered 410 shows that, in place of the time since when it fails", async () => {
-    const { visitor, endpoint, page } = await withEndpoint();
-    await env.DB.prepare(
-      "UPDATE webhook_endpoints SET enabled = 0, failing_since = 1, last_error = 'responded with status 410: bye', notice = 'n' WHERE id = ?",
-    )
-      .bind(endpoint.id)
-      .run();
+    await fails(endpoint.id, false, "responded with status 410: bye");
     const text = textOf((await visitor.look(page)).html);
     expect(text).toContain(
       "Auspex has disabled it, because it responded with 410: it says that it is gone for good. If it is not, enable it again; otherwise delete it.",
     );
     expect(text).not.toContain("have failed since");
+    await changeEndpoint(client, endpoint.id, { enabled: true });
+    expect((await visitor.look(page)).html).not.toContain("Auspex has disabled it");
   });
 });
 
-describe("a test", () => {
-  it("a test shows the receiver's answer", async () => {
-    const { visitor, path, page, endpoint } = await withEndpoint();
-    await script(path, { status: 500 }, { status: 204 });
-    const failed = await visitor.send(`${page}/test`);
-    expect(failed.status).toBe(200);
-    expect(failed.html).toContain("failed: 500");
-    expect(failed.html).toContain("responded with status 500");
-    expect((await visitor.send(`${page}/test`)).html).toContain("delivered: 204");
-    const [post] = await received(path);
-    if (post) await expectSigned(post, endpoint.secret);
-  });
+it("a test shows the receiver's answer", async () => {
+  const { visitor, path, page, endpoint } = await withEndpoint();
+  await script(path, { status: 500 }, { status: 204 });
+  const failed = await visitor.send(`${page}/test`);
+  expect(failed.status).toBe(200);
+  expect(failed.html).toContain("failed: 500");
+  expect(failed.html).toContain("responded with status 500");
+  expect((await visitor.send(`${page}/test`)).html).toContain("delivered: 204");
+  const [post] = await received(path);
+  if (post) await expectSigned(post, endpoint.secret);
 });
 
-describe("secrets of an endpoint", () => {
-  it("an endpoint's secrets are rotated: the new one is shown once, then the old one is deleted", async () => {
-    const { visitor, client, endpoint, page } = await withEndpoint();
-    const { html } = await visitor.send(`${page}/secrets`);
-    expect(html).toMatch(SECRET);
-    expect(html).not.toContain(endpoint.secret);
-    expect((await visitor.look(page)).html).not.toMatch(SECRET);
-    const [old] = endpoint.secrets;
-    await visitor.send(`${page}/secrets/${old?.id}/delete`);
-    const { secrets } = await getEndpoint(client, endpoint.id);
-    expect(secrets).toHaveLength(1);
-    expect(secrets[0]?.id).not.toBe(old?.id);
-  });
+it("an endpoint's secrets are rotated: the new one is shown once, then the old one is deleted", async () => {
+  const { visitor, client, endpoint, page } = await withEndpoint();
+  const { html } = await visitor.send(`${page}/secrets`);
+  expect(html).toMatch(SECRET);
+  expect(html).not.toContain(endpoint.secret);
+  expect((await visitor.look(page)).html).not.toMatch(SECRET);
+  const [old] = endpoint.secrets;
+  await visitor.send(`${page}/secrets/${old?.id}/delete`);
+  const { secrets } = await getEndpoint(client, endpoint.id);
+  expect(secrets).toHaveLength(1);
+  expect(secrets[0]?.id).not.toBe(old?.id);
 });
 
-describe("the page of a prediction", () => {
-  it("a failing delivery is shown openly on a prediction's page, with its codes and the next attempt", async () => {
-    const { visitor, client, path, page } = await withEndpoint();
-    await script(path, { status: 500 });
-    const { model } = await newWorld({ visibility: "public" });
-    const { id } = (await client.create({ model, input: {} })).body;
-    await client.cancel(id);
-    await eventually(async () => {
-      const { html } = await visitor.look(`/predictions/${id}`);
-      const text = html.replace(/<details>.*?<\/details>/gs, "").replace(/<[^>]*>/g, "");
-      expect(text).toMatch(/Failing, 500[^.:]*: responded with status 500\. Next try at \d{4}-/);
-      expect(html).toContain(`href="${page}"`);
-    });
+it("a failing delivery is shown openly on a prediction's page, with its codes and the next attempt", async () => {
+  const { visitor, client, path, page } = await withEndpoint();
+  await script(path, { status: 500 });
+  const { model } = await newWorld({ visibility: "public" });
+  const { id } = (await client.create({ model, input: {} })).body;
+  await client.cancel(id);
+  await eventually(async () => {
+    const { html } = await visitor.look(`/predictions/${id}`);
+    const text = html.replace(/<details>.*?<\/details>/gs, "").replace(/<[^>]*>/g, "");
+    expect(text).toMatch(/Failing, 500[^.:]*: responded with status 500\. Next try at \d{4}-/);
+    expect(html).toContain(`href="${page}"`);
   });
 });

@@ -1,6 +1,6 @@
 /** Markdown of users: what is shown, and hostile texts. */
 import { expect, test } from "vitest";
-import { Markdown } from "../../../src/dashboard/ui/markdown.tsx";
+import { Markdown } from "../../src/dashboard/ui/markdown.tsx";
 
 const htmlOf = (text: string) => String(Markdown({ text }));
 
@@ -147,22 +147,6 @@ test.each([
   ["xhttps://example.com https://.", "<p>xhttps://example.com https://.</p>"],
 ])("plain text becomes no link: %s", (text, html) => {
   expect(htmlOf(text)).toContain(html);
-});
-
-test.each([
-  ["quotes", ">".repeat(30_000)],
-  ["quotes line by line", "> > > > > > > > > > > > > > > > a\n\n".repeat(900)],
-  ["lists", "- ".repeat(15_000)],
-  ["lists and quotes", "1. > * ".repeat(4_000)],
-  ["rows of a wide table", `${"|a".repeat(140)}\n${"|-".repeat(140)}\n${"|\n".repeat(15_000)}`],
-  ["emphasis", "a**b".repeat(8_000)],
-  ["links in links", "[a](".repeat(8_000)],
-  ["brackets", "[".repeat(32_000)],
-  ["footnotes", `[^a]: x\n\n${"[^a]".repeat(8_000)}`],
-])("a costly text has bounded output: %s", (_, text) => {
-  const html = htmlOf(text);
-  expect(html.length).toBeLessThan(510_000);
-  expect(html).not.toMatch(/(?:<blockquote>\s*){17}/);
 });
 
 test("underlines do not count as nesting", () => {
