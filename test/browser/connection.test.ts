@@ -1,97 +1,94 @@
 /** Pages that are open while the service is unreachable: they say so, and come back by themselves. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { pageOf } from "../../src/protocol/common.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
-import { browserIsThere } from "./support/chromium.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 
 const WHO = "cora";
 
-describe.runIf(browserIsThere)("a page that is open", () => {
-  let site: Site;
+let site: Site;
 
-  beforeAll(async () => {
-    site = await Site.open();
-    await site.world.runner("box");
-  });
-  afterEach(() => site.leave());
-  afterAll(() => site.close());
+beforeAll(async () => {
+  site = await Site.shared();
+  await site.world.runner("box");
+});
+afterEach(() => site.leave());
+afterAll(() => site.close());
 
-  it("a model's page follows a run: once it has started there is a container", async () => {
-    const visitor = await site.visitor({ as: WHO });
-    const { page } = visitor;
-    await visitor.open(`/models/${OPERATOR}/gated`);
-    await page.locator("[data-expected]").getByText("Cold").waitFor();
-    await page.getByLabel("gate optional").fill("never-follows");
-    await page.getByRole("button", { name: /^Run/ }).click();
-    await page
-      .locator("[data-expected]")
-      .getByText(/^(?:Warm|Busy)$/)
-      .waitFor();
-    expect(await page.locator(".prediction-head .status").textContent()).toBe("started");
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await page.locator(".prediction-head .status").getByText("canceled").waitFor();
-  });
+it("a model's page follows a run: once it has started there is a container", async () => {
+  const visitor = await site.visitor({ as: WHO });
+  const { page } = visitor;
+  await visitor.open(`/models/${OPERATOR}/gated`);
+  await page.locator("[data-expected]").getByText("Cold").waitFor();
+  await page.getByLabel("gate optional").fill("never-follows");
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await page
+    .locator("[data-expected]")
+    .getByText(/^(?:Warm|Busy)$/)
+    .waitFor();
+  expect(await page.locator(".prediction-head .status").textContent()).toBe("started");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.locator(".prediction-head .status").getByText("canceled").waitFor();
+});
 
-  it("the fleet's page says that it is old, until it is not", async () => {
-    const visitor = await site.visitor({ as: OPERATOR });
-    const { page } = visitor;
-    await visitor.open("/fleet");
-    await page.route("**/fleet", (route) => route.fulfill({ status: 503 }), { times: 2 });
-    for (const _ of [1, 2]) visitor.expects(503, "/fleet");
-    const notice = page.getByText("Connection lost. Reconnecting…");
-    await notice.waitFor();
-    await visitor.look();
-    await notice.waitFor({ state: "detached" });
-  });
+it("the fleet's page says that it is old, until it is not", async () => {
+  const visitor = await site.visitor({ as: OPERATOR });
+  const { page } = visitor;
+  await visitor.open("/fleet");
+  await page.route("**/fleet", (route) => route.fulfill({ status: 503 }), { times: 2 });
+  for (const _ of [1, 2]) visitor.expects(503, "/fleet");
+  const notice = page.getByText("Connection lost. Reconnecting…");
+  await notice.waitFor();
+  await visitor.look();
+  await notice.waitFor({ state: "detached" });
+});
 
-  it("a prediction's page whose stream is refused comes back", async () => {
-    const client = await site.clientOf(WHO);
-    const body = { model: `${OPERATOR}/gated`, input: { before: ["a"], gate: "never" } };
-    const { id } = await client.call(prediction, "POST", "/predictions", { body });
-    const visitor = await site.visitor({ as: WHO });
-    const { page } = visitor;
-    await page.route("**/events?*", (route) => route.fulfill({ status: 503 }), { times: 2 });
-    for (const _ of [1, 2]) visitor.expects(503, `/predictions/${id}/events`);
-    await visitor.open(`/predictions/${id}`);
-    await client.fetch("POST", `/predictions/${id}/cancel`);
-    await page.locator(".prediction-view .status").getByText("canceled").waitFor();
-    expect(await page.locator("[data-problem]").isHidden()).toBe(true);
-  });
+it("a prediction's page whose stream is refused comes back", async () => {
+  const client = await site.clientOf(WHO);
+  const body = { model: `${OPERATOR}/gated`, input: { before: ["a"], gate: "never" } };
+  const { id } = await client.call(prediction, "POST", "/predictions", { body });
+  const visitor = await site.visitor({ as: WHO });
+  const { page } = visitor;
+  await page.route("**/events?*", (route) => route.fulfill({ status: 503 }), { times: 2 });
+  for (const _ of [1, 2]) visitor.expects(503, `/predictions/${id}/events`);
+  await visitor.open(`/predictions/${id}`);
+  await client.fetch("POST", `/predictions/${id}/cancel`);
+  await page.locator(".prediction-view .status").getByText("canceled").waitFor();
+  expect(await page.locator("[data-problem]").isHidden()).toBe(true);
+});
 
-  it("the page of a user who has signed out says so, and asks less and less often", async () => {
-    const visitor = await site.visitor({ as: WHO });
-    const { page } = visitor;
-    await page.clock.install();
-    await visitor.open("/predictions");
-    await page.context().clearCookies();
-    let asked = 0;
-    page.on("request", (request) => {
-      if (new URL(request.url()).pathname === "/predictions") asked += 1;
-    });
-    // The answer gives the page's requests real time, which the browser's moved clock does not.
-    for (let n = 0; n < 20; n++) {
-      await page.clock.runFor(3_000);
-      await page.request.get("/find", { maxRedirects: 0 });
-    }
-    expect(await page.getByText("You are signed out. Sign in, then reload the page.").count()).toBe(
-      1,
-    );
-    expect(asked).toBeGreaterThan(0);
-    expect(asked).toBeLessThan(7);
+it("the page of a user who has signed out says so, and asks less and less often", async () => {
+  const visitor = await site.visitor({ as: WHO });
+  const { page } = visitor;
+  await page.clock.install();
+  await visitor.open("/predictions");
+  await page.context().clearCookies();
+  let asked = 0;
+  page.on("request", (request) => {
+    if (new URL(request.url()).pathname === "/predictions") asked += 1;
   });
+  // The answer gives the page's requests real time, which the browser's moved clock does not.
+  for (let n = 0; n < 20; n++) {
+    await page.clock.runFor(3_000);
+    await page.request.get("/find", { maxRedirects: 0 });
+  }
+  expect(await page.getByText("You are signed out. Sign in, then reload the page.").count()).toBe(
+    1,
+  );
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThan(7);
+});
 
-  it("a page runs nothing as a user who has signed in since", async () => {
-    const [visitor, other] = [await site.visitor({ as: WHO }), await site.visitor({ as: "otto" })];
-    const { page } = visitor;
-    const path = `/models/${OPERATOR}/gated`;
-    await visitor.open(path);
-    await page.context().clearCookies();
-    await page.context().addCookies((await other.session()).cookies);
-    visitor.expects(403, path);
-    await page.getByRole("button", { name: /^Run/ }).click();
-    await page.getByText("You are signed in as otto now. Reload the page").waitFor();
-    const client = await site.clientOf("otto");
-    expect((await client.call(pageOf(prediction), "GET", "/predictions")).items).toEqual([]);
-  });
+it("a page runs nothing as a user who has signed in since", async () => {
+  const [visitor, other] = [await site.visitor({ as: WHO }), await site.visitor({ as: "otto" })];
+  const { page } = visitor;
+  const path = `/models/${OPERATOR}/gated`;
+  await visitor.open(path);
+  await page.context().clearCookies();
+  await page.context().addCookies((await other.session()).cookies);
+  visitor.expects(403, path);
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await page.getByText("You are signed in as otto now. Reload the page").waitFor();
+  const client = await site.clientOf("otto");
+  expect((await client.call(pageOf(prediction), "GET", "/predictions")).items).toEqual([]);
 });

@@ -6,16 +6,16 @@ import { OPERATOR, Site } from "./support/site.ts";
 let site: Site;
 
 beforeAll(async () => {
-  site = await Site.open({}, { models: false });
+  site = await Site.shared();
 });
 afterAll(() => site.close());
 
 it("Ctrl-K opens a dialog that finds models and pages by keyboard alone", async () => {
-  const client = await site.clientOf("grace");
+  const client = await site.clientOf("fiona");
   await client.call(model, "POST", "/models", {
     body: { name: "compiler", visibility: "private" },
   });
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "fiona" });
   const { page } = visitor;
   const dialog = page.getByRole("dialog", { name: "Find" });
   await visitor.open("/");
@@ -26,9 +26,9 @@ it("Ctrl-K opens a dialog that finds models and pages by keyboard alone", async 
     await page.screenshot({ path: `${process.env.AUSPEX_PICTURES}/find.png` });
 
   await page.keyboard.type("compil");
-  await dialog.getByRole("link", { name: "grace/compiler" }).waitFor();
+  await dialog.getByRole("link", { name: "fiona/compiler" }).waitFor();
   await page.keyboard.press("Enter");
-  await visitor.arrives("/models/grace/compiler");
+  await visitor.arrives("/models/fiona/compiler");
 
   // The text is typed at once, and Enter pressed before any result has come.
   await page.keyboard.press("Control+k");

@@ -7,7 +7,7 @@ import type { Visitor } from "./support/visitor.ts";
 let site: Site;
 
 beforeAll(async () => {
-  site = await Site.open();
+  site = await Site.shared();
 });
 afterEach(() => site.leave());
 afterAll(() => site.close());

@@ -5,7 +5,7 @@ import { OPERATOR, Site } from "./support/site.ts";
 let site: Site;
 
 beforeAll(async () => {
-  site = await Site.open();
+  site = await Site.shared();
 });
 afterEach(() => site.leave());
 afterAll(() => site.close());

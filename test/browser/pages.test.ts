@@ -1,22 +1,21 @@
 /** Every page, as different people see it: on a desktop and on a phone, in light and dark. */
+import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { GUIDES, REFERENCE, SEARCH } from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { example } from "../../src/protocol/example.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
+import { MEDIA_TYPES } from "../../src/protocol/oci.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { webhookEndpoint, webhookEvent } from "../../src/protocol/webhook.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
 import { sized } from "../support/sized.ts";
-import { walk } from "./support/keyboard.ts";
-import { PAGES, type PageContent, type PageVisitor } from "./support/pages.ts";
-import { pushImage } from "./support/push-image.ts";
-import { repetitionOn } from "./support/repetition.ts";
-import { prefer } from "./support/scheme.ts";
+import { prefer, repetitionOn } from "./support/accessibility.ts";
+import { PAGES, type PageContent } from "./support/pages.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
@@ -33,8 +32,7 @@ let owner: Client;
 let things: PageContent;
 
 beforeAll(async () => {
-  // Each webhook is tried once: the retry comes an hour later.
-  site = await Site.open({ WEBHOOK_ALLOW_INSECURE: "true", WEBHOOK_RETRY_SECONDS: "3600" });
+  site = await Site.shared();
   await site.world.runner("one");
   owner = await site.clientOf(OPERATOR);
   const newcomer = await site.visitor({ as: "newcomer" });
@@ -46,7 +44,7 @@ beforeAll(async () => {
   const endpoint = await makeEndpoint();
   const body = { value: "a secret of nobody's business" };
   await owner.fetch("PUT", `/models/${MODEL}/variables/API_KEY`, { body });
-  await pushImage(site.url, await site.tokenOf(OPERATOR), MODEL, "v2");
+  await pushImage(await site.tokenOf(OPERATOR), MODEL, "v2");
   const runs = await makeRuns();
   const runners = await site.world.operator.call(pageOf(runnerState), "GET", "/operator/runners");
   const runner = runners.items[0]?.id ?? "";
@@ -104,8 +102,35 @@ async function failedEvent(id: string): Promise<string> {
   return (await last())?.id ?? "";
 }
 
-/** Returns the visitors who look at a page: one of those who may see it, and at night all. */
-const looksOf = (to: readonly PageVisitor[]) => to.slice(-sized(1, to.length));
+/** Pushes an image to the deployment's registry, as oras does. No engine can run it. @param model `owner/name` */
+async function pushImage(token: string, model: string, tag: string): Promise<void> {
+  const at = `/v2/${model}`;
+  const send = async (method: string, path: string, type?: string, body?: string) => {
+    const response = await fetch(new URL(path, site.url), {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(type && { "content-type": type }) },
+      ...(body !== undefined && { body }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+    return response.headers.get("location") ?? "";
+  };
+  const push = async (content: string, mediaType: string) => {
+    const digest = `sha256:${createHash("sha256").update(content).digest("hex")}`;
+    const upload = await send("POST", `${at}/blobs/uploads/`);
+    await send("PUT", `${upload}?digest=${digest}`, "application/octet-stream", content);
+    return { mediaType, digest, size: content.length };
+  };
+  const config = await push('{"architecture":"amd64","os":"linux"}', MEDIA_TYPES.ociConfig);
+  const layer = await push("a layer", "application/vnd.oci.image.layer.v1.tar");
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.ociManifest,
+    config,
+    layers: [layer],
+  };
+  const text = JSON.stringify(manifest);
+  await send("PUT", `${at}/manifests/${tag}`, MEDIA_TYPES.ociManifest, text);
+}
 
 const NAMES = { nobody: undefined, newcomer: "newcomer", operator: OPERATOR };
 
@@ -116,14 +141,18 @@ describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) 
   });
   afterAll(() => site.leave());
 
+  // For every change, one visitor looks at one address of each page; at night, all look at all.
   const theirs = Object.entries(PAGES).flatMap(([route, places]) => {
-    const ours = places.filter(({ to }) => looksOf(to).includes(somebody));
+    const ours = places
+      .slice(0, sized(1, places.length))
+      .filter(({ to }) => to.slice(-sized(1, to.length)).includes(somebody));
     return ours.length === 0 ? [] : [[route, ours] as const];
   });
 
   it.each(theirs)("the page %s has no faults", async (_, places) => {
     for (const { at, live } of places) {
-      for (const address of at(things)) {
+      const addresses = at(things);
+      for (const address of addresses.slice(0, sized(1, addresses.length))) {
         // A live page may differ between two looks, so its first view is not compared.
         await visitor.open(address, { withoutCode: !live });
         await shoot(visitor, `${somebody}${address}-desk`);
@@ -142,7 +171,8 @@ describe("the documentation", () => {
   });
   afterAll(() => site.leave());
 
-  it.each([REFERENCE, `${SEARCH}?q=access+token`, ...GUIDES.keys()])(
+  const guides = [...GUIDES.keys()];
+  it.each([REFERENCE, `${SEARCH}?q=access+token`, ...guides.slice(0, sized(2, guides.length))])(
     "the documentation's page %s has no faults",
     async (address) => {
       await visitor.open(address);
@@ -269,4 +299,63 @@ async function shoot({ page }: Visitor, name: string): Promise<void> {
     await prefer(page, scheme);
     await page.screenshot({ path: `${file}-${scheme}.png`, fullPage: true });
   }
+}
+
+/** More stops than any page has. */
+const MAX_STOPS = 200;
+
+interface Walk {
+  /** All usable elements, in the order of the page. */
+  controls: string[];
+  /** Elements that Tab reaches, in its order. */
+  stops: string[];
+  /** Stops that do not show that they have the focus. */
+  unmarked: string[];
+}
+
+/** Walks from the top of the page with Tab until the first stop comes again. */
+async function walk(page: Page): Promise<Walk> {
+  const controls = await page.evaluate(() => {
+    const all = document.querySelectorAll<HTMLElement>(
+      "a[href], button, input, select, textarea, summary, [tabindex='0']",
+    );
+    const usable = [...all].filter(
+      (element) => element.checkVisibility() && !element.matches(":disabled"),
+    );
+    // The chosen radio button of a group is its stop; arrows lead to the others.
+    const stops = usable.filter((element) => {
+      if (!(element instanceof HTMLInputElement) || element.type !== "radio") return true;
+      return element.checked;
+    });
+    // Names are in a map, because attributes would make client code replace the elements of a part that it
+    // refreshes.
+    const names = new Map<Element, string>();
+    Object.assign(window, { stopNames: names });
+    return stops.map((element, n) => {
+      const words = element.ariaLabel ?? element.innerText;
+      const name = `${n} ${element.localName} ${words || element.getAttribute("name")}`;
+      names.set(element, name);
+      return name;
+    });
+  });
+  const stops: string[] = [];
+  const unmarked: string[] = [];
+  for (let presses = 0; presses < MAX_STOPS; presses++) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (!(element instanceof HTMLElement) || element === document.body) return undefined;
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      const marked = outlineStyle !== "none" && outlineWidth !== "0px";
+      const names = Object.getOwnPropertyDescriptor(window, "stopNames")?.value;
+      const stop = names instanceof Map ? names.get(element) : undefined;
+      return { stop: stop === undefined ? undefined : String(stop), marked };
+    });
+    if (at === undefined || (stops.length > 1 && at.stop === stops[0])) break;
+    // The first of several stops within one control counts, as in a date; a box that scrolls is no control.
+    if (at.stop === undefined || at.stop === stops.at(-1)) continue;
+    stops.push(at.stop);
+    if (!at.marked) unmarked.push(at.stop);
+  }
+  return { controls, stops, unmarked };
 }

@@ -12,7 +12,7 @@ const playground = (model: string) => `/models/${OPERATOR}/${model}`;
 let site: Site;
 
 beforeAll(async () => {
-  site = await Site.open();
+  site = await Site.shared();
   await site.world.runner("one");
 });
 afterEach(() => site.leave());

@@ -20,7 +20,7 @@ let site: Site;
 let models: string;
 
 beforeAll(async () => {
-  site = await Site.open();
+  site = await Site.shared();
   const [runner] = await Promise.all([site.world.runner("box"), site.clientOf(WHO)]);
   models = join(site.world.folder, runner.name, "models");
 });

@@ -17,8 +17,7 @@ const formOf = (model: string) => `${playground(model)}?view=form`;
 let site: Site;
 
 beforeAll(async () => {
-  // Parts are small, so that a picture has several.
-  site = await Site.open({ UPLOAD_PART_MIB: "5" });
+  site = await Site.shared();
   await site.world.runner("one");
 });
 afterEach(() => site.leave());
@@ -34,7 +33,7 @@ async function runOf({ page }: Visitor): Promise<string> {
 }
 
 it("a reader's own picture is sent, and the model's picture comes back", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
   await page.locator('input[type="file"]').setInputFiles(SAMPLE);
@@ -72,7 +71,7 @@ it("a reader's own picture is sent, and the model's picture comes back", async (
 });
 
 it("Back leads to the run before, with its input, and a run to its own page", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(formOf("text-generation"));
   const prompt = page.getByLabel(/^prompt/);
@@ -94,7 +93,7 @@ it("Back leads to the run before, with its input, and a run to its own page", as
 });
 
 it("a large file goes in parts, shows its progress, and can be stopped", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
   // Noise is hardly compressed: the file has about 12 MB, three parts.
@@ -144,7 +143,7 @@ it("a large file goes in parts, shows its progress, and can be stopped", async (
   }
   await runButton(visitor).click();
   await page.locator("[data-output] img").waitFor();
-  const client = await site.clientOf("grace");
+  const client = await site.clientOf("paula");
   const { input } = await client.call(
     predictionWithIO,
     "GET",
@@ -156,7 +155,7 @@ it("a large file goes in parts, shows its progress, and can be stopped", async (
 });
 
 it("a page that sends files starts nothing else, and keeps the displayed input that it sends", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
   const width = page.getByLabel(/^width/);
@@ -204,7 +203,7 @@ it("a page that sends files starts nothing else, and keeps the displayed input t
   await vi.waitFor(async () =>
     expect(await runButton(visitor).evaluate((one) => one === document.activeElement)).toBe(true),
   );
-  const client = await site.clientOf("grace");
+  const client = await site.clientOf("paula");
   const { input } = await client.call(
     predictionWithIO,
     "GET",
@@ -214,12 +213,12 @@ it("a page that sends files starts nothing else, and keeps the displayed input t
 });
 
 it("another version keeps the input that was typed", async () => {
-  const client = await site.clientOf("grace");
+  const client = await site.clientOf("paula");
   await client.call(z.unknown(), "POST", "/models", {
     body: { name: "twice", visibility: "public" },
   });
   const publish = (properties: object) =>
-    client.call(z.unknown(), "POST", "/models/grace/twice/versions", {
+    client.call(z.unknown(), "POST", "/models/paula/twice/versions", {
       body: {
         release_notes: "",
         container_image_digest: `sha256:${"0".repeat(64)}`,
@@ -228,9 +227,9 @@ it("another version keeps the input that was typed", async () => {
     });
   await publish({ word: { type: "string" }, steps: { type: "integer", default: 20 } });
   await publish({ steps: { type: "integer", default: 30 }, word: { type: "string" } });
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
-  await visitor.open("/models/grace/twice");
+  await visitor.open("/models/paula/twice");
   await page.getByLabel("word").fill("cat");
   await page.getByLabel("Version").selectOption("1");
   await page.getByLabel("steps").and(page.locator('[value="20"]')).waitFor();
@@ -239,7 +238,7 @@ it("another version keeps the input that was typed", async () => {
 });
 
 it("text grows as it is written, and goes on where it was after a reload", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(playground("text-generation"));
   await page.getByLabel("prompt").fill("The Queen");
@@ -268,14 +267,14 @@ it("text grows as it is written, and goes on where it was after a reload", async
   const again = await vi.waitFor(begins, 20_000);
   await lengthOver(again.length);
   await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
-  const client = await site.clientOf("grace");
+  const client = await site.clientOf("paula");
   const { output: whole } = await client.call(predictionWithIO, "GET", `/predictions/${id}`);
   expect((await output.textContent())?.trim()).toBe([whole].flat().join("").trim());
   await visitor.look();
 });
 
 it("an input is checked as it is typed, and its error is below its field and announced", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
   const width = page.getByLabel(/^width/);
@@ -313,7 +312,7 @@ it("an input is checked as it is typed, and its error is below its field and ann
 });
 
 it("fields turn into JSON and back with their values", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(playground("sums"));
   await page.getByLabel("numbers", { exact: true }).fill("[1, 2,\n x]");
@@ -336,14 +335,14 @@ it("fields turn into JSON and back with their values", async () => {
 });
 
 it("recent runs are reached one by one with Tab, and keep the focus while the list is replaced", async () => {
-  const client = await site.clientOf("grace");
+  const client = await site.clientOf("paula");
   const create = async (name: string) => {
     const body = { model: `${OPERATOR}/hello`, input: { name } };
     return (await client.call(prediction, "POST", "/predictions", { body })).id;
   };
   const ids: string[] = [];
   for (let n = 0; n < 9; n++) ids.unshift(await create(`guest ${n}`));
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open(playground("hello"));
   const list = page.getByRole("navigation", { name: "Your recent runs" });

@@ -27,7 +27,7 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
   let models: string;
 
   beforeAll(async () => {
-    site = await Site.open();
+    site = await Site.shared();
     const [runner, ours] = await Promise.all([site.world.runner("box"), site.clientOf(WHO)]);
     models = join(site.world.folder, runner.name, "models");
     client = ours;

@@ -12,14 +12,14 @@ const REVOKED_WITHIN = 10_000;
 let site: Site;
 
 beforeAll(async () => {
-  site = await Site.open();
+  site = await Site.shared();
   await site.world.runner("one");
 });
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
 it("a token is made, shown once and copied, calls the API, and is refused once it is revoked", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "tara" });
   const { page } = visitor;
   await visitor.open("/tokens");
   await page.getByText("No tokens yet").waitFor();
@@ -59,7 +59,7 @@ it("a token is made, shown once and copied, calls the API, and is refused once i
 });
 
 it("a token for some models runs those, and says which when it is asked for another", async () => {
-  const visitor = await site.visitor({ as: "grace" });
+  const visitor = await site.visitor({ as: "tara" });
   const { page } = visitor;
   await visitor.open("/tokens");
   await openForm(visitor);
@@ -75,12 +75,12 @@ it("a token for some models runs those, and says which when it is asked for anot
 });
 
 it("an error in a token is shown at its field, and the typed values are kept", async () => {
-  const visitor = await site.visitor({ as: "alan" });
+  const visitor = await site.visitor({ as: "theo" });
   const { page } = visitor;
   await visitor.open("/tokens");
   await page.getByLabel("Name", { exact: true }).fill("For a model that is none");
   await page.getByLabel("Only specific models").check();
-  await page.getByLabel("Selected models").fill("alan/nothing");
+  await page.getByLabel("Selected models").fill("theo/nothing");
   visitor.expects(422, "/tokens");
   await page.getByRole("button", { name: "Create token" }).click();
   await page

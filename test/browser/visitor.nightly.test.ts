@@ -8,7 +8,7 @@ let site: Site;
 let visitor: Visitor;
 
 beforeAll(async () => {
-  site = await Site.open();
+  site = await Site.shared();
   visitor = await site.visitor();
 });
 afterAll(() => site.close());

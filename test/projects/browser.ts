@@ -10,6 +10,7 @@ export default defineProject({
     provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...BROWSER,
+    environment: "./test/browser/support/environment.ts",
     setupFiles: "test/processes/patience.ts",
     // All files share their imports, which are heavy: Miniflare, wrangler, playwright.
     isolate: false,

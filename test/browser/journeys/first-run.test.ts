@@ -8,9 +8,8 @@ import { listModels } from "../../../runner/src/engines/process/model-folder.ts"
 import { Client } from "../../../src/dev/client.ts";
 import { publishModel } from "../../../src/dev/seed.ts";
 import { OPERATOR_TOKEN } from "../../journey/support/access.ts";
-import { PASSWORD } from "../support/people.ts";
 import { Reader } from "../support/reader.ts";
-import { Site } from "../support/site.ts";
+import { fillAccount, PASSWORD, Site } from "../support/site.ts";
 
 const WHO = "hopper";
 
@@ -25,7 +24,17 @@ afterAll(() => site.close());
 it("an operator sets up, adds a machine, publishes a model and runs it: the steps tick by themselves", async () => {
   const folder = join(site.world.folder, "first");
   cpSync(join(inject("prepared").models, "hello"), join(folder, "hello"), { recursive: true });
-  const reader = await Reader.at(await site.visitor());
+  const visitor = await site.visitor();
+  await visitor.open("/models");
+  await visitor.page.getByText("No models yet").waitFor();
+  await visitor.open("/set-up");
+  await visitor.page.getByLabel("Operator token").fill("not the one that is asked for");
+  await fillAccount(visitor, WHO);
+  visitor.expects(401, "/set-up");
+  await visitor.page.getByRole("button", { name: "Set up" }).click();
+  await visitor.page.getByRole("alert").waitFor();
+  await visitor.look();
+  const reader = await Reader.at(visitor);
   await reader.follow("Set it up");
   await reader.fill("Operator token", OPERATOR_TOKEN);
   await reader.fill("Username", WHO);

@@ -1,8 +1,7 @@
 /** Journeys of an operator of a deployment in use: waiting predictions and their reasons, and users. */
-import { afterAll, afterEach, beforeAll, it } from "vitest";
-import { PASSWORD } from "../support/people.ts";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { Reader } from "../support/reader.ts";
-import { OPERATOR, Site } from "../support/site.ts";
+import { OPERATOR, PASSWORD, Site } from "../support/site.ts";
 
 let site: Site;
 
@@ -43,6 +42,9 @@ it("an invited user comes in, runs a model, is seen, is suspended, and sees why"
   await operator.press("Create invitation");
   const link = await operator.in("region", "Share this invitation link").copy("Copy link");
 
+  const uninvited = await site.visitor();
+  await uninvited.open("/sign-up");
+  expect(await uninvited.page.getByRole("textbox").count()).toBe(0);
   const guest = await site.visitor();
   const reader = await Reader.at(guest, link);
   await reader.reads("Invitation for Katherine.");
@@ -50,6 +52,12 @@ it("an invited user comes in, runs a model, is seen, is suspended, and sees why"
   await reader.fill("Email", "katherine@example.com");
   await reader.fill("Password", PASSWORD);
   await reader.press("Create account");
+  await guest.arrives("/");
+  // The link adds only a fragment to the open page, which does not load again but still uses the invitation.
+  const answered = uninvited.page.waitForResponse((one) => one.url() === `${site.url}/sign-up`);
+  await uninvited.page.goto(link);
+  expect((await answered).status()).toBe(200);
+  await uninvited.page.getByText("You need an invitation to create an account").waitFor();
   await reader.follow("Find a model");
   await reader.follow(`${OPERATOR}/hello`);
   await reader.fill("name", "Katherine");

@@ -1,11 +1,12 @@
-/** The deployment of one file of browser tests: models, a relay before it, Chromium, users. */
+/** Deployments for browser tests: models, a relay before the Worker, users who sign up through the pages. */
 import { type Browser, chromium } from "playwright-core";
+import { expect, vi } from "vitest";
 import { Client } from "../../../src/dev/client.ts";
 import { newToken } from "../../../src/protocol/operator.ts";
 import { OPERATOR_TOKEN, USERNAME } from "../../journey/support/access.ts";
 import { World } from "../../journey/support/world.ts";
 import { findChromium } from "./chromium.ts";
-import { setUp, signUp } from "./people.ts";
+import { atEndOfWorker } from "./environment.ts";
 import { type Session, Visitor, type VisitorOptions } from "./visitor.ts";
 
 /** The operator, who owns the models of the world; all other users sign up. */
@@ -13,6 +14,18 @@ export const OPERATOR = USERNAME;
 
 /** Flags for a container, which has no user namespaces for a sandbox, and 64 MB of shared memory. */
 const FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
+
+const SHARED = {
+  SIGN_UP: "open",
+  // Parts are small, so that a picture has several.
+  UPLOAD_PART_MIB: "5",
+  WEBHOOK_ALLOW_INSECURE: "true",
+  // Each webhook is tried once: the retry comes an hour later.
+  WEBHOOK_RETRY_SECONDS: "3600",
+};
+
+let chromiumOfWorker: Promise<Browser> | undefined;
+let siteOfWorker: Promise<Site> | undefined;
 
 interface Options extends Omit<VisitorOptions, "session"> {
   /** The username of the visitor; not signed in by default. */
@@ -23,36 +36,53 @@ export class Site {
   readonly url: string;
   readonly world: World;
   readonly #browser: Browser;
+  readonly #isShared: boolean;
   readonly #sessions = new Map<string, Promise<Session>>();
   readonly #visitors = new Set<Visitor>();
 
   /**
+   * Returns the site that all test files of a vitest worker use, one after the other: each has users of its
+   * own, and finds a fleet without runners.
+   */
+  static shared(): Promise<Site> {
+    siteOfWorker ??= Site.#open(SHARED, { isShared: true }).then((site) => {
+      atEndOfWorker(() => site.world.close());
+      return site;
+    });
+    return siteOfWorker;
+  }
+
+  /**
+   * Opens a site for one test file.
    * @param variables that differ from wrangler.toml; sign-up is open
    * @param models whether there are any models; without them, there is only the operator
    */
-  static async open(
+  static open(
     variables: Record<string, string> = {},
     { models = true }: { models?: boolean } = {},
   ): Promise<Site> {
-    const browser = await launch();
-    try {
-      const world = await World.open({
-        variables: { SIGN_UP: "open", ...variables },
-        ...(!models && { publish: async () => {} }),
-      });
-      const { url } = await world.relay();
-      // The address has a name instead of a number, because passkeys are bound to a name.
-      return new Site(url.replace("127.0.0.1", "localhost"), world, browser);
-    } catch (error) {
-      await browser.close();
-      throw error;
-    }
+    return Site.#open({ SIGN_UP: "open", ...variables }, { models });
   }
 
-  private constructor(url: string, world: World, browser: Browser) {
+  static async #open(
+    variables: Record<string, string>,
+    { models = true, isShared = false }: { models?: boolean; isShared?: boolean },
+  ): Promise<Site> {
+    chromiumOfWorker ??= launch();
+    const [browser, world] = await Promise.all([
+      chromiumOfWorker,
+      World.open({ variables, ...(!models && { publish: async () => {} }) }),
+    ]);
+    const { url } = await world.relay();
+    // The address has a name instead of a number, because passkeys are bound to a name.
+    return new Site(url.replace("127.0.0.1", "localhost"), world, browser, isShared);
+  }
+
+  private constructor(url: string, world: World, browser: Browser, isShared: boolean) {
     this.url = url;
     this.world = world;
     this.#browser = browser;
+    this.#isShared = isShared;
   }
 
   /** Opens a browser of its own, in which a user is signed in, or nobody. */
@@ -87,13 +117,23 @@ export class Site {
     for (const one of left) if (one.status === "rejected") throw one.reason;
   }
 
+  /** Closes the site, or empties the fleet of a shared one: after each file. */
   async close(): Promise<void> {
     try {
       await this.leave();
     } finally {
-      await this.#browser.close();
-      await this.world.close();
+      await (this.#isShared ? this.#removeRunners() : this.world.close());
     }
+  }
+
+  async #removeRunners(): Promise<void> {
+    await this.world.retireRunners();
+    const { operator } = this.world;
+    for (const { id } of await this.world.runnerStates())
+      await vi.waitFor(async () => {
+        const { status } = await operator.fetch("DELETE", `/operator/runners/${id}`);
+        expect(status).toBe(200);
+      });
   }
 
   /** Returns the session of a user, who signs in once by the real pages; later visitors share the session. */
@@ -118,5 +158,61 @@ async function launch(): Promise<Browser> {
   if (executablePath === undefined) {
     throw new Error("There is no Chromium: install Debian's, or set CHROMIUM_PATH.");
   }
-  return chromium.launch({ executablePath, args: FLAGS });
+  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  atEndOfWorker(() => browser.close());
+  return browser;
+}
+
+export const PASSWORD = "a wise old owl";
+
+export const emailOf = (username: string) => `${username}@example.com`;
+
+/** Makes an account that anybody may make. Ends at the first page. */
+export async function signUp(visitor: Visitor, username: string): Promise<void> {
+  await visitor.open("/sign-up");
+  await fillAccount(visitor, username);
+  await visitor.page.getByRole("button", { name: "Create account" }).click();
+  await visitor.arrives("/");
+}
+
+/** Makes the account of an operator, or takes over one that the API has made. */
+export async function setUp(
+  visitor: Visitor,
+  username: string,
+  operatorToken: string,
+): Promise<void> {
+  await visitor.open("/set-up");
+  await visitor.page.getByLabel("Operator token").fill(operatorToken);
+  await fillAccount(visitor, username);
+  await visitor.page.getByRole("button", { name: "Set up" }).click();
+  await visitor.page.getByText("You are now an operator of this deployment").waitFor();
+  await visitor.look();
+}
+
+/** Signs in; ends at the page that this leads to. */
+export async function signIn(
+  visitor: Visitor,
+  username: string,
+  password = PASSWORD,
+): Promise<void> {
+  const { page } = visitor;
+  if (new URL(page.url()).pathname !== "/sign-in") await visitor.open("/sign-in");
+  await page.getByLabel("Email").fill(emailOf(username));
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+/** Signs out by the menu, which is on every page. */
+export async function signOut(visitor: Visitor): Promise<void> {
+  await visitor.page.locator("header summary").click();
+  await visitor.page.getByRole("button", { name: "Sign out", exact: true }).first().click();
+  await visitor.arrives("/sign-in");
+}
+
+/** Fills in the fields of a new account, in any of the forms with them. */
+export async function fillAccount({ page }: Visitor, username: string): Promise<void> {
+  await page.getByLabel("Username").fill(username);
+  await page.getByLabel(/^Name/).fill(`${username} of the tests`);
+  await page.getByLabel("Email").fill(emailOf(username));
+  await page.getByLabel("Password").fill(PASSWORD);
 }

@@ -1,11 +1,10 @@
 /** A visitor with a browser of their own, whose every page is checked. */
 import { isDeepStrictEqual } from "node:util";
-import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
+import { gzipSync } from "node:zlib";
+import type { Browser, BrowserContext, CDPSession, Page, Response } from "playwright-core";
 import { expect } from "vitest";
 import { accessibilityFaults } from "./accessibility.ts";
 import { Faults } from "./faults.ts";
-import { linesOf } from "./first-view.ts";
-import { Weight } from "./weight.ts";
 
 /** The most bytes of a page's HTML, CSS and JavaScript together, compressed. */
 const MAX_WEIGHT = 100_000;
@@ -167,3 +166,63 @@ function none(place: string, faults: string[]): void {
 /** Returns by how much a page is wider than its window, in pixels. */
 const overhang = (page: Page) =>
   page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));
+
+/**
+ * Returns the lines of a page's main part. Buttons are left out because client code adds them, times because
+ * it puts them in the reader's zone, and `noscript` because only pages without client code show it.
+ */
+function linesOf(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const main = document.querySelector("main");
+    if (main === null) throw new Error("The page has no main part.");
+    const aside = main.querySelectorAll<HTMLElement>("button, time, noscript");
+    for (const element of aside) element.style.display = "none";
+    const lines = main.innerText.split("\n").map((line) => line.replace(/\s+/g, " ").trim());
+    for (const element of aside) element.style.display = "";
+    return lines.filter((line) => line !== "");
+  });
+}
+
+/** Weights of assets by address; a file with a hash in its name never changes. */
+const assets = new Map<string, Promise<number>>();
+
+/**
+ * The weight of a page in transit: HTML, CSS and JavaScript, each compressed as gzip does by default. Follows the
+ * page, to know the parts of its document.
+ */
+class Weight {
+  #document: Response | undefined;
+  readonly #parts = new Set<string>();
+
+  constructor(page: Page) {
+    page.on("request", (request) => {
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
+        this.#parts.clear();
+      }
+      if (/^(?:script|stylesheet)$/.test(request.resourceType())) this.#parts.add(request.url());
+    });
+    page.on("response", (response) => {
+      const request = response.request();
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
+        this.#document = response;
+      }
+    });
+  }
+
+  /** Returns the weight of the page, bytes. */
+  async total(): Promise<number> {
+    if (this.#document === undefined) throw new Error("No page was opened yet.");
+    const parts = [...this.#parts].map((url) => {
+      const known = assets.get(url) ?? weigh(url);
+      assets.set(url, known);
+      return known;
+    });
+    const sizes = await Promise.all(parts);
+    return sizes.reduce((sum, size) => sum + size, compressed(await this.#document.body()));
+  }
+}
+
+const weigh = async (url: string) =>
+  compressed(Buffer.from(await (await fetch(url)).arrayBuffer()));
+
+const compressed = (body: Buffer) => gzipSync(body, { level: 6 }).length;

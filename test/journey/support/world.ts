@@ -14,7 +14,7 @@ import { runnerState } from "../../../src/protocol/fleet.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
 import { Cable } from "../../processes/cable.ts";
 import { RUNNER } from "../../processes/packages.ts";
-import { workerdPid } from "../../processes/workerd.ts";
+import { workerdPid, workerdPids } from "../../processes/workerd.ts";
 import { OPERATOR_TOKEN, USERNAME } from "./access.ts";
 import { startWorker } from "./deployment.ts";
 import { checkRows } from "./rows.ts";
@@ -201,9 +201,13 @@ export class World {
     for (const runner of runners) this.#runners.splice(this.#runners.indexOf(runner), 1);
   }
 
+  retireRunners(): Promise<void> {
+    return this.retire(...this.#runners);
+  }
+
   retireAll(): Promise<void> {
     for (const way of [...this.#cables.splice(0), ...this.#relays.splice(0)]) way.close();
-    return this.retire(...this.#runners);
+    return this.retireRunners();
   }
 
   /** Stops the world. Checks that nothing is left, that all ended well, and that the index has all ends. */
@@ -214,8 +218,9 @@ export class World {
     } finally {
       this.#over.abort();
       for (const runner of this.#runners) runner.signal("SIGKILL");
+      const others = workerdPids().length - 1;
       await this.#deployment.stop();
-      await vi.waitFor(() => expect(workerdPid()).toBeUndefined());
+      await vi.waitFor(() => expect(workerdPids()).toHaveLength(others));
       rmSync(this.#folder, { recursive: true, force: true });
     }
   }
