@@ -141,7 +141,7 @@ describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) 
   });
   afterAll(() => site.leave());
 
-  // For every change, one visitor looks at one address of each page; at night, all look at all.
+  // One visitor looks at one address of each page; at night, all look at all.
   const theirs = Object.entries(PAGES).flatMap(([route, places]) => {
     const ours = places
       .slice(0, sized(1, places.length))

@@ -2,12 +2,11 @@
  * The playground's display of a run at every moment, in each of its views, far from the server: its parts
  * agree.
  */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { runnerState } from "../../src/protocol/fleet.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
+import type { Runner } from "../journey/support/runner.ts";
 import { inTurn, type Moment, Moments } from "./support/moments.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
@@ -17,17 +16,16 @@ const WHO = "lena";
 const PATIENCE = { timeout: 20_000, interval: 100 };
 
 let site: Site;
-let models: string;
+let runner: Runner;
 
 beforeAll(async () => {
   site = await Site.shared();
-  const [runner] = await Promise.all([site.world.runner("box"), site.clientOf(WHO)]);
-  models = join(site.world.folder, runner.name, "models");
+  [runner] = await Promise.all([site.world.runner("box"), site.clientOf(WHO)]);
 });
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
-const open = (gate: string) => writeFileSync(join(models, "gated", `.${gate}`), "");
+const open = (gate: string) => runner.open("gated", gate);
 
 async function turn(action: "drain" | "resume"): Promise<void> {
   const [state] = await site.world.runnerStates();

@@ -2,7 +2,7 @@
  * Texts whose reading takes quadratic time or worse where nothing bounds it: each took 3 to 39 s. Those that
  * are not `read` are shown as plain text.
  */
-export interface Hostile {
+interface Hostile {
   what: string;
   text: string;
   read: boolean;

@@ -53,7 +53,7 @@ test("the types of the package need none but those of the language", async () =>
     await writeFile(
       join(folder, file),
       `import { verifyWebhook } from "auspex-webhooks";
-export const status = async (body: string): Promise<"succeeded" | undefined> => {
+const status = async (body: string): Promise<"succeeded" | undefined> => {
   const event = await verifyWebhook({ headers: {}, body }, "secret");
   return event.status === "succeeded" ? event.status : undefined;
 };`,

@@ -21,12 +21,14 @@ import {
   type Ask,
   asksOf,
   ELSEWHERE,
+  eventIdOf,
   FAULT_VARIABLES,
   faultsOf,
+  historyOf,
+  isRead,
   killsOf,
   newText,
 } from "./support/webhook-faults.ts";
-import { eventIdOf, historyOf, isRead } from "./support/webhook-history.ts";
 import { leaksIn, listen, Witness } from "./support/webhook-leaks.ts";
 import { deliveryIn, ledgerWith } from "./support/webhook-ledger.ts";
 import { expectSigned } from "./support/webhook-signatures.ts";

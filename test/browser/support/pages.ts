@@ -21,7 +21,7 @@ export interface PageContent {
 }
 
 /** The operator owns everything but the bare model, which is all that the newcomer has. */
-export type PageVisitor = "nobody" | "newcomer" | "operator";
+type PageVisitor = "nobody" | "newcomer" | "operator";
 
 interface PageVisit {
   to: PageVisitor[];

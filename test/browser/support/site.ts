@@ -176,7 +176,7 @@ export async function signUp(visitor: Visitor, username: string): Promise<void> 
 }
 
 /** Makes the account of an operator, or takes over one that the API has made. */
-export async function setUp(
+async function setUp(
   visitor: Visitor,
   username: string,
   operatorToken: string,

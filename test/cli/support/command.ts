@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { COMMAND } from "../../processes/packages.ts";
 
-export interface Ended {
+interface Ended {
   code: number | null;
   out: string;
   err: string;
 }
 
-export interface Started {
+interface Started {
   child: ChildProcess;
   end(): Promise<Ended>;
   /** Resolves when standard error matches the pattern. */

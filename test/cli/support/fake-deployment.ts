@@ -12,7 +12,7 @@ const fakeModel = z.looseObject({
   visibility: z.string().default("private"),
   versions: z.array(z.record(z.string(), z.unknown())).default([]),
 });
-export type FakeModel = z.infer<typeof fakeModel>;
+type FakeModel = z.infer<typeof fakeModel>;
 
 const HELLO = JSON.parse(readFileSync(join(ROOT, "test/models/hello/auspex.json"), "utf8"));
 const OWNER = { id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e", username: "ada", avatar_url: "" };

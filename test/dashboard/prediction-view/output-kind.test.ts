@@ -1,4 +1,4 @@
-/** What a page shows of each output, on the server and in the browser: text, a link, a file or a tree. */
+/** Kinds of outputs on a page, on the server and in the browser: a text, a link, a file or a tree. */
 import { expect, test } from "vitest";
 import {
   type Output,

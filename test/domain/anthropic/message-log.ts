@@ -8,7 +8,7 @@ import { checkedEvents, checkedMessage, type MessageEvent } from "../../publishe
 
 export const ID = "msg_0190f3a2b4c57d8e9fa0b1c2d3e4f506";
 
-export interface Asked {
+interface Asked {
   request?: { [name: string]: Json };
   metrics?: Metrics | null;
 }

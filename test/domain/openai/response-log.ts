@@ -47,7 +47,7 @@ export const logOf = (outputs: Json[], end = done()) => [
   end,
 ];
 
-export interface Told {
+interface Told {
   events: StreamEvent[];
   types: string[];
   resource: ReturnType<ResponseStream["resource"]>;

@@ -87,7 +87,7 @@ export class Disk implements RowStore {
   }
 }
 
-export function lastIdOf(rows: [number, string][]): number {
+function lastIdOf(rows: [number, string][]): number {
   const [id, body] = rows.at(-1) ?? [1, '{"events":[]}'];
   return id + JSON.parse(body).events.length - 1;
 }

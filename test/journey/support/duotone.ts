@@ -5,7 +5,7 @@ import { ROOT } from "../../../src/dev/bundle.ts";
 
 export const SAMPLE = join(ROOT, "test/models/duotone/sample.jpg");
 
-export interface Pixels {
+interface Pixels {
   width: number;
   height: number;
   /** Three bytes a pixel. */

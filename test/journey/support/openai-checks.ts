@@ -97,7 +97,7 @@ function expectVectors(body: Record<string, unknown>, { sent }: Exchange): void 
   expectEmbeddings({ ...body, data });
 }
 
-export interface StreamEvent {
+interface StreamEvent {
   id: string | undefined;
   event: string | undefined;
   data: string;

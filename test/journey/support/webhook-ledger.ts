@@ -11,7 +11,7 @@ import {
 
 const page = pageOf(webhookEvent);
 
-export async function ledgerOf(client: Client, id: string): Promise<WebhookEvent[]> {
+async function ledgerOf(client: Client, id: string): Promise<WebhookEvent[]> {
   return (await client.call(page, "GET", `/predictions/${id}/webhooks`)).items;
 }
 

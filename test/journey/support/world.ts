@@ -10,16 +10,36 @@ import type { Deployment } from "../../../src/dev/deployment.ts";
 import { type Relay, startRelay } from "../../../src/dev/relay.ts";
 import type { RunnerOptions } from "../../../src/dev/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
+import { pageOf } from "../../../src/protocol/common.ts";
 import { runnerState } from "../../../src/protocol/fleet.ts";
-import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
+import {
+  type PredictionWithIO,
+  prediction,
+  predictionWithIO,
+} from "../../../src/protocol/prediction.ts";
 import { Cable } from "../../processes/cable.ts";
 import { RUNNER } from "../../processes/packages.ts";
 import { workerdPid, workerdPids } from "../../processes/workerd.ts";
 import { OPERATOR_TOKEN, USERNAME } from "./access.ts";
 import { startWorker } from "./deployment.ts";
-import { checkRows } from "./rows.ts";
+import { listed } from "./listed.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
+
+const page = pageOf(prediction);
+const PAGE_SIZE = 50;
+
+/** Waits until the rows of the index agree with the predictions. */
+async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<void> {
+  expect(ended.length).toBeLessThanOrEqual(PAGE_SIZE);
+  const path = `/predictions?page_size=${PAGE_SIZE}`;
+  const rows = async () => {
+    const { items } = await client.call(page, "GET", path);
+    const byId = new Map(items.map((item) => [item.id, item]));
+    for (const full of ended) expect(byId.get(full.id)).toEqual(listed(full));
+  };
+  await vi.waitFor(rows, { timeout: 10_000, interval: 50 });
+}
 
 /** Timeouts short enough for a test, and long enough for a machine with two busy cores, s. */
 const PATIENCE = {
@@ -29,7 +49,7 @@ const PATIENCE = {
   TELEMETRY_SECONDS: "1",
 };
 
-export interface WorldOptions {
+interface WorldOptions {
   /** The owner of the models and the token; USERNAME by default. */
   username?: string;
   variables?: Record<string, string>;

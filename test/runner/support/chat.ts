@@ -35,7 +35,7 @@ interface Usage {
   completion_tokens: number;
   total_tokens: number;
 }
-export interface Completion {
+interface Completion {
   choices: [Choice, ...Choice[]];
   usage: Usage;
 }
@@ -44,7 +44,7 @@ interface Delta {
   content?: string | null;
   tool_calls?: [{ index: number; id?: string; function: { name?: string; arguments: string } }];
 }
-export interface Chunk {
+interface Chunk {
   id: string;
   choices: { index: number; delta: Delta; finish_reason: string | null }[];
   usage?: Usage | null;

@@ -29,7 +29,7 @@ import { FakeControlPlane } from "./fake-control-plane.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-export interface ModelOptions {
+interface ModelOptions {
   labels?: string[];
   /** Commands of a Dockerfile, after those of the example. */
   commands?: string[];

@@ -50,7 +50,7 @@ export const warmOf = (name: string, more: JobOptions = {}) => ({
 
 const MACHINE = { memory_bytes: 64e9, cpus: 16 };
 
-export class FakeContainer implements RunningContainer {
+class FakeContainer implements RunningContainer {
   readonly address = new URL("http://127.0.0.1:9");
   readonly handle?: ContainerHandle;
   readonly #exit = Promise.withResolvers<Exit>();

@@ -27,7 +27,7 @@ export interface Answer {
   headers?: Record<string, string>;
 }
 
-export type Endpoint = (body: unknown, request: IncomingMessage) => Answer | Promise<Answer>;
+type Endpoint = (body: unknown, request: IncomingMessage) => Answer | Promise<Answer>;
 
 /** The prediction's side of one attempt. Its log outlives its connections. */
 export class FakePrediction {

@@ -18,7 +18,7 @@ interface FakeUpload extends Omit<FakeFile, "bytes"> {
 }
 
 /** A status to answer with, or `cut`: the connection closes before there is an answer. */
-export type Trouble = number | "cut";
+type Trouble = number | "cut";
 
 const FILES = "/v1/runner/files";
 const UPLOADS = "/v1/runner/uploads";

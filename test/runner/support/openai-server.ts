@@ -101,7 +101,7 @@ export class FakeServer {
   }
 }
 
-export interface Attempt {
+interface Attempt {
   reporter: Recorded;
   outcome: ReturnType<Awaited<ReturnType<OpenAiInterface["connect"]>>["run"]>;
   stop: () => void;

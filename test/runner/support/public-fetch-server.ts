@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 
 export const ALLOWED = ["127.0.0.1/32"];
 
-export interface WebServer {
+interface WebServer {
   /** The URL without a slash at its end. */
   url: string;
   port: number;

@@ -31,7 +31,7 @@ export function noise(size: number, seed = 1): Buffer {
 }
 
 /** The failure of a request: a status, or the number of bytes before the connection is cut. */
-export interface Trouble {
+interface Trouble {
   status?: number;
   cutAfter?: number;
   /** Answers in any way. */

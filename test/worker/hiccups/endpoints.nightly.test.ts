@@ -5,14 +5,143 @@
  */
 import { afterAll, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
+import { setAvatar } from "../../../src/services/accounts/avatars.ts";
+import { callerOf, GIF, run, services } from "../support/accounts.ts";
 import { askedAgain } from "../support/asked-again.ts";
-import { withoutKey } from "../support/backups.ts";
-import { callEndpoint, ENDPOINT_ACCESS, OPERATOR_ENDPOINTS } from "../support/endpoint-access.ts";
-import { isSpent, placeFor } from "../support/endpoint-places.ts";
+import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
+import { newModel, publish } from "../support/catalogue.ts";
+import { ORIGIN } from "../support/client.ts";
+import {
+  callEndpoint,
+  ENDPOINT_ACCESS,
+  newConversation,
+  newResponse,
+  newUploads,
+  newWebhooks,
+  OPERATOR_ENDPOINTS,
+  type PathParameters,
+} from "../support/endpoint-access.ts";
+import { addSecret } from "../support/endpoints.ts";
+import { insertExample, newPinnable } from "../support/examples.ts";
+import { registered } from "../support/fleet.ts";
 import { type Failure, failing } from "../support/hiccups.ts";
+import { inAccount } from "../support/objects.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
 import { advance } from "../support/time.ts";
-import { newWorld, operator } from "../support/world.ts";
+import { setVariable } from "../support/variables.ts";
+import { newUser, newWorld, operator, unique, type World } from "../support/world.ts";
+
+const VARIABLE = "HF_TOKEN";
+
+/** Whether a call uses up what it names, or adds to something that an account has a limited number of. */
+const isSpent = (key: string) =>
+  /^DELETE|^POST .*(?:webhook|examples$|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
+    key,
+  );
+
+/** @param key method and address, as in the tables of endpoint-access.ts */
+async function placeFor(key: string, world: World): Promise<PathParameters> {
+  if (/^POST .*(?:predictions|responses)$/.test(key)) await endAll(world);
+  const named = (parameter: string) => key.includes(`:${parameter}`);
+  const owner = { username: world.username, model_owner: world.username, version_number: "1" };
+  const place: PathParameters = { ...owner, model_name: "story", variable_name: VARIABLE };
+  if (named("hash")) Object.assign(place, await avatarOf(world));
+  if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
+  else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
+    Object.assign(place, await idleModel(world));
+  if (key.startsWith("POST") && key.endsWith("/examples")) Object.assign(place, await ended(world));
+  if (key.includes("webhook")) Object.assign(place, await webhooksFor(key, world));
+  else if (named("prediction_id")) place.prediction_id = await predictionFor(key, world);
+  if (named("upload_id") || named("source_id")) {
+    const { pending, whole } = await newUploads(world.client);
+    Object.assign(place, key.endsWith("/complete") ? whole : pending);
+  }
+  if (named("conversation_id")) Object.assign(place, await newConversation(world.client));
+  if (named("response_id") || /\/vendor[ab]\/models\/:model$/.test(key)) {
+    Object.assign(place, await newResponse(world.client, world.model));
+    if (key.startsWith("DELETE"))
+      await world.client.ok("POST", `/v1/vendora/responses/${place.response_id}/cancel`);
+  }
+  return place;
+}
+
+/** Cancels all waiting predictions, so that the account is below its limit. */
+async function endAll({ client, user_id }: World): Promise<void> {
+  const waiting = "SELECT id FROM predictions WHERE status = 'pending'";
+  for (const { id } of await inAccount(user_id, waiting)) await client.cancel(id);
+}
+
+/** Creates a model without runs. */
+async function idleModel({ client, username }: World): Promise<PathParameters> {
+  const { name, id } = await newModel(client);
+  await publish(client, `${username}/${name}`);
+  await setVariable(client, `${username}/${name}`, VARIABLE);
+  return { model_name: name, example_id: await insertExample(id) };
+}
+
+/** Creates a run that can become an example, of a model without examples. */
+async function ended(world: World): Promise<PathParameters> {
+  const { name, prediction_id = "" } = await newPinnable(world);
+  return { model_name: name ?? "", prediction_id };
+}
+
+/** Creates a waiting prediction, and cancels it for calls that need an ended one. */
+async function predictionFor(key: string, { client, waiting }: World): Promise<string> {
+  const id = await waiting();
+  if (/^DELETE|stream$/.test(key)) await client.cancel(id);
+  return id;
+}
+
+async function webhooksFor(key: string, world: World): Promise<PathParameters> {
+  await run("DELETE FROM webhook_endpoints WHERE user_id = ?", world.user_id);
+  const { told_id = "", ...place } = await newWebhooks(world.client, world.model);
+  // The last secret cannot be deleted.
+  if (key.includes(":secret_id")) await addSecret(world.client, place.endpoint_id ?? "");
+  return { ...place, prediction_id: told_id };
+}
+
+async function operatorsPlace(key: string, world: World): Promise<PathParameters> {
+  const newId = async (path: string, body: object) =>
+    (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;
+  if (key.includes("usernames")) return { username: await givenUp() };
+  if (key.includes("runner_tokens"))
+    return { token_id: await newId("runner_tokens", { name: "x", hardware: ["cpu"] }) };
+  if (key.includes(":token_id"))
+    return { token_id: await newId(`users/${world.username}/tokens`, { name: "x" }) };
+  if (key.includes(":runner_id")) {
+    const { runner } = await registered();
+    // A runner can be removed only after it stopped.
+    if (key.startsWith("DELETE")) await runner.tell({ state: "stopped" });
+    return { runner_id: runner.id, action: "drain" };
+  }
+  if (key.includes(":identifier")) {
+    const identifier = unique("hw");
+    await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "x" });
+    return { identifier };
+  }
+  if (key.includes(":slug")) {
+    const slug = unique("slug");
+    await operator.ok("PUT", `/v1/operator/categories/${slug}`, { name: slug });
+    return { slug };
+  }
+  if (key.includes("suspension")) return { username: (await newUser()).username };
+  if (key.includes("/backups")) withKey();
+  if (key.includes(":backup_id")) return { backup_id: await makeBackup(60_000), part_number: "0" };
+  return {};
+}
+
+async function avatarOf(world: World): Promise<PathParameters> {
+  await setAvatar(services, callerOf(world), GIF, ORIGIN);
+  const { avatar_url } = await world.client.ok<{ avatar_url: string }>("GET", "/v1/user");
+  const [user_id = "", hash = ""] = new URL(avatar_url).pathname.split("/").slice(-2);
+  return { user_id, hash };
+}
+
+async function givenUp(): Promise<string> {
+  const { client, username } = await newUser();
+  await client.ok("PATCH", "/v1/user", { username: unique("renamed") });
+  return username;
+}
 
 expectFailures();
 afterAll(withoutKey);

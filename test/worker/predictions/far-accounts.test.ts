@@ -4,15 +4,15 @@
  */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import type { Model } from "../../../src/protocol/model.ts";
 import type { Client } from "../support/client.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { watchAccounts } from "../support/far-accounts.ts";
 import { holdTimers } from "../support/hold-timers.ts";
 import { captureLog } from "../support/log.ts";
-import { countRows, inAccount, keepUp, rowOf, tablesOf } from "../support/objects.ts";
+import { accountOf, countRows, inAccount, keepUp, rowOf, tablesOf } from "../support/objects.ts";
 import {
   bodyOf,
   createWith,
@@ -26,6 +26,73 @@ import {
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { alarmOf } from "../support/webhooks.ts";
 import { newUser, newWorld, type World, type WorldOptions } from "../support/world.ts";
+
+/** Methods that are not counted as calls: an alarm starts in the object itself. */
+const NO_CALLS = ["constructor", "alarm"];
+
+interface Call {
+  /** The ID of the object that is called. */
+  object: string;
+  method: string;
+  arrived: boolean;
+}
+
+/** Records each call of an account's object, until the test ends. */
+function watchAccounts() {
+  const calls: Call[] = [];
+  const far = new Set<string>();
+  const { prototype } = AccountObject;
+  const methods = Object.entries(Object.getOwnPropertyDescriptors(prototype)).filter(
+    ([name, { value }]) => typeof value === "function" && !NO_CALLS.includes(name),
+  );
+  for (const [method, descriptor] of methods) {
+    Object.defineProperty(prototype, method, {
+      ...descriptor,
+      async value(this: AccountObject, ...args: unknown[]) {
+        const object = String(Reflect.get(this, "ctx").id);
+        const call = { object, method, arrived: !far.has(object) };
+        calls.push(call);
+        // Code in an object cannot wait for a promise that is resolved elsewhere, so the call polls.
+        while (!call.arrived) await pause(2);
+        return Reflect.apply(descriptor.value, this, args);
+      },
+    });
+  }
+  const arriveAll = () => {
+    far.clear();
+    for (const call of calls) call.arrived = true;
+  };
+  onTestFinished(() => {
+    arriveAll();
+    for (const [method, descriptor] of methods)
+      Object.defineProperty(prototype, method, descriptor);
+  });
+  return {
+    /** Moves the object of an account far away. */
+    async moveAway(userId: string): Promise<void> {
+      far.add(await objectIdOf(userId));
+    },
+    /** The methods of an account's object that have been called, whether the calls have arrived or not. */
+    async callsOf(userId: string): Promise<string[]> {
+      const id = await objectIdOf(userId);
+      return calls.filter(({ object }) => object === id).map(({ method }) => method);
+    },
+    /** Lets one of the calls under way arrive. */
+    arrive(nth: number): void {
+      const call = calls.filter(({ arrived }) => !arrived)[nth];
+      if (!call) throw new Error("it is not under way");
+      call.arrived = true;
+    },
+    /** Lets all calls arrive: those under way, and all later ones. */
+    arriveAll,
+  };
+}
+
+async function objectIdOf(userId: string): Promise<string> {
+  const account = await accountOf(userId);
+  if (!account) throw new Error("the account has no object");
+  return account.id.toString();
+}
 
 /** How long the end of a short run waits for its row (objects/prediction/index-row.ts). */
 const ACKNOWLEDGED_MS = 250;

@@ -13,7 +13,7 @@ export const VERSION = {
 export const newModel = (client: Client, fields: object = {}) =>
   client.ok<Model>("POST", "/v1/models", { name: unique("model"), ...fields });
 
-export const handleOf = (owner: Owner) => ("username" in owner ? owner.username : owner.name);
+const handleOf = (owner: Owner) => ("username" in owner ? owner.username : owner.name);
 
 /** Returns `owner/name`. */
 export const referenceOf = ({ owner, name }: Pick<Model, "owner" | "name">) =>

@@ -9,10 +9,10 @@ export const EXAMPLE_TYPES = [
   "application/vnd.example.oci.conformance.v2",
 ] as const;
 
-export const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
+const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
 const EMPTY_JSON = bytesOf("{}");
 
-export interface Described {
+interface Described {
   mediaType: string;
   digest: string;
   size: number;

@@ -16,7 +16,7 @@ import {
 } from "../../../src/openapi/types.ts";
 import { ORIGIN } from "./client.ts";
 
-export type Shape = "A" | "B";
+type Shape = "A" | "B";
 
 /** Requests a path of a deployment that serves `shape`. */
 export const askInShape = (shape: Shape, path: string) =>

@@ -150,7 +150,7 @@ export async function storeValue(runner: FakeRunner, job: Job, value: Json) {
 export const storeFile = async (runner: FakeRunner, job: Job, body: BodyInit, name = "out.png") =>
   (await ok<{ url: string }>(postFile(runner, job, body, `?${new URLSearchParams({ name })}`))).url;
 
-export interface RunnerUpload {
+interface RunnerUpload {
   id: string;
   part_size: number;
   urls: string[];

@@ -7,7 +7,7 @@ import { captureLog } from "./log.ts";
 import { resetting } from "./resets.ts";
 import { advance, startClock, stopClock } from "./time.ts";
 
-export interface Work<Made> {
+interface Work<Made> {
   /** Makes the input of the work, before anything fails. */
   prepare: () => Promise<Made>;
   /** Does the work as the platform starts it. It rejects when the platform would see a failure. */

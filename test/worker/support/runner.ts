@@ -219,7 +219,7 @@ export class FakeRunner {
   }
 }
 
-export interface Closed {
+interface Closed {
   code: number;
   reason: string;
 }

@@ -10,7 +10,7 @@ import type { Channel, FakeRunner } from "./runner.ts";
 import { withoutTimers } from "./time.ts";
 
 /** A reader's request for the events after an ID. */
-export type Ask = (who: Customer, id: string, after: number) => Promise<Response>;
+type Ask = (who: Customer, id: string, after: number) => Promise<Response>;
 
 export const afterId: Ask = ({ client }, id, after) => client.stream(id, `?after_id=${after}`);
 

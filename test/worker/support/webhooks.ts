@@ -22,7 +22,7 @@ import { eventually } from "./eventually.ts";
 import { addressOf, exchanged, freshPath, received } from "./receiver.ts";
 import { newWorld } from "./world.ts";
 
-export interface Told {
+interface Told {
   input?: object;
   events?: WebhookEventName[];
   secret?: string;

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 
 /** Stands for arrays in arrays, deeper than a call stack: inserted when the body is written. */
-export const NESTED = "arrays in arrays";
+const NESTED = "arrays in arrays";
 
 /** Stands for a text that is larger than a row of D1 may be (2 MB): inserted when the body is sent. */
-export const LARGE = "a text of 3 MB";
+const LARGE = "a text of 3 MB";
 
 const TEXTS = [
   ...["", " ", "\t\r\n", "\0", "a\0b", "\ud800", "\udc00x", "\ufeff", "\u202etxt", "e\u0301", "ﷺ"],
