@@ -53,9 +53,7 @@ function expectSense(moments: Moment<keyof typeof PLACES>[], end: string): void 
   const over = ["succeeded", "failed", "canceled"];
   for (const moment of moments) {
     const { buttons } = moment;
-    const [status, note, output] = [moment.status, moment.note, moment.output].map((all) =>
-      all.join(),
-    );
+    const [status, note, output] = [moment.status.join(), moment.note.join(), moment.output.join()];
     const isOver = over.includes(status);
     const says = JSON.stringify(moment);
     expect(["pending", "started", ...over], says).toContain(status);

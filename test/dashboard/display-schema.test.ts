@@ -1,10 +1,7 @@
-/** Schemas of models on pages: every publishable one, and hostile ones. */
+/** The part of a schema that a page shows, of every publishable one and of hostile ones. */
 import { expect, test } from "vitest";
 import { displaySchema } from "../../src/dashboard/models/display-schema.ts";
-import { SchemaView } from "../../src/dashboard/models/version.tsx";
 import type { Json } from "../../src/protocol/common.ts";
-
-const htmlOf = (schema: Json) => String(SchemaView({ title: "Input", schema }));
 
 test("references are followed, and schemas that apply together are merged", () => {
   const { schema, complete } = displaySchema({
@@ -77,25 +74,8 @@ test.each([
   ["a tree", TREE],
   ["doubling references", DOUBLING],
   ["doubling alternatives", JSON.parse(JSON.stringify(DOUBLING).replaceAll("allOf", "anyOf"))],
-])("an endless schema is cut, with a hint: %s", (_, schema) => {
+])("an endless schema is cut: %s", (_, schema) => {
   expect(displaySchema(schema).complete).toBe(false);
-  expect(htmlOf(schema)).toContain("This schema is too large to show in full");
-});
-
-test("texts of users are shown as text with code, without links and tags", () => {
-  const html = htmlOf({
-    properties: {
-      "<b>name</b>": {
-        description: "`code` [label](https://example.com) <img src=x>",
-        default: "` [x](javascript:alert(1)) `",
-        pattern: "`[y](https://example.com)`",
-        enum: ["<i>", { a: 1 }],
-      },
-    },
-  });
-  expect(html).toContain("<code>code</code>");
-  expect(html).not.toMatch(/<(?:a|b|i|img)\b/);
-  expect(html).toContain("<code>{&quot;a&quot;:1}</code>");
 });
 
 const NAMES = Array.from({ length: 3_000 }, (_, n) => `name${n}`);

@@ -1,5 +1,7 @@
 /** Pages of versions: publishing, showing and deleting them without client code. */
 import { describe, expect, it } from "vitest";
+import { SchemaView } from "../../../src/dashboard/models/version.tsx";
+import type { Json } from "../../../src/protocol/common.ts";
 import { ORIGIN } from "../support/client.ts";
 import { uploaded } from "../support/files.ts";
 import { newImages } from "../support/images.ts";
@@ -229,4 +231,22 @@ describe("a version", () => {
     expect(html).toContain('value="still there"');
     expect((await visitor.look(`${path}/versions/1`)).status).toBe(404);
   });
+});
+
+it("texts in schemas are shown as text with code, without links and tags, and an endless schema with a hint", () => {
+  const shown = (schema: Json) => String(SchemaView({ title: "Input", schema }));
+  const html = shown({
+    properties: {
+      "<b>name</b>": {
+        description: "`code` [label](https://example.com) <img src=x>",
+        default: "` [x](javascript:alert(1)) `",
+        pattern: "`[y](https://example.com)`",
+        enum: ["<i>", { a: 1 }],
+      },
+    },
+  });
+  expect(html).toContain("<code>code</code>");
+  expect(html).not.toMatch(/<(?:a|b|i|img)\b/);
+  expect(html).toContain("<code>{&quot;a&quot;:1}</code>");
+  expect(shown({ $ref: "#" })).toContain("This schema is too large to show in full");
 });
