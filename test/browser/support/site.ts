@@ -176,11 +176,7 @@ export async function signUp(visitor: Visitor, username: string): Promise<void> 
 }
 
 /** Makes the account of an operator, or takes over one that the API has made. */
-async function setUp(
-  visitor: Visitor,
-  username: string,
-  operatorToken: string,
-): Promise<void> {
+async function setUp(visitor: Visitor, username: string, operatorToken: string): Promise<void> {
   await visitor.open("/set-up");
   await visitor.page.getByLabel("Operator token").fill(operatorToken);
   await fillAccount(visitor, username);
