@@ -1,5 +1,5 @@
 /** Hostile inputs that would take long without bounds, each next to an ordinary one for the same code. */
-import { Markdown } from "../../src/dashboard/ui/markdown.tsx";
+import { Markdown } from "../../src/dashboard/ui/markdown.ts";
 import { findStrings, findUriStrings } from "../../src/domain/files/input-files.ts";
 import { parsePrefer } from "../../src/domain/predictions/prefer.ts";
 import { formFields } from "../../src/domain/schemas/input-form.ts";

@@ -16,7 +16,7 @@ const TOKENS = new Map(
 
 /** Returns the tokens that the rules of these classes use. */
 const tokensIn = (property: string, selector: RegExp) =>
-  [...styleOf("logs.css").matchAll(/([^{}]+)\{([^}]*)\}/g)].flatMap(
+  [...(styleOf("utilities.css") + styleOf("logs.css")).matchAll(/([^{}]+)\{([^}]*)\}/g)].flatMap(
     ([, selectors = "", body = ""]) => {
       const [, token] = new RegExp(`(?:^|\\s)${property}: var\\(--([\\w-]+)\\)`).exec(body) ?? [];
       return token && selector.test(selectors) ? [token] : [];

@@ -4,7 +4,7 @@
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { Markdown } from "../../src/dashboard/ui/markdown.tsx";
+import { Markdown } from "../../src/dashboard/ui/markdown.ts";
 import { HOSTILE } from "./hostile-markdown.ts";
 
 const htmlOf = (text: string) => String(Markdown({ text }));

@@ -1,6 +1,6 @@
 /** Markdown of users: what is shown, and hostile texts. */
 import { expect, test } from "vitest";
-import { Markdown } from "../../src/dashboard/ui/markdown.tsx";
+import { Markdown } from "../../src/dashboard/ui/markdown.ts";
 
 const htmlOf = (text: string) => String(Markdown({ text }));
 

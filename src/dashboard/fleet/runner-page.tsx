@@ -206,7 +206,7 @@ const List = ({ events }: { events: RunnerEvent[] }) =>
       {events.map((event) => (
         <li>
           <Time at={event.at} exact />
-          <span class={BAD.includes(event.kind) ? "trouble-text" : undefined}>
+          <span class={BAD.includes(event.kind) ? "bad" : undefined}>
             <Words event={event} />
           </span>
         </li>

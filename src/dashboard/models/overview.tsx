@@ -3,7 +3,7 @@ import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { egressText } from "../ui/configuration.ts";
-import { Markdown } from "../ui/markdown.tsx";
+import { Markdown } from "../ui/markdown.ts";
 import { isOwner, modelAddress } from "../ui/model-header.tsx";
 import { Empty, Fact, Time } from "../ui/parts.tsx";
 

@@ -1,33 +1,20 @@
 /** A guide's Markdown as HTML. Runs when assets are built, so it is no part of the Worker. */
-import { micromark } from "micromark";
-import { gfm, gfmHtml } from "micromark-extension-gfm";
 import type { Guide, Passage } from "../../../protocol/assets.ts";
+import { ownHtml, plainText } from "../../ui/markdown.ts";
 
 /** Folder of the guides in the repository: their links are relative to it. */
 const FOLDER = "src/dashboard/guides/";
 
-const OPTIONS = { extensions: [gfm()], htmlExtensions: [gfmHtml()] };
-
 /** @param imageUrl the URL of an image that stands beside the guide */
 export function renderGuide(markdown: string, imageUrl: (name: string) => string): Guide {
   const headings: Guide["headings"] = [];
-  const slug = slugger();
-  const html = micromark(markdown, OPTIONS)
-    .replaceAll(/<h([1-6])>(.*?)<\/h\1>/g, (_, level, text) => {
-      const id = slug(plainText(text));
-      headings.push({ level: Number(level), id, html: text });
-      return `<h${level} id="${id}"><a href="#${id}">${text}</a></h${level}>`;
-    })
-    .replaceAll(/<pre>.*?<\/pre>/gs, copyable)
+  const html = ownHtml(markdown, (heading) => headings.push(heading))
+    .replaceAll(/<pre .*?<\/pre>/gs, copyable)
     .replaceAll(/<a href="([^"]*)">(.*?)<\/a>/g, (_, href, text) => link(href, text))
     .replaceAll(/<img src="([^"]*)" (alt="[^"]*") \/>/g, (_, name, alt) => {
       const url = imageUrl(name);
       return `<a class="picture" href="${url}"><img src="${url}" ${alt} /></a>`;
     })
-    // Tables scroll sideways, so they must be reachable with the keyboard.
-    .replaceAll("<table>", '<div class="table" tabindex="0"><table>')
-    .replaceAll("</table>", "</table></div>")
-    .replaceAll(/<th(?=[ >])/g, '<th scope="col"')
     .replaceAll(
       /<blockquote>\n<p>\[!([A-Z])([A-Z]+)\]\n/g,
       (_, first, rest) =>
@@ -68,23 +55,9 @@ const textIn = (html: string) =>
     .replaceAll(/\s+/g, " ")
     .trim();
 
-/** The ids that GitHub gives to headings, so that a link to one works there too. */
-function slugger(): (title: string) => string {
-  const uses = new Map<string, number>();
-  return (title) => {
-    const slug = title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, "")
-      .replaceAll(" ", "-");
-    const used = uses.get(slug) ?? 0;
-    uses.set(slug, used + 1);
-    return used === 0 ? slug : `${slug}-${used}`;
-  };
-}
-
 /** Adds a button that client code shows, like `Copy` in ui/parts.tsx. */
 const copyable = (pre: string) =>
-  `<div class="copy">${pre.replace("<pre>", '<pre tabindex="0">')}<button type="button" data-copy hidden>Copy</button></div>`;
+  `<div class="copy">${pre}<button type="button" data-copy hidden>Copy</button></div>`;
 
 /** Other guides are pages beside this one. No URL of the repository is known: its files are named. */
 function link(href: string, text: string): string {
@@ -95,10 +68,3 @@ function link(href: string, text: string): string {
   const code = `<code>${path}</code>`;
   return path.endsWith(`/${text}`) ? code : `${text} (${code})`;
 }
-
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
-
-const plainText = (html: string) =>
-  html
-    .replaceAll(/<[^>]*>/g, "")
-    .replaceAll(/&(amp|lt|gt|quot);/g, (entity, name) => ENTITIES[name] ?? entity);

@@ -1,4 +1,5 @@
 /** An operation of the API with an example request, or a webhook. */
+import { raw } from "hono/html";
 import type { PropsWithChildren } from "hono/jsx";
 import { findSignature } from "../../../openapi/parameters.ts";
 import {
@@ -13,11 +14,11 @@ import {
   resolveSchema,
   type Schemas,
 } from "../../../openapi/types.ts";
+import { ownHtml } from "../../ui/markdown.ts";
 import { Table } from "../../ui/table.tsx";
-import { Inline, Prose } from "./prose.tsx";
 import { requestOf } from "./request.ts";
 import { Samples } from "./samples.tsx";
-import { Fields, limitsOf, Type } from "./schema.tsx";
+import { Fields, Inline, limitsOf, Type } from "./schema.tsx";
 
 interface Props {
   document: Document;
@@ -78,7 +79,7 @@ function Request({ operation, schemas }: { operation: OperationObject; schemas: 
   const named = parameters.filter((part): part is Parameter => "name" in part);
   return (
     <>
-      {description && <Prose text={description} />}
+      {description && raw(ownHtml(description))}
       {named.length > 0 && <Parameters parameters={named} />}
       {requestBody && "content" in requestBody && (
         <>

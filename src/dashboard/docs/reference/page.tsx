@@ -1,4 +1,5 @@
 /** The reference page: the document for people. Made on the server, works without JavaScript. */
+import { raw } from "hono/html";
 import { operationsIn } from "../../../openapi/document.ts";
 import {
   type Document,
@@ -8,10 +9,10 @@ import {
   type Schemas,
 } from "../../../openapi/types.ts";
 import type { Manifest } from "../../../protocol/assets.ts";
+import { ownHtml, slugOf } from "../../ui/markdown.ts";
 import { REFERENCE } from "../contents.ts";
 import { DocsLayout } from "../layout.tsx";
 import { Method, Operation, WebhookOperation } from "./operation.tsx";
-import { Prose, slugOf } from "./prose.tsx";
 import { About, anchorOf, Fields, Type } from "./schema.tsx";
 
 interface Group {
@@ -38,9 +39,7 @@ export function ReferencePage({ document, assets }: { document: Document; assets
         Base URL: <code>{document.servers?.[0]?.url}</code> ·{" "}
         <a href="/v1/openapi.json">OpenAPI document</a> · version {info.version}
       </p>
-      <section class="introduction">
-        <Prose text={info.description ?? ""} />
-      </section>
+      <section class="introduction">{raw(ownHtml(info.description ?? ""))}</section>
       {groups.map((group) => (
         <GroupView group={group} document={document} />
       ))}
@@ -96,7 +95,7 @@ const Navigation = ({ groups }: { groups: Group[] }) => (
 const GroupView = ({ group, document }: { group: Group; document: Document }) => (
   <section aria-labelledby={slugOf(group.name)}>
     <h2 id={slugOf(group.name)}>{group.name}</h2>
-    <Prose text={group.description} />
+    {raw(ownHtml(group.description))}
     <ul class="overview">
       {group.operations.map(({ method, path, operation }) => (
         <li>

@@ -1,7 +1,6 @@
 /** A schema in readable form: type, limits and fields, nested ones collapsed. */
 import type { FC } from "hono/jsx";
 import { type InlineSchema, isInline, refName, type Schema } from "../../../openapi/types.ts";
-import { Inline } from "./prose.tsx";
 
 export const anchorOf = (name: string) => `schema-${name}`;
 
@@ -97,6 +96,19 @@ export function Fields({ schema, Text }: Props<InlineSchema>) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** Inline code and links. */
+export function Inline({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/(`[^`]+`|\[[^\]]+\]\([^)]+\))/).map((part) => {
+        if (part.startsWith("`") && part.length > 1) return <code>{part.slice(1, -1)}</code>;
+        const [, label, href] = /^\[([^\]]+)\]\(([^)]+)\)$/.exec(part) ?? [];
+        return href ? <a href={href}>{label}</a> : part;
+      })}
+    </>
   );
 }
 

@@ -1,5 +1,8 @@
-/** Users' Markdown as HTML without scripts, forms or requests to other hosts. */
-import { raw } from "hono/html";
+/**
+ * Markdown as HTML: our own (guides and descriptions of the API), and that of users, without scripts, forms or
+ * requests to other hosts. Answers of a model are read in the browser, by playground/chat/markdown.ts.
+ */
+import { html, raw } from "hono/html";
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 
@@ -41,27 +44,71 @@ const MAX_HTML = 500_000;
  */
 const DISABLED = ["htmlFlow", "htmlText", "wwwAutolink", "protocolAutolink", "emailAutolink"];
 
-const OPTIONS = {
-  extensions: [gfm(), { disable: { null: DISABLED } }],
-  htmlExtensions: [gfmHtml()],
-};
+const read = (text: string, disabled: string[] = []) =>
+  micromark(text, {
+    extensions: [gfm(), { disable: { null: disabled } }],
+    htmlExtensions: [gfmHtml()],
+  });
 
-export const Markdown = ({ text }: { text: string }) => {
+/** Users' Markdown; as plain text if it would take long to read. */
+export function Markdown({ text }: { text: string }) {
   const shown = text.slice(0, MAX_CHARACTERS);
-  const html = isCostly(shown) ? undefined : micromark(shown, OPTIONS);
+  const content = isCostly(shown) ? undefined : read(shown, DISABLED);
+  const isRead = content !== undefined && content.length <= MAX_HTML;
+  const cut = html`<p class="quiet">This text is too long to show in full. Use the API to read all of it.</p>`;
+  return html`<div class="markdown">${isRead ? raw(harmless(content)) : html`<pre tabindex="0">${shown}</pre>`}${shown.length < text.length && cut}</div>`;
+}
+
+interface Heading {
+  level: number;
+  id: string;
+  html: string;
+}
+
+/** Our own Markdown. Its headings link to themselves. @param onHeading called with each heading */
+export function ownHtml(
+  markdown: string,
+  onHeading: (heading: Heading) => void = () => {},
+): string {
+  const slug = slugger();
   return (
-    <div class="markdown">
-      {html !== undefined && html.length <= MAX_HTML ? (
-        raw(harmless(html))
-      ) : (
-        <pre tabindex={0}>{shown}</pre>
-      )}
-      {shown.length < text.length && (
-        <p class="quiet">This text is too long to show in full. Use the API to read all of it.</p>
-      )}
-    </div>
+    read(markdown)
+      .replaceAll(/<h([1-6])>(.*?)<\/h\1>/g, (_, level, text) => {
+        const id = slug(plainText(text));
+        onHeading({ level: Number(level), id, html: text });
+        return `<h${level} id="${id}"><a href="#${id}">${text}</a></h${level}>`;
+      })
+      // An element that scrolls sideways must be reachable with the keyboard.
+      .replaceAll("<pre>", '<pre tabindex="0">')
+      .replaceAll("<table>", '<div class="table" tabindex="0"><table>')
+      .replaceAll("</table>", "</table></div>")
+      .replaceAll(/<th(?=[ >])/g, '<th scope="col"')
   );
-};
+}
+
+/** Returns ids as GitHub gives them to headings, so that a link to one works there too. */
+function slugger(): (title: string) => string {
+  const uses = new Map<string, number>();
+  return (title) => {
+    const slug = slugOf(title);
+    const used = uses.get(slug) ?? 0;
+    uses.set(slug, used + 1);
+    return used === 0 ? slug : `${slug}-${used}`;
+  };
+}
+
+export const slugOf = (title: string) =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, "")
+    .replaceAll(" ", "-");
+
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
+
+export const plainText = (content: string) =>
+  content
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll(/&(amp|lt|gt|quot);/g, (entity, name) => ENTITIES[name] ?? entity);
 
 /** A tag (micromark escapes quotation marks and `>` in attribute values), or a bare address. */
 const TAG_OR_ADDRESS =
@@ -84,10 +131,10 @@ const KEPT: Record<string, string[]> = {
  * micromark's HTML as the page shows it: an allowlist of tags, links marked as users' own, pictures
  * as links to them. micromark itself already drops `javascript:` links, but not relative ones.
  */
-function harmless(html: string): string {
+function harmless(content: string): string {
   let inLink = false;
   let inCode = false;
-  return html.replaceAll(TAG_OR_ADDRESS, (found, slash, name, level, rest) => {
+  return content.replaceAll(TAG_OR_ADDRESS, (found, slash, name, level, rest) => {
     if (name === undefined) return inLink || inCode ? found : bareLink(found);
     if (name === "code") inCode = !slash;
     const attributes = new Map(
