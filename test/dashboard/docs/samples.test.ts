@@ -1,8 +1,6 @@
 /** The example requests of the reference, in each language. */
 import { expect, test } from "vitest";
-import { curlOf } from "../../../src/dashboard/docs/reference/curl.ts";
-import { javascriptOf } from "../../../src/dashboard/docs/reference/javascript.ts";
-import { pythonOf } from "../../../src/dashboard/docs/reference/python.ts";
+import { curlOf, javascriptOf, pythonOf } from "../../../src/dashboard/docs/reference/code.ts";
 import type { SampleRequest } from "../../../src/dashboard/docs/reference/request.ts";
 
 const JSON_TYPE = { type: "application/json", isBytes: false };

@@ -15,9 +15,10 @@ import {
   type Schemas,
 } from "../../../openapi/types.ts";
 import { ownHtml } from "../../ui/markdown.ts";
+import { Copy } from "../../ui/parts.tsx";
 import { Table } from "../../ui/table.tsx";
-import { requestOf } from "./request.ts";
-import { Samples } from "./samples.tsx";
+import { curlOf, javascriptOf, pythonOf } from "./code.ts";
+import { requestOf, type SampleRequest } from "./request.ts";
 import { Fields, Inline, limitsOf, Type } from "./schema.tsx";
 
 interface Props {
@@ -229,3 +230,33 @@ function Success({
     </details>
   );
 }
+
+const LANGUAGES = [
+  ["curl", "curl", curlOf],
+  ["python", "Python", pythonOf],
+  ["js", "JavaScript", javascriptOf],
+] as const;
+
+/** Client code (client/docs.ts) chooses the same language everywhere, and remembers it. */
+const Samples = ({ name, request }: { name: string | undefined; request: SampleRequest }) => (
+  <div class="code-samples">
+    <fieldset class="segments" aria-label="Language" data-languages>
+      {LANGUAGES.map(([language, label]) => (
+        <label>
+          <input
+            type="radio"
+            name={`language-${name}`}
+            value={language}
+            checked={language === "curl"}
+          />
+          <span>{label}</span>
+        </label>
+      ))}
+    </fieldset>
+    {LANGUAGES.map(([language, , sampleOf]) => (
+      <div data-language={language}>
+        <Copy lines text={sampleOf(request)} />
+      </div>
+    ))}
+  </div>
+);
