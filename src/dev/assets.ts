@@ -24,9 +24,6 @@ const HEADERS = `/assets/*
   X-Content-Type-Options: nosniff
 `;
 
-/** Fonts that few pages need are files. Current browsers read WOFF2. */
-const FONTS = { ".woff2": "copy", ".woff": "empty" } as const;
-
 export async function buildAssets(): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const scripts = (await readdir(join(DASHBOARD, "client"))).filter((name) => name.endsWith(".ts"));
@@ -37,13 +34,15 @@ export async function buildAssets(): Promise<void> {
         ...scripts.map((name) => join(DASHBOARD, "client", name)),
         join(DASHBOARD, "style/style.css"),
       ],
-      loader: FONTS,
-      plugins: [lettersInside, iconsInside],
+      // Fonts that few pages need are files.
+      loader: { ".woff2": "copy" },
+      plugins: [woff2Only, lettersInside, iconsInside],
     }),
     // Fonts of the documentation stay files: the API reference weighs 75 KB without them.
     bundle({
       entryPoints: [join(DASHBOARD, "docs/style/docs.css")],
-      loader: FONTS,
+      loader: { ".woff2": "copy" },
+      plugins: [woff2Only],
     }),
     bundle({
       entryPoints: [
@@ -68,6 +67,20 @@ export async function buildAssets(): Promise<void> {
     removeOld(files),
   ]);
 }
+
+/** All browsers read WOFF2; the package names WOFF files, too. */
+const woff2Only: Plugin = {
+  name: "woff2-only",
+  setup({ onLoad }) {
+    onLoad({ filter: /@fontsource\/.*\.css$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replaceAll(
+        /, url\(\S+\.woff\) format\('woff'\)/g,
+        "",
+      ),
+      loader: "css",
+    }));
+  },
+};
 
 /**
  * The letters of most pages lie in the stylesheet: as files they either come after the first paint, which

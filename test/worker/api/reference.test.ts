@@ -82,7 +82,9 @@ test("the reference shows clients of OpenAI how to begin", () => {
   const [, group = ""] = html.split('<h2 id="vendora">');
   const about = group.slice(0, group.indexOf("<ul"));
   expect(about).toContain("<code>/openai/v1</code>");
-  expect(about).toMatch(/<pre tabindex="0"><code>import OpenAI from &quot;openai&quot;;\nconst client = /);
+  expect(about).toMatch(
+    /<pre tabindex="0"><code class="language-js">import OpenAI from &quot;openai&quot;;\nconst client = /,
+  );
   expect(about).not.toContain("```");
 });
 
