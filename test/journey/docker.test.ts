@@ -11,9 +11,9 @@ import { docker, type Pushed, type Registry, startRegistry } from "../docker/reg
 import { dockerIsUp } from "../runner/support/containers.ts";
 import { listAllModels } from "../support/models.ts";
 import { USERNAME } from "./support/access.ts";
+import { openAiOf } from "./support/conventions.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
-import { openAiOf } from "./support/openai.ts";
 import type { Runner } from "./support/runner.ts";
 import { uploadFile } from "./support/upload-file.ts";
 import { World } from "./support/world.ts";

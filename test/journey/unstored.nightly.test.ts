@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { USERNAME } from "./support/access.ts";
+import { told } from "./support/conventions.ts";
 import { endOf } from "./support/end.ts";
-import { told } from "./support/openai.ts";
 import type { Watch } from "./support/watch.ts";
 import { World } from "./support/world.ts";
 

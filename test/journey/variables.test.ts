@@ -7,8 +7,8 @@ import { z } from "zod";
 import { variable } from "../../src/protocol/variable.ts";
 import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
+import { leaksIn, listen } from "./support/leaks.ts";
 import type { Runner } from "./support/runner.ts";
-import { leaksIn, listen } from "./support/webhook-leaks.ts";
 import { World } from "./support/world.ts";
 
 const MODEL = `${USERNAME}/env`;

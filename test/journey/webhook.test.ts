@@ -1,5 +1,5 @@
 /** Webhooks of predictions: redeliveries, the ends of deliveries, and receivers that nobody waits for. */
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { type CreatePredictionOfVersion, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { createdWebhookEndpoint, type Webhook } from "../../src/protocol/webhook.ts";
 import { type WebhookPayload, webhookPayload } from "../../src/protocol/webhook-payload.ts";
@@ -7,8 +7,9 @@ import { verifyWebhook } from "../../src/receiver/index.ts";
 import type { Behaviour, Received } from "../receiver/exchange.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { USERNAME } from "./support/access.ts";
+import { asks, openAiOf, predictionIn } from "./support/conventions.ts";
 import { endOf } from "./support/end.ts";
-import { asks, openAiOf, predictionIn } from "./support/openai.ts";
+import { leaksIn, listen } from "./support/leaks.ts";
 import type { Runner } from "./support/runner.ts";
 import type { Watch } from "./support/watch.ts";
 import { deliveryIn, ledgerWith } from "./support/webhook-ledger.ts";
@@ -24,9 +25,11 @@ const OVER_1_MIB = 2 ** 20 + 1;
 let world: World;
 let runner: Runner;
 let receiver: Receiver;
+let logged: () => string[];
 let count = 0;
 
 beforeAll(async () => {
+  logged = listen();
   receiver = await Receiver.open();
   world = await World.open({
     variables: {
@@ -44,6 +47,7 @@ afterEach(async () => {
 afterAll(async () => {
   await world.close();
   await receiver.close();
+  vi.restoreAllMocks();
 });
 
 const endpoints: string[] = [];
@@ -110,6 +114,8 @@ it("a receiver gets each status once, and the helper for receivers verifies it",
   await expect(verifyWebhook({ headers: {}, ...altered }, secret)).rejects.toMatchObject({
     code: "no_match",
   });
+  const answers = received.map(({ body, headers }) => body + JSON.stringify(headers));
+  expect(leaksIn([...logged(), ...runner.lines, ...answers], [secret])).toEqual([]);
 });
 
 it("a manual redelivery sends an event that the receiver has missed", async () => {

@@ -27,15 +27,16 @@ import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
 
 const page = pageOf(prediction);
-const PAGE_SIZE = 50;
 
 /** Waits until the rows of the index agree with the predictions. */
 async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<void> {
-  expect(ended.length).toBeLessThanOrEqual(PAGE_SIZE);
-  const path = `/predictions?page_size=${PAGE_SIZE}`;
   const rows = async () => {
-    const { items } = await client.call(page, "GET", path);
-    const byId = new Map(items.map((item) => [item.id, item]));
+    const byId = new Map<string, unknown>();
+    for (let query: string | undefined = "?page_size=50"; query !== undefined; ) {
+      const found: z.infer<typeof page> = await client.call(page, "GET", `/predictions${query}`);
+      for (const item of found.items) byId.set(item.id, item);
+      query = found.next_url === null ? undefined : new URL(found.next_url).search;
+    }
     for (const full of ended) expect(byId.get(full.id)).toEqual(listed(full));
   };
   await vi.waitFor(rows, { timeout: 10_000, interval: 50 });

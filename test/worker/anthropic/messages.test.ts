@@ -1,18 +1,9 @@
 /** Messages of the Anthropic convention: whole answers, translations, repeats and callers that leave. */
 import { afterEach, describe, expect, test } from "vitest";
 import { checkedMessage } from "../../published/anthropic.ts";
-import { ask, asking, errorOf, PATH } from "../support/anthropic.ts";
-import { eventually } from "../support/eventually.ts";
-import {
-  answer,
-  chunk,
-  completion,
-  MESSAGES,
-  newest,
-  newOpenAi,
-  predictionOf,
-} from "../support/openai.ts";
-import { passes, startClock, stopClock } from "../support/time.ts";
+import { ask, asking, errorOf } from "../support/anthropic.ts";
+import { answer, chunk, completion, MESSAGES, newOpenAi } from "../support/openai.ts";
+import { startClock } from "../support/time.ts";
 
 const { client, model, fleet } = await newOpenAi();
 
@@ -61,20 +52,6 @@ describe("a plain message", () => {
     });
   });
 
-  test("a message is a prediction, which its answer names", async () => {
-    const [response, job] = await Promise.all([ask(client, model), answer(fleet, "text")]);
-    expect(predictionOf(response)).toBe(job.prediction_id);
-    expect(response.headers.get("location")).toBe(`/v1/predictions/${job.prediction_id}`);
-    const requestId = response.headers.get("x-request-id");
-    expect(response.headers.get("request-id")).toBe(requestId);
-    expect(await client.get(job.prediction_id)).toMatchObject({
-      input: asking(model),
-      output: "text",
-      metrics: { input_tokens: 3, output_tokens: 2 },
-      status: "succeeded",
-    });
-  });
-
   test("a message stops at max_tokens, or at a stop sequence", async () => {
     const [cut] = await Promise.all([
       ask(client, model, { max_tokens: 2 }),
@@ -106,51 +83,6 @@ describe("a plain message", () => {
     const [response] = await Promise.all([asked, answer(fleet, "text")]);
     expect(response.status).toBe(200);
     checkedMessage(await response.json());
-  });
-
-  test("a message can name a version of the model", async () => {
-    const [response] = await Promise.all([ask(client, `${model}:1`), answer(fleet, "text")]);
-    expect(await response.json()).toMatchObject({ model: `${model}:1` });
-  });
-
-  test("a message that is repeated with its Idempotency-Key does not run again", async () => {
-    const headers = { "idempotency-key": "once" };
-    const [first] = await Promise.all([ask(client, model, {}, headers), answer(fleet, "text")]);
-    const second = await ask(client, model, {}, headers);
-    expect(predictionOf(second)).toBe(predictionOf(first));
-    expect(await second.json()).toEqual(await first.json());
-    const other = await errorOf(ask(client, model, { max_tokens: 5 }, headers));
-    expect(other).toMatchObject({ status: 409, type: "conflict_error", retry: "false" });
-  });
-
-  test("a message is cancelled when its caller leaves", async () => {
-    const leaving = new AbortController();
-    const asked = client.fetch(PATH, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(asking(model)),
-      signal: leaving.signal,
-    });
-    const { job, channel } = await fleet.work();
-    leaving.abort();
-    await expect(asked).rejects.toThrow();
-    expect(await channel.next()).toMatchObject({ type: "cancel" });
-    await channel.report([], { status: "canceled", output: "none" });
-    expect(await client.status(job.prediction_id)).toBe("canceled");
-  });
-
-  test("a message is cancelled after 390 s, and answered with a 504 that is not to be retried", async () => {
-    stopClock();
-    const { client: caller, model: slow } = await newOpenAi();
-    const asked = ask(caller, slow);
-    const id = await eventually(() => newest(caller));
-    await passes(390, id);
-    expect(await errorOf(asked)).toMatchObject({
-      status: 504,
-      type: "timeout_error",
-      retry: "false",
-    });
-    expect(await caller.status(id)).toBe("canceled");
   });
 });
 

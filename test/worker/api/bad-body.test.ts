@@ -13,10 +13,6 @@ afterEach(() => expectUntouched(world));
 const create = (body: unknown) => client.refused("/v1/predictions", body);
 
 describe("a refused body", () => {
-  test.each(["", "{", "not json", '{"model":}'])("a body is not JSON: %j", async (body) => {
-    expectInvalid(await create(body), "body");
-  });
-
   test.each(["null", "[]", "5", '"text"', "true"])("a body is not an object: %s", async (body) => {
     const answer = await create(body);
     expect(answer.status).toBe(422);
@@ -37,15 +33,7 @@ describe("a refused body", () => {
   });
 
   test.each([
-    [{}, "url"],
-    [{ url: "no address" }, "url"],
-    ["https://example.com/hook", "webhook"],
     [{ url: "ftp://example.com" }, "url"],
-    [{ url: "javascript:alert(1)" }, "url"],
-    [{ url: `https://example.com/${"x".repeat(3_000)}` }, "url"],
-    [{ url: "https://example.com", secret: "short" }, "secret"],
-    [{ url: "https://example.com", events: ["all"] }, "events"],
-    [{ url: "https://example.com", events: [] }, "events"],
     [{ url: "https://example.com", event: ["completed"] }, "event"],
     [{ url: "https://example.com", secret: "whsec_no base64 at all" }, "secret"],
     [{ url: "https://[::ffff:10.0.0.1]/hook" }, "url"],

@@ -78,43 +78,14 @@ describe("the model of a create", () => {
   });
 });
 
-describe("malformed headers", () => {
-  test.each(["yes", "1", "TRUE ", "garbage"])("a Validate-Input is invalid: %s", async (value) => {
-    expectInvalid(
-      await create({ model, input: {} }, { "validate-input": value }),
-      "header",
-      "validate-input",
-    );
-  });
-
-  test("an Idempotency-Key that is too long is a 422", async () => {
-    expectInvalid(
-      await create({ model, input: {} }, { "idempotency-key": "x".repeat(256) }),
-      "header",
-      "idempotency-key",
-    );
-  });
-});
-
 describe("parameters of lists", () => {
   test.each([
-    ["statuses=unknown", "statuses"],
     ["status=failed", "status"],
-    ["limit=3", "limit"],
-    ["statuses=pending&statuses=nope", "statuses"],
     ["statuses=pending,failed", "statuses"],
-    [Array(6).fill("statuses=pending").join("&"), "statuses"],
-    ["model=story", "model"],
     ["model=ada/story:1", "model"],
-    ["model=", "model"],
     ["cursor=garbage", "cursor"],
     ["cursor=%25", "cursor"],
     [`cursor=${btoa("{}")}`, "cursor"],
-    [`cursor=${"x".repeat(2_000)}`, "cursor"],
-    ["page_size=4", "page_size"],
-    ["page_size=51", "page_size"],
-    ["page_size=many", "page_size"],
-    ["page_size=5.5", "page_size"],
   ])("a list refuses ?%s", async (query, where) => {
     const answer = await client.json<Refusal>("GET", `/v1/predictions?${query}`);
     expect(answer.status).toBe(422);
@@ -163,47 +134,19 @@ describe("uploads and files", () => {
 
   test.each([
     ["GET", "/v1/uploads/x", "path", "upload_id"],
-    ["DELETE", "/v1/uploads/123", "path", "upload_id"],
     ["PUT", `/v1/uploads/${id}/parts/0?size=1&${signed}`, "path", "part_number"],
-    ["PUT", `/v1/uploads/${id}/parts/10001?size=1&${signed}`, "path", "part_number"],
-    ["PUT", `/v1/uploads/${id}/parts/1.5?size=1&${signed}`, "path", "part_number"],
     ["PUT", `/v1/uploads/${id}/parts/1?${signed}`, "query", "size"],
-    ["PUT", `/v1/uploads/${id}/parts/1?size=0&${signed}`, "query", "size"],
-    ["PUT", `/v1/uploads/${id}/parts/1?size=1&expires=1`, "query", "signature"],
     ["PUT", `/v1/uploads/${id}/parts/1?size=1&signature=${signature}`, "query", "expires"],
-    ["GET", `/v1/files/${id}/x?expires=soon&signature=${signature}`, "query", "expires"],
-    ["GET", `/v1/files/${id}/x?expires=1&signature=short`, "query", "signature"],
-    ["GET", `/v1/files/x/x?${signed}`, "path", "source_id"],
     ["GET", `/v1/files/${id}/..%2fx?${signed}`, "path", "file_name"],
-    ["GET", `/v1/files/${id}/a%20b?${signed}`, "path", "file_name"],
-    ["GET", `/v1/files/${id}/${"x".repeat(151)}?${signed}`, "path", "file_name"],
   ] as const)("an address is invalid: %s %s: %s %s", async (method, path, ...loc) => {
     expectInvalid(await client.json<Refusal>(method, path), ...loc);
   });
 
   test.each([
-    [{ mime_type: "image/png" }, "size"],
-    [{ size: "5", mime_type: "image/png" }, "size"],
-    [{ size: 5 }, "mime_type"],
-    [{ size: 5, mime_type: "image" }, "mime_type"],
     [{ size: 5, mime_type: "image/png\r\nx: y" }, "mime_type"],
     [{ size: 5, mime_type: "image/png", name: "../x" }, "name"],
-    [{ size: 5, mime_type: "image/png", name: "" }, "name"],
   ])("an upload begun with %j is a 422", async (body, where) => {
     expectInvalid(await client.refused("/v1/uploads", body), "body", where);
-  });
-
-  test.each([{}, { etags: [] }, { etags: "x" }, { etags: Array(10_001).fill("x") }])(
-    "an upload completed with %# is a 422",
-    async (body) => {
-      const answer = await client.refused(`/v1/uploads/${id}/complete`, body);
-      expectInvalid(answer, "body", "etags");
-    },
-  );
-
-  test.each([0, -1, 1.5, 604_801, "3600", null])("an expiry of %j s fails", async (expires_in) => {
-    const answer = await client.refused(`/v1/files/${id}/x/addresses`, { expires_in });
-    expectInvalid(answer, "body", "expires_in");
   });
 
   test("an unknown upload or file is a 404", async () => {
@@ -233,11 +176,4 @@ test("other people's predictions are not found: get, stream, cancel, list", asyn
   expectProblem(await client.refused(`/v1/predictions/${id}/cancel`, {}), 404, "not_found");
   expect((await client.json("GET", "/v1/predictions")).body).toMatchObject({ items: [] });
   expect(await other.client.status(id)).toBe("pending");
-});
-
-test("an unknown path is a 404, and an unknown method a 405", async () => {
-  for (const path of ["/v1/nothing", "/v1", "/v3/predictions", "/predictions"])
-    expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
-  const answer = await client.json<Refusal>("DELETE", "/v1/predictions");
-  expectProblem(answer, 405, "method_not_allowed");
 });

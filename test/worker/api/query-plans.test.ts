@@ -1,10 +1,8 @@
 /** Query plans of every list: rows are found by a range of an index. */
-import { describe, expect, test } from "vitest";
-import { runBatch } from "../../../src/storage/database.ts";
-import { syncListings } from "../../../src/storage/models/models.ts";
+import { expect, test } from "vitest";
 import { pageAt } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
-import { db, isCheap, newRows, planOf, plansOf, statementsOf } from "../support/query-plans.ts";
+import { isCheap, newRows, planOf, statementsOf } from "../support/query-plans.ts";
 import { operator } from "../support/world.ts";
 
 const nobody = new Client(undefined);
@@ -57,20 +55,4 @@ test("an expensive plan is recognized", async () => {
   expect(await dear("SELECT * FROM models WHERE description = ?")).toBe(false);
   expect(await dear("SELECT * FROM users ORDER BY name LIMIT 5")).toBe(false);
   expect(await dear("SELECT * FROM models ORDER BY id LIMIT 5")).toBe(false);
-});
-
-describe("other queries", () => {
-  test("only counts that have changed are written to the listings", async () => {
-    const changed = "SCAN model_counts USING INDEX model_counts_unlisted";
-    expect(await plansOf(() => runBatch(db, syncListings(db)))).toEqual([
-      [
-        "SEARCH listings USING INDEX listings_model (model_id=?)",
-        "LIST SUBQUERY 2",
-        changed,
-        "CORRELATED SCALAR SUBQUERY 1",
-        "SEARCH c USING PRIMARY KEY (model_id=?)",
-      ],
-      [changed],
-    ]);
-  });
 });

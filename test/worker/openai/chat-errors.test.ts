@@ -27,17 +27,6 @@ describe("a failure", () => {
     const detail = status === 422 ? { detail: [{ loc: ["body", "top_p"], msg: "no" }] } : {};
     expect(body).toMatchObject({ error, ...detail });
   });
-
-  test("a cancel by somebody else is a 400", async () => {
-    const asked = chat(client, model);
-    const { job, channel } = await fleet.work();
-    await client.cancel(job.prediction_id);
-    await channel.next();
-    await channel.report([], { status: "canceled", output: "none" });
-    const response = await asked;
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { code: "canceled" } });
-  });
 });
 
 describe("a request", () => {
@@ -72,11 +61,7 @@ describe("a request", () => {
   test.each([
     [{ messages: undefined }, "messages", "missing_required_parameter"],
     [{ messages: [{ role: 5 }] }, "messages[0].role", "invalid_type"],
-    [{ messages: [] }, "messages", "invalid_value"],
-    [{ stream: "yes" }, "stream", "invalid_type"],
-    [{ model: undefined }, "model", "missing_required_parameter"],
     [{ model: "" }, "model", "invalid_value"],
-    [{ model: "x".repeat(201) }, "model", "invalid_value"],
   ])("a chat with %j is a 422 with both error bodies", async (wrong, param, code) => {
     const response = await chat(client, model, wrong);
     expect(response.status).toBe(422);

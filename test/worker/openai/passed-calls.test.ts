@@ -1,12 +1,8 @@
 /** Completions, moderations and rerank, whose requests and answers pass between caller and container. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
-import {
-  expectCompletion,
-  expectCompletionChunk,
-  expectErrorBody,
-} from "../../published/validate.ts";
-import { answer, dataOf, newOpenAi, predictionOf, refused, usage } from "../support/openai.ts";
+import { expectCompletion, expectCompletionChunk } from "../../published/validate.ts";
+import { answer, dataOf, newOpenAi, predictionOf, usage } from "../support/openai.ts";
 
 const { client, model, fleet } = await newOpenAi();
 
@@ -56,12 +52,6 @@ describe("a completion", () => {
     ]);
   });
 
-  test("a completion that is repeated with its Idempotency-Key does not run again", async () => {
-    const again = () => ask("completions", { prompt: PROMPT }, { "idempotency-key": "once" });
-    const [first] = await Promise.all([again(), answer(fleet, completed("on"))]);
-    expect(await (await again()).json()).toEqual(await first.json());
-  });
-
   test.each([["text"], [["one", "two"]], [[1, 2, 3]], [[[1, 2], [3]]]])(
     "a completion takes the prompt %j",
     async (prompt) => {
@@ -72,34 +62,6 @@ describe("a completion", () => {
       expect([response.status, job.input?.prompt]).toEqual([200, prompt]);
     },
   );
-
-  test("a completion that its container refuses has the container's error", async () => {
-    const asked = complete({ suffix: "end" });
-    const { channel } = await fleet.work();
-    const error = { message: "no suffix", type: "t", param: "suffix", code: "c" };
-    await channel.report([], refused(400, error));
-    const response = await asked;
-    expect(response.status).toBe(400);
-    const body = await response.json();
-    expectErrorBody(body);
-    expect(body).toMatchObject({ error });
-  });
-
-  test("a completion is cancelled when its caller leaves", async () => {
-    const leaving = new AbortController();
-    const asked = client.fetch("/v1/vendora/completions", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ model, prompt: PROMPT }),
-      signal: leaving.signal,
-    });
-    const { job, channel } = await fleet.work();
-    leaving.abort();
-    await expect(asked).rejects.toThrow();
-    expect(await channel.next()).toMatchObject({ type: "cancel" });
-    await channel.report([], { status: "canceled", output: "none" });
-    expect(await client.status(job.prediction_id)).toBe("canceled");
-  });
 });
 
 describe("a completion of a Cog model", () => {
@@ -178,16 +140,4 @@ test.each([
   expect(response.status).toBe(502);
   expect(response.headers.get("x-should-retry")).toBe("false");
   expect(await response.json()).toMatchObject({ error: { code: "model_error" } });
-});
-
-test.each([
-  ["completions", {}, "prompt"],
-  ["completions", { prompt: [] }, "prompt"],
-  ["moderations", { input: 5 }, "input"],
-  ["rerank", { query: "tea", documents: [] }, "documents"],
-  ["rerank", { query: "tea", documents: ["a"], top_n: 0 }, "top_n"],
-])("a call of %s with %j is refused", async (call, body, param) => {
-  const response = await ask(call, body);
-  expect(response.status).toBe(422);
-  expect(await response.json()).toMatchObject({ error: { param } });
 });

@@ -4,7 +4,7 @@ import { MAX_CHUNK_BYTES, MIN_CHUNK_BYTES } from "../../../src/domain/registry/c
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import { registryToken } from "../../../src/protocol/registry.ts";
 import { Client } from "../support/client.ts";
-import { DataSet, descriptorOf, type Manifest } from "../support/conformance.ts";
+import { DataSet, type Manifest } from "../support/conformance.ts";
 import {
   anonymous,
   type Bytes,
@@ -147,69 +147,6 @@ test("docker 28 pushes a stream without a length, and gets the range afterwards"
   });
   expect(rest.status).toBe(206);
   expect(new Uint8Array(await rest.arrayBuffer())).toEqual(bytes.slice(100));
-});
-
-test("buildx pushes attestations beside the image", async () => {
-  const repository = await logIn(await newRepository());
-  const set = new DataSet();
-  const image = descriptorOf(await set.image());
-  const statement = await set.blob(bytesOf('{"_type":"x"}'), "application/vnd.in-toto+json");
-  const attestation = descriptorOf(await set.image({ layers: [statement] }));
-  const index = JSON.stringify({
-    schemaVersion: 2,
-    mediaType: MEDIA_TYPES.ociIndex,
-    manifests: [
-      { ...image, platform: { architecture: "amd64", os: "linux" } },
-      {
-        ...attestation,
-        annotations: {
-          "vnd.docker.reference.digest": image.digest,
-          "vnd.docker.reference.type": "attestation-manifest",
-        },
-        platform: { architecture: "unknown", os: "unknown" },
-      },
-    ],
-  });
-  await pushAll(repository, set, pushInOne, attestation.digest);
-  await expectStatus(await repository.putManifest("latest", index, MEDIA_TYPES.ociIndex), 201);
-  const read = await repository.send("GET", "manifests/latest");
-  expect(await read.text()).toBe(index);
-});
-
-test("crane pushes one PATCH with its length, and looks for a manifest first", async () => {
-  const repository = await logIn(await newRepository());
-  const set = new DataSet();
-  await set.multiPlatform();
-  const push: Push = async (to, digest, bytes) => {
-    const patched = await to.patch(await to.begin(), bytes, {
-      "content-length": String(bytes.byteLength),
-    });
-    expect(patched.status).toBe(202);
-    return to.finish(patched.headers.get("location") ?? "", digest);
-  };
-  expect(await pushAll(repository, set, push, "v1")).toBe(9);
-  await expectPulled(repository, set, "v1");
-  const tags = await repository.send("GET", "tags/list?n=1000");
-  expect(await tags.json()).toMatchObject({ tags: ["v1"] });
-});
-
-test("oras pushes files with a type, and attaches artifacts to them", async () => {
-  const repository = await logIn(await newRepository());
-  const set = new DataSet();
-  const files = await set.artifact("application/x.files");
-  // The manifest is pushed by its digest first, and then by its tag.
-  await pushAll(repository, set, pushInOne, files.digest);
-  await expectStatus(await putManifest(repository, "v1", files), 201);
-  const attached = new DataSet();
-  const subject = descriptorOf(files);
-  const note = await attached.artifact("application/x.note", { subject });
-  await pushAll(repository, attached, pushInOne, note.digest);
-  const put = await putManifest(repository, note.digest, note);
-  expect(put.headers.get("oci-subject")).toBe(files.digest);
-  const referrers = await repository.send("GET", `referrers/${files.digest}`);
-  expect(await referrers.json()).toMatchObject({
-    manifests: [{ digest: note.digest, artifactType: "application/x.note" }],
-  });
 });
 
 /** Returns the offset after the range in an answer. */

@@ -90,6 +90,7 @@ async function expectBlob(answer: Response, digest: string, bytes: Bytes): Promi
     expect(status).toBe(200);
     expect(headers.get("content-length")).toBe(String(bytes.byteLength));
     expect(headers.get("docker-content-digest")).toBe(digest);
+    expect(headers.get("cache-control")).toContain("no-transform");
   }
   expect(await head.text()).toBe("");
   expect(new Uint8Array(await read.arrayBuffer())).toEqual(bytes);

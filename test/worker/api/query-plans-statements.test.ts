@@ -1,0 +1,109 @@
+/** Query plans of the statements of D1: `query-plans.snapshot` has those that were last reviewed. */
+import { expect, test } from "vitest";
+import type { Key } from "../../../src/domain/cursor.ts";
+import {
+  listSomeModels,
+  takeClosedAccounts,
+} from "../../../src/storage/accounts/account-removal.ts";
+import { listToldSince } from "../../../src/storage/accounts/active-accounts.ts";
+import { listSuspended } from "../../../src/storage/accounts/operators.ts";
+import * as people from "../../../src/storage/accounts/people.ts";
+import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
+import * as tokens from "../../../src/storage/accounts/tokens.ts";
+import { runBatch } from "../../../src/storage/database.ts";
+import * as uploads from "../../../src/storage/files/uploads.ts";
+import type { Keyset } from "../../../src/storage/keyset.ts";
+import { deleteCounts } from "../../../src/storage/models/counts.ts";
+import { listDetailedModels, syncListings } from "../../../src/storage/models/models.ts";
+import { listVariableNames } from "../../../src/storage/models/variables.ts";
+import { listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
+import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";
+import { ALLOWANCE, db, newRows, plansOf } from "../support/query-plans.ts";
+
+const { user_id, other } = await newRows();
+
+const FIRST: Keyset = { from: undefined, back: false, limit: 20 };
+const beyond = (...key: Key): Keyset => ({ ...FIRST, from: { key, inclusive: false } });
+
+const endpoint: endpoints.WebhookEndpointRow = {
+  ...{ id: "new", user_id, url: "", description: "", events: [], secrets: [], enabled: true },
+  ...{ failing_since: 0, last_error: "", notice: null, created_at: 0, updated_at: 0 },
+};
+const upload: uploads.UploadRow = {
+  ...{ id: "new", user_id, prediction_id: null, token_id: null, key: "", multipart_id: "" },
+  ...{ size: 1, mime_type: "", name: null, part_size: 1, created_at: 0, completed_at: null },
+  ...{ removed_at: null, is_utf8: false, expires_at: 1 },
+};
+const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
+const due = { users: [user_id, other], each: 5, now: 100 };
+
+/** The statements that a call of each of these runs. */
+const CALLS: Record<string, () => Promise<unknown>> = {
+  "count and insert a webhook endpoint": () => endpoints.insertEndpoint(db, endpoint, 4),
+  "list enabled webhook endpoints": async () => endpoints.selectEnabled(db, user_id),
+  "find a webhook endpoint": async () => endpoints.findEndpoint(db, "w1"),
+  "find the caller's webhook endpoint": async () => endpoints.findOwnEndpoint(db, user_id, "w1"),
+  "change a webhook endpoint": async () =>
+    endpoints.updateEndpoint(db, user_id, "w1", { enabled: false }, 0),
+  "save a webhook endpoint's health": () =>
+    endpoints.saveHealth(db, "w1", endpoint, { at: 0, updated_at: 0, failing_since: null }),
+  "clear a webhook endpoint's failures": () =>
+    endpoints.clearFailures(db, "w1", { at: 0, updated_at: 0 }),
+  "add a secret to a webhook endpoint": async () =>
+    endpoints.addSecret(db, user_id, "w1", { id: "s1", secret: "", created_at: 0 }, 3),
+  "remove a secret of a webhook endpoint": async () =>
+    endpoints.removeSecret(db, user_id, "w1", "s1", 0),
+  "delete a webhook endpoint": () => endpoints.deleteEndpoint(db, user_id, "w1"),
+
+  "take closed accounts": async () => takeClosedAccounts(db, 1, 5),
+  "list models of a closed account": async () => listSomeModels(db, user_id, 10),
+  "list active accounts": () => listToldSince(db, 1, FIRST),
+  "list active accounts, next page": () => listToldSince(db, 1, beyond(1, "u", "m")),
+  "delete an account's counts": async () => deleteCounts(db, user_id, 10),
+
+  "count and insert a token": async () => tokens.insertToken(db, token, 1_000, ALLOWANCE),
+  "mark a token as used": () => tokens.markTokenUsed(db, "t1", 2, 1),
+  "find models by their names": async () => tokens.findModelsByName(db, user_id, [["a", "b"]]),
+  "find the models of a token": async () => tokens.findModelNames(db, "t1"),
+
+  "list operators": async () => people.listOperators(db, "proof", beyond("5")),
+  "list suspended users": async () => people.listSuspendedUsers(db, beyond(5, "5")),
+  "list suspended users since a time": async () => listSuspended(db, 0, 10),
+  "find the last use of users": async () => people.findActivity(db, [user_id]),
+  "list a user's former names": async () => people.listFormerUsernames(db, user_id, "ada"),
+  "list a user's recoveries": async () => listRecoveries(db, user_id, 10),
+
+  "export models": async () => listDetailedModels(db, user_id, FIRST),
+  "export models, next page": async () => listDetailedModels(db, user_id, beyond("m1")),
+  "export versions": async () => listVersionsOfOwner(db, user_id, FIRST),
+  "export versions, next page": async () => listVersionsOfOwner(db, user_id, beyond("m1", 2)),
+  "export names of variables": async () => listVariableNames(db, ["m1", "m2"]),
+  "export uploads": async () => uploads.listOwnUploads(db, user_id, FIRST),
+  "export uploads, next page": async () => uploads.listOwnUploads(db, user_id, beyond(1, "u1")),
+
+  "count and insert an upload": () =>
+    uploads.insertUpload(db, upload, { ...ALLOWANCE, max_pending: 1_000, max_file_bytes: 1_000 }),
+  "find an upload": async () => uploads.findUpload(db, "u1"),
+  "find the caller's uploads": async () => uploads.findOwnUploads(db, user_id, ["u1", "u2"]),
+  "list the parts of an upload": async () => uploads.listParts(db, "u1"),
+  "complete an upload": () =>
+    uploads.completeUpload(db, "u1", { completed_at: 1, expires_at: 2, is_utf8: true }),
+  "keep uploads": async () => uploads.keepUploads(db, ["u1", "u2"], 5),
+  "delete uploads": async () => uploads.deleteUploads(db, ["u1", "u2"]),
+  "list accounts with expired uploads": () => uploads.listAccountsWithExpired(db, 100, 50),
+  "claim expired uploads": () => uploads.claimExpired(db, { ...due, again: 200 }),
+  "keep uploads that versions name": async () => uploads.keepNamed(db, { ...due, until: 200 }),
+  "keep the uploads of a version": async () =>
+    uploads.keepUploadsOf(db, { modelId: "m1", number: 1 }, 5),
+  "keep the uploads of a model": async () => uploads.keepUploadsOf(db, { modelId: "m1" }, 5),
+  "find the version of an upload": async () => uploads.findVersionOfUpload(db, "u1"),
+
+  "write changed counts to the listings": () => runBatch(db, syncListings(db)),
+};
+
+test("each statement has the query plan that was last reviewed", async () => {
+  const plans: Record<string, string[]> = {};
+  for (const [name, call] of Object.entries(CALLS))
+    plans[name] = (await plansOf(call)).map((steps) => steps.join("; "));
+  await expect(`${JSON.stringify(plans, null, 1)}\n`).toMatchFileSnapshot("query-plans.snapshot");
+});
