@@ -18,8 +18,8 @@ import {
   selectPage,
   selectUnfinished,
 } from "../../../src/objects/account/prediction-lists.ts";
-import type { PredictionFilter } from "../../../src/objects/account/rpc-types.ts";
-import { openAccount } from "../../../src/services/accounts/account-object.ts";
+import type { PredictionFilter } from "../../../src/objects/stubs/account.ts";
+import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getServices } from "../../../src/services/services.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
 import { accountOf } from "../support/objects.ts";

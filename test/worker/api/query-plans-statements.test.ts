@@ -5,15 +5,13 @@ import {
   listSomeModels,
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
-import { listToldSince } from "../../../src/storage/accounts/active-accounts.ts";
-import { listSuspended } from "../../../src/storage/accounts/operators.ts";
 import * as people from "../../../src/storage/accounts/people.ts";
 import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
 import * as tokens from "../../../src/storage/accounts/tokens.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
-import { deleteCounts } from "../../../src/storage/models/counts.ts";
+import { deleteCounts, listToldSince } from "../../../src/storage/models/counts.ts";
 import { listDetailedModels, syncListings } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
 import { listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
@@ -68,7 +66,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 
   "list operators": async () => people.listOperators(db, "proof", beyond("5")),
   "list suspended users": async () => people.listSuspendedUsers(db, beyond(5, "5")),
-  "list suspended users since a time": async () => listSuspended(db, 0, 10),
+  "list suspended users since a time": async () => people.listSuspended(db, 0, 10),
   "find the last use of users": async () => people.findActivity(db, [user_id]),
   "list a user's former names": async () => people.listFormerUsernames(db, user_id, "ada"),
   "list a user's recoveries": async () => listRecoveries(db, user_id, 10),
