@@ -15,11 +15,7 @@ const wordsOf = (q: string) => parseQuery(q)?.words;
 describe("a query", () => {
   test("a query is read as its words: runs of letters and digits, each once", () => {
     expect(wordsOf("stable-diffusion xl_2.1 stable")).toEqual([
-      "stable",
-      "diffusion",
-      "xl",
-      "2",
-      "1",
+      ...["stable", "diffusion", "xl", "2", "1"],
     ]);
     expect(wordsOf("ada/whisper")).toEqual(["ada", "whisper"]);
     expect(wordsOf("拡散モデル Ünïcode")).toEqual(["拡散モデル", "Ünïcode"]);

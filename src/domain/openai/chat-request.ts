@@ -66,10 +66,7 @@ function toolsOf({ tools, tool_choice }: Fields, places: string[]): Fields {
   const known = listOf(tools).map((tool, n) => toolOf(fieldsOf(tool), places[n] ?? "tools"));
   const { type, name } = fieldsOf(tool_choice);
   if (type === "allowed_tools") return allowedTools(known, fieldsOf(tool_choice));
-  return {
-    ...(known.length > 0 && { tools: known }),
-    ...choiceOf(tool_choice, type, name),
-  };
+  return { ...(known.length > 0 && { tools: known }), ...choiceOf(tool_choice, type, name) };
 }
 
 function choiceOf(

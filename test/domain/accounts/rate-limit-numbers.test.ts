@@ -1,7 +1,4 @@
-/**
- * The variables with the rate limits: a rate limit binding does not expose its numbers, so they must match
- * it.
- */
+/** The variables with the rate limits match the bindings, which do not expose their numbers. */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 

@@ -1,7 +1,4 @@
-/**
- * Messages from containers that have the messages API themselves, in the style of their servers. Not
- * recordings.
- */
+/** Messages from containers with the messages API, in the style of their servers. Not recordings. */
 import { describe, expect, test } from "vitest";
 import { MessageAssembler } from "../../../src/domain/anthropic/message-native.ts";
 import { messageOf } from "../../../src/domain/anthropic/message-stream.ts";

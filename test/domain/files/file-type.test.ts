@@ -1,6 +1,4 @@
-/**
- * The `Content-Type` that a file is served with: never a type that a browser would run or style a page with.
- */
+/** The `Content-Type` of a file is never one that a browser would run or style a page with. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { imageTypeOf, isInline, servedType } from "../../../src/domain/files/file-type.ts";

@@ -137,9 +137,7 @@ describe("what the schema calls a uri", () => {
   });
 });
 
-/**
- * Each search is quick or refused within a second; an unbounded search takes minutes or all of the memory.
- */
+/** Each search is quick, or refused within a second; an unbounded one takes minutes. */
 
 describe("what a string looks like", () => {
   test("a string that looks like a file is found anywhere in the input", () => {

@@ -14,9 +14,7 @@ export const object = (properties: { [name: string]: Json }): Json => ({
 
 export const placesOf = (found: FoundString[]) => found.map((one) => one.at);
 
-/**
- * Returns a value that is nested to this depth; it uses a loop because recursion would overflow the stack.
- */
+/** Returns a value of this depth, by a loop: recursion would overflow the stack. */
 export function nested(depth: number, wrap: (inner: Json) => Json): Json {
   let value: Json = URL;
   for (let n = 0; n < depth; n++) value = wrap(value);

@@ -1,7 +1,4 @@
-/**
- * Cog's documents as JSON Schema 2020-12: the inputs that they accept, and the fields that the playground
- * shows.
- */
+/** Cog's documents as JSON Schema 2020-12: the inputs that they accept, and the fields that are shown. */
 import { describe, expect, test } from "vitest";
 import { cogCompatibilities } from "../../../src/domain/images/compatibilities.ts";
 import {

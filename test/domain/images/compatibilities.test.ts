@@ -1,6 +1,4 @@
-/**
- * Cog models with audio compatibilities (speech and transcription), told from other models by their schemas.
- */
+/** Cog models with the calls of audio, told from other models by their schemas. */
 import { describe, expect, test } from "vitest";
 import { cogCompatibilities } from "../../../src/domain/images/compatibilities.ts";
 import type { Json } from "../../../src/protocol/common.ts";

@@ -36,10 +36,7 @@ const LONG_REFERENCE = `#/components/schemas/Long/properties/${"~1".repeat(10_00
 
 const LONG_NAME = "x".repeat(60_000);
 
-/**
- * Publishes the document: derives its compatibilities and its form. Returns why it cannot be published, if
- * so.
- */
+/** Publishes the document: its compatibilities and its form. Returns why it cannot be, if so. */
 function publish(text: string): string | undefined {
   const document = readOpenapi(text);
   if (!document) throw new Error("not a document");
@@ -50,10 +47,7 @@ function publish(text: string): string | undefined {
   return faultOfSchemas(schemas);
 }
 
-/**
- * Returns the least of three measures, in ms of processor time, which other work on the machine does not
- * affect.
- */
+/** Returns the least of three measures, in ms of processor time. */
 function bestOfThree(run: () => void): number {
   const times = Array.from({ length: 3 }, () => {
     const before = process.threadCpuUsage();

@@ -156,9 +156,7 @@ export const COG_0_16 = openapiOf({
   },
 });
 
-/**
- * Cog 0.22: the document is made from the source; unions are nullable in each branch, and secrets are marked.
- */
+/** Cog 0.22: unions are nullable in each branch, and secrets are marked. */
 export const COG_0_22 = openapiOf({
   Input: {
     title: "Input",
@@ -197,10 +195,7 @@ export const COG_0_22 = openapiOf({
   },
 });
 
-/**
- * Returns labels below both names, as Cog 0.3 to 0.9.8 writes them, or below the first alone, as later ones
- * do.
- */
+/** Returns labels below both names, as Cog 0.3 to 0.9.8 writes them, or below the first alone. */
 export const cogLabelsOf = (
   version: string,
   openapi: string | undefined,

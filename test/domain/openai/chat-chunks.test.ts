@@ -22,10 +22,7 @@ test("a chunk that leaves out what can only be one thing is filled in", () => {
   expect(
     chunksOf({ choices: [{ delta: { tool_calls: [{ id: "a" }, { id: "b" }] }, x: 1 }], y: 2 }),
   ).toEqual([
-    {
-      choices: [{ index: 0, delta: { tool_calls: [{ id: "a" }, { id: "b" }] }, x: 1 }],
-      y: 2,
-    },
+    { choices: [{ index: 0, delta: { tool_calls: [{ id: "a" }, { id: "b" }] }, x: 1 }], y: 2 },
   ]);
 });
 

@@ -1,7 +1,4 @@
-/**
- * Sample outputs of a chat in the style of servers of OpenAI's API, with their extra fields and nulls. Not
- * recordings.
- */
+/** Outputs of a chat in the style of servers of OpenAI's API. Not recordings. */
 import type { Json } from "../../../src/protocol/common.ts";
 
 export const HEAD = {

@@ -18,11 +18,8 @@ test("a call has its name at once, and its arguments in pieces", () => {
     ]),
   );
   expect(outline(types).slice(2)).toEqual([
-    "response.output_item.added",
-    "response.function_call_arguments.delta",
-    "response.function_call_arguments.done",
-    "response.output_item.done",
-    "response.completed",
+    ...["response.output_item.added", "response.function_call_arguments.delta"],
+    ...["response.function_call_arguments.done", "response.output_item.done", "response.completed"],
   ]);
   const [item] = resource.output;
   expect(item).toEqual({

@@ -1,6 +1,4 @@
-/**
- * Containers with a responses endpoint of their own: the streams of vLLM and llama.cpp, and whole answers.
- */
+/** Containers with a responses endpoint of their own: streams of vLLM and llama.cpp, whole answers. */
 import { expect, test } from "vitest";
 import { delta, done, failed, ID, logOf, outline, tell } from "./response-log.ts";
 import { type Event, ends, LLAMA, message, response, text, VLLM } from "./response-servers.ts";

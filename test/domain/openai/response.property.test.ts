@@ -1,6 +1,4 @@
-/**
- * Invariants of a response whose output comes in any pieces: gapless numbers, one order and the same text.
- */
+/** A response whose output comes in any pieces has gapless numbers, one order and the same text. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ResponseStream, type StreamEvent } from "../../../src/domain/openai/response-stream.ts";

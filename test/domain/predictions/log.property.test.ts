@@ -316,10 +316,7 @@ async function turns(): Promise<void> {
   for (let n = 0; n < 40; n++) await Promise.resolve();
 }
 
-/**
- * Steps in which a first frame is shown and never durable, and another attempt is opened, dies and then
- * begins.
- */
+/** Steps in which a first frame is shown and never durable, and another attempt dies and then begins. */
 const UNSTARTED_AND_GONE: Step[] = [
   { kind: "join", reader: 0 },
   { kind: "report", outputs: 1 },

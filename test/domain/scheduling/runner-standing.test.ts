@@ -6,9 +6,7 @@ import { NOW } from "../predictions/samples.ts";
 
 const held = (runnerId: string, token = "t") => ({ runnerId, token });
 
-/**
- * Hands out one job after the other, none of which the runner reports on. Returns the time after the last.
- */
+/** Hands out jobs that the runner does not report on. Returns the time after the last. */
 function misses(conduct: RunnerStanding, times: number, from: number, runner = "r"): number {
   let now = from;
   for (let n = 0; n < times; n++) {
@@ -170,10 +168,7 @@ test("a runner that reports on all jobs is never set aside, and no job counts tw
 
 let receipts = 0;
 
-/**
- * Takes all jobs that the runner may have, up to its slots.
- * @returns their receipts
- */
+/** Takes all jobs that the runner may have, up to its slots. @returns their receipts */
 function fill(standing: RunnerStanding, holder: ReturnType<typeof held>, slots: number): string[] {
   const taken: string[] = [];
   while (taken.length < slots && standing.allowance(holder, NOW) > 0) {

@@ -1,6 +1,4 @@
-/**
- * Inputs that make each keyword as costly as possible, validated one after the other. Run as a worker thread.
- */
+/** Inputs that make each keyword as costly as possible. Run as a worker thread. */
 import { parentPort } from "node:worker_threads";
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";

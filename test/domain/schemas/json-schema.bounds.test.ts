@@ -1,7 +1,4 @@
-/**
- * Bounds on the work that a schema causes on one large value: each visit takes time in proportion to the
- * value.
- */
+/** Each visit of a schema takes time in proportion to the value. */
 import { expect, test } from "vitest";
 import { checkSchema, validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import type { Json } from "../../../src/protocol/common.ts";

@@ -126,9 +126,7 @@ describe("any spelling of an IPv4 address", () => {
   const radix = fc.constantFrom(8, 10, 16);
   const zeros = fc.nat(3);
 
-  /**
-   * Returns a part as a number in octal, decimal or hexadecimal, with leading zeros where they are allowed.
-   */
+  /** Returns a part in octal, decimal or hexadecimal, with leading zeros where they are allowed. */
   const spelt = (value: number, [base, more]: [number, number]) => {
     if (base === 10) return String(value);
     const prefix = base === 16 ? "0x" : "0";

@@ -26,9 +26,7 @@ const json = fc.json({ stringUnit: "binary" });
 const standard = (secret: string) =>
   secret.startsWith("whsec_") ? new Webhook(secret) : new Webhook(secret, { format: "raw" });
 
-/**
- * Verifies the second form like the guide to webhooks does: with plain tools, from the text of the secret.
- */
+/** Verifies the second form with plain tools, from the text of the secret, like the guide does. */
 function plainVerifies(headers: Record<string, string>, body: string, secret: string): boolean {
   const header = headers["auspex-webhook-signature"] ?? "";
   const [, time, signatures = ""] = /^t=(\d+)((?:,v1=[0-9a-f]{64})+)$/.exec(header) ?? [];

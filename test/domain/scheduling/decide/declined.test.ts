@@ -1,16 +1,10 @@
-/**
- * Jobs that a box declined: the pool offers them there again only once the box has changed, and ever more
- * rarely.
- */
+/** Jobs that a box declined are offered there again once it has changed, and ever more rarely. */
 import { expect, test } from "vitest";
 import { decide, handOut } from "../../../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../../../src/domain/scheduling/decide/pool-state.ts";
 import { ask, box, busy, NOW, poolOf } from "./samples.ts";
 
-/**
- * Hands out the only job that waits.
- * @returns its box and its hand-out number
- */
+/** Hands out the only job that waits. @returns its box and its hand-out number */
 function handedOut(state: PoolState, now = NOW): { box: string; number: number } | undefined {
   const { handouts } = handOut(state, now);
   expect(handouts.length).toBeLessThan(2);

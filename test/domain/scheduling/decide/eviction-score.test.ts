@@ -3,9 +3,7 @@ import { decide, handOut } from "../../../../src/domain/scheduling/decide/decide
 import type { ContainerView } from "../../../../src/domain/scheduling/decide/types.ts";
 import { ask, box, container, NOW, poolOf } from "./samples.ts";
 
-/**
- * Returns the containers that a full box stops for a new key, given the asks and the setup time of each key.
- */
+/** Returns what a full box stops for a new key, given the asks and the setup time of each key. */
 function stopped(
   containers: ContainerView[],
   keys: Record<string, { asks: number; setup_ms: number }>,

@@ -77,9 +77,7 @@ test("a flooding account gets only what the average use of the others leaves", (
   expect(served(state)).toEqual(["a0", "f0"]);
 });
 
-/**
- * Returns a pool of one GPU whose container serves one key again and again, while a job of another key waits.
- */
+/** A pool of one GPU whose container serves one key again and again, while another key waits. */
 function overtaken(times: number, priority: Priority = "normal"): PoolState {
   const state = poolOf([box("one", { gpus: 1, containers: [container("c")] })]);
   state.setTakes("one", false);
