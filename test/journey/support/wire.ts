@@ -9,7 +9,6 @@ import {
   checkedModels,
   checkedTokens,
 } from "../../published/anthropic.ts";
-import { decodedBy } from "../../published/event-decoders.ts";
 import {
   expectChatChunk,
   expectChatCompletion,
@@ -177,9 +176,12 @@ export class Wire {
       complete = true;
     } finally {
       this.#hold(() => {
-        const events = decodedBy("EventSource", exchange.text)
-          .filter(({ data }) => data !== "[DONE]")
-          .map(({ data }) => object.parse(JSON.parse(data)));
+        // The last event of a stream that was left may be incomplete.
+        const whole = exchange.text.split("\n\n").slice(0, -1);
+        const events = whole
+          .flatMap((event) => /^data: (.*)$/m.exec(event)?.[1] ?? [])
+          .filter((data) => data !== "[DONE]")
+          .map((data) => object.parse(JSON.parse(data)));
         this.#convention.stream(events, exchange, complete);
       });
       this.#reading.delete(promise);
