@@ -1,7 +1,7 @@
 /** Errors of messages in the convention's format: errors of the model and of the request. */
 import { describe, expect, test } from "vitest";
 import { checkedError } from "../../published/anthropic.ts";
-import { ask, asking, errorOf, PATH } from "../support/anthropic.ts";
+import { ask, errorOf, PATH } from "../support/anthropic.ts";
 import { ALL, failed, newOpenAi, refused } from "../support/openai.ts";
 
 const { client, model, fleet, username } = await newOpenAi();
