@@ -22,7 +22,6 @@ export const SAFE_METHODS = new Set(["GET", "HEAD"]);
 export const FORM_TOKEN_FIELD = "form_token";
 const FORM_TOKEN_HEADER = "x-form-token";
 
-/** Loads the session and its user, for all pages. */
 export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
   const { origin } = new URL(c.req.url);
   c.set("origin", origin);
@@ -70,7 +69,6 @@ export const requireFormToken = createMiddleware<Dashboard>(async (c, next) => {
   await next();
 });
 
-/** Redirects to the sign-in page and back. */
 export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
   if (!c.var.viewer) {
     if (c.var.session) return c.redirect("/welcome", 303);
@@ -99,7 +97,6 @@ export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
   }),
 );
 
-/** Returns the viewer, in handlers behind `requireUser`. */
 export function viewerOf(c: Context<Dashboard>): Viewer {
   if (c.var.viewer) return c.var.viewer;
   throw new ProblemError("unauthenticated", "You are not signed in.");

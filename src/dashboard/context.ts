@@ -8,21 +8,18 @@ import type { Caller } from "../services/access/caller.ts";
 import type { Session } from "../services/sign-in/sessions.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 
-/** The signed-in user. */
 export interface Viewer {
   user: UserRow;
   operator: boolean;
   email: string;
   session_id: string;
   session: Session;
-  /** The user as services identify callers. */
   caller: Caller;
 }
 
 export interface Dashboard {
   Bindings: AppEnv["Bindings"];
   Variables: AppEnv["Variables"] & {
-    /** Scheme and host of the request. */
     origin: string;
     assets: Manifest;
     session: Session | undefined;
@@ -42,7 +39,6 @@ export const requestSource = (c: PageContext) => ({
   headers: c.req.raw.headers,
 });
 
-/** A group of pages and form handlers. */
 export const pages = () => new Hono<Dashboard>();
 
 interface PageProps {

@@ -4,10 +4,8 @@ import { ProblemError, problemStatus } from "../errors/errors.ts";
 import type { ValidationIssue } from "../protocol/common.ts";
 import type { PageContext } from "./context.ts";
 
-/** The submitted values and their errors. */
 export interface Draft {
   values?: FormData;
-  /** Errors by field name. */
   issues: Record<string, string>;
   /** An error that belongs to no field. */
   problem?: string;
@@ -67,7 +65,6 @@ export const MAX_QUERY = 50;
 export const fieldTexts = (form: FormData, name: string): string[] =>
   form.getAll(name).filter((value): value is string => typeof value === "string" && value !== "");
 
-/** Text fields as an object to validate with a schema. */
 export const pickFields = (form: FormData, ...names: string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, fieldText(form, name)]));
 

@@ -1,7 +1,7 @@
 /** The public profile and its forms. */
 import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Draft } from "../form.ts";
-import { controlAttributes, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";
+import { Field, Submit, TextArea, TextField, useControl } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
 
@@ -38,29 +38,20 @@ const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
         )}
       </div>
       <div>
-        <Form action="/account/avatar" enctype="multipart/form-data">
-          <Problem draft={draft} />
+        <Form action="/account/avatar" enctype="multipart/form-data" draft={draft}>
           <Field
             name="avatar"
             label="New picture"
             hint="PNG, JPEG, WebP or GIF, up to 1 MB. Shown as a circle."
-            draft={draft}
             required
           >
-            <input
-              {...controlAttributes("avatar", true, draft)}
-              type="file"
-              accept="image/png,image/jpeg,image/webp,image/gif"
-              required
-            />
+            <PictureFile />
           </Field>
           <Submit kind="quiet">Upload picture</Submit>
         </Form>
         {user.avatar_url && (
           <Form action="/account/avatar/remove">
-            <button type="submit" class="plain">
-              Remove picture
-            </button>
+            <Submit kind="plain">Remove picture</Submit>
           </Form>
         )}
       </div>
@@ -68,11 +59,19 @@ const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   </section>
 );
 
+const PictureFile = () => (
+  <input
+    {...useControl("avatar", true)}
+    type="file"
+    accept="image/png,image/jpeg,image/webp,image/gif"
+    required
+  />
+);
+
 const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   <section aria-labelledby="about-title">
     <h2 id="about-title">About you</h2>
-    <Form action="/account" class="profile">
-      <Problem draft={draft} />
+    <Form action="/account" class="profile" draft={draft}>
       <TextField
         name="username"
         label="Username"
@@ -81,17 +80,9 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
         autocomplete="username"
         maxlength={63}
         required
-        draft={draft}
       />
-      <TextField
-        name="name"
-        label="Name"
-        value={user.name}
-        autocomplete="name"
-        maxlength={100}
-        draft={draft}
-      />
-      <TextArea name="bio" label="Bio" value={user.bio} maxlength={1_000} draft={draft} />
+      <TextField name="name" label="Name" value={user.name} autocomplete="name" maxlength={100} />
+      <TextArea name="bio" label="Bio" value={user.bio} maxlength={1_000} />
       <TextArea
         name="urls"
         label="Websites"
@@ -99,23 +90,15 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
         value={user.urls.join("\n")}
         rows={3}
         placeholder="https://example.com/"
-        draft={draft}
       />
       <div class="bar row">
-        <TextField
-          name="location"
-          label="Location"
-          value={user.location}
-          maxlength={100}
-          draft={draft}
-        />
+        <TextField name="location" label="Location" value={user.location} maxlength={100} />
         <TextField
           name="company"
           label="Company"
           value={user.company}
           autocomplete="organization"
           maxlength={100}
-          draft={draft}
         />
       </div>
       <p class="flow actions">

@@ -20,13 +20,12 @@ import { confirmIdentity, hasPassword, signOut } from "../../services/sign-in/si
 import { limitAttempts, requireUser, sessionEndedLine, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash, requestSource } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
-import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
 import { type Drafts, ExportSection, ProfilePage } from "./profile.tsx";
 import { PERIODS, UsagePage } from "./usage.tsx";
 
-/** The effects of deleting an account, and the form for it. */
 const DeletePage = ({
   username,
   withPassword,
@@ -71,14 +70,12 @@ const DeletePage = ({
       <li>Images of your models that lie in another registry. Delete them there.</li>
       <li>Predictions that others made with your models.</li>
     </ul>
-    <Form action="/account/delete" class="narrow delete-form">
-      <Problem draft={draft} />
+    <Form action="/account/delete" class="narrow delete-form" draft={draft}>
       <TextField
         name="username"
         label={`Type ${username} to confirm`}
         autocomplete="off"
         required
-        draft={draft}
       />
       {withPassword ? (
         <TextField
@@ -87,7 +84,6 @@ const DeletePage = ({
           type="password"
           autocomplete="current-password"
           required
-          draft={draft}
         />
       ) : (
         <p class="hint">You must have signed in within the last 15 minutes.</p>

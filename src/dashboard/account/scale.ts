@@ -9,7 +9,6 @@ export function scaleMaximum(most: number): number {
 }
 
 interface Part {
-  /** Index of the count. */
   n: number;
   /** Distance from the top. */
   y: number;

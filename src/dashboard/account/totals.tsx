@@ -4,24 +4,20 @@ import type { UsageCount } from "../../domain/accounts/usage.ts";
 import { byteText } from "../../lib/text.ts";
 import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../ui/duration.ts";
-import { Price } from "../ui/parts.tsx";
+import { Fact, Price } from "../ui/parts.tsx";
 
 export function Totals({ predictions, failed, execution_seconds, price }: UsageCount) {
-  const totals: [name: string, value: Child][] = [
-    ["Predictions", predictions.toLocaleString("en")],
-    ["Failed", failed.toLocaleString("en")],
-    ["Execution time", duration(execution_seconds)],
-  ];
-  // A price is shown only where hardware has one.
-  if (price > 0) totals.push(["Price", <Price value={price} />]);
   return (
     <dl class="figures totals">
-      {totals.map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      <Fact name="Predictions">{predictions.toLocaleString("en")}</Fact>
+      <Fact name="Failed">{failed.toLocaleString("en")}</Fact>
+      <Fact name="Execution time">{duration(execution_seconds)}</Fact>
+      {/* A price is shown only where hardware has one. */}
+      {price > 0 && (
+        <Fact name="Price">
+          <Price value={price} />
+        </Fact>
+      )}
     </dl>
   );
 }
@@ -36,18 +32,9 @@ export const Storage = ({
   <section aria-labelledby="storage-title">
     <h2 id="storage-title">Storage</h2>
     <dl class="figures totals">
-      <div>
-        <dt>Files</dt>
-        <dd>{amountOf(files)}</dd>
-      </div>
-      <div>
-        <dt>Images</dt>
-        <dd>{amountOf(images)}</dd>
-      </div>
-      <div>
-        <dt>Database</dt>
-        <dd>{amountOf(database)}</dd>
-      </div>
+      <Fact name="Files">{amountOf(files)}</Fact>
+      <Fact name="Images">{amountOf(images)}</Fact>
+      <Fact name="Database">{amountOf(database)}</Fact>
     </dl>
     {children}
   </section>

@@ -89,7 +89,6 @@ export const UsagePage = ({
   period,
 }: {
   report: UsageReport;
-  /** Names of the account's access tokens, by their ids. */
   tokens: ReadonlyMap<string, string>;
   storage: UserUsage;
   period: (typeof PERIODS)[number];

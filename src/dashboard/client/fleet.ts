@@ -2,18 +2,11 @@
  * Refreshes the fleet while the tab is visible. Replaces only the parts that have changed, so that a
  * button does not move away from under the pointer.
  */
-import { loadCurrentPage } from "./parts/current-page.ts";
+import { keepCurrent } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus } from "./parts/replace-element.ts";
 
 const REFRESH_MS = 4_000;
-
-let timer: number | undefined;
-
-function schedule(): void {
-  clearTimeout(timer);
-  if (!document.hidden) timer = window.setTimeout(refresh, REFRESH_MS);
-}
 
 /** The runner whose log this is may be lost, and come back. */
 const isAway = () => document.querySelector("[data-fleet] [data-away]") !== null;
@@ -30,17 +23,14 @@ async function askForLog(): Promise<boolean> {
   );
 }
 
-async function refresh(): Promise<void> {
+/** @returns whether the runner was asked for its log */
+async function show(page: Document): Promise<boolean> {
   const wasAway = isAway();
-  const page = await loadCurrentPage();
-  if (page) {
-    const [fleet, old] = [page, document].map((one) =>
-      one.querySelector<HTMLElement>("[data-fleet]"),
-    );
-    if (fleet && old) update(old, fleet);
-  }
-  if (wasAway && !isAway() && (await askForLog())) return refresh();
-  schedule();
+  const [fleet, old] = [page, document].map((one) =>
+    one.querySelector<HTMLElement>("[data-fleet]"),
+  );
+  if (fleet && old) update(old, fleet);
+  return wasAway && !isAway() && askForLog();
 }
 
 function update(old: HTMLElement, fleet: HTMLElement): void {
@@ -77,9 +67,4 @@ const namesOf = (root: HTMLElement) =>
     .map(({ dataset }) => dataset.part ?? dataset.key)
     .join("\n");
 
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) clearTimeout(timer);
-  else void refresh();
-});
-
-schedule();
+keepCurrent(() => REFRESH_MS, show);

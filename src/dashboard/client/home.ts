@@ -1,25 +1,12 @@
 /** The first page: its steps tick by themselves while the tab is visible, until all are done. */
-import { loadCurrentPage } from "./parts/current-page.ts";
+import { keepCurrent } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus } from "./parts/replace-element.ts";
 import "./predictions.ts";
 
 const REFRESH_MS = 4_000;
 
-let timer: number | undefined;
-
 const stepsIn = (page: Document) => page.querySelector<HTMLElement>("[data-steps]");
-
-function schedule(): void {
-  clearTimeout(timer);
-  if (!document.hidden && stepsIn(document)) timer = window.setTimeout(refresh, REFRESH_MS);
-}
-
-async function refresh(): Promise<void> {
-  const page = await loadCurrentPage();
-  if (page) update(page);
-  schedule();
-}
 
 /** A step that is still to be done stays if it has a command, which may just be copied. */
 function update(page: Document): void {
@@ -48,9 +35,4 @@ function keepUnfolded(before: Element, step: HTMLElement): void {
     one.open = folds[n]?.open ?? one.open;
 }
 
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) clearTimeout(timer);
-  else if (stepsIn(document)) void refresh();
-});
-
-schedule();
+keepCurrent(() => (stepsIn(document) ? REFRESH_MS : undefined), update);

@@ -2,7 +2,6 @@
 import { notice, RECONNECTING } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 
-/** Time from the last key to the search. */
 const PAUSE_MS = 200;
 
 /** Time limit of a search on a connection that is gone. */

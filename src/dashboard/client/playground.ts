@@ -1,11 +1,10 @@
 /** The playground's form, and the prediction beside it. */
 import { enhance } from "./parts/enhance.ts";
-import { leaveExample } from "./parts/leave-example.ts";
 import { Playground, type Result } from "./parts/playground.ts";
 import { requiredElement } from "./parts/playground-form.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
 import { RecentRuns } from "./parts/recent-runs.ts";
-import { RunSteps } from "./parts/run-steps.ts";
+import { leaveExample, RunSteps } from "./parts/run-steps.ts";
 
 class PredictionResult implements Result {
   readonly #steps: RunSteps;
@@ -35,7 +34,6 @@ class PredictionResult implements Result {
 
 /** The page has the address of the prediction by then, so a reload shows it. */
 const UNSEEN = "The prediction is running, but cannot be shown here. Reload the page to see it.";
-/** Delays between attempts. */
 const TRIES_MS = [0, 500, 1_000, 2_000];
 
 /** @throws Error whose message can be shown */

@@ -2,12 +2,19 @@
 import { loadCurrentPage } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { attachTrees } from "./parts/json-tree.ts";
+import { MarkdownMode } from "./parts/markdown.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
 import { replaceElement } from "./parts/replace-element.ts";
+import { attachZoom } from "./parts/zoom.ts";
 
 attachTrees(document);
 for (const view of document.querySelectorAll<HTMLElement>("[data-prediction]"))
   attachPrediction(view);
+// A shared prediction has no view that could be live.
+for (const output of document.querySelectorAll<HTMLElement>("[data-shared]")) {
+  attachZoom(document.body);
+  new MarkdownMode(output);
+}
 
 /** Polling of pending deliveries: the delay doubles from the first to the last while nothing changes. */
 const FIRST_WAIT_MS = 1_000;

@@ -1,36 +1,61 @@
 /** Refreshes the list of predictions, or of deliveries, while the tab is visible. */
-import { chooseAll, keepChosen, showChosen } from "./parts/choose-all.ts";
-import { loadCurrentPage } from "./parts/current-page.ts";
+import { keepCurrent } from "./parts/current-page.ts";
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus, replaceElement } from "./parts/replace-element.ts";
+
+/**
+ * A checkbox above a table that chooses all of its rows, or none: on phones the table has no head. Rows may
+ * come and go meanwhile.
+ */
+function chooseAll(): void {
+  document.addEventListener("change", ({ target }) => {
+    if (!(target instanceof HTMLInputElement)) return;
+    if (target.closest(ALL)) for (const row of rowsBeside(target)) row.checked = target.checked;
+    showChosen();
+  });
+  showChosen();
+}
+
+const ALL = "[data-choose-all]";
+
+/** Shows the boxes that choose all rows, also in new tables. Browsers that reload a page keep choices. */
+function showChosen(): void {
+  for (const label of document.querySelectorAll<HTMLElement>(ALL)) {
+    label.hidden = false;
+    const all = label.querySelector("input");
+    if (!all) continue;
+    const rows = rowsBeside(all);
+    const chosen = rows.filter(({ checked }) => checked).length;
+    all.checked = chosen > 0 && chosen === rows.length;
+    all.indeterminate = chosen > 0 && !all.checked;
+  }
+}
+
+const rowsBeside = ({ form }: HTMLInputElement) => [
+  ...(form?.querySelectorAll<HTMLInputElement>("tbody [type=checkbox]") ?? []),
+];
+
+/** A row that has changed keeps its choice. */
+function keepChosen(old: Element, row: Element): void {
+  const [was, is] = [old, row].map((one) => one.querySelector<HTMLInputElement>("[type=checkbox]"));
+  if (was && is) is.checked = was.checked;
+}
 
 /** While a prediction is unfinished; otherwise only the first page is refreshed, for new ones. */
 const LIVE_MS = 2_000;
 /** Runs of a few seconds are seen before they have ended. */
 const IDLE_MS = 3_000;
 
-let timer: number | undefined;
-
-function schedule(): void {
-  clearTimeout(timer);
+function rest(): number | undefined {
   const list = document.querySelector<HTMLElement>("[data-list]");
-  if (!list || document.hidden) return;
-  const live = list.querySelector("[data-live]") !== null;
-  if (live || list.dataset.first !== undefined) {
-    timer = window.setTimeout(refresh, live ? LIVE_MS : IDLE_MS);
-  }
+  if (list?.querySelector("[data-live]")) return LIVE_MS;
+  return list?.dataset.first === undefined ? undefined : IDLE_MS;
 }
 
-async function refresh(): Promise<void> {
-  const page = await loadCurrentPage();
-  if (page) {
-    const [list, old] = [page, document].map((one) =>
-      one.querySelector<HTMLElement>("[data-list]"),
-    );
-    if (list && old) replace(old, list);
-    showChosen();
-  }
-  schedule();
+function show(page: Document): void {
+  const [list, old] = [page, document].map((one) => one.querySelector<HTMLElement>("[data-list]"));
+  if (list && old) replace(old, list);
+  showChosen();
 }
 
 /** Row by row, so that text selections survive. */
@@ -56,14 +81,14 @@ function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
   const ids = new Set(rows.map(({ dataset }) => dataset.row));
   for (const row of body.querySelectorAll<HTMLElement>("[data-row]"))
     if (!ids.has(row.dataset.row)) row.remove();
-  let place = body.firstElementChild;
+  let next = body.firstElementChild;
   for (const row of rows) {
     const same = body.querySelector(`[data-row="${row.dataset.row}"]`);
-    if (!same || same !== place) {
-      body.insertBefore(row, place);
+    if (!same || same !== next) {
+      body.insertBefore(row, next);
       continue;
     }
-    place = same.nextElementSibling;
+    next = same.nextElementSibling;
     if (same.innerHTML === row.innerHTML) continue;
     keepChosen(same, row);
     same.replaceWith(row);
@@ -81,10 +106,5 @@ window.addEventListener("pageshow", () => {
     input.disabled = false;
 });
 
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) clearTimeout(timer);
-  else void refresh();
-});
-
 chooseAll();
-schedule();
+keepCurrent(rest, show);

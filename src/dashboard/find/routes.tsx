@@ -1,8 +1,9 @@
-/** `/find`: models, and pages of the dashboard. With client code the same list is in a dialog (client/parts/finder.ts). */
+/** `/find`: models, and pages of the dashboard. With client code the same list is in a dialog (client/page.ts). */
 import { ownerName } from "../../protocol/user.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { MAX_QUERY } from "../form.ts";
+import { Submit } from "../ui/fields.tsx";
 
 type Item = [address: string, name: string, hint?: string];
 
@@ -77,9 +78,7 @@ const FindPage = ({ query, groups }: { query: string; groups: [string, Item[]][]
     <search>
       <form method="get" action="/find" class="bar filter-bar">
         <input name="q" type="search" value={query} maxlength={MAX_QUERY} aria-label="Find" />
-        <button type="submit" class="quiet">
-          Find
-        </button>
+        <Submit kind="quiet">Find</Submit>
       </form>
     </search>
     <div class="finds" data-found>

@@ -91,7 +91,6 @@ export type Day = readonly (HistoryStep | null)[] | null;
 /** Steps of five minutes per point of a line: a line is some 200 px wide, and a page may have 64 lines. */
 const STEPS_TOGETHER = 3;
 
-/** The number of predictions that the runner had at a time. */
 export function RunHistory({ day, slots }: { day: Day; slots: number }) {
   if (!day?.some((step) => step !== null)) return null;
   const running = day.map((step) => step?.running ?? null);
@@ -167,7 +166,6 @@ const HEIGHT = 20;
 interface SparklineProps {
   /** Oldest first. */
   values: readonly (number | null)[];
-  /** The value at the top. */
   max: number;
   /** Name of the line for screen readers: `GPU 1 in use`. */
   name: string;
@@ -199,13 +197,11 @@ function Sparkline({ values, max, name, text }: SparklineProps) {
 }
 
 interface Line {
-  /** The index of its first value. */
   from: number;
   /** From the top. One value is as wide as a step. */
   heights: number[];
 }
 
-/** Returns the lines between the gaps. */
 function linesOf(values: SparklineProps["values"], max: number): Line[] {
   const lines: Line[] = [];
   for (const [n, value] of values.entries()) {

@@ -19,7 +19,7 @@ import {
 import { requireOperator } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
-import { Problem, Select, Submit, TextField } from "../ui/fields.tsx";
+import { Select, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, useCurrency } from "../ui/parts.tsx";
 import { FleetTabs } from "../ui/tabs.tsx";
@@ -43,7 +43,6 @@ export const HardwarePage = ({
 }: {
   draft: Draft;
   page: Page<Hardware>;
-  /** The class to edit; absent for a new one. */
   edited: Hardware | undefined;
 }) => (
   <>
@@ -75,8 +74,11 @@ export const HardwarePage = ({
 );
 
 const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefined }) => (
-  <Form action={edited ? `/fleet/hardware/${edited.identifier}` : "/fleet/hardware"} class="narrow">
-    <Problem draft={draft} />
+  <Form
+    action={edited ? `/fleet/hardware/${edited.identifier}` : "/fleet/hardware"}
+    class="narrow"
+    draft={draft}
+  >
     {!edited && (
       <TextField
         name="identifier"
@@ -86,7 +88,6 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
         maxlength={63}
         autocomplete="off"
         required
-        draft={draft}
       />
     )}
     <TextField
@@ -97,25 +98,18 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       value={edited?.name ?? ""}
       autocomplete="off"
       required
-      draft={draft}
     />
     <div class="two-columns">
-      <NumberField whole name="gpus" label="GPUs" value={edited?.gpus ?? 0} draft={draft} />
-      <NumberField
-        name="ram_per_gpu_gb"
-        label="GB per GPU"
-        value={edited?.ram_per_gpu_gb ?? 0}
-        draft={draft}
-      />
-      <NumberField whole name="cpus" label="CPU cores" value={edited?.cpus ?? 1} draft={draft} />
-      <NumberField name="ram_gb" label="Memory, GB" value={edited?.ram_gb ?? 0} draft={draft} />
+      <NumberField whole name="gpus" label="GPUs" value={edited?.gpus ?? 0} />
+      <NumberField name="ram_per_gpu_gb" label="GB per GPU" value={edited?.ram_per_gpu_gb ?? 0} />
+      <NumberField whole name="cpus" label="CPU cores" value={edited?.cpus ?? 1} />
+      <NumberField name="ram_gb" label="Memory, GB" value={edited?.ram_gb ?? 0} />
     </div>
     <TextField
       name="price_per_hour"
       label="Price per hour"
       hint={`In ${useCurrency()}, the currency of this deployment. What runs cost is counted by it.`}
       value={edited?.price_per_hour?.toString() ?? ""}
-      draft={draft}
     />
     <TextField
       name="pool"
@@ -124,7 +118,6 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       value={edited?.pool ?? ""}
       maxlength={63}
       autocomplete="off"
-      draft={draft}
     />
     <Select
       name="location_hint"
@@ -135,7 +128,6 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
         { value: "", label: "Near the first runner or caller" },
         ...LOCATION_HINTS.map((value) => ({ value, label: LOCATION_NAMES[value] })),
       ]}
-      draft={draft}
     />
     <div class="flow actions">
       <Submit>{edited ? "Save" : "Create class"}</Submit>
@@ -157,7 +149,6 @@ const NumberField = ({
   name: string;
   label: string;
   value: number;
-  draft: Draft;
   whole?: boolean;
 }) => (
   <TextField

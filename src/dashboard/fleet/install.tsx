@@ -11,9 +11,7 @@ export interface NewRunner {
   name: string;
   /** The classes that the token is for, by pool: a runner serves the classes of one pool. */
   pools: string[][];
-  /** Scheme and host of the deployment. */
   origin: string;
-  /** The runner package that the deployment serves. */
   runner: RunnerPackage;
 }
 

@@ -12,6 +12,7 @@ import type { RunnerLog } from "../../protocol/runner-log.ts";
 import type { KnownLog } from "../../services/runners/runner-history.ts";
 import { foundNote } from "../prediction-view/log-note.ts";
 import { Line, LogTools } from "../prediction-view/logs.tsx";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Time } from "../ui/parts.tsx";
 import { State } from "./runner.tsx";
@@ -69,20 +70,16 @@ export const AskForLog = ({
   children,
 }: {
   id: string;
-  /** The search in the log, also in lines that come later. */
   query?: LogQuery;
   children: string;
 }) => (
   <Form action={`/fleet/runners/${id}/log`}>
     {find !== "" && <input type="hidden" name="find" value={find} />}
     {level && <input type="hidden" name="level" value={level} />}
-    <button type="submit" class="quiet">
-      {children}
-    </button>
+    <Submit kind="quiet">{children}</Submit>
   </Form>
 );
 
-/** The part of the runner's page that is about its log. */
 export const LogSection = ({ runner, heard }: { runner: RunnerState; heard: boolean }) => (
   <section aria-labelledby="log-title">
     <h2 id="log-title">Log</h2>

@@ -6,13 +6,12 @@ import type { ReasonCode } from "../../protocol/explanation.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import type { DatabaseSpace } from "../../services/access/storage-quota.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
-import { Empty } from "../ui/parts.tsx";
+import { Empty, Fact } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { FleetTabs } from "../ui/tabs.tsx";
 import { type FleetContext, Runner } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
 
-/** The most alerts that the top of the fleet page shows. */
 const MAX_SHOWN = 10;
 
 const Alerts = ({ alerts }: { alerts: FleetAlert[] }) =>
@@ -57,7 +56,6 @@ export const FleetPage = ({
   complete: boolean;
   view: FleetContext;
   hasBackups: boolean;
-  /** The space that all accounts take in the database. */
   space: DatabaseSpace;
 }) => {
   const used = pools.filter(
@@ -162,7 +160,6 @@ const PoolSection = ({
   </section>
 );
 
-/** A class, and the runners that serve it. */
 interface ServedClass {
   hardware: FleetClass;
   runners: RunnerState[];
@@ -202,10 +199,9 @@ interface QueueProps extends Omit<ServedClass, "hardware"> {
 const isStuck = ({ queue: { waiting }, runners, complete, now }: QueueProps) =>
   runners.length === 0 ? complete : (waiting ?? 0) > 0 && !runners.some(takesWork(now));
 
-/** Reasons why predictions wait, in addition to the alert. */
 function Reasons(props: QueueProps) {
-  const isSaid = isStuck(props);
-  const reasons = props.queue.reasons.filter(({ code }) => code !== "no_runner" || !isSaid);
+  const hasAlert = isStuck(props);
+  const reasons = props.queue.reasons.filter(({ code }) => code !== "no_runner" || !hasAlert);
   return (
     <>
       {reasons.map(({ message }) => (
@@ -263,10 +259,7 @@ function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: s
   return (
     <dl class="figures stats" data-part={`class ${identifier}`}>
       {stats.map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+        <Fact name={name}>{value}</Fact>
       ))}
     </dl>
   );

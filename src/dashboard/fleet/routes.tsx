@@ -63,14 +63,14 @@ export const fleetPages = pages()
     const message = isHeard(runner, Date.now())
       ? `${runner.name} takes no more work. What it runs will finish.`
       : `${runner.name} is not heard from. It gets no more work; what it had runs again elsewhere, or fails.`;
-    return redirectWithFlash(c, message, await placeOf(c));
+    return redirectWithFlash(c, message, await returnAddress(c));
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), false, viewerOf(c).user.id);
     const message = isHeard(runner, Date.now())
       ? `${runner.name} will take work again shortly.`
       : `${runner.name} is not heard from. It takes work again once it is.`;
-    return redirectWithFlash(c, message, await placeOf(c));
+    return redirectWithFlash(c, message, await returnAddress(c));
   })
   .post("/fleet/runners/:id/remove", requireOperator, async (c) => {
     await removeRunner(c.var.services, c.req.param("id"));
@@ -101,7 +101,7 @@ export const fleetPages = pages()
   .route("/", hardwarePages);
 
 /** Returns the address of the page that the form was sent from. */
-const placeOf = async (c: PageContext): Promise<string> =>
+const returnAddress = async (c: PageContext): Promise<string> =>
   fieldText(await readForm(c), "from") === OWN_PAGE
     ? `/fleet/runners/${c.req.param("id")}`
     : "/fleet";

@@ -1,4 +1,5 @@
 /** `/fleet/runners/:id`: the page of a runner. */
+import type { Child } from "hono/jsx";
 import { isHeard, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import type { RunnerEvent } from "../../protocol/runner-log.ts";
@@ -223,52 +224,46 @@ const BAD: RunnerEvent["kind"][] = [
   "gpu_lost",
 ];
 
-function Words({ event: { kind, detail, time, by } }: { event: RunnerEvent }) {
-  const what = <bdi>{detail}</bdi>;
-  const who = by === null ? "an operator" : <bdi>{by}</bdi>;
-  const when = time !== null && <Time at={time} exact />;
-  switch (kind) {
-    case "started":
-      return <>Started, version {what}</>;
-    case "stopping":
-      return <>Told to stop: finishing its predictions, and taking no new ones</>;
-    case "stopped":
-      return <>Stopped</>;
-    case "drained":
-      return <>Drained by {who}</>;
-    case "resumed":
-      return <>Resumed by {who}</>;
-    case "lost":
-      return (
-        <>
-          Its previous process was lost: it was last heard from at {when}, and did not say that it
-          stopped
-        </>
-      );
-    case "silent":
-      return <>Heard from again: it had been silent since {when}</>;
-    case "fell_silent":
-      return (
-        <>Fell silent: nothing was heard from it after this, and it did not say that it stopped</>
-      );
-    case "set_aside":
-      return (
-        <>
-          Set aside, at most until {when}:{" "}
-          {detail === null ? "it took predictions, and did not connect for them" : what}
-        </>
-      );
-    case "forgiven":
-      return <>Not set aside any more: {who} resumed it</>;
-    case "token_revoked":
-      return <>Its token was revoked{by !== null && <> by {who}</>}</>;
-    case "gpu_lost":
-      return <>Lost GPU {what}</>;
-    case "gpu_back":
-      return <>GPU {what} is back</>;
-    case "container_started":
-      return <>Container started: {what}</>;
-    case "container_stopped":
-      return <>Container stopped: {what}</>;
-  }
+/** Parts of the words of an event: its detail, who did it, and when. */
+interface EventParts {
+  what: Child;
+  who: Child;
+  when: Child;
+  by: string | null;
 }
+
+const WORDS: Record<RunnerEvent["kind"], (parts: EventParts) => Child> = {
+  started: ({ what }) => <>Started, version {what}</>,
+  stopping: () => "Told to stop: finishing its predictions, and taking no new ones",
+  stopped: () => "Stopped",
+  drained: ({ who }) => <>Drained by {who}</>,
+  resumed: ({ who }) => <>Resumed by {who}</>,
+  lost: ({ when }) => (
+    <>
+      Its previous process was lost: it was last heard from at {when}, and did not say that it
+      stopped
+    </>
+  ),
+  silent: ({ when }) => <>Heard from again: it had been silent since {when}</>,
+  fell_silent: () =>
+    "Fell silent: nothing was heard from it after this, and it did not say that it stopped",
+  set_aside: ({ what, when }) => (
+    <>
+      Set aside, at most until {when}: {what ?? "it took predictions, and did not connect for them"}
+    </>
+  ),
+  forgiven: ({ who }) => <>Not set aside any more: {who} resumed it</>,
+  token_revoked: ({ who, by }) => <>Its token was revoked{by !== null && <> by {who}</>}</>,
+  gpu_lost: ({ what }) => <>Lost GPU {what}</>,
+  gpu_back: ({ what }) => <>GPU {what} is back</>,
+  container_started: ({ what }) => <>Container started: {what}</>,
+  container_stopped: ({ what }) => <>Container stopped: {what}</>,
+};
+
+const Words = ({ event: { kind, detail, time, by } }: { event: RunnerEvent }) =>
+  WORDS[kind]({
+    what: detail && <bdi>{detail}</bdi>,
+    who: by === null ? "an operator" : <bdi>{by}</bdi>,
+    when: time !== null && <Time at={time} exact />,
+    by,
+  });

@@ -8,14 +8,12 @@ import { isHeard, isOffline, silenceOf } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import { longDuration } from "../ui/duration.ts";
 import { Form } from "../ui/layout.tsx";
-import { Copy, Time } from "../ui/parts.tsx";
+import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { lookUpAddress } from "../users/look-up.tsx";
 import { gigabytes, machineText, percent, timeAgo } from "./status-text.ts";
 
 export interface FleetContext {
-  /** Scheme and host of the deployment. */
   origin: string;
-  /** The runner package that the deployment serves. */
   latest: RunnerPackage;
   /** Ids of the viewer's own unfinished predictions, which can be linked. */
   own: ReadonlySet<string>;
@@ -29,7 +27,6 @@ export const Runner = ({
   view,
 }: {
   runner: RunnerState;
-  /** Whether its pool has several classes. */
   isShared: boolean;
   view: FleetContext;
 }) => {
@@ -118,7 +115,6 @@ export function State({ runner, now }: { runner: RunnerState; now: number }) {
   );
 }
 
-/** Value of the field `from` of forms on the runner's page. */
 export const OWN_PAGE = "runner";
 
 /** @param onOwnPage whether the actions lead back to the runner's page */
@@ -251,22 +247,18 @@ export function Gauges({ runner: { slots, running, load, machine } }: { runner: 
 
 /** The load can exceed the number of cores. */
 const Gauge = (gauge: { name: string; value: number; max: number; text: string }) => (
-  <div>
-    <dt>{gauge.name}</dt>
-    <dd>
-      <meter
-        value={Math.min(gauge.value, gauge.max)}
-        max={gauge.max}
-        high={gauge.max * NEARLY_FULL}
-        optimum={0}
-        aria-label={gauge.name}
-      />
-      {gauge.text}
-    </dd>
-  </div>
+  <Fact name={gauge.name}>
+    <meter
+      value={Math.min(gauge.value, gauge.max)}
+      max={gauge.max}
+      high={gauge.max * NEARLY_FULL}
+      optimum={0}
+      aria-label={gauge.name}
+    />
+    {gauge.text}
+  </Fact>
 );
 
-/** Share from which on the gauge is yellow. */
 const NEARLY_FULL = 0.9;
 
 /** Sorts version 12 after version 3. */
@@ -286,27 +278,21 @@ function RunnerWork({
   return (
     <>
       {running.length > 0 && (
-        <div>
-          <dt>Running</dt>
-          <dd>
-            {running.slice(0, MAX_LISTED).map((id, n) => (
-              <>
-                {n > 0 && ", "}
-                <Prediction id={id} own={own.has(id)} />
-              </>
-            ))}
-            {running.length > MAX_LISTED && ` and ${running.length - MAX_LISTED} more`}
-          </dd>
-        </div>
+        <Fact name="Running">
+          {running.slice(0, MAX_LISTED).map((id, n) => (
+            <>
+              {n > 0 && ", "}
+              <Prediction id={id} own={own.has(id)} />
+            </>
+          ))}
+          {running.length > MAX_LISTED && ` and ${running.length - MAX_LISTED} more`}
+        </Fact>
       )}
       {models.length > 0 && (
-        <div>
-          <dt>Warm</dt>
-          <dd>
-            {models.slice(0, MAX_LISTED).join(", ")}
-            {models.length > MAX_LISTED && ` and ${models.length - MAX_LISTED} more`}
-          </dd>
-        </div>
+        <Fact name="Warm">
+          {models.slice(0, MAX_LISTED).join(", ")}
+          {models.length > MAX_LISTED && ` and ${models.length - MAX_LISTED} more`}
+        </Fact>
       )}
     </>
   );
@@ -323,7 +309,6 @@ export const Prediction = ({
 }: {
   id: string;
   own: boolean;
-  /** The owner of the prediction, where that is known. */
   username?: string | undefined;
 }) => (
   <a href={own ? `/predictions/${id}` : lookUpAddress(id, username)}>

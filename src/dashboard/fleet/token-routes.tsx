@@ -13,14 +13,13 @@ import { revokeRunnerToken } from "../../services/runners/revocation.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, fieldTexts, handleForm } from "../form.ts";
-import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Choices, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { FleetTabs } from "../ui/tabs.tsx";
 import { Install, type NewRunner } from "./install.tsx";
 
-/** `/fleet/tokens`: runner tokens, and the command that starts a runner. */
 const RunnerTokensPage = ({
   draft,
   created,
@@ -61,8 +60,7 @@ const NoHardware = () => (
 );
 
 const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) => (
-  <Form action="/fleet/tokens" class="narrow" id="new-token">
-    <Problem draft={draft} />
+  <Form action="/fleet/tokens" class="narrow" id="new-token" draft={draft}>
     <TextField
       name="name"
       label="Name"
@@ -70,7 +68,6 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
       maxlength={100}
       autocomplete="off"
       required
-      draft={draft}
     />
     {/* Makes the field exist when nothing is selected, so that its error appears beside it. */}
     <Choices
@@ -82,7 +79,6 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
         label: identifier,
         ...(name !== identifier && { hint: name }),
       }))}
-      draft={draft}
     />
     <Submit>Create token</Submit>
   </Form>
@@ -123,7 +119,6 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
 );
 
 const PAGE_SIZE = 25;
-/** The most classes that a token can serve. */
 const MAX_CLASSES = 50;
 
 export const runnerTokenPages = pages()

@@ -15,11 +15,8 @@ import { Copy, Status } from "../ui/parts.tsx";
 export interface Progress {
   /** Whether there is a runner; undefined for users who cannot add one. */
   hasRunner: boolean | undefined;
-  /** The newest runner, where it is shown. */
   runner?: RunnerState | undefined;
-  /** The newest model of the user. */
   model: ModelItem | undefined;
-  /** The newest prediction. */
   prediction: ListedPrediction | undefined;
   /** Whether an access token has made one of the newest predictions, or there are more than those. */
   hasCalled: boolean;
@@ -28,9 +25,7 @@ export interface Progress {
 interface Step {
   title: string;
   isDone: boolean;
-  /** The result of the step so far. */
   result?: Child;
-  /** Instructions for the step. */
   how?: Child;
 }
 
@@ -41,7 +36,6 @@ interface Props {
   runner: RunnerPackage;
   /** The command that calls a model of the user; undefined without one. */
   call: string | undefined;
-  /** The ways to publish, for users without a model. */
   publish: PublishState | undefined;
 }
 
@@ -126,7 +120,6 @@ const addMachine = ({ origin, runner, progress }: Props, isDone: boolean): Step 
   ),
 });
 
-/** Placeholder of the token. */
 const NO_TOKEN = "ausr_…";
 
 const publishModel = ({ progress, username, publish }: Props): Step => ({

@@ -23,7 +23,6 @@ import { PredictionTable } from "../predictions/list.tsx";
 import { publishState } from "../publish/ways.tsx";
 import { FirstSteps, isDone } from "./first-steps.tsx";
 
-/** The latest models and predictions, for users who are past the first steps. */
 interface Props {
   username: string;
   models: ModelItem[];
@@ -78,7 +77,6 @@ async function callCommand(
   return shellSample("predictions", origin, BODIES.predictions({ origin, reference: path, input }));
 }
 
-/** The number of newest models and predictions that are shown. */
 const SHOWN = 6;
 
 export const homePages = pages().get("/", async (c) => {
@@ -155,7 +153,6 @@ async function newestRunner(c: PageContext) {
   return items[0];
 }
 
-/** Returns the name of the most used of the models that everybody may call. */
 async function mostUsed(c: PageContext, { caller }: Viewer, first: PageRequest) {
   const order = { sort_by: "predictions_count", sort_direction: "desc" } as const;
   const filters = { ...order, category_slugs: [] };

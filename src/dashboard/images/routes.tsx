@@ -13,15 +13,13 @@ import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, readForm } from "../form.ts";
 import { imageText } from "../publish/commands.ts";
-import { Problem } from "../ui/fields.tsx";
+import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Empty, Pager, Time } from "../ui/parts.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
 
-/** One image of an account, with the versions that run it and the effects of deleting it. */
 interface Props {
   image: AccountImage;
-  /** The owner's username. */
   username: string;
 }
 
@@ -60,7 +58,6 @@ function ImageItem({ image, username }: Props) {
   );
 }
 
-/** The reason why the image is kept, or that it will be removed. */
 function KeptBy({ image: { name, tags, versions, held_until }, username }: Props) {
   if (versions.items.length > 0) {
     return (
@@ -112,7 +109,7 @@ function Removal({ image, username }: Props) {
             {tags.items.map((tag) => (
               <Form action={action}>
                 <input type="hidden" name="reference" value={tag} />
-                <button type="submit" class="quiet">{`Remove tag ${tag}`}</button>
+                <Submit kind="quiet">{`Remove tag ${tag}`}</Submit>
               </Form>
             ))}
           </div>
@@ -138,9 +135,7 @@ function Removal({ image, username }: Props) {
           </p>
           <Form action={action}>
             <input type="hidden" name="reference" value={digest} />
-            <button type="submit" class="danger">
-              Delete image
-            </button>
+            <Submit kind="danger">Delete image</Submit>
           </Form>
         </>
       )}
@@ -148,8 +143,7 @@ function Removal({ image, username }: Props) {
   );
 }
 
-/** The images of an account: how much they take, each of them, and how to push one. */
-interface Place {
+interface Pusher {
   origin: string;
   username: string;
 }
@@ -157,19 +151,19 @@ interface Place {
 const ImagesPage = ({
   page,
   storage: { bytes, max_bytes },
-  place,
+  pusher,
   draft,
 }: {
   page: Page<AccountImage>;
   storage: UserUsage["images"];
-  place: Place;
+  pusher: Pusher;
   draft: Draft;
 }) => (
   <>
     <h1>Images</h1>
     <AccountTabs current="/account/images" />
     <p>
-      The container images that you pushed to <code>{new URL(place.origin).host}</code>, newest
+      The container images that you pushed to <code>{new URL(pusher.origin).host}</code>, newest
       first. They take {byteText(bytes)} of {byteText(max_bytes)}; a layer that several have counts
       once.
     </p>
@@ -180,28 +174,31 @@ const ImagesPage = ({
           <a href="/models/publish">Publishing a model</a> pushes its image. You can also push one
           that Docker has already, and make a version of it later:
         </p>
-        <Commands place={place} />
+        <Commands pusher={pusher} />
       </Empty>
     ) : (
       <>
         {page.items.length === 0 && <p>Only parts of other images are on this page.</p>}
         <ul class="rows images">
           {page.items.map((image) => (
-            <ImageItem image={image} username={place.username} />
+            <ImageItem image={image} username={pusher.username} />
           ))}
         </ul>
         <Pager previous={page.previous_url} next={page.next_url} />
         <h2>Push another</h2>
-        <Commands place={place} />
+        <Commands pusher={pusher} />
       </>
     )}
   </>
 );
 
 /** Commands with a name that the reader replaces. */
-const Commands = ({ place }: { place: Place }) => (
+const Commands = ({ pusher }: { pusher: Pusher }) => (
   <div class="push-commands">
-    <Copy lines text={imageText({ ...place, name: "my-model", token: undefined, isFirst: true })} />
+    <Copy
+      lines
+      text={imageText({ ...pusher, name: "my-model", token: undefined, isFirst: true })}
+    />
     <p class="hint">
       With an <a href="/tokens">access token</a> that has the scope <code>write</code>. The first
       push to a name creates a private model.{" "}
@@ -237,8 +234,8 @@ async function showImages(c: PageContext, draft: Draft) {
     listOwnImages(services, caller, { cursor: c.req.query("cursor"), size: PAGE_SIZE, url }),
     getOwnStorage(services, caller),
   ]);
-  const place = { origin, username: user.username };
-  return c.render(<ImagesPage page={page} storage={images} place={place} draft={draft} />, {
+  const pusher = { origin, username: user.username };
+  return c.render(<ImagesPage page={page} storage={images} pusher={pusher} draft={draft} />, {
     title: "Images",
   });
 }

@@ -21,6 +21,7 @@ import { ExampleVersion, exampleOutputs } from "../playground/examples.tsx";
 import { Embeddings, OutputValue } from "../prediction-view/output.tsx";
 import { isUrlKind, type Output, outputOf } from "../prediction-view/output-kind.ts";
 import { duration } from "../ui/duration.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { isOwner, modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty } from "../ui/parts.tsx";
@@ -76,7 +77,7 @@ function OneExample({
   const isCover = isOwner(model, viewer) && isCoverOf(model, id);
   const at = modelAddress(model, `/examples/${id}`);
   const whole = modelAddress(model, `?example=${id}`);
-  const place = { host, all: modelAddress(model, "/examples"), whole };
+  const links = { host, all: modelAddress(model, "/examples"), whole };
   return (
     <article class="box example" aria-labelledby={`example-${n}`}>
       <div class="bar spread title-row">
@@ -95,7 +96,7 @@ function OneExample({
               <>
                 <dt>{unmarked(name)}</dt>
                 <dd>
-                  <Values of={value} outputs={[outputOf(value, host)]} {...place} />
+                  <Values of={value} outputs={[outputOf(value, host)]} {...links} />
                 </dd>
               </>
             ))}
@@ -104,7 +105,7 @@ function OneExample({
         <section aria-label={`Output of example ${n + 1}`}>
           <h3>Output</h3>
           <div class="outputs">
-            <Values of={example.output} outputs={outputs} input={example.input} {...place} />
+            <Values of={example.output} outputs={outputs} input={example.input} {...links} />
           </div>
         </section>
       </div>
@@ -138,7 +139,6 @@ const MAX_JSON = 1_000;
 
 interface Shown {
   of: Json;
-  /** `of` as it is displayed. */
   outputs: Output[];
   /** The input that `of` was made of, if `of` is an output. */
   input?: Json;
@@ -208,9 +208,7 @@ export const PinExample = ({ model, id }: { model: string; id: string }) => (
     </p>
     <Form action={`/models/${model}/examples`}>
       <input type="hidden" name="prediction_id" value={id} />
-      <button type="submit" class="quiet">
-        Pin as an example
-      </button>
+      <Submit kind="quiet">Pin as an example</Submit>
     </Form>
   </>
 );
@@ -219,7 +217,6 @@ const ALL = "/models/:owner/:name/examples";
 
 type Change = typeof unpinExample;
 
-/** An action of the owner on an example, and its message. */
 const changing = (change: Change, done: string) => async (c: PageContext) => {
   const { owner = "", name = "", example = "" } = c.req.param();
   await change(c.var.services, viewerOf(c).caller, [owner, name], example);

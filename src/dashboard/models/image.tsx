@@ -9,12 +9,10 @@ import { repositoryAt } from "../publish/commands.ts";
 import { Copy, Fact } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
-/** Facts about a version's image. */
 export interface VersionImage {
   described: DescribedImage;
   /** For its owner and for operators; null: unknown, since its queue did not answer. */
   places: ImagePlaces | null | undefined;
-  /** Whether runners may be named. */
   namesRunners: boolean;
 }
 
@@ -82,7 +80,6 @@ function Places({
   );
 }
 
-/** Note that an image is gone, with advice. */
 export const ImageNotice = ({ image, isOwner }: { image: VersionImage; isOwner: boolean }) =>
   image.described.kind !== "gone" ? null : (
     <p class="problem" role="alert">
@@ -93,7 +90,6 @@ export const ImageNotice = ({ image, isOwner }: { image: VersionImage; isOwner: 
     </p>
   );
 
-/** Layers and labels of the image, folded away. */
 export const ImageParts = ({ content }: { content: ImageContent | undefined }) => (
   <section class="image-parts">
     <h3>Image</h3>
@@ -141,7 +137,6 @@ const Labels = ({ content: { labels, moreLabels } }: { content: ImageContent }) 
   </details>
 );
 
-/** Characters of a value that are shown at once. */
 const MAX_SHOWN = 160;
 
 function LabelValue({ label: { value, length, isOpenapi } }: { label: ShownLabel }) {

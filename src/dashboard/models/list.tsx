@@ -6,6 +6,7 @@ import { ownerName } from "../../protocol/user.ts";
 import type { GalleryFacts } from "../../services/models/gallery.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";
+import { Submit } from "../ui/fields.tsx";
 import { VisibilityBadge } from "../ui/model-header.tsx";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 
@@ -24,7 +25,6 @@ interface Props {
   gallery: Gallery;
 }
 
-/** Facts by the id of their model. */
 export type Gallery = Map<string, GalleryFacts>;
 
 export function ModelsPage({ viewer, query, categories, models, gallery }: Props) {
@@ -112,9 +112,7 @@ const Search = ({ q }: { q: string }) => (
         placeholder="Name, owner or description"
         data-search
       />
-      <button type="submit" class="quiet">
-        Search
-      </button>
+      <Submit kind="quiet">Search</Submit>
       {q !== "" && (
         <a class="button quiet" href="/models">
           Show all
@@ -161,9 +159,7 @@ export const Filters = ({
         </option>
       </select>
     </label>
-    <button type="submit" class="quiet">
-      Apply
-    </button>
+    <Submit kind="quiet">Apply</Submit>
   </form>
 );
 

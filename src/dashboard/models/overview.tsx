@@ -42,7 +42,6 @@ const NoOverview = ({ model, viewer }: Props) => (
   </Empty>
 );
 
-/** Details that the header does not show. */
 function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const { latest_version: latest, hardware, categories } = model;
   return (

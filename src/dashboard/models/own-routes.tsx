@@ -9,7 +9,7 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
-import { Choices, Problem, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
+import { Choices, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { readModelForm } from "./read-form.ts";
@@ -42,9 +42,8 @@ async function showSettings(
     c,
     { model, page: "/settings", title: `Settings of ${referenceOf(model)}` },
     <>
-      <Form action={modelAddress(model, "/settings")} class="model-form">
-        <Problem draft={changes} />
-        <Fields draft={changes} model={model} {...choices} />
+      <Form action={modelAddress(model, "/settings")} class="model-form" draft={changes}>
+        <Fields model={model} {...choices} />
         <Submit>Save</Submit>
       </Form>
       <Deletion model={model} draft={deletion} />
@@ -88,7 +87,6 @@ export const ownModelPages = pages()
     return redirectWithFlash(c, `${name} deleted.`, `/models/${user.username}`);
   });
 
-/** The choices of its selects. */
 interface FormChoices {
   categories: Category[];
   hardware: Hardware[];
@@ -100,20 +98,18 @@ const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft }) => 
     <p class="hint">
       A model has a name and a page. Its versions are what runs: you publish the first one next.
     </p>
-    <Form action="/models/new" class="model-form">
-      <Problem draft={draft} />
-      <Fields draft={draft} model={undefined} {...offered} />
+    <Form action="/models/new" class="model-form" draft={draft}>
+      <Fields model={undefined} {...offered} />
       <Submit>Create model</Submit>
     </Form>
   </>
 );
 
 function Fields({
-  draft,
   model,
   categories,
   hardware,
-}: FormChoices & { draft: Draft; model: DetailedModelRow | undefined }) {
+}: FormChoices & { model: DetailedModelRow | undefined }) {
   return (
     <>
       <TextField
@@ -124,7 +120,6 @@ function Fields({
             ? "Renaming breaks calls and links that use the old name: they get a 404. Running predictions continue."
             : "Part of the model's address. Lowercase letters and digits, separated by '.', '_' or '-'."
         }
-        draft={draft}
         value={model?.name}
         required
         maxlength={63}
@@ -133,7 +128,6 @@ function Fields({
       <Choices
         name="visibility"
         label="Visibility"
-        draft={draft}
         values={[model?.visibility ?? "private"]}
         options={VISIBILITIES}
         one
@@ -142,7 +136,6 @@ function Fields({
         name="description"
         label="Description"
         hint="What it does, in one sentence. Shown in lists and search results."
-        draft={draft}
         value={model?.description}
         maxlength={1_000}
       />
@@ -150,7 +143,6 @@ function Fields({
         name="overview"
         label="Overview"
         hint="The model's page, in Markdown: uses, limits, examples. Images are shown as links."
-        draft={draft}
         value={model?.overview}
         rows={12}
         maxlength={100_000}
@@ -159,7 +151,6 @@ function Fields({
         name="hardware_identifier"
         label="Hardware"
         hint="Used by versions that do not name their own hardware."
-        draft={draft}
         value={model?.hardware?.identifier ?? ""}
         options={[
           { value: "", label: `Default (${DEFAULT_HARDWARE})` },
@@ -173,19 +164,17 @@ function Fields({
         <Choices
           name="category_slugs"
           label="Categories"
-          draft={draft}
           values={model?.categories.map(({ slug }) => slug) ?? []}
           options={categories.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
       )}
-      <Link name="source_url" label="Source code" draft={draft} value={model?.source_url} />
-      <Link name="license_url" label="License" draft={draft} value={model?.license_url} />
-      <Link name="paper_url" label="Paper" draft={draft} value={model?.paper_url} />
+      <Link name="source_url" label="Source code" value={model?.source_url} />
+      <Link name="license_url" label="License" value={model?.license_url} />
+      <Link name="paper_url" label="Paper" value={model?.paper_url} />
       <Link
         name="cover_image_url"
         label="Cover image"
         hint="For API clients. The dashboard loads nothing from other hosts, so it does not show it."
-        draft={draft}
         value={model?.cover_image_url}
       />
     </>
@@ -212,23 +201,14 @@ const VISIBILITIES = [
 
 const Link = ({
   value,
-  hint = "",
   ...rest
 }: {
   name: string;
   label: string;
   hint?: string;
-  draft: Draft;
   value: string | null | undefined;
 }) => (
-  <TextField
-    {...rest}
-    hint={hint}
-    value={value ?? ""}
-    type="url"
-    placeholder="https://"
-    maxlength={2_048}
-  />
+  <TextField {...rest} value={value ?? ""} type="url" placeholder="https://" maxlength={2_048} />
 );
 
 const Deletion = ({ model, draft }: { model: DetailedModelRow; draft: Draft }) => (
@@ -238,12 +218,10 @@ const Deletion = ({ model, draft }: { model: DetailedModelRow; draft: Draft }) =
       This also deletes its versions, and nobody can run it anymore. Its predictions are kept. This
       cannot be undone.
     </p>
-    <Form action={modelAddress(model, "/delete")}>
-      <Problem draft={draft} />
+    <Form action={modelAddress(model, "/delete")} draft={draft}>
       <TextField
         name="typed_name"
         label={`Type ${model.name} to confirm`}
-        draft={draft}
         required
         autocomplete="off"
       />

@@ -10,7 +10,7 @@ import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
 import { pushText, repositoryAt } from "../publish/commands.ts";
-import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Choices, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Copy } from "../ui/parts.tsx";
@@ -18,7 +18,6 @@ import { readVersionForm, withFieldIssues } from "./read-form.ts";
 import { renderVersion } from "./version.tsx";
 import { type ImageChoices, ImageFields, Runtime, Schemas } from "./version-form.tsx";
 
-/** Publishing a version from the command line, the short way. */
 const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: string }) => (
   <details class="publish-command">
     <summary>Publish from the command line</summary>
@@ -47,7 +46,6 @@ interface Props {
   model: DetailedModelRow;
   hardware: Hardware[];
   draft: Draft;
-  /** Scheme and host of the deployment. */
   origin: string;
   images: ImageChoices;
 }
@@ -61,29 +59,26 @@ const NewVersion = ({ model, hardware, draft, origin, images }: Props) => (
       {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
     </p>
     <PublishCommand model={model} origin={origin} />
-    <Form action={modelAddress(model, "/versions/new")} class="model-form">
-      <Problem draft={draft} />
+    <Form action={modelAddress(model, "/versions/new")} class="model-form" draft={draft}>
       <fieldset class="box group">
         <legend>Image</legend>
-        <ImageFields model={model} draft={draft} images={images} />
+        <ImageFields model={model} images={images} />
         <TextField
           name="release_notes"
           label="Release notes"
           hint="What is new, in one sentence."
-          draft={draft}
           maxlength={255}
         />
         <Choices
           name="interface"
           label="Container interface"
-          draft={draft}
           values={[ownConfiguration(model.latest_version).interface ?? ""]}
           options={INTERFACES}
           one
         />
       </fieldset>
-      <Schemas draft={draft} model={model} />
-      <Runtime draft={draft} model={model} hardware={hardware} />
+      <Schemas model={model} />
+      <Runtime model={model} hardware={hardware} />
       <Submit>Publish version</Submit>
     </Form>
   </>

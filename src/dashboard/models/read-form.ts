@@ -95,7 +95,7 @@ function readJsonField(form: FormData, name: "input" | "output" | "components") 
   return read.value;
 }
 
-/** A schema or a list is one form field: maps issues inside it to that field, with the place in the text. */
+/** A schema or a list is one form field: maps issues inside it to that field, with the path in the text. */
 export async function withFieldIssues<Done>(make: () => Promise<Done>): Promise<Done> {
   try {
     return await make();
@@ -106,10 +106,10 @@ export async function withFieldIssues<Done>(make: () => Promise<Done>): Promise<
 }
 
 function toFieldIssue(issue: ValidationIssue): ValidationIssue {
-  const [, group, part, ...place] = issue.loc;
+  const [, group, part, ...path] = issue.loc;
   if (group === "schemas") {
     if (part === undefined) return { ...issue, loc: ["body", "schemas_from"] };
-    const [field = "", ...way] = part === "components" ? [part, ...place] : place;
+    const [field = "", ...way] = part === "components" ? [part, ...path] : path;
     if (way.length === 0) return issue;
     return { ...issue, loc: ["body", field], msg: `${way.join(".")}: ${issue.msg}` };
   }
@@ -118,17 +118,17 @@ function toFieldIssue(issue: ValidationIssue): ValidationIssue {
   if (part === "image") return { ...issue, loc: ["body", "repository"] };
   if (part === "weights") {
     const loc = ["body", "configuration", "weights"];
-    return { ...issue, loc, msg: weightIssueText(issue, place) };
+    return { ...issue, loc, msg: weightIssueText(issue, path) };
   }
-  if (part === "variable_names") return { ...issue, msg: lineText(issue, place) };
+  if (part === "variable_names") return { ...issue, msg: lineText(issue, path) };
   if (part !== "egress" || issue.type === "literal_error") return issue;
-  const msg = issue.type === "too_short" ? "Enter at least one host." : lineText(issue, place);
+  const msg = issue.type === "too_short" ? "Enter at least one host." : lineText(issue, path);
   return { ...issue, loc: ["body", "egress_hosts"], msg };
 }
 
 /** Names the item of a list. */
-const lineText = ({ input, msg }: ValidationIssue, place: unknown[]) =>
-  place.length > 0 && typeof input === "string" ? `'${input}': ${msg}` : msg;
+const lineText = ({ input, msg }: ValidationIssue, path: unknown[]) =>
+  path.length > 0 && typeof input === "string" ? `'${input}': ${msg}` : msg;
 
 export const weightLines = ({ weights = [] }: Configuration): string =>
   weights.map(({ target, file }) => `${target} ${file}`).join("\n");
@@ -143,9 +143,9 @@ function readWeights(text: string): { target: string; file: string }[] | undefin
   });
 }
 
-/** Says in which line something is wrong, and in which half of it. @param place below `weights` */
-function weightIssueText({ msg }: ValidationIssue, place: readonly string[]): string {
-  const [line, part] = place;
+/** Says in which line something is wrong, and in which half of it. @param path below `weights` */
+function weightIssueText({ msg }: ValidationIssue, path: readonly string[]): string {
+  const [line, part] = path;
   if (line === undefined) return msg;
   const half = part === "file" ? "upload" : "path";
   return `Line ${Number(line) + 1}, ${half}: ${msg}`;

@@ -30,7 +30,6 @@ import { renderVersion } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
 import { renderVisitor } from "./visitor.tsx";
 
-/** Code samples for calling a model, with the deployment's own URL. */
 function Calls({
   model,
   version,

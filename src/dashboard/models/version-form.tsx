@@ -5,7 +5,6 @@ import { modelOfRepository } from "../../protocol/registry.ts";
 import { ownConfiguration } from "../../services/models/version-image.ts";
 import type { PushedTag } from "../../services/registry/lists.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import { type Draft, fieldText } from "../form.ts";
 import {
   COMPATIBILITIES,
   EGRESS_CHOICES,
@@ -13,24 +12,23 @@ import {
   ISOLATION_CHOICES,
   isolationOf,
 } from "../ui/configuration.ts";
-import { Choices, controlAttributes, Field, Select, TextArea, TextField } from "../ui/fields.tsx";
+import { Choices, Select, TextArea, TextField } from "../ui/fields.tsx";
 import { modelAddress } from "../ui/model-header.tsx";
 import { weightLines } from "./read-form.ts";
 
 interface Props {
   model: DetailedModelRow;
-  draft: Draft;
 }
 
-export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware[] }) {
+export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
   const configuration = ownConfiguration(model.latest_version);
+  const egress = egressOf(configuration);
   return (
     <fieldset class="box group">
       <legend>Runtime</legend>
       <Select
         name="hardware_identifier"
         label="Hardware"
-        draft={draft}
         value={configuration.hardware_identifier ?? ""}
         options={[
           { value: "", label: "Same as the model" },
@@ -44,8 +42,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         name="timeout_seconds"
         label="Timeout, seconds"
         hint="Counted from when the container is ready. Defaults to 1,800."
-        draft={draft}
-        value={numberText(configuration.timeout_seconds)}
+        value={configuration.timeout_seconds?.toString()}
         type="number"
         min="1"
         max="86400"
@@ -53,18 +50,34 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
       <Choices
         name="isolation"
         label="Container sharing"
-        draft={draft}
         values={[isolationOf(configuration)]}
         options={[...ISOLATION_CHOICES]}
         one
       />
-      <Egress draft={draft} {...egressOf(configuration)} />
+      <Choices
+        name="egress"
+        label="Network access"
+        values={[egress.choice]}
+        options={[...EGRESS_CHOICES]}
+        one
+      />
+      <div class="hosts-field">
+        <TextArea
+          name="egress_hosts"
+          label="Hosts"
+          hint="One per line, as in huggingface.co or *.hf.co."
+          value={egress.hosts}
+          rows={3}
+          class="code"
+          required
+          mayHide
+        />
+      </div>
       <TextField
         name="max_concurrency"
         label="Concurrent predictions per container"
         hint="Read from Cog’s labels. Otherwise 1, or 32 for OpenAI-compatible servers."
-        draft={draft}
-        value={numberText(configuration.max_concurrency)}
+        value={configuration.max_concurrency?.toString()}
         type="number"
         min="1"
         max="1000"
@@ -73,8 +86,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         name="idle_seconds"
         label="Idle time before a container stops, seconds"
         hint="Defaults to 300."
-        draft={draft}
-        value={numberText(configuration.idle_seconds)}
+        value={configuration.idle_seconds?.toString()}
         type="number"
         min="0"
         max="86400"
@@ -83,8 +95,7 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
         name="listen_timeout_seconds"
         label="Listen timeout, seconds"
         hint="How long a starting container may refuse connections before it fails."
-        draft={draft}
-        value={numberText(configuration.listen_timeout_seconds)}
+        value={configuration.listen_timeout_seconds?.toString()}
         type="number"
         min="1"
         max="86400"
@@ -98,7 +109,6 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
             containers get, one per line.
           </>
         }
-        draft={draft}
         value={configuration.variable_names?.join("\n")}
         rows={3}
         class="code"
@@ -113,7 +123,6 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
             line: the path in the container, then the ID or URL of your upload.
           </>
         }
-        draft={draft}
         value={weightLines(configuration)}
         rows={3}
         class="code"
@@ -122,42 +131,6 @@ export function Runtime({ model, draft, hardware }: Props & { hardware: Hardware
   );
 }
 
-const Egress = ({ draft, choice, hosts }: { draft: Draft } & ReturnType<typeof egressOf>) => (
-  <>
-    <Choices
-      name="egress"
-      label="Network access"
-      draft={draft}
-      values={[choice]}
-      options={[...EGRESS_CHOICES]}
-      one
-    />
-    <div class="hosts-field">
-      <Hosts draft={draft} hosts={hosts} />
-    </div>
-  </>
-);
-
-/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
-function Hosts({ draft, hosts }: { draft: Draft } & { hosts: string }) {
-  const about = {
-    name: "egress_hosts",
-    hint: "One per line, as in huggingface.co or *.hf.co.",
-    draft,
-  };
-  return (
-    <Field {...about} label="Hosts" required>
-      <textarea {...controlAttributes(about.name, about.hint, draft)} rows={3} class="code">
-        {/* The HTML parser drops a leading line break. */}
-        {`\n${draft.values ? fieldText(draft.values, about.name) : hosts}`}
-      </textarea>
-    </Field>
-  );
-}
-
-const numberText = (count: number | undefined) => (count === undefined ? "" : String(count));
-
-/** Places where the images of a model may be. */
 export interface ImageChoices {
   /** The repository of the model here, as clients push to it. */
   repository: string;
@@ -178,12 +151,11 @@ export const isLatestElsewhere = ({ latest_version: latest }: DetailedModelRow):
   latest !== null &&
   modelOfRepository(latest.configuration.image ?? latest.repository) === undefined;
 
-export const ImageFields = ({ model, draft, images }: ImageProps) => (
+export const ImageFields = ({ model, images }: ImageProps) => (
   <>
     <Choices
       name="image_by"
       label="Which image"
-      draft={draft}
       values={[isLatestElsewhere(model) ? "digest" : "tag"]}
       options={[
         { value: "tag", label: "What a tag names now", hint: `In ${images.repository}` },
@@ -196,16 +168,25 @@ export const ImageFields = ({ model, draft, images }: ImageProps) => (
       one
     />
     <div class="tag-fields">
-      <Tag model={model} draft={draft} images={images} />
+      <Tag model={model} images={images} />
     </div>
     <div class="digest-fields">
-      <Digest draft={draft} />
+      <TextField
+        name="container_image_digest"
+        label="Digest"
+        hint="Of the image or its index."
+        placeholder={`sha256:${"0".repeat(8)}…`}
+        pattern="sha256:[a-f0-9]{64}"
+        title="sha256: and 64 characters of 0-9 and a-f, as docker push prints it"
+        autocomplete="off"
+        required
+        mayHide
+      />
       {images.isElsewhereAllowed && (
         <TextField
           name="repository"
           label="Repository"
           hint={<RepositoryHint images={images} />}
-          draft={draft}
           value={model.latest_version?.configuration.image}
           maxlength={255}
         />
@@ -214,8 +195,8 @@ export const ImageFields = ({ model, draft, images }: ImageProps) => (
   </>
 );
 
-/** A tag that the draft names is chosen again, if it is still there. */
-function Tag({ model, draft, images: { repository, tags } }: ImageProps) {
+/** A tag that was sent is chosen again, if it is still there. */
+function Tag({ images: { repository, tags }, model }: ImageProps) {
   if (tags.length === 0) {
     return (
       <p class="hint">
@@ -228,7 +209,6 @@ function Tag({ model, draft, images: { repository, tags } }: ImageProps) {
     <Select
       name="image"
       label="Tag"
-      draft={draft}
       value={tags.find(({ tag }) => tag === "latest")?.tag ?? ""}
       required
       options={tags.map(({ tag, digest, updated_at }) => ({
@@ -236,23 +216,6 @@ function Tag({ model, draft, images: { repository, tags } }: ImageProps) {
         label: `${tag} (${digest.slice(0, 19)}…, pushed ${new Date(updated_at).toISOString().slice(0, 10)})`,
       }))}
     />
-  );
-}
-
-/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
-function Digest({ draft }: { draft: Draft }) {
-  const about = { name: "container_image_digest", hint: "Of the image or its index.", draft };
-  return (
-    <Field {...about} label="Digest" required>
-      <input
-        {...controlAttributes(about.name, about.hint, draft)}
-        value={draft.values ? fieldText(draft.values, about.name) : ""}
-        placeholder={`sha256:${"0".repeat(8)}…`}
-        pattern="sha256:[a-f0-9]{64}"
-        title="sha256: and 64 characters of 0-9 and a-f, as docker push prints it"
-        autocomplete="off"
-      />
-    </Field>
   );
 }
 
@@ -276,7 +239,7 @@ const FIRST_INPUT = {
 };
 
 /** Schemas that were read from an image are not handed on: the next version has an image of its own. */
-export function Schemas({ model, draft }: Props) {
+export function Schemas({ model }: Props) {
   const components = model.latest_version?.schemas.components;
   const { input, output, stream_output } = model.latest_version?.schemas.prediction ?? {
     input: FIRST_INPUT,
@@ -290,33 +253,35 @@ export function Schemas({ model, draft }: Props) {
       <Choices
         name="schemas_from"
         label="Schemas"
-        draft={draft}
         values={[wasGiven ? "form" : "image"]}
         options={SOURCES}
         one
       />
       <div class="schemas-fields">
-        <Schema
+        <TextArea
           name="input"
           label="Input"
           hint="JSON Schema (2020-12). The playground builds its form from it. Cog images serve theirs at /openapi.json."
-          draft={draft}
           value={JSON.stringify(input, null, 2)}
           rows={12}
+          class="code"
+          required
+          mayHide
         />
-        <Schema
+        <TextArea
           name="output"
           label="Output"
           hint="JSON Schema. {} accepts any output."
-          draft={draft}
           value={JSON.stringify(output, null, 2)}
           rows={4}
+          class="code"
+          required
+          mayHide
         />
         <TextArea
           name="components"
           label="Components"
           hint="What both refer to with #/components/schemas/…: components of the image’s /openapi.json, verbatim. Most versions need none."
-          draft={draft}
           value={components && JSON.stringify(components, null, 2)}
           rows={4}
           class="code"
@@ -324,7 +289,6 @@ export function Schemas({ model, draft }: Props) {
         <Choices
           name="stream_output"
           label="Streaming"
-          draft={draft}
           values={stream_output ? ["true"] : []}
           options={[{ value: "true", label: "Output is streamed in parts" }]}
         />
@@ -333,7 +297,6 @@ export function Schemas({ model, draft }: Props) {
         name="compatibilities"
         label="Compatible APIs, in addition to the Auspex API"
         hint="If you tick none, they are read from the image."
-        draft={draft}
         values={COMPATIBILITIES.filter(
           ({ flag }) => wasGiven && model.latest_version?.compatibilities[flag],
         ).map(({ flag }) => flag)}
@@ -351,27 +314,3 @@ const SOURCES = [
   },
   { value: "form", label: "Given here", hint: "Needed for an image in another registry." },
 ];
-
-/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
-function Schema({
-  value,
-  rows,
-  ...about
-}: {
-  name: string;
-  label: string;
-  hint: string;
-  draft: Draft;
-  value: string;
-  rows: number;
-}) {
-  const { name, hint, draft } = about;
-  return (
-    <Field {...about} required>
-      <textarea {...controlAttributes(name, hint, draft)} rows={rows} class="code">
-        {/* The HTML parser drops a leading line break. */}
-        {`\n${draft.values?.has(name) ? fieldText(draft.values, name) : value}`}
-      </textarea>
-    </Field>
-  );
-}

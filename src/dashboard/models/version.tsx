@@ -1,5 +1,6 @@
 /** The page of a version: configuration and schemas. */
 
+import type { Child } from "hono/jsx";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
@@ -23,7 +24,6 @@ import { Changes, isComparable } from "./versions.tsx";
 interface Props {
   model: DetailedModelRow;
   version: VersionRow;
-  /** The version before it. */
   before: ComparedVersion | undefined;
   image: VersionImage;
   viewer: Viewer | undefined;
@@ -107,51 +107,26 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
   const { interface: spoken = "cog", variable_names = [], ...rest } = version.configuration;
   const targets = [...version.weights, ...version.weight_files].map(({ target }) => target);
   const conventions = COMPATIBILITIES.filter(({ flag }) => version.compatibilities[flag]);
-  return (
-    <>
-      {rest.image !== undefined && (
-        <Fact name="Repository">
-          <code>{rest.image}</code>
-        </Fact>
-      )}
-      <Fact name="Hardware">
-        <bdi>{rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE}</bdi>
-      </Fact>
-      <Fact name="Container interface">
-        {spoken === "cog" ? "Cog" : "OpenAI-compatible server"}
-      </Fact>
-      <Fact name="Compatible APIs">
-        {["Auspex API", ...conventions.map(({ name }) => name)].join(", ")}
-      </Fact>
-      <Fact name="Container sharing">{isolationText(rest)}</Fact>
-      <Fact name="Network access">{egressText(rest)}</Fact>
-      {rest.timeout_seconds !== undefined && (
-        <Fact name="Timeout">{seconds(rest.timeout_seconds)}</Fact>
-      )}
-      {rest.max_concurrency !== undefined && (
-        <Fact name="Concurrency">{`${rest.max_concurrency} per container`}</Fact>
-      )}
-      {rest.idle_seconds !== undefined && (
-        <Fact name="Idle time">{seconds(rest.idle_seconds)}</Fact>
-      )}
-      {rest.listen_timeout_seconds !== undefined && (
-        <Fact name="Listen timeout">{seconds(rest.listen_timeout_seconds)}</Fact>
-      )}
-      {variable_names.length > 0 && (
-        <Fact name="Variables">
-          <code>{variable_names.join(", ")}</code>
-        </Fact>
-      )}
-      {targets.length > 0 && (
-        <Fact name="Weights">
-          <code>{targets.join(", ")}</code>
-        </Fact>
-      )}
-    </>
-  );
+  const hardware = rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE;
+  const facts: [name: string, value: Child][] = [
+    ["Repository", rest.image && <code>{rest.image}</code>],
+    ["Hardware", <bdi>{hardware}</bdi>],
+    ["Container interface", spoken === "cog" ? "Cog" : "OpenAI-compatible server"],
+    ["Compatible APIs", ["Auspex API", ...conventions.map(({ name }) => name)].join(", ")],
+    ["Container sharing", isolationText(rest)],
+    ["Network access", egressText(rest)],
+    ["Timeout", seconds(rest.timeout_seconds)],
+    ["Concurrency", rest.max_concurrency && `${rest.max_concurrency} per container`],
+    ["Idle time", seconds(rest.idle_seconds)],
+    ["Listen timeout", seconds(rest.listen_timeout_seconds)],
+    ["Variables", variable_names.length > 0 && <code>{variable_names.join(", ")}</code>],
+    ["Weights", targets.length > 0 && <code>{targets.join(", ")}</code>],
+  ];
+  return <>{facts.map(([name, value]) => value && <Fact name={name}>{value}</Fact>)}</>;
 }
 
-const seconds = (count: number) => `${count.toLocaleString("en")} s`;
+const seconds = (count: number | undefined) =>
+  count === undefined ? undefined : `${count.toLocaleString("en")} s`;
 
 const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }) => (
   <details class="box danger-zone">

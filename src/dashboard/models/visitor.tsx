@@ -3,7 +3,6 @@ import { type ExampleChoice, exampleChoices } from "../../services/models/exampl
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { PageContext } from "../context.ts";
-import { emptyDraft } from "../form.ts";
 import {
   type ChosenExample,
   chosenExample,
@@ -16,7 +15,6 @@ import { Control } from "../playground/input-form.tsx";
 import { modelAddress, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty } from "../ui/parts.tsx";
 
-/** Renders the page of a model for visitors. */
 export function renderVisitor(c: PageContext, model: DetailedModelRow, version: VersionRow) {
   const { services, origin } = c.var;
   const content = Promise.all([
@@ -88,7 +86,7 @@ function Inputs({ version, example }: Pick<Props, "version" | "example">) {
     <fieldset class="playground-fields" disabled>
       <legend class="visually-hidden">Fields</legend>
       {fields.map((field, n) => (
-        <Control field={field} n={n} draft={emptyDraft} />
+        <Control field={field} n={n} />
       ))}
     </fieldset>
   );

@@ -7,8 +7,9 @@ import type { PredictionView } from "../../services/predictions/prediction-view.
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { modelAddress } from "../ui/model-header.tsx";
+import { modelAddress, referenceOf } from "../ui/model-header.tsx";
 import type { OpenedRun } from "./chat/open-run.ts";
+import { codeSamples } from "./code/samples.ts";
 import type { PlaygroundInput } from "./input.ts";
 import type { View } from "./views.ts";
 
@@ -23,20 +24,15 @@ export interface PlaygroundState {
   input: Input;
   /** The schema that client code validates with; undefined when it cannot be used. */
   shape: SchemaPart | undefined;
-  /** Why the prediction was rejected. */
   problem?: string | undefined;
-  /** A note about the prediction that is shown. */
   note?: string | undefined;
   prediction?: PredictionView | undefined;
   /** The prediction as a conversation; undefined also where the chat cannot hold it. */
   opened?: OpenedRun | undefined;
-  /** Examples that the model's owner has pinned. */
   examples: ExampleChoice[];
-  /** The chosen example, with its output. */
   example?: Example | undefined;
   /** Whether the version of the example is gone. */
   isVersionGone?: boolean;
-  /** The viewer's latest runs of the model. */
   runs: RecentRun[];
   tab: Tab;
 }
@@ -57,3 +53,16 @@ export function addressIn(
   if ((other.tab ?? tab) === "code") query.set("tab", "code");
   return `${modelAddress(model)}?${query}`;
 }
+
+/** The latest version is not pinned: code samples then always run the latest. */
+export const pinnedOf = ({ model, version }: PlaygroundState) =>
+  version.number === model.latest_version?.number ? undefined : version.number;
+
+export const samplesOf = (play: PlaygroundState, origin: string, input: Input) =>
+  codeSamples({
+    origin,
+    model: referenceOf(play.model),
+    version: pinnedOf(play),
+    input,
+    compatibilities: play.version.compatibilities,
+  });

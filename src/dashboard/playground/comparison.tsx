@@ -11,7 +11,8 @@ import type { PageContext } from "../context.ts";
 import { OutputValue } from "../prediction-view/output.tsx";
 import { outputOf } from "../prediction-view/output-kind.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
-import { duration } from "../ui/duration.ts";
+import { duration, durationText } from "../ui/duration.ts";
+import { Submit } from "../ui/fields.tsx";
 import { modelAddress, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty, Price, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -67,7 +68,6 @@ type Both = [a: PredictionView, b: PredictionView];
 interface ChoiceProps {
   model: DetailedModelRow;
   runs: RecentRun[];
-  /** Input fields of the model's latest version. */
   fields: KnownField[];
   /** Undefined while fewer than two are chosen. */
   both: Both | undefined;
@@ -85,9 +85,7 @@ function Choice({ model, runs, fields, both }: ChoiceProps) {
           </select>
         </p>
       ))}
-      <button type="submit" class="quiet">
-        Compare
-      </button>
+      <Submit kind="quiet">Compare</Submit>
       <a
         class="compare-back"
         href={both ? `${address}?prediction=${both[0].prediction.id}` : address}
@@ -181,8 +179,6 @@ const Facts = ({ both }: { both: Both }) => (
   </>
 );
 
-const seconds = (text: string | null) => (text === null ? "–" : duration(Number(text)));
-
 /** Returns the setup time of the timeline below, which counts from when a runner took the prediction. */
 function setupOf({ steps }: PredictionView) {
   const step = steps.find(({ kind }) => kind === "setup");
@@ -193,7 +189,7 @@ const FACTS: [name: string, shown: (view: PredictionView) => Child][] = [
   ["Created", (view) => <Time at={view.prediction.created_at} exact />],
   ["Version", (view) => String(view.prediction.model.version_number)],
   ["Setup", setupOf],
-  ["Execution", (view) => seconds(view.prediction.execution_time)],
+  ["Execution", (view) => durationText(view.prediction.execution_time)],
   ["Price", ({ price }) => (price === undefined ? "–" : <Price value={price} />)],
 ];
 

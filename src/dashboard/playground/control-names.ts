@@ -1,10 +1,8 @@
 /** Control names of the playground, shared by pages, handlers and client code. */
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
 
-/** The input as JSON. */
 export const JSON_FIELD = "input";
 
-/** The select of a version, and the button that switches to it. */
 export const VERSION_FIELD = "select-version";
 export const SWITCH_BUTTON = "switch";
 

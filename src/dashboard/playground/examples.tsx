@@ -31,7 +31,6 @@ export const ExampleVersion = ({ model, number, isGone, name }: OfVersion) =>
 interface OutputProps {
   model: DetailedModelRow;
   example: Example;
-  /** Whether its version is gone. */
   isVersionGone: boolean;
   host: string;
 }
@@ -65,7 +64,6 @@ export function exampleOutputs(output: Json, host: string) {
 
 export interface ChosenExample {
   example: Example | undefined;
-  /** Whether its version is gone. */
   isVersionGone: boolean;
   note: string | undefined;
 }
@@ -93,9 +91,7 @@ const GONE = "This example is no longer here.";
 
 interface ChoicesProps {
   examples: ExampleChoice[];
-  /** The playground's address. */
   address: string;
-  /** The id of the one that is shown. */
   current: string | undefined;
   host: string;
   fields: KnownField[];

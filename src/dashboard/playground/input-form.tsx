@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
 import type { FilledField } from "../../domain/schemas/input-form-values.ts";
 import type { Draft } from "../form.ts";
-import { controlAttributes, Field, Problem } from "../ui/fields.tsx";
+import { Field, useControl } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { modelAddress } from "../ui/model-header.tsx";
 import { addressIn, type PlaygroundState } from "./address.ts";
@@ -15,7 +15,7 @@ export function InputForm({ play }: { play: PlaygroundState }) {
   const { fields, raw, asJson, issues } = form;
   const draft: Draft = { issues, ...(problem !== undefined && { problem }) };
   return (
-    <Form action={modelAddress(model)} id="playground-form">
+    <Form action={modelAddress(model)} id="playground-form" draft={draft}>
       <input type="hidden" name="version" value={String(version.number)} />
       <input type="hidden" name="view" value={play.view} />
       {note && <p class="hint">{note}</p>}
@@ -25,35 +25,18 @@ export function InputForm({ play }: { play: PlaygroundState }) {
           its container takes them. When a run has ended, reload this page for a form.
         </p>
       )}
-      <Problem draft={draft} />
       <p class="problem" role="alert" data-form-problem hidden />
       {fields.length > 0 && (
         <fieldset class="playground-fields" data-fields-panel disabled={asJson} hidden={asJson}>
           <legend class="visually-hidden">Fields</legend>
           {fields.map((field, n) => (
-            <Control field={field} n={n} draft={draft} />
+            <Control field={field} n={n} />
           ))}
         </fieldset>
       )}
       <fieldset class="playground-fields" data-raw-panel disabled={!asJson} hidden={!asJson}>
         <legend class="visually-hidden">JSON</legend>
-        <div class="field">
-          <label for={JSON_FIELD}>Input as JSON</label>
-          <Area
-            text={raw}
-            rows={14}
-            attributes={{
-              ...controlAttributes(JSON_FIELD, undefined, draft),
-              class: "code",
-              spellcheck: "false",
-            }}
-          />
-          {issues[JSON_FIELD] !== undefined && (
-            <p class="field-error" id={`${JSON_FIELD}-error`}>
-              {issues[JSON_FIELD]}
-            </p>
-          )}
-        </div>
+        <JsonInput raw={raw} />
       </fieldset>
       <p class="visually-hidden" role="status" data-announce />
       <div class="bar playground-actions">
@@ -76,17 +59,25 @@ export function InputForm({ play }: { play: PlaygroundState }) {
   );
 }
 
+const JsonInput = ({ raw }: { raw: string }) => (
+  <Field name={JSON_FIELD} label="Input as JSON" required>
+    <Area
+      text={raw}
+      rows={14}
+      attributes={{ ...useControl(JSON_FIELD, undefined), class: "code", spellcheck: "false" }}
+    />
+  </Field>
+);
+
 interface Props {
   field: FilledField;
-  /** Index of the field. */
   n: number;
-  draft: Draft;
 }
 
-export function Control({ field, n, draft }: Props) {
+export function Control({ field, n }: Props) {
   const name = controlName(field.kind, n);
   const hint = hintOf(field);
-  const attributes = { ...controlAttributes(name, hint, draft), required: field.required };
+  const attributes = { ...useControl(name, hint), required: field.required };
   if (field.kind === "boolean") {
     return (
       <div class="field">
@@ -112,13 +103,7 @@ export function Control({ field, n, draft }: Props) {
     );
   }
   return (
-    <Field
-      name={name}
-      label={<bdi>{field.label}</bdi>}
-      hint={hint}
-      draft={draft}
-      required={field.required}
-    >
+    <Field name={name} label={<bdi>{field.label}</bdi>} hint={hint} required={field.required}>
       <FieldControl field={field} attributes={attributes} />
     </Field>
   );
@@ -162,7 +147,7 @@ const LIST_FORMAT = 'text, or a JSON list: ["one", "two"]';
 
 interface InnerProps {
   field: FilledField;
-  attributes: ReturnType<typeof controlAttributes> & { required: boolean };
+  attributes: ReturnType<typeof useControl> & { required: boolean };
 }
 
 function FieldControl({ field, attributes }: InnerProps) {
@@ -275,7 +260,6 @@ function Numeric({ field, attributes }: InnerProps) {
   );
 }
 
-/** Picks files that client code uploads when the model is run. */
 const FilePicker = ({ label, several = false }: { label: string; several?: boolean }) => (
   <div class="file-picker" data-file-picker hidden>
     <button type="button" class="quiet">

@@ -17,11 +17,8 @@ import { controlName, JSON_FIELD } from "./control-names.ts";
 
 export interface PlaygroundInput {
   fields: FilledField[];
-  /** The input as JSON text. */
   raw: string;
-  /** Whether JSON is edited instead of fields. */
   asJson: boolean;
-  /** Errors by control name. */
   issues: Record<string, string>;
 }
 
@@ -66,7 +63,6 @@ export function inputFor(
   };
 }
 
-/** The submitted form, and the input of its valid fields. */
 export function readInputForm(
   fields: Field[],
   form: FormData,

@@ -22,7 +22,6 @@ export class MediaOutputs {
   readonly items: MediaItem[] = [];
   /** A picture that is not finished, as a data URL. */
   partial: string | undefined;
-  /** Text of the output, such as a transcript. */
   text = "";
   segments: Segment[] = [];
   #sound = new Sound();

@@ -1,11 +1,11 @@
 /** A model's playground: its own view, or the form that every model has; output and code beside it. */
 import type { Viewer } from "../context.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
+import { Submit } from "../ui/fields.tsx";
 import { modelAddress, referenceOf } from "../ui/model-header.tsx";
 import { Empty } from "../ui/parts.tsx";
-import { addressIn, type PlaygroundState, type Tab } from "./address.ts";
+import { addressIn, type PlaygroundState, pinnedOf, samplesOf, type Tab } from "./address.ts";
 import { Chat } from "./chat/view.tsx";
-import { codeSamples } from "./code/samples.ts";
 import { Code } from "./code/view.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import { ExampleChoices, ExampleOutput, ToExamples } from "./examples.tsx";
@@ -104,7 +104,7 @@ function FormView({ play, viewer, origin }: Props) {
             )}
           </section>
           <section aria-label="Code" data-panel="code" hidden={play.tab !== "code"}>
-            <Code samples={samplesOf(play, origin)} />
+            <Code samples={samplesOf(play, origin, play.input)} />
           </section>
         </div>
       </div>
@@ -123,19 +123,6 @@ const WithoutScripts = ({ play, host }: { play: PlaygroundState; host: string })
       <PredictionPanel view={play.prediction} host={host} />
     </div>
   ) : null;
-
-/** The latest version is not pinned: code samples then always run the latest. */
-const pinnedOf = ({ model, version }: PlaygroundState) =>
-  version.number === model.latest_version?.number ? undefined : version.number;
-
-const samplesOf = (play: PlaygroundState, origin: string) =>
-  codeSamples({
-    origin,
-    model: referenceOf(play.model),
-    version: pinnedOf(play),
-    input: play.input,
-    compatibilities: play.version.compatibilities,
-  });
 
 const TABS: [Tab, string][] = [
   ["output", "Output"],
@@ -255,9 +242,7 @@ const VersionForm = ({ play }: { play: PlaygroundState }) => (
     <select id={VERSION_FIELD} name="version">
       <Versions play={play} />
     </select>
-    <button type="submit" class="quiet">
-      Switch
-    </button>
+    <Submit kind="quiet">Switch</Submit>
   </form>
 );
 

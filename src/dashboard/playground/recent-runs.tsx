@@ -8,16 +8,13 @@ import { type KnownField, labelOf, pictureOf } from "./run-inputs.ts";
 
 interface Props {
   runs: RecentRun[];
-  /** The playground's address. */
   address: string;
   /** The prediction that is shown, and its status there: the list may not have heard of it yet. */
   current: { id: string; status?: Prediction["status"] } | undefined;
   host: string;
   /** Whether the form is looked at, of a version that has another view. */
   asForm: boolean;
-  /** The number of the version that is looked at. */
   version: number;
-  /** Input fields of that version. */
   fields: KnownField[];
 }
 
@@ -68,6 +65,5 @@ function compareAddress(address: string, runs: RecentRun[], current: string | un
   return `${address}?prediction=${shown}&compare=${before}`;
 }
 
-/** A small picture that a run has made. */
 export const Picture = ({ address }: { address: string | undefined }) =>
   address === undefined ? null : <img src={address} alt="" width="40" height="40" loading="lazy" />;

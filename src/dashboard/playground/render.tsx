@@ -16,7 +16,6 @@ import type { PlaygroundState } from "./address.ts";
 import { Playground } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
 
-/** Versions in the select. */
 const MAX_LISTED = 50;
 
 const SCRIPTS: Record<View, string> = {
@@ -29,7 +28,6 @@ const SCRIPTS: Record<View, string> = {
 
 interface VersionOfModel {
   model: DetailedModelRow;
-  /** undefined when the model has none. */
   version: VersionRow | undefined;
 }
 
@@ -59,7 +57,6 @@ export async function findVersion(
   return { model, version: version.version };
 }
 
-/** The state without the parts that are loaded here. */
 export type RenderedState = Omit<
   PlaygroundState,
   "versions" | "shape" | "view" | "runs" | "examples"

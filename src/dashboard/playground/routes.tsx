@@ -77,16 +77,13 @@ const ADDRESS = "/models/:owner/:name";
 const playgroundQuery = z.object({
   version: integerText(1, 999_999_999).optional().catch(undefined),
   prediction: z.string().optional(),
-  /** The example whose input the form shows. */
   example: z.string().optional(),
   as: z.string().optional(),
   view: z.string().optional(),
-  /** Another run, to be compared with `prediction`. */
   compare: z.string().optional(),
   tab: z.enum(["output", "code"]).default("output").catch("output"),
 });
 
-/** The request of client code. */
 const runRequest = z.object({
   version: z.int().positive().optional(),
   input: createPredictionOfVersion.shape.input,
@@ -220,7 +217,6 @@ export const playgroundPages = pages()
     }
   });
 
-/** The form for another version. */
 async function switchVersion(
   c: PageContext,
   from: PlaygroundInput,

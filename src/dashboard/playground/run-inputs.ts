@@ -85,7 +85,6 @@ export function pictureOf(output: Json, host: string): string | undefined {
 
 export interface Difference {
   name: string;
-  /** Undefined where a run has no such field. */
   a: Json | undefined;
   b: Json | undefined;
   isSame: boolean;

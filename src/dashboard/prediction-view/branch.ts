@@ -8,7 +8,6 @@ export type Entry = [key: string, value: Json];
 export const isBranch = (value: Json): value is Branch =>
   typeof value === "object" && value !== null;
 
-/** The class of a value that is no branch. */
 export function leafType(value: Json): string {
   if (value === null) return "null";
   return numberIn(value) === undefined ? typeof value : "number";
@@ -23,7 +22,6 @@ export function sizeText(branch: Branch): string {
 /** Entries shown at once: an embedding has thousands. */
 const PAGE = 100;
 
-/** Splits off the entries that are shown on request. */
 export const paginated = (entries: Entry[]): { first: Entry[]; rest: Entry[] } => ({
   first: entries.slice(0, PAGE),
   rest: entries.slice(PAGE),

@@ -67,7 +67,6 @@ function decoded(base64: string): Vector | undefined {
   }
 }
 
-/** Characters of a text that names a row. */
 const MAX_NAME = 60;
 
 /** The first list of as many texts in the input, which the vectors are of; each text is cut. */

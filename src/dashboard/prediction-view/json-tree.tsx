@@ -11,25 +11,23 @@ import { type Branch, isBranch, leafType, paginated, sizeText, writtenOut } from
 import { isUrlKind, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
 
-interface Place {
-  /** Host of the page. */
+interface Source {
   host: string;
-  /** URL of the full JSON, where there is one. */
   all: string | undefined;
 }
 
 /** The markup is the same as in client/parts/json-tree.ts. */
-export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
+export const JsonTree = ({ value, ...source }: Source & { value: Json }) =>
   isBranch(value) ? (
     <details class="json" open>
       <summary>{sizeText(value)}</summary>
-      <Entries value={value} written={writtenOut(value)} {...place} />
+      <Entries value={value} written={writtenOut(value)} {...source} />
     </details>
   ) : (
     <code>{exactText(value)}</code>
   );
 
-function Entries({ value, written, host, all }: Place & { value: Branch; written: Set<Branch> }) {
+function Entries({ value, written, host, all }: Source & { value: Branch; written: Set<Branch> }) {
   const { first, rest } = paginated(Object.entries(value));
   return (
     <ul>

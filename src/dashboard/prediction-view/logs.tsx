@@ -121,7 +121,7 @@ function readLines(lines: LogLine[], query: LogQuery): ReadLine[] {
   });
 }
 
-/** The markup is the same as in client/parts/log-line.ts. */
+/** The markup is the same as in client/parts/log-view.ts. */
 export const Line = ({ segments, at, level, wanted, find }: ReadLine & { find: string }) => (
   <span class="line" data-level={level} hidden={!wanted}>
     {at !== null && <LogTime at={at} />}
@@ -144,7 +144,6 @@ function LogTime({ at }: { at: number }) {
   );
 }
 
-/** The most characters that a log is searched for. */
 const MAX_FIND_CHARS = 200;
 
 /** Unknown values are ignored: people edit addresses by hand. */

@@ -14,13 +14,11 @@ export type Output =
   | { kind: "image" | "audio" | "video" | "file"; address: string; name: string }
   /** @property text the URL verbatim; `address` is normalized */
   | { kind: "link"; address: string; text: string }
-  /** Each item is displayed by its own kind. */
   | { kind: "list"; items: string[] }
   /** @property value that they are in */
   | { kind: "embeddings"; vectors: Vector[]; value: Json }
   | { kind: "json"; value: Json };
 
-/** Outputs that are URLs. */
 export type UrlKind = Exclude<Output, { kind: "text" | "list" | "embeddings" | "json" }>;
 
 export const isUrlKind = (output: Output): output is UrlKind => "address" in output;
@@ -61,9 +59,7 @@ export function outputsOf(values: Json[], { display, host, whole }: Pieces): Out
 interface Pieces {
   /** Whether strings are pieces of one text or items of a list. */
   display: "text" | "list";
-  /** Host of the page. */
   host: string;
-  /** Whether the output is complete. */
   whole: boolean;
 }
 
@@ -157,7 +153,6 @@ function addressIn(picture: { [name: string]: Json }): string | undefined {
   return pictureIn(picture) ?? (typeof url === "string" ? url : undefined);
 }
 
-/** A message of a conversation, as any convention writes it. */
 export interface Message {
   role: string;
   text: string;

@@ -1,5 +1,6 @@
 /** Renders a value of an input or output by its kind. */
 import { MAX_TEXT_CHARS } from "../../domain/predictions/display-limits.ts";
+import { unmarked } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Column, Table } from "../ui/table.tsx";
 import { cosineDistance, countText, namesOf, norm, type Vector } from "./embeddings.ts";
@@ -7,16 +8,14 @@ import { JsonTree } from "./json-tree.tsx";
 import { isUrlKind, type Message, messagesIn, type Output, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
 
-interface Place {
+interface Source {
   /** Host of the page: nothing is loaded from others. */
   host: string;
-  /** URL of the full JSON, where there is one. */
   all: string | undefined;
 }
 
-interface Props extends Place {
+interface Props extends Source {
   output: Output;
-  /** The input that the output was made of, where it is known. */
   input?: Json | undefined;
   grows?: boolean;
 }
@@ -82,11 +81,9 @@ export const MarkdownButton = () => (
   </button>
 );
 
-/** Rows of the table. */
 const MAX_ROWS = 100;
 /** Rows and columns of the distances: more would be no table that anybody reads. */
 const MAX_COMPARED = 12;
-/** Numbers of each that are shown. */
 const FIRST = 4;
 
 interface EmbeddingsProps {
@@ -178,10 +175,36 @@ const nearness = (distance: number) => Math.max(0, 4 - Math.floor(distance * 4))
 
 const short = (value: number) => String(Number(value.toPrecision(4)));
 
+interface InputProps extends Source {
+  input: Json;
+}
+
+export const InputFields = ({ input, ...source }: InputProps) => (
+  <dl class="input">
+    {Object.entries(input ?? {}).map(([name, value]) => {
+      const scrolls = !isUrlKind(outputOf(value, source.host)) && isLong(value);
+      return (
+        <>
+          <dt>{unmarked(name)}</dt>
+          <dd {...(scrolls && { class: "long", tabindex: 0 })}>
+            <InputValue value={value} {...source} />
+          </dd>
+        </>
+      );
+    })}
+  </dl>
+);
+
+/** Some 13 lines are seen at once, and the rest scrolls: it must be reachable with the keyboard. */
+function isLong(value: Json): boolean {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 800 || text.split("\n").length > 12;
+}
+
 /** Renders a field of an input: messages as turns, anything else by its kind. */
-export function InputValue({ value, ...place }: Place & { value: Json }) {
+function InputValue({ value, ...source }: Source & { value: Json }) {
   const messages = messagesIn(value);
-  if (!messages) return <OutputValue output={outputOf(value, place.host)} {...place} />;
+  if (!messages) return <OutputValue output={outputOf(value, source.host)} {...source} />;
   return (
     <ol class="messages">
       {messages.map((message) => (

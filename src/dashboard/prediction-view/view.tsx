@@ -9,8 +9,9 @@ import type { Explanation, ReasonCode } from "../../protocol/explanation.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { duration } from "../ui/duration.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Price, Status } from "../ui/parts.tsx";
+import { Fact, Price, Status } from "../ui/parts.tsx";
 import { JsonTree } from "./json-tree.tsx";
 import { Logs } from "./logs.tsx";
 import { MarkdownButton, OutputValue } from "./output.tsx";
@@ -127,9 +128,7 @@ function Head({ view }: { view: PredictionView }) {
         )}
         {!live && view.model && !dataRemoved && (
           <Form action={`${address}/retry`}>
-            <button type="submit" class="quiet">
-              Run again
-            </button>
+            <Submit kind="quiet">Run again</Submit>
           </Form>
         )}
       </span>
@@ -152,7 +151,7 @@ const SOURCES: Record<PredictionError["source"], string> = {
 
 const ErrorMessage = ({
   error: { source, message, detail },
-  ...place
+  ...rest
 }: {
   error: PredictionError;
   host: string;
@@ -170,7 +169,7 @@ const ErrorMessage = ({
         <bdi>{message}</bdi>
       </>
     )}
-    {detail !== null && <JsonTree value={detail} {...place} />}
+    {detail !== null && <JsonTree value={detail} {...rest} />}
   </div>
 );
 
@@ -225,18 +224,12 @@ const Metrics = ({
   return all.length === 0 && price === undefined ? null : (
     <dl class="figures metrics" aria-label="Metrics">
       {all.map(([name, value]) => (
-        <div>
-          <dt>{name.replaceAll("_", " ")}</dt>
-          <dd>{metricText(name, value)}</dd>
-        </div>
+        <Fact name={name.replaceAll("_", " ")}>{metricText(name, value)}</Fact>
       ))}
       {price !== undefined && (
-        <div>
-          <dt>price</dt>
-          <dd>
-            <Price value={price} />
-          </dd>
-        </div>
+        <Fact name="price">
+          <Price value={price} />
+        </Fact>
       )}
     </dl>
   );

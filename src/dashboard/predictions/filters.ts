@@ -11,27 +11,41 @@ export interface ListQuery {
   query: PredictionQuery;
   /** Values of the text filters, verbatim, also when invalid; empty when a filter is off. */
   values: Record<TextFilter, string>;
-  /** Errors of invalid filters. */
   issues: Partial<Record<TextFilter, string>>;
 }
 
-const PROBLEMS: Record<TextFilter, string> = {
-  model: "Enter it as owner/name.",
-  id: "Enter an ID, its beginning, or at least 8 characters of its end.",
-  token: "A name has 100 characters at most.",
-  from: "Enter a date, as in 2026-11-27.",
-  to: "Enter a date, as in 2026-11-27.",
-  longer: "Enter seconds, as in 2.5.",
-};
+interface Filter {
+  /** The API has the filter under this name. */
+  api: keyof PredictionQuery;
+  /** The error of an invalid value. */
+  problem: string;
+  label: (value: string) => string;
+}
 
-/** Names that the API has for the text filters. */
-const API_NAMES: Record<TextFilter, keyof PredictionQuery> = {
-  model: "model",
-  id: "id",
-  token: "token",
-  from: "created_after",
-  to: "created_before",
-  longer: "min_execution_time",
+const DATE = "Enter a date, as in 2026-11-27.";
+
+const FILTERS: Record<TextFilter, Filter> = {
+  model: { api: "model", problem: "Enter it as owner/name.", label: (value) => value },
+  id: {
+    api: "id",
+    problem: "Enter an ID, its beginning, or at least 8 characters of its end.",
+    label: (value) => {
+      const { ending } = readIdPart(value, Date.now());
+      return ending === undefined ? `ID begins with ${value}` : `ID ends with ${ending}`;
+    },
+  },
+  token: {
+    api: "token",
+    problem: "A name has 100 characters at most.",
+    label: (value) => `Token ${value}`,
+  },
+  from: { api: "created_after", problem: DATE, label: (value) => `From ${value}` },
+  to: { api: "created_before", problem: DATE, label: (value) => `Until ${value}` },
+  longer: {
+    api: "min_execution_time",
+    problem: "Enter seconds, as in 2.5.",
+    label: (value) => `At least ${value} s`,
+  },
 };
 
 /** @returns undefined for an address that no form makes */
@@ -52,19 +66,19 @@ export function readListQuery({ searchParams }: URL): ListQuery | undefined {
   };
   const filters = Object.fromEntries(
     TEXT_FILTERS.flatMap((name) =>
-      values[name] ? [[API_NAMES[name], asked(name, values[name])]] : [],
+      values[name] ? [[FILTERS[name].api, asked(name, values[name])]] : [],
     ),
   );
   const result = predictionQuery.safeParse({ ...rest, ...filters });
   if (result.success && !isReversed(values)) return { query: result.data, values, issues: {} };
   const wrong = TEXT_FILTERS.filter((name) =>
-    result.error?.issues.some(({ path }) => path[0] === API_NAMES[name]),
+    result.error?.issues.some(({ path }) => path[0] === FILTERS[name].api),
   );
   const without = predictionQuery.safeParse(rest);
   if (!without.success) return undefined;
   const issues: ListQuery["issues"] = result.success
     ? { to: "Enter a day that is not before the first." }
-    : Object.fromEntries(wrong.map((name) => [name, PROBLEMS[name]]));
+    : Object.fromEntries(wrong.map((name) => [name, FILTERS[name].problem]));
   return { query: without.data, values, issues };
 }
 
@@ -83,23 +97,9 @@ const given = (params: URLSearchParams, name: string) => {
 };
 
 export interface Chip {
-  /** The filter in words. */
   text: string;
-  /** Address of the list without the filter. */
   address: string;
 }
-
-const LABELS: Record<TextFilter, (value: string) => string> = {
-  model: (value) => value,
-  id: (value) => {
-    const { ending } = readIdPart(value, Date.now());
-    return ending === undefined ? `ID begins with ${value}` : `ID ends with ${ending}`;
-  },
-  token: (value) => `Token ${value}`,
-  from: (value) => `From ${value}`,
-  to: (value) => `Until ${value}`,
-  longer: (value) => `At least ${value} s`,
-};
 
 /** Returns the filters that are set, each with the address of the list without it. */
 export function chipsOf({ query, values, issues }: ListQuery): Chip[] {
@@ -115,7 +115,7 @@ export function chipsOf({ query, values, issues }: ListQuery): Chip[] {
     );
     const isStatus = taskStatus.safeParse(value).success && name === "statuses";
     const label = TEXT_FILTERS.find((one) => one === name);
-    const text = isStatus || !label ? value : LABELS[label](value);
+    const text = isStatus || !label ? value : FILTERS[label].label(value);
     return { text, address: `/predictions${others.size > 0 ? `?${others}` : ""}` };
   });
 }

@@ -3,7 +3,8 @@ import { isTerminal } from "../../domain/predictions/state.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
-import { duration } from "../ui/duration.ts";
+import { durationText } from "../ui/duration.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Empty, Pager, Status, shortId, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { chipsOf, type ListQuery, type TextFilter } from "./filters.ts";
@@ -98,10 +99,10 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
         )}
       </td>
       <td class="number" data-label="Setup">
-        {secondsText(setup_time)}
+        {durationText(setup_time)}
       </td>
       <td class="number" data-label="Execution">
-        {secondsText(execution_time)}
+        {durationText(execution_time)}
       </td>
     </tr>
   );
@@ -109,8 +110,6 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
 
 const EXCERPT = 90;
 const excerpt = (text: string) => (text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text);
-
-const secondsText = (text: string | null) => (text === null ? "–" : duration(Number(text)));
 
 /** A page of a filtered list looks through only some predictions of an account that has very many. */
 const NoneHere = ({ page }: { page: Page<ListedPrediction> }) => (
@@ -190,9 +189,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
             />
           </div>
         </details>
-        <button type="submit" class="quiet">
-          Filter
-        </button>
+        <Submit kind="quiet">Filter</Submit>
       </form>
       {chips.length > 0 && (
         <ul class="bar chips" aria-label="Filters that are on">

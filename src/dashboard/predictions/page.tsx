@@ -1,15 +1,13 @@
 /** The page of one prediction: its view, input, webhooks and actions. */
 import type { LogQuery } from "../../domain/predictions/log-search.ts";
-import { unmarked } from "../../lib/exact-json.ts";
-import type { Json } from "../../protocol/common.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
 import { PinExample } from "../models/examples.tsx";
-import { InputValue } from "../prediction-view/output.tsx";
-import { isUrlKind, outputOf } from "../prediction-view/output-kind.ts";
+import { InputFields } from "../prediction-view/output.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { ShareForm } from "../shares/links.tsx";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, ALL_PREDICTIONS, Copy, Time } from "../ui/parts.tsx";
 import { Delivery } from "../webhooks/delivery.tsx";
@@ -101,14 +99,11 @@ const RemoveData = ({ id }: { id: string }) => (
       action={`/predictions/${id}/delete`}
       data-confirm="Remove input, output, logs and files? This cannot be undone."
     >
-      <button type="submit" class="danger">
-        Remove data
-      </button>
+      <Submit kind="danger">Remove data</Submit>
     </Form>
   </>
 );
 
-/** The webhook deliveries of a prediction: its events, each with its receivers. */
 const Webhooks = ({ predictionId, events }: { predictionId: string; events: WebhookEvent[] }) =>
   events.length === 0 ? null : (
     <>
@@ -132,7 +127,6 @@ const Webhooks = ({ predictionId, events }: { predictionId: string; events: Webh
     </>
   );
 
-/** The input of a prediction, field by field. */
 function Input({ view, host }: { view: PredictionView; host: string }) {
   const { displayInput: input, dataRemoved, prediction } = view;
   const all = `/predictions/${prediction.id}/json`;
@@ -146,25 +140,5 @@ function Input({ view, host }: { view: PredictionView; host: string }) {
     );
   const fields = typeof input === "object" && input !== null ? Object.entries(input) : [];
   if (fields.length === 0) return <p class="hint">Empty: all fields used their defaults.</p>;
-  return (
-    <dl class="input">
-      {fields.map(([name, value]) => {
-        const scrolls = !isUrlKind(outputOf(value, host)) && isLong(value);
-        return (
-          <>
-            <dt>{unmarked(name)}</dt>
-            <dd {...(scrolls && { class: "long", tabindex: 0 })}>
-              <InputValue value={value} host={host} all={all} />
-            </dd>
-          </>
-        );
-      })}
-    </dl>
-  );
-}
-
-/** Some 13 lines are seen at once, and the rest scrolls: it must be reachable with the keyboard. */
-function isLong(value: Json): boolean {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > 800 || text.split("\n").length > 12;
+  return <InputFields input={input} host={host} all={all} />;
 }

@@ -60,7 +60,7 @@ export const predictionPages = pages()
     const { caller } = viewerOf(c);
     const { prediction_id: id } = c.req.param();
     const [view, { items }, shares] = await Promise.all([
-      viewPrediction(services, caller, id, origin, { viewer: eyesOf(c) }),
+      viewPrediction(services, caller, id, origin, { viewer: explainedTo(c) }),
       listWebhooks(services, caller, id),
       readShares(services, caller, id),
     ]);
@@ -89,14 +89,14 @@ export const predictionPages = pages()
       viewerOf(c).caller,
       c.req.param("prediction_id"),
       origin,
-      { viewer: eyesOf(c) },
+      { viewer: explainedTo(c) },
     );
     return fragment(c, <PredictionPanel view={view} host={new URL(origin).host} />);
   })
   .get(`${ONE}/why`, requireUser, async (c) => {
     const { caller } = viewerOf(c);
     const { prediction_id: id } = c.req.param();
-    const explanation = await explainPrediction(c.var.services, caller, id, eyesOf(c));
+    const explanation = await explainPrediction(c.var.services, caller, id, explainedTo(c));
     return fragment(c, <Why explanation={explanation} />);
   })
   .get(`${ONE}/events`, requireUser, async (c) => {
@@ -153,7 +153,6 @@ export const predictionPages = pages()
       : redirectToPrediction(c, message, id);
   });
 
-/** Redirects to the prediction, or returns its id to client code. */
 const redirectToPrediction = (c: PageContext, message: string, id: string) =>
   c.req.header("accept")?.includes("text/html")
     ? redirectWithFlash(c, message, `/predictions/${id}`)
@@ -182,7 +181,7 @@ function throwConflict(error: unknown): never {
 }
 
 /** Returns which names the viewer may see in an explanation. */
-function eyesOf(c: PageContext) {
+function explainedTo(c: PageContext) {
   const { operator, caller } = viewerOf(c);
   return operator ? AS_OPERATOR : asCaller(caller);
 }

@@ -1,18 +1,14 @@
 /** Commands that publish a model, to paste into a terminal, with the reader's own names. */
 
 export interface PublishNames {
-  /** Scheme and host of the deployment. */
   origin: string;
   username: string;
-  /** The model's name. */
   name: string;
   /** Undefined: none has been made yet. */
   token: string | undefined;
-  /** Whether the model has no version yet. */
   isFirst: boolean;
 }
 
-/** Placeholder of the token. */
 const NO_TOKEN = "aus_…";
 
 const referenceOf = ({ username, name }: PublishNames) => `${username}/${name}`;
@@ -73,7 +69,6 @@ COG_PUSH_OCI=1 COG_PUSH_MULTIPART_THRESHOLD=67108864 \\
   cog push ${repositoryOf(names)}
 ${createText(names)}`;
 
-/** Makes a version of what was pushed as `latest`. */
 const createText = (names: PublishNames) =>
   `curl ${names.origin}/v1/models/${referenceOf(names)}/versions \\
   -H "Authorization: Bearer $AUSPEX_TOKEN" \\

@@ -10,7 +10,6 @@ interface Props {
   viewer: Viewer | undefined;
 }
 
-/** Renders the page of a model without a version, which shows its owner how to publish. */
 export async function renderNoVersion(c: PageContext, model: DetailedModelRow) {
   const { viewer } = c.var;
   const publish = isOwner(model, viewer) ? await publishState(c, model) : undefined;
@@ -37,7 +36,6 @@ const FirstVersion = ({ model, publish }: { model: DetailedModelRow; publish: Pu
   </>
 );
 
-/** Stands in place of the parts that show a version. */
 export const NoVersion = ({ model, viewer }: Props) => (
   <Empty title="No version yet">
     {isOwner(model, viewer) ? (

@@ -5,7 +5,7 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
 import { type Draft, emptyDraft } from "../form.ts";
-import { Problem, Submit } from "../ui/fields.tsx";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
 import { cogText, commandText, dockerText, type PublishNames } from "./commands.ts";
@@ -15,7 +15,6 @@ export interface PublishState {
   names: PublishNames;
   /** Whether the model is there: otherwise its name is an example, and publishing makes it. */
   exists: boolean;
-  /** Whether there is a runner for the model. */
   hasRunner: boolean;
   operator: boolean;
   draft?: Draft;
@@ -50,8 +49,10 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
     );
   }
   return (
-    <Form action={exists ? `/models/${names.username}/${names.name}/publish` : "/models/publish"}>
-      <Problem draft={draft} />
+    <Form
+      action={exists ? `/models/${names.username}/${names.name}/publish` : "/models/publish"}
+      draft={draft}
+    >
       <p>
         The commands below need an access token where they say <code>aus_…</code>.
       </p>
@@ -145,7 +146,6 @@ const NoRunner = ({ operator }: { operator: boolean }) => (
   </p>
 );
 
-/** The name of a model that is not there yet. */
 const EXAMPLE = "greeter";
 
 /** @param model the viewer's own; undefined: one that is not there yet */

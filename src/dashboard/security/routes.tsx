@@ -26,7 +26,7 @@ import {
   type Viewer,
 } from "../context.ts";
 import { type Draft, emptyDraft, handleForm, pickFields, readForm } from "../form.ts";
-import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
@@ -71,7 +71,7 @@ async function show(c: PageContext, draft: Draft) {
     listRecentRecoveries(services, viewer.user.id),
   ]);
   const page = <SecurityPage draft={draft} ways={ways} recoveries={recoveries} viewer={viewer} />;
-  return c.render(page, { title: "Security", scripts: ["passkey"] });
+  return c.render(page, { title: "Security", scripts: ["account"] });
 }
 
 const SecurityPage = ({
@@ -102,15 +102,13 @@ const SecurityPage = ({
 const Password = ({ draft }: { draft: Draft }) => (
   <section aria-labelledby="password-title">
     <h2 id="password-title">Password</h2>
-    <Form action={`${ADDRESS}/password`} class="narrow">
-      <Problem draft={draft} />
+    <Form action={`${ADDRESS}/password`} class="narrow" draft={draft}>
       <TextField
         name="current"
         label="Current password"
         type="password"
         autocomplete="current-password"
         required
-        draft={draft}
       />
       <TextField
         name="password"
@@ -120,7 +118,6 @@ const Password = ({ draft }: { draft: Draft }) => (
         hint={`At least ${MIN_PASSWORD} characters. Other sessions will be signed out.`}
         minlength={MIN_PASSWORD}
         required
-        draft={draft}
       />
       <Submit>Change password</Submit>
     </Form>

@@ -1,6 +1,7 @@
 /** `/account/shares`: the share links of an account. */
 import type { Page } from "../../services/pagination.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import {
   Above,
@@ -41,7 +42,6 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
   </>
 );
 
-/** Share links of one prediction, on its page. */
 export const SharesOfPrediction = ({ shares }: { shares: ShareRow[] }) =>
   shares.length === 0 ? null : (
     <ul class="rows">
@@ -105,9 +105,7 @@ export const ShareForm = ({ id, shares }: { id: string; shares: ShareRow[] }) =>
           </option>
         ))}
       </select>
-      <button type="submit" class="quiet">
-        Create link
-      </button>
+      <Submit kind="quiet">Create link</Submit>
     </Form>
   </>
 );

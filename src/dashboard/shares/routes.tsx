@@ -4,7 +4,6 @@ import { createMiddleware } from "hono/factory";
 import { useRequestContext } from "hono/jsx-renderer";
 import { z } from "zod";
 import { OWN_SOURCE } from "../../domain/predictions/shared-content.ts";
-import { unmarked } from "../../lib/exact-json.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { oneFile } from "../../protocol/file.ts";
 import {
@@ -19,7 +18,7 @@ import {
 import { nextPath, requireUser, viewerOf } from "../access.ts";
 import { type Dashboard, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
-import { InputValue, MarkdownButton, OutputValue } from "../prediction-view/output.tsx";
+import { InputFields, MarkdownButton, OutputValue } from "../prediction-view/output.tsx";
 import { outputsOf } from "../prediction-view/output-kind.ts";
 import { duration } from "../ui/duration.ts";
 import { Head, Scripts } from "../ui/head.tsx";
@@ -28,7 +27,6 @@ import { fragment } from "../ui/layout.tsx";
 import { Status, Time } from "../ui/parts.tsx";
 import { LIFETIMES, NewLinkPage, SharesPage } from "./links.tsx";
 
-/** The page that a share link shows; it knows no viewer. */
 interface Props {
   view: SharedView;
   host: string;
@@ -67,7 +65,7 @@ function SharedPage({ view, host }: Props) {
             </aside>
           </div>
         </main>
-        <Scripts assets={assets} names={["shared"]} />
+        <Scripts assets={assets} names={["prediction"]} />
       </body>
     </html>
   );
@@ -96,20 +94,8 @@ function Output({ view, host }: Props) {
 
 function Input({ view: { input }, host }: Props) {
   if (input === undefined) return <p class="hint">The input is not shown.</p>;
-  const fields = Object.entries(input);
-  if (fields.length === 0) return <p class="hint">No fields are shown.</p>;
-  return (
-    <dl class="input">
-      {fields.map(([name, value]) => (
-        <>
-          <dt>{unmarked(name)}</dt>
-          <dd>
-            <InputValue value={value} host={host} all={undefined} />
-          </dd>
-        </>
-      ))}
-    </dl>
-  );
+  if (Object.keys(input).length === 0) return <p class="hint">No fields are shown.</p>;
+  return <InputFields input={input} host={host} all={undefined} />;
 }
 
 const PAGE_SIZE = 25;

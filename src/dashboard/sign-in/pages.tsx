@@ -2,8 +2,8 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
 import type { Viewer } from "../context.ts";
-import { type Draft, emptyDraft } from "../form.ts";
-import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import type { Draft } from "../form.ts";
+import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 
 const SignInLayout = ({ title, children }: PropsWithChildren<{ title: string }>) => (
@@ -13,18 +13,11 @@ const SignInLayout = ({ title, children }: PropsWithChildren<{ title: string }>)
   </div>
 );
 
-const EmailField = ({ draft }: { draft: Draft }) => (
-  <TextField
-    name="email"
-    label="Email"
-    type="email"
-    autocomplete="username webauthn"
-    required
-    draft={draft}
-  />
+const EmailField = () => (
+  <TextField name="email" label="Email" type="email" autocomplete="username webauthn" required />
 );
 
-const NewPasswordField = ({ draft }: { draft: Draft }) => (
+const NewPasswordField = () => (
   <TextField
     name="password"
     label="Password"
@@ -33,30 +26,19 @@ const NewPasswordField = ({ draft }: { draft: Draft }) => (
     hint={`At least ${MIN_PASSWORD} characters. A passphrase of several words is easy to remember.`}
     minlength={MIN_PASSWORD}
     required
-    draft={draft}
   />
 );
 
-const UserFields = ({
-  draft,
-  username = "",
-  name = "",
-}: {
-  draft: Draft;
-  username?: string;
-  name?: string;
-}) => (
+const UserFields = ({ name = "" }: { name?: string }) => (
   <>
     <TextField
       name="username"
       label="Username"
       autocomplete="off"
       hint="Part of the address of your models, as in username/model. Lowercase letters and digits, separated by '.', '_' or '-'."
-      value={username}
       required
-      draft={draft}
     />
-    <TextField name="name" label="Name" autocomplete="name" value={name} draft={draft} />
+    <TextField name="name" label="Name" autocomplete="name" value={name} />
   </>
 );
 
@@ -74,17 +56,15 @@ export const SignInPage = ({
   open: boolean;
 }) => (
   <SignInLayout title="Sign in">
-    <Form action="/sign-in">
-      <Problem draft={draft} />
+    <Form action="/sign-in" draft={draft}>
       <NextField next={next} />
-      <EmailField draft={draft} />
+      <EmailField />
       <TextField
         name="password"
         label="Password"
         type="password"
         autocomplete="current-password"
         required
-        draft={draft}
       />
       <Submit>Sign in</Submit>
     </Form>
@@ -124,17 +104,15 @@ export const SignUpPage = ({
   github: boolean;
   /** `username` is set when the invitation is for an existing user. */
   invitation: { token: string; note: string; username: string | undefined } | undefined;
-  /** Whether an invitation was given that is no longer valid. */
   invalid: boolean;
 }) => (
   <SignInLayout title="Create an account">
     {invalid && <InvalidInvitation />}
     {invitation ? <p>Invitation for {invitation.note}.</p> : <InvitationForm />}
-    <Form action="/sign-up">
-      <Problem draft={draft} />
+    <Form action="/sign-up" draft={draft}>
       {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
       {invitation?.username === undefined ? (
-        <UserFields draft={draft} />
+        <UserFields />
       ) : (
         <>
           <p>
@@ -143,8 +121,8 @@ export const SignUpPage = ({
           <input type="hidden" name="username" value={invitation.username} />
         </>
       )}
-      <EmailField draft={draft} />
-      <NewPasswordField draft={draft} />
+      <EmailField />
+      <NewPasswordField />
       <Submit>Create account</Submit>
     </Form>
     {github && (
@@ -172,10 +150,9 @@ export const RecoverPage = ({
     <p>
       For <strong>{username}</strong>. All other sessions will be signed out.
     </p>
-    <Form action="/sign-up">
-      <Problem draft={draft} />
+    <Form action="/sign-up" draft={draft}>
       <input type="hidden" name="invitation" value={token} />
-      <NewPasswordField draft={draft} />
+      <NewPasswordField />
       <Submit>Save password</Submit>
     </Form>
   </SignInLayout>
@@ -195,7 +172,6 @@ const InvitationForm = () => (
           autocomplete="off"
           hint="The part of your link after #invitation="
           required
-          draft={emptyDraft}
         />
         <Submit kind="quiet">Open invitation</Submit>
       </Form>
@@ -240,9 +216,8 @@ export const SignUpClosedPage = ({ closed, invalid }: { closed: boolean; invalid
 /** The first sign-in with GitHub. */
 export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => (
   <SignInLayout title="Choose a username">
-    <Form action="/welcome">
-      <Problem draft={draft} />
-      <UserFields draft={draft} name={name} />
+    <Form action="/welcome" draft={draft}>
+      <UserFields name={name} />
       <Submit>Continue</Submit>
     </Form>
   </SignInLayout>
@@ -261,8 +236,7 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
           Enter the deployment's <code>OPERATOR_TOKEN</code> to become an operator. Operators manage
           the fleet and invite users. You enter it once, and again when it changes.
         </p>
-        <Form action="/set-up">
-          <Problem draft={draft} />
+        <Form action="/set-up" draft={draft}>
           <TextField
             name="operator_token"
             label="Operator token"
@@ -270,7 +244,6 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
             autocomplete="off"
             hint="The value you set with: wrangler secret put OPERATOR_TOKEN"
             required
-            draft={draft}
           />
           {viewer ? (
             <p>
@@ -278,9 +251,9 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
             </p>
           ) : (
             <>
-              <UserFields draft={draft} />
-              <EmailField draft={draft} />
-              <NewPasswordField draft={draft} />
+              <UserFields />
+              <EmailField />
+              <NewPasswordField />
               <p class="hint">
                 Already have an account? <a href="/sign-in?next=/set-up">Sign in</a> first.
               </p>

@@ -178,7 +178,7 @@ const MAX_TOKEN = 100;
 function showSignIn(c: PageContext, draft: Draft, next: string) {
   const { github, signUp } = c.var.services.settings;
   const page = <SignInPage draft={draft} next={next} github={!!github} open={signUp === "open"} />;
-  return c.render(page, { title: "Sign in", scripts: ["passkey"] });
+  return c.render(page, { title: "Sign in", scripts: ["account"] });
 }
 
 async function showSignUp(c: PageContext, draft: Draft, token: string | undefined) {
@@ -195,7 +195,7 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
   if (!isAdmitted(services, admitted)) {
     const closed = services.settings.signUp === "closed";
     const page = <SignUpClosedPage closed={closed} invalid={invalid} />;
-    return c.render(page, { title, scripts: ["invitation"] });
+    return c.render(page, { title, scripts: ["account"] });
   }
   const invitationProps =
     invitation && token !== undefined
@@ -205,7 +205,7 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
   const page = (
     <SignUpPage draft={draft} github={github} invitation={invitationProps} invalid={invalid} />
   );
-  return c.render(page, { title, scripts: ["invitation"] });
+  return c.render(page, { title, scripts: ["account"] });
 }
 
 const showSetUp = (c: PageContext, draft: Draft) =>

@@ -1,24 +1,15 @@
 /** The form for a new token, and the new token, shown once. */
+import { useContext } from "hono/jsx";
 
 import { invalid } from "../../domain/schemas/validation.ts";
 import type { Scope } from "../../protocol/operator.ts";
 import { type Draft, fieldText, fieldTexts } from "../form.ts";
-import {
-  Choices,
-  controlAttributes,
-  Field,
-  Problem,
-  Select,
-  Submit,
-  TextArea,
-  TextField,
-} from "../ui/fields.tsx";
+import { Choices, DraftContext, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
 
 export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) => (
-  <Form action="/tokens" class="narrow" id="new-token">
-    <Problem draft={draft} />
+  <Form action="/tokens" class="narrow" id="new-token" draft={draft}>
     <TextField
       name="name"
       label="Name"
@@ -26,30 +17,22 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
       maxlength={100}
       autocomplete="off"
       required
-      draft={draft}
     />
-    <Choices name="scopes" label="Scopes" values={DEFAULT_SCOPES} options={SCOPES} draft={draft} />
-    <Select
-      name="expires"
-      label="Expires"
-      value={DEFAULT_EXPIRY}
-      required
-      options={EXPIRIES}
-      draft={draft}
-    />
+    <Choices name="scopes" label="Scopes" values={DEFAULT_SCOPES} options={SCOPES} />
+    <Select name="expires" label="Expires" value={DEFAULT_EXPIRY} required options={EXPIRIES} />
     <div class="date-field">
-      <LastDay draft={draft} />
+      <TextField
+        name="expires_at"
+        label="Last day"
+        hint="The token works until the end of this day, UTC."
+        type="date"
+        required
+        mayHide
+      />
     </div>
-    <Choices
-      one
-      name="models_for"
-      label="Models"
-      values={["all"]}
-      options={MODEL_CHOICES}
-      draft={draft}
-    />
+    <Choices one name="models_for" label="Models" values={["all"]} options={MODEL_CHOICES} />
     <div class="models-field">
-      <Models draft={draft} models={models} />
+      <Models models={models} />
     </div>
     <Select
       name="priority"
@@ -57,29 +40,13 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
       hint="Of its predictions while they wait for a runner: this one, or a lower one that they ask for."
       value=""
       options={PRIORITY_CHOICES}
-      draft={draft}
     />
     <Submit>Create token</Submit>
   </Form>
 );
 
-/** The field has no `required` attribute: browsers would enforce it while the field is hidden. */
-function LastDay({ draft }: { draft: Draft }) {
-  const about = {
-    name: "expires_at",
-    hint: "The token works until the end of this day, UTC.",
-    draft,
-  };
-  const value = draft.values ? fieldText(draft.values, about.name) : "";
-  return (
-    <Field {...about} label="Last day" required>
-      <input {...controlAttributes(about.name, about.hint, draft)} type="date" value={value} />
-    </Field>
-  );
-}
-
 /** The text area comes first: a rejected form refills the first field of a name. */
-const Models = ({ draft, models }: { draft: Draft; models: string[] }) => (
+const Models = ({ models }: { models: string[] }) => (
   <>
     <TextArea
       name="models"
@@ -92,14 +59,13 @@ const Models = ({ draft, models }: { draft: Draft; models: string[] }) => (
       }
       rows={3}
       class="code"
-      draft={draft}
     />
-    {models.length > 0 && <OwnModels draft={draft} models={models} />}
+    {models.length > 0 && <OwnModels models={models} />}
   </>
 );
 
-function OwnModels({ draft, models }: { draft: Draft; models: string[] }) {
-  const ticked = draft.values?.getAll("models") ?? [];
+function OwnModels({ models }: { models: string[] }) {
+  const ticked = useContext(DraftContext).values?.getAll("models") ?? [];
   return (
     <fieldset class="field choices own-models">
       <legend>Yours</legend>
@@ -116,7 +82,6 @@ function OwnModels({ draft, models }: { draft: Draft; models: string[] }) {
 export interface CreatedToken {
   token: string;
   name: string;
-  /** An endpoint that the token may call. */
   url: string;
 }
 

@@ -12,7 +12,6 @@ import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { type CreatedToken, NewToken, readTokenForm, TokenCreated } from "./new-token.tsx";
 
-/** Access tokens: scopes, expiry and last use of each. */
 const TokensPage = ({
   draft,
   created,
@@ -23,7 +22,6 @@ const TokensPage = ({
   draft: Draft;
   created: CreatedToken | undefined;
   page: Page<Token>;
-  /** The user's own models, as `owner/name`. */
   models: string[];
   now: number;
 }) => (
@@ -45,16 +43,26 @@ const TokensPage = ({
         <p>Create one above, then paste the command shown with it into a terminal.</p>
       </Empty>
     ) : (
-      <List tokens={page.items} now={now} />
+      <TokenTable tokens={page.items} now={now} />
     )}
     <Pager previous={page.previous_url} next={page.next_url} />
   </>
 );
 
-const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
+/** @param owner another user, of whom operators do not see which models a token is for */
+export const TokenTable = ({
+  tokens,
+  now,
+  owner,
+}: {
+  tokens: Token[];
+  now: number;
+  owner?: string;
+}) => (
   <div class="scroll">
     <Table
       class="tokens stacked"
+      aria-label="Access tokens"
       columns={[
         "Name",
         "Scopes",
@@ -64,52 +72,47 @@ const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
         { name: "Actions", is: "hidden" },
       ]}
     >
-      {tokens.map((token) => (
-        <Row token={token} now={now} />
+      {tokens.map(({ id, name, prefix, scopes, models, priority, ...dates }) => (
+        <tr>
+          <th scope="row">
+            <bdi>{name}</bdi> <small>{prefix}…</small>
+          </th>
+          <td data-label="Scopes">
+            {scopes.join(", ")}
+            {models && !owner && <OnlyModels models={models} />}
+            {priority && <small>priority {priority}</small>}
+          </td>
+          <td data-label="Last used">
+            {dates.last_used_at === null ? "never" : <Time at={dates.last_used_at} />}
+          </td>
+          <td data-label="Expires">
+            {dates.expires_at === null ? "never" : <Time at={dates.expires_at} />}
+            {dates.expires_at !== null && Date.parse(dates.expires_at) <= now && (
+              <>
+                {" "}
+                <span class="status warning">expired</span>
+              </>
+            )}
+          </td>
+          <td data-label="Created">
+            <Time at={dates.created_at} />
+          </td>
+          <td class="end">
+            <Form
+              action={owner ? `/users/${owner}/tokens/${id}/revoke` : `/tokens/${id}/revoke`}
+              data-confirm={`Revoke ${name}${owner ? ` of ${owner}` : ""}? Programs that use it are refused within 10 seconds.`}
+            >
+              <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
+                Revoke
+              </button>
+            </Form>
+          </td>
+        </tr>
       ))}
     </Table>
   </div>
 );
 
-const Row = ({ token, now }: { token: Token; now: number }) => (
-  <tr>
-    <th scope="row">
-      <bdi>{token.name}</bdi> <small>{token.prefix}…</small>
-    </th>
-    <td data-label="Scopes">
-      {token.scopes.join(", ")}
-      {token.models && <OnlyModels models={token.models} />}
-      {token.priority && <small>priority {token.priority}</small>}
-    </td>
-    <td data-label="Last used">
-      {token.last_used_at === null ? "never" : <Time at={token.last_used_at} />}
-    </td>
-    <td data-label="Expires">
-      {token.expires_at === null ? "never" : <Time at={token.expires_at} />}
-      {token.expires_at !== null && Date.parse(token.expires_at) <= now && (
-        <>
-          {" "}
-          <span class="status warning">expired</span>
-        </>
-      )}
-    </td>
-    <td data-label="Created">
-      <Time at={token.created_at} />
-    </td>
-    <td class="end">
-      <Form
-        action={`/tokens/${token.id}/revoke`}
-        data-confirm={`Revoke ${token.name}? Programs that use it are refused within 10 seconds.`}
-      >
-        <button type="submit" class="danger" aria-label={`Revoke ${token.name}`}>
-          Revoke
-        </button>
-      </Form>
-    </td>
-  </tr>
-);
-
-/** More models than this are collapsed. */
 const MAX_NAMED = 3;
 
 function OnlyModels({ models }: { models: string[] }) {

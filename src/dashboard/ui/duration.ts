@@ -12,3 +12,7 @@ export function longDuration(seconds: number): string {
   if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+/** @param text seconds, as the API writes them; null: not known yet */
+export const durationText = (text: string | null): string =>
+  text === null ? "–" : duration(Number(text));

@@ -1,14 +1,18 @@
 /** Form fields with a label, hint, submitted value and error. */
-import type { Child, PropsWithChildren } from "hono/jsx";
-import { type Draft, fieldText, fieldTexts } from "../form.ts";
+import { type Child, createContext, type PropsWithChildren, useContext } from "hono/jsx";
+import { type Draft, emptyDraft, fieldText, fieldTexts } from "../form.ts";
+
+/** `Form` provides its fields with the draft that was sent. */
+export const DraftContext = createContext<Draft>(emptyDraft);
 
 interface FieldProps {
   name: string;
   label: Child;
   /** Shown below the label. */
   hint?: Child;
-  draft: Draft;
   required?: boolean;
+  /** Whether the field may be hidden: browsers would enforce `required` even then. */
+  mayHide?: boolean;
 }
 
 interface TextProps extends FieldProps {
@@ -32,17 +36,19 @@ export function TextField({
   name,
   label,
   hint,
-  draft,
   value = "",
   type = "text",
+  required,
+  mayHide,
   ...rest
 }: TextProps) {
   return (
-    <Field name={name} label={label} hint={hint} draft={draft} required={rest.required}>
+    <Field name={name} label={label} hint={hint} required={required}>
       <input
-        {...controlAttributes(name, hint, draft)}
+        {...useControl(name, hint)}
         type={type}
-        value={type === "password" ? "" : submittedOr(draft, name, value)}
+        value={type === "password" ? "" : useSubmitted(name, value)}
+        required={required && !mayHide}
         {...rest}
       />
     </Field>
@@ -55,14 +61,30 @@ interface AreaProps extends FieldProps {
   maxlength?: number;
   placeholder?: string;
   class?: string;
+  autocomplete?: "off";
+  autocapitalize?: "off";
+  autofocus?: boolean;
+  spellcheck?: boolean;
+  /** Whether the text that was sent is not shown again. */
+  secret?: boolean;
 }
 
-export function TextArea({ name, label, hint, draft, value = "", rows = 4, ...rest }: AreaProps) {
+export function TextArea({
+  name,
+  label,
+  hint,
+  value = "",
+  rows = 4,
+  required,
+  mayHide,
+  secret,
+  ...rest
+}: AreaProps) {
   return (
-    <Field name={name} label={label} hint={hint} draft={draft} required={rest.required}>
-      <textarea {...controlAttributes(name, hint, draft)} rows={rows} {...rest}>
+    <Field name={name} label={label} hint={hint} required={required}>
+      <textarea {...useControl(name, hint)} rows={rows} required={required && !mayHide} {...rest}>
         {/* The HTML parser drops a leading line break. */}
-        {`\n${submittedOr(draft, name, value)}`}
+        {`\n${secret ? "" : useSubmitted(name, value)}`}
       </textarea>
     </Field>
   );
@@ -78,15 +100,14 @@ export function Select({
   name,
   label,
   hint,
-  draft,
   value = "",
   required = false,
   options,
 }: FieldProps & { value?: string; options: Option[] }) {
-  const chosen = submittedOr(draft, name, value);
+  const chosen = useSubmitted(name, value);
   return (
-    <Field name={name} label={label} hint={hint} draft={draft} required={required}>
-      <select {...controlAttributes(name, hint, draft)}>
+    <Field name={name} label={label} hint={hint} required={required}>
+      <select {...useControl(name, hint)}>
         {options.map((option) => (
           <option value={option.value} selected={option.value === chosen}>
             {option.label}
@@ -102,11 +123,11 @@ export function Choices({
   name,
   label,
   hint,
-  draft,
   values,
   options,
   one = false,
 }: FieldProps & { values: string[]; options: Option[]; one?: boolean }) {
+  const draft = useContext(DraftContext);
   const chosen = draft.values ? fieldTexts(draft.values, name) : values;
   return (
     <fieldset
@@ -135,7 +156,7 @@ export function Choices({
           </span>
         </label>
       ))}
-      <FieldError name={name} draft={draft} />
+      <FieldError name={name} />
     </fieldset>
   );
 }
@@ -145,7 +166,6 @@ export const Field = ({
   name,
   label,
   hint,
-  draft,
   required = false,
   children,
 }: PropsWithChildren<Omit<FieldProps, "required"> & { required?: boolean | undefined }>) => (
@@ -160,16 +180,18 @@ export const Field = ({
       </p>
     )}
     {children}
-    <FieldError name={name} draft={draft} />
+    <FieldError name={name} />
   </div>
 );
 
-const FieldError = ({ name, draft }: { name: string; draft: Draft }) =>
-  draft.issues[name] === undefined ? null : (
+function FieldError({ name }: { name: string }) {
+  const issue = useContext(DraftContext).issues[name];
+  return issue === undefined ? null : (
     <p class="field-error" id={`${name}-error`}>
-      {draft.issues[name]}
+      {issue}
     </p>
   );
+}
 
 /** The error of the form as a whole, or a pointer to those of its fields. */
 export function Problem({ draft }: { draft: Draft }) {
@@ -185,18 +207,20 @@ export function Problem({ draft }: { draft: Draft }) {
 export const Submit = ({
   children,
   kind = "primary",
-}: PropsWithChildren<{ kind?: "primary" | "danger" | "quiet" }>) => (
+}: PropsWithChildren<{ kind?: "primary" | "danger" | "quiet" | "plain" }>) => (
   <button type="submit" class={kind}>
     {children}
   </button>
 );
 
-const submittedOr = (draft: Draft, name: string, value: string) =>
-  draft.values?.has(name) ? fieldText(draft.values, name) : value;
+function useSubmitted(name: string, value: string): string {
+  const { values } = useContext(DraftContext);
+  return values?.has(name) ? fieldText(values, name) : value;
+}
 
-/** The attributes that tie a control to its label, hint and error. */
-export function controlAttributes(name: string, hint: Child | undefined, draft: Draft) {
-  const issue = draft.issues[name] !== undefined;
+/** Returns the attributes that tie a control to its label, hint and error. */
+export function useControl(name: string, hint: Child | undefined) {
+  const issue = useContext(DraftContext).issues[name] !== undefined;
   const parts = [hint && `${name}-hint`, issue && `${name}-error`].filter(Boolean);
   return {
     id: name,

@@ -3,6 +3,8 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, RequestContext, useRequestContext } from "hono/jsx-renderer";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, PageContext, Viewer } from "../context.ts";
+import { type Draft, emptyDraft } from "../form.ts";
+import { DraftContext, Problem } from "./fields.tsx";
 import { Head, Scripts } from "./head.tsx";
 import { Bird, Icon } from "./icon.tsx";
 import type { IconName } from "./icons.ts";
@@ -148,12 +150,14 @@ const SignInLink = ({
   </p>
 );
 
-/** A form with the CSRF token of the session. */
+/** A form with the CSRF token of the session, and with what was wrong when it was sent. */
 export function Form({
+  draft = emptyDraft,
   children,
   ...attributes
 }: PropsWithChildren<{
   action: string;
+  draft?: Draft;
   class?: string;
   id?: string;
   enctype?: "multipart/form-data";
@@ -166,7 +170,8 @@ export function Form({
   return (
     <form method="post" {...attributes}>
       {formToken !== "" && <input type="hidden" name={FORM_TOKEN_FIELD} value={formToken} />}
-      {children}
+      <Problem draft={draft} />
+      <DraftContext.Provider value={draft}>{children}</DraftContext.Provider>
     </form>
   );
 }

@@ -1,12 +1,11 @@
 /** Invitations: the form, the link that is shown once, and those that are open. */
 import type { Draft } from "../form.ts";
-import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 export interface Invitation {
-  /** The operator's username. */
   made_by: string;
   id: string;
   note: string;
@@ -27,21 +26,18 @@ export const NewLink = ({ link, title }: { link: string; title: string }) => (
 export const Invite = ({ draft }: { draft: Draft }) => (
   <details class="new-token" open={draft.values !== undefined}>
     <summary class="button primary">Invite a user</summary>
-    <Form action="/users/invitations" class="narrow" id="invite">
-      <Problem draft={draft} />
+    <Form action="/users/invitations" class="narrow" id="invite" draft={draft}>
       <TextField
         name="note"
         label="Recipient"
         hint="A name to know the invitation by. Whoever opens it sees this, too."
         maxlength={100}
         required
-        draft={draft}
       />
       <TextField
         name="username"
         label="Existing user"
         hint="Username of someone who was created through the API and needs to sign in, or who lost their password. They see who created the link."
-        draft={draft}
       />
       <Submit>Create invitation</Submit>
     </Form>

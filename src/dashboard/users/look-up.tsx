@@ -8,7 +8,8 @@ import { ownerName } from "../../protocol/user.ts";
 import { explainOfUser, lookUp, search } from "../../services/predictions/look-up.ts";
 import { requireOperator } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { duration } from "../ui/duration.ts";
+import { durationText } from "../ui/duration.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Empty, Fact, Status, Time } from "../ui/parts.tsx";
 
 /** @param username of its account, if that is known: the answer is there at once */
@@ -30,7 +31,6 @@ export const LookUpPage = ({
 }: {
   id: string;
   username: string;
-  /** The error in the ID. */
   problem: string | undefined;
   found: Found | undefined;
   /** A step of a search without a username. */
@@ -65,9 +65,7 @@ export const LookUpPage = ({
           aria-label="Username, if you know it"
           placeholder="Username, if you know it"
         />
-        <button type="submit" class="quiet">
-          Look up
-        </button>
+        <Submit kind="quiet">Look up</Submit>
       </form>
     </search>
     {problem !== undefined && (
@@ -79,8 +77,6 @@ export const LookUpPage = ({
     {searched && !found && <NotFound id={id} searched={searched} />}
   </>
 );
-
-const seconds = (text: string | null) => (text === null ? "–" : duration(Number(text)));
 
 function FoundPrediction({ found: { prediction, username, explanation } }: { found: Found }) {
   const { id, status, model, created_at, updated_at, error, attempts, runner } = prediction;
@@ -104,8 +100,8 @@ function FoundPrediction({ found: { prediction, username, explanation } }: { fou
         <Fact name="Last change">
           <Time at={updated_at} exact />
         </Fact>
-        <Fact name="Setup">{seconds(prediction.setup_time)}</Fact>
-        <Fact name="Execution">{seconds(prediction.execution_time)}</Fact>
+        <Fact name="Setup">{durationText(prediction.setup_time)}</Fact>
+        <Fact name="Execution">{durationText(prediction.execution_time)}</Fact>
         <Fact name="Attempts">{attempts ?? "not known any more"}</Fact>
         <Fact name="Runner">{runner === null ? "none" : <code>{runner}</code>}</Fact>
       </dl>

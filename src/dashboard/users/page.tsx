@@ -18,6 +18,7 @@ import {
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm, MAX_QUERY, pickFields } from "../form.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { type Invitation, Invite, NewLink, OpenInvitations } from "./invitations.tsx";
@@ -47,7 +48,6 @@ export const UsersPage = ({
   link: string | undefined;
   invitations: Invitation[];
   circle: Circle;
-  /** The query; empty for a list without a search. */
   query: string;
   people: Page<Person>;
   signUp: Settings["signUp"];
@@ -93,9 +93,7 @@ const Search = ({ query }: { query: string }) => (
         aria-label="Search users"
         placeholder="Username or name"
       />
-      <button type="submit" class="quiet">
-        Search
-      </button>
+      <Submit kind="quiet">Search</Submit>
     </form>
   </search>
 );
@@ -150,7 +148,7 @@ const PeopleTable = ({ people }: { people: Person[] }) => (
             {person.models}
           </td>
           <td>
-            <Standing person={person} />
+            <AccountState person={person} />
           </td>
         </tr>
       ))}
@@ -158,7 +156,7 @@ const PeopleTable = ({ people }: { people: Person[] }) => (
   </div>
 );
 
-export const Standing = ({ person: { operator, suspended_at } }: { person: Person }) => (
+export const AccountState = ({ person: { operator, suspended_at } }: { person: Person }) => (
   <>
     {operator && <span class="badge">operator</span>}
     {suspended_at !== null && (

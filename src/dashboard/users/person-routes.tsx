@@ -1,4 +1,5 @@
 /** `/users/{username}`, for operators: a user, with actions. */
+import type { PropsWithChildren } from "hono/jsx";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { getUser } from "../../services/access/accounts.ts";
 import { releaseFormerUsername } from "../../services/accounts/people.ts";
@@ -15,10 +16,19 @@ import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Fact, Time } from "../ui/parts.tsx";
 import { NewLink } from "./invitations.tsx";
-import { linkOf, Standing } from "./page.tsx";
+import { AccountState, linkOf } from "./page.tsx";
 import { Models, Predictions, Tokens } from "./person-tables.tsx";
 
-/** Actions of operators on a user, each with its effects. */
+const Action = ({ title, text, children }: PropsWithChildren<{ title: string; text: string }>) => (
+  <li>
+    <div>
+      <strong>{title}</strong>
+      <small>{text}</small>
+    </div>
+    {children}
+  </li>
+);
+
 const PersonActions = ({
   view: { person, canSignIn, formerUsernames },
   isOneself,
@@ -32,85 +42,66 @@ const PersonActions = ({
     <section aria-labelledby="actions-title">
       <h2 id="actions-title">Actions</h2>
       <ul class="rows deeds">
-        <li>
-          <div>
-            <strong>{canSignIn ? "Recovery link" : "Sign-in link"}</strong>
-            <small>
-              {canSignIn
-                ? "For a user who lost their password. Whoever opens it sets a new one, which ends all sessions and removes all passkeys. The user is told that an operator created it."
-                : "For a user who was created through the API. Whoever opens it chooses an email address and a password for this account."}
-            </small>
-          </div>
+        <Action
+          title={canSignIn ? "Recovery link" : "Sign-in link"}
+          text={
+            canSignIn
+              ? "For a user who lost their password. Whoever opens it sets a new one, which ends all sessions and removes all passkeys. The user is told that an operator created it."
+              : "For a user who was created through the API. Whoever opens it chooses an email address and a password for this account."
+          }
+        >
           <Form action={`${at}/recovery`}>
             <Submit kind="quiet">Create link</Submit>
           </Form>
-        </li>
+        </Action>
         {operator && (
-          <li>
-            <div>
-              <strong>Demote</strong>
-              <small>
-                No longer an operator at once. Whoever knows OPERATOR_TOKEN can become one again.
-              </small>
-            </div>
+          <Action
+            title="Demote"
+            text="No longer an operator at once. Whoever knows OPERATOR_TOKEN can become one again."
+          >
             <Form
               action={`${at}/demote`}
               data-confirm={`Demote ${username}? They can become an operator again with OPERATOR_TOKEN.`}
             >
               <Submit kind="quiet">Demote</Submit>
             </Form>
-          </li>
+          </Action>
         )}
         {formerUsernames.map((former) => (
-          <li>
-            <div>
-              <strong>Release {former}</strong>
-              <small>
-                A former username, which nobody else can take until it is released. Then anybody
-                can, and links to {former} lead to them.
-              </small>
-            </div>
+          <Action
+            title={`Release ${former}`}
+            text={`A former username, which nobody else can take until it is released. Then anybody can, and links to ${former} lead to them.`}
+          >
             <Form
               action={`${at}/usernames/${former}/release`}
               data-confirm={`Release ${former}? Anybody can take it then.`}
             >
               <Submit kind="quiet">Release</Submit>
             </Form>
-          </li>
+          </Action>
         ))}
-        <li>
-          {suspended_at === null ? (
-            <Suspend username={username} isOneself={isOneself} />
-          ) : (
-            <>
-              <div>
-                <strong>Restore account</strong>
-                <small>
-                  Its access tokens work again and its user can sign in. Canceled predictions stay
-                  canceled, and an operator stays demoted.
-                </small>
-              </div>
-              <Form action={`${at}/restore`}>
-                <Submit kind="quiet">Restore account</Submit>
-              </Form>
-            </>
-          )}
-        </li>
+        {suspended_at === null ? (
+          <Suspend username={username} isOneself={isOneself} />
+        ) : (
+          <Action
+            title="Restore account"
+            text="Its access tokens work again and its user can sign in. Canceled predictions stay canceled, and an operator stays demoted."
+          >
+            <Form action={`${at}/restore`}>
+              <Submit kind="quiet">Restore account</Submit>
+            </Form>
+          </Action>
+        )}
       </ul>
     </section>
   );
 };
 
 const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean }) => (
-  <>
-    <div>
-      <strong>Suspend account</strong>
-      <small>
-        Within 10 seconds its tokens stop working, its sessions and streams end, and its predictions
-        are canceled. It is no longer an operator. Models and files are kept, and others can run its
-        public models unless you make them private. It can be restored.
-      </small>
-    </div>
+  <Action
+    title="Suspend account"
+    text="Within 10 seconds its tokens stop working, its sessions and streams end, and its predictions are canceled. It is no longer an operator. Models and files are kept, and others can run its public models unless you make them private. It can be restored."
+  >
     {isOneself ? (
       <small>You cannot suspend your own account.</small>
     ) : (
@@ -125,10 +116,9 @@ const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean
         <Submit kind="danger">Suspend account</Submit>
       </Form>
     )}
-  </>
+  </Action>
 );
 
-/** The page of a user for operators: predictions, tokens, models and actions. */
 const PersonPage = ({
   view,
   isOneself,
@@ -148,7 +138,7 @@ const PersonPage = ({
       <div class="bar spread title-row">
         <h1>{person.username}</h1>
         <p>
-          <Standing person={person} />
+          <AccountState person={person} />
         </p>
       </div>
       {link !== undefined && <NewLink link={link} title="Share this link with its user only" />}
@@ -205,7 +195,6 @@ const PAGE_SIZE = 25;
 
 const ONE = "/users/:username";
 
-/** Redirects to the page of the user. */
 const done = (c: PageContext, message: string) =>
   redirectWithFlash(c, message, `/users/${usernameIn(c)}`);
 

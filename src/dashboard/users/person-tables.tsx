@@ -3,7 +3,7 @@ import type { ModelItem } from "../../protocol/model.ts";
 import type { Token } from "../../protocol/operator.ts";
 import type { PersonPrediction } from "../../services/accounts/person-view.ts";
 import type { Page } from "../../services/pagination.ts";
-import { Form } from "../ui/layout.tsx";
+import { TokenTable } from "../tokens/routes.tsx";
 import { Pager, Status, shortId, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { lookUpAddress } from "./look-up.tsx";
@@ -68,51 +68,10 @@ export const Tokens = ({
     {tokens.items.length === 0 ? (
       <p class="hint">None.</p>
     ) : (
-      <div class="scroll">
-        <Table
-          class="stacked"
-          aria-labelledby="tokens-title"
-          columns={["Name", "Scopes", "Last used", "Expires", { name: "Actions", is: "hidden" }]}
-        >
-          {tokens.items.map((token) => (
-            <TokenRow username={username} token={token} now={now} />
-          ))}
-        </Table>
-      </div>
+      <TokenTable tokens={tokens.items} now={now} owner={username} />
     )}
     <Pager previous={tokens.previous_url} next={tokens.next_url} />
   </section>
-);
-
-const TokenRow = ({ username, token, now }: { username: string; token: Token; now: number }) => (
-  <tr>
-    <th scope="row">
-      <bdi>{token.name}</bdi> <small>{token.prefix}…</small>
-    </th>
-    <td data-label="Scopes">{token.scopes.join(", ")}</td>
-    <td data-label="Last used">
-      {token.last_used_at === null ? "never" : <Time at={token.last_used_at} />}
-    </td>
-    <td data-label="Expires">
-      {token.expires_at === null ? "never" : <Time at={token.expires_at} />}
-      {token.expires_at !== null && Date.parse(token.expires_at) <= now && (
-        <>
-          {" "}
-          <span class="status warning">expired</span>
-        </>
-      )}
-    </td>
-    <td class="end">
-      <Form
-        action={`/users/${username}/tokens/${token.id}/revoke`}
-        data-confirm={`Revoke ${token.name} of ${username}? Programs that use it are refused within 10 seconds.`}
-      >
-        <button type="submit" class="danger" aria-label={`Revoke ${token.name}`}>
-          Revoke
-        </button>
-      </Form>
-    </td>
-  </tr>
 );
 
 export const Models = ({
@@ -121,7 +80,6 @@ export const Models = ({
   total,
 }: {
   username: string;
-  /** The newest models. */
   models: ModelItem[];
   total: number;
 }) => (

@@ -14,17 +14,15 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
-import { controlAttributes, Field, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
-/** The variables of a model, whether its latest version lists them, and a form to set one. */
 interface PageProps {
   model: DetailedModelRow;
   rows: VariableRow[];
-  /** The name to prefill in the form, or empty. */
   chosen: string;
   draft: Draft;
 }
@@ -120,12 +118,10 @@ function listingText(
 
 /** Values are never shown again, not even one that was just rejected. */
 function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
-  const hint = "Up to 32,768 characters. Can span several lines.";
   return (
     <section class="set-variable" aria-labelledby="set-title">
       <h2 id="set-title">Set a variable</h2>
-      <Form action={modelAddress(model, "/variables")}>
-        <Problem draft={draft} />
+      <Form action={modelAddress(model, "/variables")} draft={draft}>
         <TextField
           name="variable_name"
           label="Name"
@@ -136,29 +132,28 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
           title="Uppercase letters, digits and _, not beginning with a digit"
           autocomplete="off"
           required
-          draft={draft}
         />
-        <Field name="value" label="Value" hint={hint} draft={draft} required>
-          <textarea
-            {...controlAttributes("value", hint, draft)}
-            class="code"
-            rows={3}
-            maxlength={32_768}
-            // Some browsers send spell-checked text to a service.
-            spellcheck={false}
-            autocomplete="off"
-            autocapitalize="off"
-            autofocus={chosen !== ""}
-            required
-          />
-        </Field>
+        <TextArea
+          name="value"
+          label="Value"
+          hint="Up to 32,768 characters. Can span several lines."
+          class="code"
+          rows={3}
+          maxlength={32_768}
+          // Some browsers send spell-checked text to a service.
+          spellcheck={false}
+          autocomplete="off"
+          autocapitalize="off"
+          autofocus={chosen !== ""}
+          required
+          secret
+        />
         <Submit>Set variable</Submit>
       </Form>
     </section>
   );
 }
 
-/** The most variables of a model. */
 const MAX_VARIABLES = 100;
 
 const form = setBody.extend(oneSettable.shape);
@@ -229,11 +224,9 @@ interface VariableRow {
   name: string;
   /** The time at which the variable was last set; null when it is not set. */
   updated_at: string | null;
-  /** Whether the latest version lists it. */
   listed: boolean;
 }
 
-/** Sorted by name. */
 function rowsOf(
   variables: Variable[],
   version: { configuration: Configuration } | null,

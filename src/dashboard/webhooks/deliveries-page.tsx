@@ -5,6 +5,7 @@ import type { WebhookEndpoint } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import type { Page } from "../../services/pagination.ts";
 import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/deliveries.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -64,9 +65,7 @@ const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
         </option>
       </select>
     </label>
-    <button type="submit" class="quiet">
-      Filter
-    </button>
+    <Submit kind="quiet">Filter</Submit>
   </form>
 );
 
@@ -93,9 +92,7 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
       ))}
     </Table>
     <p class="flow actions">
-      <button type="submit" class="quiet">
-        Redeliver the chosen ones
-      </button>
+      <Submit kind="quiet">Redeliver the chosen ones</Submit>
       {query.which !== "delivered" && (
         <button type="submit" name="all" value="failed" class="quiet">
           Redeliver all failed

@@ -1,6 +1,7 @@
 /** The delivery of an event to one receiver: its state, its tries and a button to send it again. */
 import type { DeliveryAttempt, DeliveryState, WebhookDelivery } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
 import { LIST, WebhookUrl } from "./endpoints.tsx";
@@ -60,9 +61,7 @@ export const Delivery = ({
         <Form action={action}>
           <input type="hidden" name="receiver" value={endpoint_id ?? OWN_WEBHOOK} />
           {isOnOwnPage && <input type="hidden" name="back" value="event" />}
-          <button type="submit" class="quiet">
-            Redeliver
-          </button>
+          <Submit kind="quiet">Redeliver</Submit>
         </Form>
       )}
     </div>
@@ -151,7 +150,6 @@ export const DeliveryBadge = ({
   state: DeliveryState;
   /** Whether the delivery is not sent any more, since its endpoint was deleted. */
   isAbandoned: boolean;
-  /** Whether the last try of the delivery has failed. */
   isFailing: boolean;
 }) =>
   isAbandoned ? (

@@ -5,7 +5,7 @@ import {
   type WebhookEventName,
 } from "../../protocol/webhook.ts";
 import { type Draft, fieldText, fieldTexts } from "../form.ts";
-import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Choices, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Empty, Time } from "../ui/parts.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
@@ -14,7 +14,6 @@ export const LIST = "/account/webhooks";
 
 export interface EndpointsPageProps {
   endpoints: WebhookEndpoint[];
-  /** The most endpoints of an account. */
   most: number;
   created: (NewSecret & { id: string }) | undefined;
   draft: Draft;
@@ -55,11 +54,8 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
         <summary class="button primary" hidden={endpoints.length === 0 && !created}>
           New endpoint
         </summary>
-        <Form action={LIST} class="narrow" id="new-endpoint">
-          <EndpointFields
-            values={{ url: "", description: "", events: CHOSEN_EVENTS }}
-            draft={draft}
-          />
+        <Form action={LIST} class="narrow" id="new-endpoint" draft={draft}>
+          <EndpointFields values={{ url: "", description: "", events: CHOSEN_EVENTS }} />
           <Submit>Create endpoint</Submit>
         </Form>
       </details>
@@ -115,15 +111,8 @@ interface Values {
   events: WebhookEventName[];
 }
 
-export const EndpointFields = ({
-  values: { url, description, events },
-  draft,
-}: {
-  values: Values;
-  draft: Draft;
-}) => (
+export const EndpointFields = ({ values: { url, description, events } }: { values: Values }) => (
   <>
-    <Problem draft={draft} />
     <TextField
       name="url"
       label="URL"
@@ -134,7 +123,6 @@ export const EndpointFields = ({
       maxlength={2_000}
       autocomplete="off"
       required
-      draft={draft}
     />
     <TextField
       name="description"
@@ -143,9 +131,8 @@ export const EndpointFields = ({
       value={description}
       maxlength={200}
       autocomplete="off"
-      draft={draft}
     />
-    <Choices name="events" label="Events" values={events} options={EVENTS} draft={draft} />
+    <Choices name="events" label="Events" values={events} options={EVENTS} />
   </>
 );
 
@@ -169,10 +156,8 @@ export const readEndpointForm = (form: FormData) => ({
 });
 
 export interface NewSecret {
-  /** URL of the endpoint that the secret belongs to. */
   url: string;
   secret: string;
-  /** Scheme and host of the deployment. */
   origin: string;
 }
 
@@ -216,7 +201,6 @@ export const EndpointStatus = ({
   );
 };
 
-/** Failures of an endpoint; nothing if it has none. */
 export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
   const { enabled, failing_since, last_error, notice } = endpoint;
   const error = last_error !== null && (

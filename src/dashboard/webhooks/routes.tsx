@@ -40,7 +40,6 @@ import {
   SecretCreated,
 } from "./endpoints.tsx";
 
-/** `/account/webhooks/:id`: one endpoint, with its test, settings and secrets. */
 interface EndpointPageProps {
   endpoint: WebhookEndpoint;
   test?: WebhookTest | undefined;
@@ -74,9 +73,7 @@ function EndpointPage({ endpoint, test, created, draft }: EndpointPageProps) {
       {created && <SecretCreated created={created} />}
       <div class="flow actions">
         <Form action={`${address}/test`}>
-          <button type="submit" class="quiet">
-            Send a test
-          </button>
+          <Submit kind="quiet">Send a test</Submit>
         </Form>
         <Form action={`${address}/${enabled ? "disable" : "enable"}`}>
           <button type="submit" class={enabled ? "quiet" : "primary"}>
@@ -105,15 +102,14 @@ function EndpointPage({ endpoint, test, created, draft }: EndpointPageProps) {
 const Settings = ({ endpoint, draft }: Pick<EndpointPageProps, "endpoint" | "draft">) => (
   <>
     <h2>Settings</h2>
-    <Form action={`${LIST}/${endpoint.id}`} class="narrow">
-      <EndpointFields values={endpoint} draft={draft} />
+    <Form action={`${LIST}/${endpoint.id}`} class="narrow" draft={draft}>
+      <EndpointFields values={endpoint} />
       <p class="hint">Changes apply within 10 seconds.</p>
       <Submit kind="quiet">Save</Submit>
     </Form>
   </>
 );
 
-/** The receiver's response to a test. */
 const TestResult = ({ test }: { test: WebhookTest }) => (
   <section class="test-result" aria-labelledby="test-title">
     <h2 id="test-title">Test</h2>
@@ -139,7 +135,6 @@ const TestResult = ({ test }: { test: WebhookTest }) => (
   </section>
 );
 
-/** The secrets of an endpoint, and the steps in which one is replaced. */
 function Secrets({ endpoint: { id, secrets } }: { endpoint: WebhookEndpoint }) {
   const address = `${LIST}/${id}/secrets`;
   return (
@@ -163,9 +158,7 @@ function Secrets({ endpoint: { id, secrets } }: { endpoint: WebhookEndpoint }) {
                 action={`${address}/${secret.id}/delete`}
                 data-confirm="Delete this secret? A receiver that knows no other one refuses deliveries from then on."
               >
-                <button type="submit" class="danger">
-                  {`Delete secret ${n + 1}`}
-                </button>
+                <Submit kind="danger">{`Delete secret ${n + 1}`}</Submit>
               </Form>
             )}
           </li>
@@ -263,9 +256,9 @@ async function show(
   const row = await readEndpoint(services, viewerOf(c).caller, idIn(c));
   const endpoint = services.present.webhookEndpoint(row);
   // A path may be a secret, and titles are kept in the history of browsers.
-  const place = `${new URL(endpoint.url).host} (…${endpoint.id.slice(-4)})`;
+  const host = `${new URL(endpoint.url).host} (…${endpoint.id.slice(-4)})`;
   return c.render(<EndpointPage endpoint={endpoint} draft={draft} {...told} />, {
-    title: `Webhooks to ${endpoint.description || place}`,
+    title: `Webhooks to ${endpoint.description || host}`,
   });
 }
 

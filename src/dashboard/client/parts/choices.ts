@@ -4,9 +4,9 @@ const PREFIX = "auspex.choice.";
 
 /** Checks the last choices: fieldsets name the key under which their choice is kept. */
 export function restoreChoices(root: ParentNode): void {
-  for (const place of root.querySelectorAll<HTMLElement>("[data-choice]")) {
-    const chosen = keptChoice(place.dataset.choice ?? "");
-    for (const radio of place.querySelectorAll<HTMLInputElement>("input"))
+  for (const fieldset of root.querySelectorAll<HTMLElement>("[data-choice]")) {
+    const chosen = keptChoice(fieldset.dataset.choice ?? "");
+    for (const radio of fieldset.querySelectorAll<HTMLInputElement>("input"))
       if (radio.value === chosen) radio.checked = true;
   }
 }
@@ -18,13 +18,18 @@ export function noteChoice(target: EventTarget | null): void {
   if (key !== undefined) keepChoice(key, target.value);
 }
 
-export function keepChoice(key: string, value: string): void {
+/** Stores a text. @returns whether the browser stores it: its storage may be full or off */
+export function store(storage: Storage, key: string, text: string): boolean {
   try {
-    localStorage.setItem(PREFIX + key, value);
+    storage.setItem(key, text);
+    return true;
   } catch {
-    // The choice holds for this page alone if the browser does not store it.
+    return false;
   }
 }
+
+export const keepChoice = (key: string, value: string): boolean =>
+  store(localStorage, PREFIX + key, value);
 
 export function keptChoice(key: string): string | null {
   try {

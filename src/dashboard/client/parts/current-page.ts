@@ -35,6 +35,34 @@ export async function loadCurrentPage(): Promise<Document | undefined> {
   return undefined;
 }
 
+/**
+ * Loads the page again and again while the tab is visible.
+ * @param rest ms until the next load; undefined: not until the page has changed
+ * @param update may return true, to load the page at once
+ */
+export function keepCurrent(
+  rest: () => number | undefined,
+  update: (page: Document) => unknown,
+): void {
+  let timer: number | undefined;
+  const schedule = () => {
+    clearTimeout(timer);
+    const ms = document.hidden ? undefined : rest();
+    if (ms !== undefined) timer = window.setTimeout(refresh, ms);
+  };
+  const refresh = async (): Promise<void> => {
+    clearTimeout(timer);
+    const page = await loadCurrentPage();
+    if (page && (await update(page)) === true) return refresh();
+    schedule();
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) clearTimeout(timer);
+    else if (rest() !== undefined) void refresh();
+  });
+  schedule();
+}
+
 /** @returns the page, or a text that says why it cannot be loaded */
 async function ask(): Promise<Document | string> {
   try {
@@ -67,10 +95,10 @@ export function notice(text: string | undefined): void {
   if (text === undefined) return old?.remove();
   if (old?.textContent === text) return;
   old?.remove();
-  const place = document.createElement("p");
-  place.className = "flash warning";
-  place.role = "status";
-  place.dataset.connection = "";
-  place.textContent = text;
-  document.querySelector("main")?.prepend(place);
+  const line = document.createElement("p");
+  line.className = "flash warning";
+  line.role = "status";
+  line.dataset.connection = "";
+  line.textContent = text;
+  document.querySelector("main")?.prepend(line);
 }

@@ -1,4 +1,5 @@
 /** File fields: files are picked or dropped, and uploaded when the model is run. */
+import { button, element } from "./element.ts";
 import { upload } from "./upload.ts";
 
 export class FilePickers {
@@ -18,12 +19,10 @@ export class FilePickers {
     );
   }
 
-  /** Returns the picker of a field. */
   of(control: Element): FilePicker | undefined {
     return this.#pickers.find((one) => one.control === control);
   }
 
-  /** The pickers of all fields. */
   get all(): readonly FilePicker[] {
     return this.#pickers;
   }
@@ -36,7 +35,6 @@ export class FilePickers {
 
 export class FilePicker {
   readonly control: HTMLInputElement | HTMLTextAreaElement;
-  /** The element with the picker's buttons. */
   readonly element: HTMLElement;
   readonly #list: HTMLUListElement;
   readonly #several: boolean;
@@ -129,23 +127,16 @@ class SelectedFile {
   readonly row = document.createElement("li");
   readonly #file: File;
   readonly #onRemove: () => void;
-  readonly #state = document.createElement("span");
-  readonly #button = document.createElement("button");
+  readonly #state = element("span", "hint");
+  readonly #button = button("Remove", "plain", () => this.#leave());
   #sending: AbortController | undefined;
 
   constructor(file: File, onRemove: () => void) {
     this.#file = file;
     this.#onRemove = onRemove;
-    this.#state.className = "hint";
     this.#state.textContent = sizeText(file.size);
-    this.#button.type = "button";
-    this.#button.className = "plain";
-    this.#button.textContent = "Remove";
-    this.#button.setAttribute("aria-label", `Remove ${file.name}`);
-    this.#button.addEventListener("click", () => this.#leave());
-    const name = document.createElement("span");
-    name.textContent = file.name;
-    this.row.append(...previewOf(file), name, this.#state, this.#button);
+    this.#button.ariaLabel = `Remove ${file.name}`;
+    this.row.append(...previewOf(file), element("span", "", file.name), this.#state, this.#button);
   }
 
   get name(): string {

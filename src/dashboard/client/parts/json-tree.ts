@@ -34,7 +34,8 @@ const entriesOf = (value: Branch, from: number): Entry[] =>
     : Object.entries(value);
 
 /** The tree with its first level expanded: the same markup as in prediction-view/json-tree.tsx. */
-export function jsonTree(value: Branch): HTMLDetailsElement {
+export function jsonTree(value: Json): HTMLElement {
+  if (!isBranch(value)) return element("code", "", exactText(value));
   const content = [element("summary", "", sizeText(value)), list(Object.entries(value))];
   const tree = element("details", "json", ...content);
   tree.open = true;

@@ -1,11 +1,21 @@
 /** The log: keeps the last lines, and says how many earlier ones were dropped. */
 
-import { LogTail, newLine } from "../../../domain/predictions/log-tail.ts";
-import { plainText } from "../../../domain/predictions/log-text.ts";
-import { logNote } from "../../prediction-view/log-note.ts";
-import { lineElement, lineIn } from "./log-line.ts";
-import { LogSearch } from "./log-search.ts";
-import { TextBuffer } from "./text-buffer.ts";
+import {
+  ANY_LINE,
+  isAnyLine,
+  isWanted,
+  LOG_LEVELS,
+  type LogLevel,
+  type LogQuery,
+  levelOf,
+  withHits,
+} from "../../../domain/predictions/log-search.ts";
+import { type LogLine, LogTail, newLine } from "../../../domain/predictions/log-tail.ts";
+import { plainText, type Segment, segmentsOf } from "../../../domain/predictions/log-text.ts";
+import { foundNote, logNote } from "../../prediction-view/log-note.ts";
+import { element } from "./element.ts";
+import { clockText } from "./enhance.ts";
+import { TextBuffer } from "./output-view.ts";
 
 export class LogView {
   readonly #box: HTMLElement | null;
@@ -82,4 +92,119 @@ function linesIn(box: HTMLElement | null) {
   const text = box?.dataset.last ?? "";
   const last = plainText(text) === "" ? newLine() : lines.pop();
   return [...lines, { at: last?.at ?? null, text }];
+}
+
+function lineElement(line: LogLine, before: Element | null, query: LogQuery): HTMLElement {
+  const segments = segmentsOf(line.text);
+  const text = textOf(segments);
+  const level = levelOf(text, levelIn(before));
+  const created = element("span", "line", element("span", "", ...nodesOf(segments, query)));
+  if (level) created.dataset.level = level;
+  created.hidden = !isWanted(text, level, query);
+  if (line.at !== null) {
+    const time = element("time", "", clockText(new Date(line.at)));
+    time.dateTime = new Date(line.at).toISOString();
+    time.dataset.clock = "";
+    created.prepend(time);
+  }
+  return created;
+}
+
+/** Shows or hides a line by the current search, and marks its hits. @returns whether it is shown */
+export function updateLine(line: HTMLElement, query: LogQuery): boolean {
+  const segments = segmentsIn(line);
+  const text = textOf(segments);
+  line.hidden = !isWanted(text, levelIn(line), query);
+  const hasHits = line.querySelector("mark") !== null;
+  if (hasHits || (!line.hidden && query.find !== ""))
+    contentOf(line)?.replaceChildren(...nodesOf(segments, query));
+  return !line.hidden;
+}
+
+/** Reads a line back from an element that the server or `lineElement` has made. */
+const lineIn = (line: Element): LogLine => {
+  const time = line.querySelector("time");
+  return { text: contentOf(line)?.textContent ?? "", at: time && Date.parse(time.dateTime) };
+};
+
+function segmentsIn(line: Element): Segment[] {
+  const segments: Segment[] = [];
+  for (const node of contentOf(line)?.childNodes ?? []) {
+    const style = node instanceof HTMLElement && node.localName === "b" ? node.className : "";
+    const last = segments.at(-1);
+    if (last?.style === style) last.text += node.textContent ?? "";
+    else segments.push({ text: node.textContent ?? "", style });
+  }
+  return segments;
+}
+
+const textOf = (segments: Segment[]) => segments.map(({ text }) => text).join("");
+
+const contentOf = (line: Element) => line.querySelector(":scope > span");
+
+function levelIn(line: Element | null): LogLevel | undefined {
+  const name = line?.getAttribute("data-level");
+  return LOG_LEVELS.find((level) => level === name);
+}
+
+const nodesOf = (segments: Segment[], { find }: LogQuery): (string | Node)[] =>
+  withHits(segments, find).map(({ text, style, hit }) => {
+    const content = hit ? element("mark", "", text) : text;
+    return style === "" ? content : element("b", style, content);
+  });
+
+const attached = new WeakMap<HTMLElement, LogSearch>();
+
+export class LogSearch {
+  readonly #root: HTMLElement;
+  readonly #form: HTMLFormElement | null;
+
+  /** The search of a view, which stays when the view is no longer live. */
+  static of(root: HTMLElement): LogSearch {
+    const search = attached.get(root) ?? new LogSearch(root);
+    attached.set(root, search);
+    return search;
+  }
+
+  private constructor(root: HTMLElement) {
+    this.#root = root;
+    this.#form = root.querySelector("[data-log-tools]");
+    const button = this.#form?.querySelector<HTMLButtonElement>("[data-find]");
+    if (button) button.hidden = true;
+    this.#form?.addEventListener("submit", (event) => event.preventDefault());
+    this.#form?.addEventListener("input", () => this.update());
+  }
+
+  get query(): LogQuery {
+    if (!this.#form) return ANY_LINE;
+    const values = new FormData(this.#form);
+    const level = values.get("level");
+    return {
+      find: String(values.get("find") ?? ""),
+      level: LOG_LEVELS.find((one) => one === level),
+    };
+  }
+
+  count(): void {
+    const count = this.#form?.querySelector("[data-found]");
+    const { query } = this;
+    const lines = isAnyLine(query) ? [] : this.#lines;
+    const text = foundNote(
+      lines.filter(({ hidden }) => !hidden).length,
+      lines.length,
+      isAnyLine(query),
+    );
+    // Screen readers would read an unchanged text out again.
+    if (count && count.textContent !== text) count.textContent = text;
+  }
+
+  update(): void {
+    const { query } = this;
+    for (const line of this.#lines) updateLine(line, query);
+    this.count();
+  }
+
+  get #lines(): HTMLElement[] {
+    return [...this.#root.querySelectorAll<HTMLElement>("[data-logs] > .line")];
+  }
 }

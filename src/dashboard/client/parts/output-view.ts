@@ -1,14 +1,10 @@
 /** Appends streamed output: text grows, media is shown, other values become trees. */
-
 import { BEGINNING, MAX_CHARS } from "../../../domain/predictions/display-limits.ts";
-import { exactText } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
-import { isBranch } from "../../prediction-view/branch.ts";
 import { countText } from "../../prediction-view/embeddings.ts";
 import { isUrlKind, type Output, outputOf, pieceOf } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";
-import { TextBuffer } from "./text-buffer.ts";
 import { urlOutput } from "./url-output.ts";
 
 const FULL = Number.POSITIVE_INFINITY;
@@ -33,7 +29,6 @@ export class OutputView {
     this.#chars = root.dataset.full === undefined ? Number(root.dataset.chars) : FULL;
   }
 
-  /** Whether nothing is displayed yet. */
   get empty(): boolean {
     return this.#empty;
   }
@@ -94,19 +89,36 @@ function elementsFor(output: Output): HTMLElement[] {
       return [element("ul", "output-item list", ...items)];
     }
     case "embeddings": {
-      const place = element("p", "output-item hint", countText(output.vectors));
-      place.dataset.byServer = "";
-      return [place];
+      const summary = element("p", "output-item hint", countText(output.vectors));
+      summary.dataset.byServer = "";
+      return [summary];
     }
     case "json":
-      return [
-        element(
-          "div",
-          "out",
-          isBranch(output.value)
-            ? jsonTree(output.value)
-            : element("code", "", exactText(output.value)),
-        ),
-      ];
+      return [element("div", "output-item", jsonTree(output.value))];
+  }
+}
+
+/** Collects streamed text and flushes it once per animation frame. */
+export class TextBuffer {
+  readonly #take: (text: string) => void;
+  #pieces: string[] = [];
+  #frame: number | undefined;
+
+  constructor(take: (text: string) => void) {
+    this.#take = take;
+  }
+
+  add(text: string): void {
+    if (text === "") return;
+    this.#pieces.push(text);
+    this.#frame ??= requestAnimationFrame(() => this.flush());
+  }
+
+  flush(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    const text = this.#pieces.join("");
+    this.#pieces = [];
+    if (text !== "") this.#take(text);
   }
 }

@@ -1,5 +1,4 @@
 /** The playground's form: reads and validates the input, and shows errors. */
-
 import type { Field } from "../../../domain/schemas/input-form.ts";
 import {
   fillForm,
@@ -10,10 +9,11 @@ import {
 import { fieldMessages, inputChecker } from "../../../domain/schemas/json-schema-validator.ts";
 import { exactText } from "../../../lib/exact-json.ts";
 import type { ValidationIssue } from "../../../protocol/common.ts";
+import type { Compatibilities } from "../../../protocol/model.ts";
+import { codeSamples, type SampleOptions } from "../../playground/code/samples.ts";
 import { controlName, JSON_FIELD } from "../../playground/control-names.ts";
-import { setFieldError } from "./field-error.ts";
 
-type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 export interface FormState {
   /** The input of the valid fields. */
@@ -120,9 +120,9 @@ export class PlaygroundForm {
 
   /** @param message an error that belongs to no control; undefined to clear it */
   showProblem(message: string | undefined): void {
-    const place = requiredElement(this.element, "[data-form-problem]", HTMLElement);
-    place.hidden = message === undefined;
-    place.textContent = message ?? "";
+    const problem = requiredElement(this.element, "[data-form-problem]", HTMLElement);
+    problem.hidden = message === undefined;
+    problem.textContent = message ?? "";
   }
 
   #readJson(): FormState {
@@ -138,7 +138,7 @@ export class PlaygroundForm {
   #textOf(n: number): string {
     const control = this.#controls[n];
     if (!control) return "";
-    if (isBox(control)) return control.checked ? "true" : "";
+    if (isBox(control)) return textOf(control);
     return [control.value, ...this.#standIns(control)].filter(Boolean).join("\n");
   }
 
@@ -153,6 +153,9 @@ export class PlaygroundForm {
     if (isControl(target)) this.#touched.add(target);
   };
 }
+
+export const textOf = (control: Control): string =>
+  isBox(control) ? (control.checked ? "true" : "") : control.value;
 
 const isBox = (control: Control): control is HTMLInputElement =>
   control instanceof HTMLInputElement && control.type === "checkbox";
@@ -180,4 +183,67 @@ export function requiredElement<Kind extends HTMLElement>(
   const match = root.querySelector(selector);
   if (match instanceof kind) return match;
   throw new Error(`no ${selector}`);
+}
+
+/** Sliders of number fields: each follows the other. */
+export function attachSliders(root: HTMLElement): void {
+  for (const slider of root.querySelectorAll<HTMLInputElement>("[data-slider]")) {
+    const field = slider.parentElement?.querySelector<HTMLInputElement>("[name]");
+    if (!field) continue;
+    slider.hidden = false;
+    slider.addEventListener("input", (event) => {
+      // Listeners expect input events from the field.
+      event.stopPropagation();
+      field.value = slider.value;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    const follow = () => {
+      const isEmpty = field.value.trim() === "";
+      // A slider always has a position: it is at its beginning, and shows none, while the field is empty.
+      slider.toggleAttribute("data-unset", isEmpty);
+      if (isEmpty) slider.value = slider.min;
+      else if (Number.isFinite(Number(field.value))) slider.value = field.value;
+    };
+    field.addEventListener("input", follow);
+    follow();
+  }
+}
+
+/** @param message undefined for no error. @returns whether the message has changed */
+export function setFieldError(control: HTMLElement, message: string | undefined): boolean {
+  const id = `${control.id}-error`;
+  const current = document.getElementById(id);
+  if ((current?.textContent ?? undefined) === message) return false;
+  const others = (control.getAttribute("aria-describedby") ?? "")
+    .split(" ")
+    .filter((one) => one && one !== id);
+  current?.remove();
+  if (message === undefined) {
+    control.removeAttribute("aria-invalid");
+  } else {
+    const issue = document.createElement("p");
+    issue.className = "field-error";
+    issue.id = id;
+    issue.textContent = message;
+    control.closest(".field")?.append(issue);
+    control.setAttribute("aria-invalid", "true");
+    others.push(id);
+  }
+  if (others.length > 0) control.setAttribute("aria-describedby", others.join(" "));
+  else control.removeAttribute("aria-describedby");
+  return true;
+}
+
+/** Shows the code of the call that the form would make. @param root has the model in its data */
+export function showCode(root: HTMLElement, sent: Pick<SampleOptions, "input" | "inputs">): void {
+  const { model = "", pinned, compatibilities: flags = "{}" } = root.dataset;
+  const compatibilities: Compatibilities = JSON.parse(flags);
+  const version = pinned === undefined ? undefined : Number(pinned);
+  const { input, inputs = {} } = sent;
+  const { origin } = location;
+  const options = { origin, model, version, input, inputs, compatibilities };
+  for (const { id, code } of codeSamples(options)) {
+    const sample = root.querySelector(`[data-call="${id}"] code`);
+    if (sample && sample.textContent !== code) sample.textContent = code;
+  }
 }

@@ -1,14 +1,10 @@
 /** The playground: validates input, uploads files, runs the model and has its result shown. */
 import type { Input } from "../../../domain/schemas/input-form-values.ts";
-import type { Compatibilities } from "../../../protocol/model.ts";
-import { codeSamples } from "../../playground/code/samples.ts";
 import { VERSION_FIELD } from "../../playground/control-names.ts";
 import { FilePickers } from "./file-pickers.ts";
-import { type FormState, PlaygroundForm, requiredElement } from "./playground-form.ts";
-import { post } from "./post.ts";
-import { attachSliders } from "./sliders.ts";
+import { attachSliders, PlaygroundForm, requiredElement, showCode } from "./playground-form.ts";
+import { messageOf, post } from "./post.ts";
 
-/** Shows the prediction that was made. */
 export interface Result {
   open(id: string, input: Input): Promise<void>;
 }
@@ -91,21 +87,9 @@ export class Playground {
     clearTimeout(this.#timer);
     const state = this.#form.read();
     this.#form.show(state);
-    this.#updateCode(state);
+    showCode(this.#root, state);
   };
 
-  #updateCode({ input }: FormState): void {
-    const { model = "", pinned, compatibilities: flags = "{}" } = this.#root.dataset;
-    const compatibilities: Compatibilities = JSON.parse(flags);
-    const version = pinned === undefined ? undefined : Number(pinned);
-    const { origin } = location;
-    for (const { id, code } of codeSamples({ origin, model, version, input, compatibilities })) {
-      const place = this.#root.querySelector(`[data-call="${id}"] code`);
-      if (place && place.textContent !== code) place.textContent = code;
-    }
-  }
-
-  /** Ignores calls while another one is in progress. */
   async #exclusively(act: () => Promise<void>): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
@@ -115,7 +99,7 @@ export class Playground {
     try {
       await act();
     } catch (error) {
-      this.#form.showProblem(error instanceof Error ? error.message : String(error));
+      this.#form.showProblem(messageOf(error));
     } finally {
       this.#button.disabled = false;
       this.#button.ariaBusy = null;
@@ -138,7 +122,7 @@ export class Playground {
   #validate(): Input | undefined {
     const state = this.#form.read();
     this.#form.show(state, true);
-    this.#updateCode(state);
+    showCode(this.#root, state);
     return state.messages.size > 0 ? undefined : state.input;
   }
 

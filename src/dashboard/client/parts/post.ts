@@ -64,6 +64,9 @@ async function renewToken(): Promise<boolean> {
   return true;
 }
 
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
 /** Problem details have a text as `detail`, validation errors a list; better-auth has `message`. */
 function messageIn(body: unknown): string {
   if (typeof body === "object" && body !== null) {
@@ -79,6 +82,6 @@ function messageIn(body: unknown): string {
 
 function issueText(issue: unknown): string {
   if (typeof issue !== "object" || issue === null || !("msg" in issue)) return String(issue);
-  const place = "loc" in issue && Array.isArray(issue.loc) ? issue.loc.slice(1).join(".") : "";
-  return place ? `${place}: ${issue.msg}` : String(issue.msg);
+  const field = "loc" in issue && Array.isArray(issue.loc) ? issue.loc.slice(1).join(".") : "";
+  return field ? `${field}: ${issue.msg}` : String(issue.msg);
 }

@@ -1,11 +1,10 @@
 /** Follows a prediction from its beginning to its end, for views that show its outputs in their own way. */
 import { setupText } from "../../../domain/predictions/timeline.ts";
 import { isObject } from "../../../lib/json.ts";
+import { type Backoff, backoffMs } from "../../../lib/retry.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { Prediction } from "../../../protocol/prediction.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
-import { LiveStream } from "./live-stream.ts";
-import { endedAttemptText } from "./status-event.ts";
 
 export type Status = Prediction["status"];
 
@@ -15,7 +14,6 @@ const WHY_MS = 5_000;
 
 export interface Ending {
   status: Exclude<Status, "pending" | "started">;
-  /** The reason why the prediction failed. */
   message?: string;
 }
 
@@ -36,7 +34,7 @@ export class PredictionStream {
   #last = 0;
   #hasOutput = false;
   /** A connection that comes back does not send the status again. */
-  #told: string | undefined;
+  #shownNote: string | undefined;
   #isWaiting = false;
   readonly #whyTimer: number;
 
@@ -67,7 +65,7 @@ export class PredictionStream {
           this.#end(ending);
         }),
       },
-      onConnected: () => reader.note(this.#told),
+      onConnected: () => reader.note(this.#shownNote),
       onLost: () => reader.note(RECONNECTING),
       mayReturn: () => this.#mayReturn(),
     });
@@ -86,8 +84,8 @@ export class PredictionStream {
 
   /** No note is shown once there is output. */
   #note(note: string | undefined): void {
-    if (this.#hasOutput || note === this.#told) return;
-    this.#told = note;
+    if (this.#hasOutput || note === this.#shownNote) return;
+    this.#shownNote = note;
     this.#reader.note(note);
   }
 
@@ -100,7 +98,6 @@ export class PredictionStream {
     this.#note(this.#isWaiting ? (ended ?? "Waiting for a machine…") : "Starting…");
   }
 
-  /** Notes the reason why a waiting prediction waits. */
   async #explain(): Promise<void> {
     if (!this.#isWaiting || document.hidden) return;
     const page = new DOMParser().parseFromString(await (await this.#why()).text(), "text/html");
@@ -145,4 +142,101 @@ function endingIn(data: Json): Ending {
   if (status === "succeeded" || status === "canceled") return { status };
   const message = isObject(error) ? error.message : undefined;
   return { status: "failed", message: typeof message === "string" ? message : "The model failed." };
+}
+
+export function endedAttemptText(data: Json): string | undefined {
+  if (fieldOf(data, "lost") !== undefined) return "The runner was lost. Waiting for another.";
+  if (fieldOf(data, "returned") !== undefined)
+    return "The runner returned the prediction. Waiting for another.";
+  return undefined;
+}
+
+export const fieldOf = (data: Json, name: string): unknown =>
+  typeof data === "object" && data !== null
+    ? Object.getOwnPropertyDescriptor(data, name)?.value
+    : undefined;
+
+/** Streams end after some minutes and browsers reconnect after about 3 s: not worth a notice. */
+const NOTICE_MS = 8_000;
+/** Time without an event after which the stream connects again. */
+const SILENCE_MS = 45_000;
+const REFUSED: Backoff = { baseMs: 2_000, maxMs: 30_000 };
+
+export interface LiveStreamOptions {
+  /** Returns the address of the stream after the last event that has come. */
+  address: () => string;
+  events: Record<string, (event: MessageEvent<string>) => void>;
+  onConnected: () => void;
+  /** The stream has not connected for some seconds; it still tries. */
+  onLost: () => void;
+  /** Called when it is refused. @returns whether it is to connect again */
+  mayReturn: () => Promise<boolean>;
+}
+
+export class LiveStream {
+  readonly #options: LiveStreamOptions;
+  #source: EventSource | undefined;
+  #noticeTimer: number | undefined;
+  #connectTimer: number | undefined;
+  #refusals = 0;
+  #isClosed = false;
+
+  constructor(options: LiveStreamOptions) {
+    this.#options = options;
+    this.#connect();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#source?.close();
+    clearTimeout(this.#noticeTimer);
+    clearTimeout(this.#connectTimer);
+  }
+
+  #connect(): void {
+    this.#source?.close();
+    const source = new EventSource(this.#options.address());
+    this.#source = source;
+    for (const [name, take] of Object.entries(this.#options.events)) {
+      source.addEventListener(name, (event: MessageEvent<string>) => {
+        this.#connectIn(SILENCE_MS);
+        take(event);
+      });
+    }
+    source.onopen = () => this.#connected();
+    source.onerror = (event) => {
+      // Events of the prediction that are named `error` arrive here too.
+      if (event instanceof MessageEvent) return;
+      // Otherwise the browser reconnects and resumes by itself.
+      if (source.readyState === EventSource.CLOSED) void this.#refused();
+      else this.#expectConnection();
+    };
+    this.#expectConnection();
+    this.#connectIn(SILENCE_MS);
+  }
+
+  #connectIn(ms: number): void {
+    clearTimeout(this.#connectTimer);
+    if (!this.#isClosed) this.#connectTimer = window.setTimeout(() => this.#connect(), ms);
+  }
+
+  #expectConnection(): void {
+    this.#noticeTimer ??= window.setTimeout(() => this.#options.onLost(), NOTICE_MS);
+  }
+
+  #connected(): void {
+    clearTimeout(this.#noticeTimer);
+    this.#noticeTimer = undefined;
+    this.#refusals = 0;
+    this.#connectIn(SILENCE_MS);
+    this.#options.onConnected();
+  }
+
+  async #refused(): Promise<void> {
+    clearTimeout(this.#connectTimer);
+    const again = await this.#options.mayReturn();
+    if (!again) return this.close();
+    this.#refusals += 1;
+    this.#connectIn(backoffMs(this.#refusals, REFUSED));
+  }
 }

@@ -2,25 +2,24 @@
  * Keeps a prediction view live with the events after those it was rendered with. Output comes from
  * untrusted models: it is inserted as text, never as markup.
  */
-
 import { setupText } from "../../../domain/predictions/timeline.ts";
 import { parseExact } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
-import { CancelForm } from "./cancel-form.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
-import { showElapsed } from "./elapsed.ts";
 import { enhance } from "./enhance.ts";
 import { attachTrees } from "./json-tree.ts";
-import { LiveStream, type LiveStreamOptions } from "./live-stream.ts";
-import { LogSearch } from "./log-search.ts";
-import { LogView } from "./log-view.ts";
-import { MarkdownMode } from "./markdown-mode.ts";
+import { LogSearch, LogView } from "./log-view.ts";
+import { MarkdownMode } from "./markdown.ts";
 import { OutputView } from "./output-view.ts";
-import { replaceAppended } from "./replace-appended.ts";
+import { CancelForm, keepExplained, showElapsed } from "./prediction-controls.ts";
+import {
+  endedAttemptText,
+  fieldOf,
+  LiveStream,
+  type LiveStreamOptions,
+} from "./prediction-stream.ts";
 import { replaceElement } from "./replace-element.ts";
-import { endedAttemptText, fieldOf } from "./status-event.ts";
-import { keepExplained } from "./why.ts";
-import { attachZoom } from "./zoom.ts";
+import { attachZoom, makeZoomable } from "./zoom.ts";
 
 /**
  * Dispatches `prediction-status` when another status may be displayed, and `prediction-ended` when the end is
@@ -45,14 +44,12 @@ export function attachPrediction(root: HTMLElement): () => void {
 /** Steps within this time are fetched together. */
 const STEPS_MS = 150;
 
-/** Time limit of a request for the parts. */
 const ANSWER_MS = 10_000;
 
-/** Delays between attempts to load the end. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
 /** Time after which a failed cancel is no longer shown. */
-const TOLD_MS = 10_000;
+const PROBLEM_MS = 10_000;
 
 const GONE = "The prediction is no longer here.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
@@ -70,9 +67,7 @@ class LivePrediction {
   #phase = "";
   /** Ids have been skipped: a restart may have lost what is displayed, or run it again. */
   #hasGap = false;
-  /** The event id of the displayed status. */
   #statusAt = 0;
-  /** Whether the problem that is displayed is that of a cancel. */
   #hasFailedToCancel = false;
   #refreshTimer: number | undefined;
   #lostTimer: number | undefined;
@@ -174,7 +169,7 @@ class LivePrediction {
       badge.className = `status ${status}`;
       badge.textContent = status;
     }
-    this.#tell("prediction-status");
+    this.#dispatch("prediction-status");
     this.#announce(endedAttemptText(data) ?? `Status: ${status}`);
     // The output belongs to the previous attempt.
     this.#phase = "";
@@ -205,7 +200,6 @@ class LivePrediction {
     else bar.removeAttribute("value");
   }
 
-  /** Loads the end from the server. */
   async #done(): Promise<void> {
     this.close();
     delete this.#root.dataset.live;
@@ -218,7 +212,7 @@ class LivePrediction {
       if (state === "signed out") return this.#leave(SIGNED_OUT);
       if (state !== "ended") continue;
       this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
-      this.#tell("prediction-ended");
+      this.#dispatch("prediction-ended");
       return;
     }
     this.#leave(END_LOST);
@@ -279,7 +273,7 @@ class LivePrediction {
       attachTrees(part);
       replaceElement(old, part);
     }
-    this.#tell("prediction-status");
+    this.#dispatch("prediction-status");
     const isLess =
       this.#hasGap ||
       this.#output.isBeginning ||
@@ -308,23 +302,37 @@ class LivePrediction {
   #failedToCancel(message: string): void {
     this.#problem(message);
     this.#hasFailedToCancel = true;
-    window.setTimeout(() => this.#step(), TOLD_MS);
+    window.setTimeout(() => this.#step(), PROBLEM_MS);
   }
 
-  #tell(name: "prediction-status" | "prediction-ended"): void {
+  #dispatch(name: "prediction-status" | "prediction-ended"): void {
     this.#root.dispatchEvent(new CustomEvent(name, { bubbles: true }));
   }
 
   #announce(message: string): void {
-    const place = this.#root.querySelector("[data-announce]");
-    if (place) place.textContent = message;
+    const element = this.#root.querySelector("[data-announce]");
+    if (element) element.textContent = message;
   }
 
   #problem(message: string | undefined): void {
-    const place = this.#root.querySelector<HTMLElement>("[data-problem]");
+    const element = this.#root.querySelector<HTMLElement>("[data-problem]");
     this.#hasFailedToCancel = false;
-    if (!place) return;
-    place.hidden = message === undefined;
-    place.textContent = message ?? "";
+    if (!element) return;
+    element.hidden = message === undefined;
+    element.textContent = message ?? "";
+  }
+}
+
+const APPENDED = ["[data-output]", "[data-more]", "[data-logs]", "[data-logs-hidden]"];
+
+/** @param page the same view as the server renders it */
+function replaceAppended(root: HTMLElement, page: Document): void {
+  for (const selector of APPENDED) {
+    const [old, stored] = [root, page].map((one) => one.querySelector<HTMLElement>(selector));
+    if (!old || !stored) continue;
+    enhance(stored);
+    attachTrees(stored);
+    makeZoomable(stored);
+    replaceElement(old, stored);
   }
 }

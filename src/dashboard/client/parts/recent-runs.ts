@@ -19,7 +19,7 @@ function keepFacts(): void {
 /** A pool hears of a container as soon as its runner polls. */
 const HEARD_MS = 1_000;
 
-let told: string | undefined;
+let lastStatus: string | undefined;
 let timer: number | undefined;
 
 /**
@@ -27,8 +27,8 @@ let timer: number | undefined;
  * again has lost it.
  */
 function agreeFacts(status: string): void {
-  const isLost = told === "started" && status === "pending";
-  told = status;
+  const isLost = lastStatus === "started" && status === "pending";
+  lastStatus = status;
   if (isLost) void refreshFacts();
   if (status !== "started" || !saysCold() || timer !== undefined) return;
   timer = window.setTimeout(() => {
@@ -68,8 +68,7 @@ export class RecentRuns {
   #isAskedAgain = false;
   /** The last run that began here, in views that show no single run. */
   #begun: string | undefined;
-  /** Statuses of runs that such views report. */
-  readonly #said = new Map<string, Status>();
+  readonly #statuses = new Map<string, Status>();
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -90,8 +89,8 @@ export class RecentRuns {
   }
 
   /** Sets the status of a run in such a view. The list is loaded again at its end, for its picture. */
-  say(id: string, status: Status): void {
-    this.#said.set(id, status);
+  setStatus(id: string, status: Status): void {
+    this.#statuses.set(id, status);
     const isNews = this.#list !== null && this.#agree(this.#list);
     agreeFacts(status);
     if (isNews && !UNDER_WAY.includes(status)) this.refresh();
@@ -145,7 +144,7 @@ export class RecentRuns {
       const id = new URL(link.href).searchParams.get("prediction") ?? "";
       link.ariaCurrent = id === shownId ? "page" : null;
       const ofView = id === shownId ? shown : undefined;
-      const status = ofView ?? this.#said.get(id);
+      const status = ofView ?? this.#statuses.get(id);
       const badge = link.querySelector(".status");
       const text = badge?.querySelector(".visually-hidden");
       if (!badge || !text || !status || text.textContent === status) continue;

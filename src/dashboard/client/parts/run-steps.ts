@@ -18,9 +18,13 @@ export class RunSteps {
     });
   }
 
-  /** A run has begun, and is shown. */
   begin(id: string): void {
     history.pushState(null, "", this.#address(id));
     this.#shown = id;
   }
+}
+
+export function leaveExample(root: ParentNode): void {
+  root.querySelector("[data-example-output]")?.remove();
+  root.querySelector("[data-examples] [aria-current]")?.removeAttribute("aria-current");
 }

@@ -93,7 +93,6 @@ async function fetchPartUrls(id: string): Promise<string[]> {
   return urls;
 }
 
-/** Retries what may succeed later, with growing delays. */
 const retried = <Done>(signal: AbortSignal, act: () => Promise<Done>): Promise<Done> =>
   retry(act, {
     attempts: MAX_ATTEMPTS,
@@ -103,7 +102,6 @@ const retried = <Done>(signal: AbortSignal, act: () => Promise<Done>): Promise<D
     isRetryable: (error) => !(signal.aborted || (error instanceof PartError && !error.isRetryable)),
   });
 
-/** The service rejected the part. */
 class PartError extends Error {
   readonly status: number;
 

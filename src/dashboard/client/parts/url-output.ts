@@ -1,46 +1,31 @@
 /** A URL as image, audio, video or link: the same markup as in prediction-view/url-output.tsx, but for pictures without an address. */
 import type { UrlKind } from "../../prediction-view/output-kind.ts";
-import { element } from "./element.ts";
+import { element, foreignLink, link, picture, player } from "./element.ts";
 import { zoomButton } from "./zoom.ts";
 
 export function urlOutput(output: UrlKind): HTMLElement {
-  switch (output.kind) {
+  const { kind, address } = output;
+  switch (kind) {
     case "image": {
-      const image = element("img", "");
-      image.src = output.address;
-      image.alt = output.name;
-      const { address } = output;
-      const opener = address.startsWith("data:") ? zoomButton(image) : linkTo(address, image);
+      const image = picture(address, output.name);
+      const opener = address.startsWith("data:") ? zoomButton(image) : link(address, image);
       opener.dataset.zoom = "";
-      return element("figure", "output-item media", opener, download(output));
+      return element("figure", "output-item media", opener, download(address, output.name));
     }
     case "audio":
-    case "video": {
-      const player = element(output.kind, "");
-      player.src = output.address;
-      player.controls = true;
-      player.preload = "metadata";
-      player.ariaLabel = output.name;
-      return element("figure", "output-item media", player, download(output));
-    }
+    case "video":
+      return element(
+        "figure",
+        "output-item media",
+        player(kind, address, output.name),
+        download(address, output.name),
+      );
     case "file":
-      return element("p", "output-item", linkTo(output.address, output.name));
-    case "link": {
-      const link = linkTo(output.address, output.text);
-      link.rel = "noopener noreferrer nofollow";
-      return element("p", "output-item", link);
-    }
+      return element("p", "output-item", link(address, output.name));
+    case "link":
+      return element("p", "output-item", foreignLink(address, output.text));
   }
 }
 
-function download({ address, name }: Extract<UrlKind, { name: string }>): HTMLElement {
-  const link = linkTo(address, "Download");
-  link.download = name;
-  return element("figcaption", "", link);
-}
-
-function linkTo(address: string, content: string | HTMLElement): HTMLAnchorElement {
-  const link = element("a", "", content);
-  link.href = address;
-  return link;
-}
+const download = (address: string, name: string): HTMLElement =>
+  element("figcaption", "", Object.assign(link(address, "Download"), { download: name }));

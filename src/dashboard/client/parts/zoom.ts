@@ -1,5 +1,5 @@
 /** Pictures of an output, large: a dialog over the page, from which the arrows lead to those beside. */
-import { element } from "./element.ts";
+import { button, element } from "./element.ts";
 
 /** Without client code the links lead to the pictures themselves. */
 export function attachZoom(root: HTMLElement): void {
@@ -40,8 +40,11 @@ class Zoom {
 
   constructor(openers: HTMLElement[]) {
     this.#openers = openers;
-    const close = button("Close", () => this.#dialog.close());
-    const turns = [button("Previous", () => this.#turn(-1)), button("Next", () => this.#turn(1))];
+    const close = button("Close", "quiet", () => this.#dialog.close());
+    const turns = [
+      button("Previous", "quiet", () => this.#turn(-1)),
+      button("Next", "quiet", () => this.#turn(1)),
+    ];
     for (const turn of turns) turn.hidden = openers.length < 2;
     this.#dialog.ariaLabel = "Picture";
     this.#dialog.append(
@@ -84,11 +87,4 @@ class Zoom {
     this.#count.textContent =
       this.#openers.length < 2 ? "" : `${at + 1} of ${this.#openers.length}`;
   }
-}
-
-function button(name: string, act: () => void): HTMLButtonElement {
-  const created = element("button", "quiet", name);
-  created.type = "button";
-  created.addEventListener("click", act);
-  return created;
 }

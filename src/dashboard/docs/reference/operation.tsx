@@ -240,7 +240,7 @@ const LANGUAGES = [
 /** Client code (client/docs.ts) chooses the same language everywhere, and remembers it. */
 const Samples = ({ name, request }: { name: string | undefined; request: SampleRequest }) => (
   <div class="code-samples">
-    <fieldset class="segments" aria-label="Language" data-languages>
+    <fieldset class="segments" aria-label="Language" data-choice="language" data-languages>
       {LANGUAGES.map(([language, label]) => (
         <label>
           <input

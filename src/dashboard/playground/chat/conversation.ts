@@ -14,7 +14,6 @@ export interface ToolCall {
   name: string;
   /** JSON text, as far as it has come. */
   arguments: string;
-  /** The result that the user gave. */
   result?: string;
 }
 
@@ -58,7 +57,6 @@ export const newAnswer = (sentAt: number): AssistantTurn => ({
   sentAt,
 });
 
-/** Whether an answer is being written. */
 export const isBusy = (turns: Turn[]): boolean => {
   const last = turns.at(-1);
   return last?.role === "assistant" && last.state === "running";

@@ -149,7 +149,6 @@ function objectIn(json: string): Json {
 interface Tool {
   name: string;
   description: string;
-  /** A JSON Schema. */
   parameters: Json;
 }
 

@@ -22,7 +22,6 @@ export interface OpenedRun {
 
 interface Run {
   prediction: PredictionView;
-  /** The input without its secrets. */
   input: Input;
 }
 

@@ -8,7 +8,6 @@ import type { ChatWire } from "./wire.ts";
 
 export interface ReadChat {
   system: string;
-  /** The text of the tools as it is typed. */
   tools: string;
   turns: Turn[];
   /** Input fields that are not the chat's own. */

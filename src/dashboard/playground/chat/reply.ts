@@ -14,7 +14,6 @@ const MAX_CALLS = 128;
 export class Reply {
   text = "";
   reasoning = "";
-  /** Whether the answer has reached its limit of tokens. */
   isCut = false;
   readonly usage: Usage = {};
   readonly #calls = new Map<string, ToolCall>();
@@ -168,7 +167,6 @@ export class Reply {
 const partOf = (value: Json | undefined): Part => (isObject(value) ? value : {});
 const listIn = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
 
-/** A string, or the text of parts. */
 function textIn(value: Json | undefined): string {
   if (typeof value === "string") return value;
   return listIn(value)

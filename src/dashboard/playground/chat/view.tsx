@@ -2,9 +2,8 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { fillForm } from "../../../domain/schemas/input-form-values.ts";
 import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
-import { modelAddress } from "../../ui/model-header.tsx";
-import type { PlaygroundState } from "../address.ts";
-import { codeSamples } from "../code/samples.ts";
+import { modelAddress, referenceOf } from "../../ui/model-header.tsx";
+import { type PlaygroundState, pinnedOf, samplesOf } from "../address.ts";
 import { Code } from "../code/view.tsx";
 import { ExampleChoices } from "../examples.tsx";
 import { Control } from "../input-form.tsx";
@@ -22,8 +21,7 @@ interface Props {
 export function Chat({ play, user, origin }: Props) {
   const { model, version, tab } = play;
   const { compatibilities, number } = version;
-  const reference = `${model.owner.username}/${model.name}`;
-  const pinned = number === model.latest_version?.number ? undefined : number;
+  const reference = referenceOf(model);
   const wire = chatWire(compatibilities) ?? "chat";
   const fields = play.opened?.settings ?? fillForm(chatSettings(version, wire)) ?? [];
   const { host } = new URL(origin);
@@ -34,7 +32,7 @@ export function Chat({ play, user, origin }: Props) {
       data-chat={modelAddress(model)}
       data-model={reference}
       data-version={number}
-      data-pinned={pinned}
+      data-pinned={pinnedOf(play)}
       data-compatibilities={JSON.stringify(compatibilities)}
       data-wire={wire}
       data-fields={JSON.stringify(fields.map(({ text, ...field }) => field))}
@@ -71,15 +69,7 @@ export function Chat({ play, user, origin }: Props) {
         <Settings fields={fields} withTools={takesTools(version)} />
       </section>
       <section class="chat-side" id="chat-code" aria-label="Code" data-panel="code">
-        <Code
-          samples={codeSamples({
-            origin,
-            model: reference,
-            version: pinned,
-            input: {},
-            compatibilities,
-          })}
-        />
+        <Code samples={samplesOf(play, origin, {})} />
       </section>
       <section class="chat-side" id="chat-runs" aria-label="Recent runs" data-panel="runs">
         <p class="hint">
@@ -192,7 +182,7 @@ const Settings = ({
       <details>
         <summary>Sampling</summary>
         {fields.map((field, n) => (
-          <Control field={field} n={n} draft={{ issues: {} }} />
+          <Control field={field} n={n} />
         ))}
       </details>
     )}

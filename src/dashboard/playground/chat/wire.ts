@@ -49,7 +49,6 @@ function typesOfParts(items: Json, resolver: SchemaResolver): Json[] {
   });
 }
 
-/** Fields that the chat itself fills in. */
 const OWN = new Set(
   "messages input instructions system model stream stream_options tools tool_choice".split(" "),
 );

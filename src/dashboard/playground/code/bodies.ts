@@ -4,7 +4,6 @@ import type { Json } from "../../../protocol/common.ts";
 
 export type Input = { [name: string]: Json };
 
-/** The calls that have samples. */
 export type ApiId =
   | "predictions"
   | "chat"
@@ -17,7 +16,6 @@ export type ApiId =
   | "transcriptions";
 
 export interface Call {
-  /** Scheme and host of the deployment. */
   origin: string;
   /** `owner/name` or `owner/name:number`. */
   reference: string;
@@ -27,7 +25,6 @@ export interface Call {
 /** The limit of messages without their own: Anthropic's API requires one. */
 export const DEFAULT_MAX_TOKENS = 1000;
 
-/** Used when the input has no prompt. */
 const HELLO = "Who are you?";
 
 export const BODIES: Record<ApiId, (call: Call) => Input> = {

@@ -67,7 +67,6 @@ export const literal = (value: Json, indent = ""): string => source(value, inden
 /** @param indent indentation of the first line */
 export const pythonLiteral = (value: Json, indent = ""): string => source(value, indent, PYTHON);
 
-/** A value as a field of a form. */
 export const plainText = (value: Json): string =>
   typeof value === "string" ? unmarked(value) : exactText(value);
 

@@ -9,7 +9,6 @@ import { plainText } from "./literal.ts";
 import { PYTHON } from "./python.ts";
 
 export interface SampleOptions {
-  /** Scheme and host of the deployment. */
   origin: string;
   /** `owner/name`. */
   model: string;
@@ -30,7 +29,6 @@ export const LANGUAGES: Record<Language, string> = {
 };
 
 export interface CodeSample {
-  /** Id made of the call and the language. */
   id: string;
   title: string;
   language: Language;
@@ -90,7 +88,6 @@ export function codeSamples(options: SampleOptions): CodeSample[] {
   });
 }
 
-/** Quoted for a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 export function shellSample(id: ApiId, origin: string, asked: Input): string {
@@ -108,7 +105,6 @@ export function shellSample(id: ApiId, origin: string, asked: Input): string {
   return lines.join(" \\\n  ");
 }
 
-/** Sent as files of a form. */
 const FILES: Partial<Record<ApiId, string>> = {
   edits: "image=@picture.png",
   transcriptions: "file=@speech.wav",

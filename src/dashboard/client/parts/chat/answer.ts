@@ -1,7 +1,7 @@
 /** One answer: makes its prediction, reads what streams, and stops it. */
 import type { AssistantTurn } from "../../../playground/chat/conversation.ts";
 import { Reply } from "../../../playground/chat/reply.ts";
-import { post } from "../post.ts";
+import { messageOf, post } from "../post.ts";
 import { type Ending, PredictionStream, type Status } from "../prediction-stream.ts";
 
 /** The most text of an answer that is shown: the prediction's page has all of it. */
@@ -13,11 +13,9 @@ const TOO_LONG = "The answer is too long to show in full.";
 
 export interface AnswerOptions {
   turn: AssistantTurn;
-  /** Address and body of the request that makes a prediction. */
   start: { address: string; body: object };
   /** The turn has changed. @param note the reason why it waits, in words */
   onChange: (note?: string) => void;
-  /** The status of the answer's prediction has changed. */
   onStatus: (id: string, status: Status) => void;
   onEnd: () => void;
 }
@@ -112,5 +110,3 @@ export class Answer {
     this.#options.onEnd();
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,9 +1,10 @@
 /** The form for messages: text and pictures, sent with Enter. */
 import type { Picture, UserTurn } from "../../../playground/chat/conversation.ts";
-import { element } from "../element.ts";
+import { button, element } from "../element.ts";
 import { requiredElement } from "../playground-form.ts";
+import { messageOf } from "../post.ts";
 import { upload } from "../upload.ts";
-import { previewView } from "./preview.ts";
+import { previewView } from "./turns.ts";
 
 export interface ComposerOptions {
   /** The message is whole, with its pictures uploaded. */
@@ -46,7 +47,6 @@ export class Composer {
     return this.field.value;
   }
 
-  /** Puts a message back, to write it again. */
   write({ text, pictures }: UserTurn): void {
     this.field.value = text;
     this.#pictures.set(pictures);
@@ -132,14 +132,13 @@ export class Composer {
       const pictures = await this.#pictures.send(this.#sending.signal);
       this.#options.send({ role: "user", text, pictures });
     } catch (error) {
-      this.showProblem(error instanceof Error ? error.message : String(error));
+      this.showProblem(messageOf(error));
     } finally {
       this.#sending = undefined;
       this.#send.disabled = false;
     }
   }
 
-  /** Called after a message was taken. */
   empty(): void {
     this.field.value = "";
     this.#pictures.clear();
@@ -187,7 +186,6 @@ class Pictures {
     }
   }
 
-  /** Replaces the pictures by those of a message that is edited. */
   set(pictures: Picture[]): void {
     this.clear();
     for (const picture of pictures) this.#attach({ ...picture, file: undefined });
@@ -209,16 +207,14 @@ class Pictures {
   }
 
   #attach(picture: Omit<Attached, "row">): void {
-    const remove = element("button", "remove", "×");
-    remove.type = "button";
-    remove.ariaLabel = `Remove ${picture.name}`;
-    const row = element("li", "", previewView(picture), remove);
-    const attached = { ...picture, row };
-    remove.addEventListener("click", () => {
+    const remove = button("×", "remove", () => {
       this.#all = this.#all.filter((one) => one !== attached);
       row.remove();
       this.#list.hidden = this.#all.length === 0;
     });
+    remove.ariaLabel = `Remove ${picture.name}`;
+    const row = element("li", "", previewView(picture), remove);
+    const attached = { ...picture, row };
     this.#all.push(attached);
     this.#list.append(row);
     this.#list.hidden = false;

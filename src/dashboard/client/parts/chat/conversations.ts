@@ -3,18 +3,19 @@
  * leads to the one before, as it was left.
  */
 import { isObject } from "../../../../lib/json.ts";
+import { store } from "../choices.ts";
 import { runInAddress } from "../run-steps.ts";
 
 /** Prefix of keys. The name that follows is a time, so the oldest conversation sorts first. */
 const KEPT = "auspex.chat.2:";
 
 export class Conversations {
-  readonly #place: string;
+  readonly #scope: string;
   #name: string;
 
   /** Goes on with that of the step, or else with the last of the place unless a run is opened there. */
   constructor({ user, model }: DOMStringMap) {
-    this.#place = `${user}:${model}`;
+    this.#scope = `${user}:${model}`;
     // An address that is entered where one is already would take the place of the step.
     if (opensRun() && isEntered() && nameIn(history.state) !== undefined)
       history.pushState(null, "");
@@ -29,14 +30,13 @@ export class Conversations {
     });
   }
 
-  /** Returns the text of the conversation; null if there is none. */
   get kept(): string | null {
     return sessionStorage.getItem(this.#key);
   }
 
   /** A text that is too long by itself, or that the browser does not store, is not kept. */
   keep(text: string): void {
-    while (!store(this.#key, text)) {
+    while (!store(sessionStorage, this.#key, text)) {
       const [oldest] = Object.keys(sessionStorage)
         .filter((key) => key.startsWith(KEPT) && key !== this.#key)
         .toSorted();
@@ -60,15 +60,15 @@ export class Conversations {
 
   #enter(): void {
     history.replaceState({ conversation: this.#name }, "");
-    store(this.#lastKey, this.#name);
+    store(sessionStorage, this.#lastKey, this.#name);
   }
 
   get #key(): string {
-    return `${KEPT}${this.#name}:${this.#place}`;
+    return `${KEPT}${this.#name}:${this.#scope}`;
   }
 
   get #lastKey(): string {
-    return `auspex.chat.last:${this.#place}:${runInAddress() ?? ""}`;
+    return `auspex.chat.last:${this.#scope}:${runInAddress() ?? ""}`;
   }
 }
 
@@ -88,12 +88,3 @@ const newName = (): string => String(Date.now());
 
 const nameIn = (state: unknown): string | undefined =>
   isObject(state) && typeof state.conversation === "string" ? state.conversation : undefined;
-
-function store(key: string, text: string): boolean {
-  try {
-    sessionStorage.setItem(key, text);
-    return true;
-  } catch {
-    return false;
-  }
-}

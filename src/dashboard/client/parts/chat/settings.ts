@@ -1,14 +1,15 @@
 /** The settings of a chat, as they are typed. */
 import type { Field } from "../../../../domain/schemas/input-form.ts";
 import { readForm } from "../../../../domain/schemas/input-form-values.ts";
-import type { ChatOptions } from "../../../playground/chat/input.ts";
-import { readTools } from "../../../playground/chat/input.ts";
+import { type ChatOptions, readTools } from "../../../playground/chat/input.ts";
 import { controlName } from "../../../playground/control-names.ts";
-import { setFieldError } from "../field-error.ts";
-import { requiredElement } from "../playground-form.ts";
-import { attachSliders } from "../sliders.ts";
-
-type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+import {
+  attachSliders,
+  type Control,
+  requiredElement,
+  setFieldError,
+  textOf,
+} from "../playground-form.ts";
 
 export class Settings {
   readonly #form: HTMLFormElement;
@@ -38,7 +39,6 @@ export class Settings {
     });
   }
 
-  /** The texts that are kept with the conversation. */
   get texts(): { system: string; tools: string } {
     return { system: this.#system.value, tools: this.#tools?.value ?? "" };
   }
@@ -53,7 +53,10 @@ export class Settings {
   /** Returns the settings; shows their errors and returns undefined if they have any. */
   read(): ChatOptions | undefined {
     const { input, faults } = readForm(
-      this.#fields.map(({ field, control }) => ({ ...field, text: textOf(control) })),
+      this.#fields.map(({ field, control }) => ({
+        ...field,
+        text: control ? textOf(control) : "",
+      })),
     );
     for (const { field, control } of this.#fields)
       if (control) setFieldError(control, faults.get(field.name));
@@ -64,7 +67,6 @@ export class Settings {
     return { system: this.#system.value, tools: read.tools, settings: input };
   }
 
-  /** Unfolds and focuses the first control with an error. */
   showFault(): void {
     const wrong = this.#form.querySelector<HTMLElement>('[aria-invalid="true"]');
     wrong?.closest("details")?.setAttribute("open", "");
@@ -72,9 +74,30 @@ export class Settings {
   }
 }
 
-function textOf(control: Control | null): string {
-  if (!control) return "";
-  const isBox = control instanceof HTMLInputElement && control.type === "checkbox";
-  if (isBox) return control.checked ? "true" : "";
-  return control.value;
+const NARROW = matchMedia("(max-width: 60rem)");
+
+export function attachSides(root: HTMLElement): { showConversation: () => void } {
+  const tabs = [...root.querySelectorAll<HTMLElement>("[data-tab]")];
+  const mark = () => {
+    const { side, narrow } = root.dataset;
+    const current = NARROW.matches && narrow === "chat" ? "chat" : side;
+    for (const tab of tabs) {
+      if (tab.dataset.tab === current) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
+    }
+  };
+  const show = (name = "chat") => {
+    root.dataset.narrow = name === "chat" ? "chat" : "side";
+    if (name !== "chat") root.dataset.side = name;
+    mark();
+  };
+  for (const tab of tabs) {
+    tab.addEventListener("click", (event) => {
+      event.preventDefault();
+      show(tab.dataset.tab);
+    });
+  }
+  NARROW.addEventListener("change", mark);
+  mark();
+  return { showConversation: () => show() };
 }

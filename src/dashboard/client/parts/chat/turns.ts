@@ -1,7 +1,220 @@
-/** The turns on the page, which follow the conversation. */
-import { type AssistantTurn, openCalls, type Turn } from "../../../playground/chat/conversation.ts";
+/** One turn of the conversation. */
+import {
+  type AssistantTurn,
+  openCalls,
+  type Picture,
+  type ToolCall,
+  type Turn,
+  type UserTurn,
+} from "../../../playground/chat/conversation.ts";
+import { button, element, link, picture } from "../element.ts";
+import { MarkdownView } from "../markdown.ts";
 import { requiredElement } from "../playground-form.ts";
-import { AnswerView, type TurnActions, userView } from "./turn-view.ts";
+
+export interface TurnActions {
+  edit: () => void;
+  retry: () => void;
+  giveResult: (n: number, result: string) => void;
+}
+
+export function userView({ text, pictures }: UserTurn, { edit }: TurnActions): HTMLElement {
+  const images = pictures.map(previewView);
+  const item = element("li", "turn user");
+  item.append(element("span", "visually-hidden", "You: "));
+  if (images.length > 0) item.append(element("div", "flow turn-pictures", ...images));
+  if (text !== "") item.append(element("div", "bubble", text));
+  item.append(element("div", "bar turn-foot if-last-message", button("Edit", "plain", edit)));
+  return item;
+}
+
+export class AnswerView {
+  readonly root = element("li", "turn assistant");
+  readonly #actions: TurnActions;
+  readonly #text = new MarkdownView("prose");
+  readonly #reasoning = new MarkdownView("prose");
+  readonly #thoughts = element("details", "thoughts", element("summary", "", "Reasoning"));
+  readonly #calls = element("div", "calls");
+  readonly #note = element("p", "turn-note hint");
+  readonly #problem = element("p", "problem");
+  readonly #foot = element("div", "bar turn-foot");
+  #callViews: CallView[] = [];
+  #frame: number | undefined;
+
+  constructor(turn: AssistantTurn, actions: TurnActions) {
+    this.#actions = actions;
+    this.#thoughts.append(this.#reasoning.root);
+    this.root.append(
+      element("span", "visually-hidden", "Model: "),
+      this.#thoughts,
+      this.#text.root,
+      this.#calls,
+      this.#note,
+      this.#problem,
+      this.#foot,
+    );
+    this.draw(turn, "");
+  }
+
+  /** Draws once per frame, however fast the model writes. */
+  update(turn: AssistantTurn, note = ""): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = requestAnimationFrame(() => this.draw(turn, note));
+  }
+
+  draw(turn: AssistantTurn, note = ""): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    const isRunning = turn.state === "running";
+    this.root.ariaBusy = String(isRunning);
+    this.root.classList.toggle("writing", isRunning && note === "");
+    this.#thoughts.hidden = turn.reasoning === "";
+    if (turn.reasoning !== "") this.#reasoning.update(turn.reasoning);
+    this.#text.update(turn.text);
+    this.#showCalls(turn);
+    this.#note.hidden = !isRunning || note === "";
+    this.#note.textContent = note;
+    const { problem } = turn;
+    this.#problem.hidden = problem === undefined;
+    this.#problem.textContent = problem ?? "";
+    this.#problem.classList.toggle("mild", turn.state !== "failed");
+    if (!isRunning) this.#showFoot(turn);
+    else this.#foot.replaceChildren();
+  }
+
+  #showCalls({ calls, state }: AssistantTurn): void {
+    while (this.#callViews.length < calls.length) {
+      const n = this.#callViews.length;
+      const view = new CallView((result) => this.#actions.giveResult(n, result));
+      this.#callViews.push(view);
+      this.#calls.append(view.root);
+    }
+    for (const [n, call] of calls.entries()) this.#callViews[n]?.update(call, state === "done");
+  }
+
+  #showFoot(turn: AssistantTurn): void {
+    const { prediction, text } = turn;
+    const parts: (Node | string)[] = [];
+    if (text !== "") {
+      const copy = button("Copy", "plain", () => void copyText(copy, text));
+      parts.push(copy);
+    }
+    const again = button("Try again", "plain", this.#actions.retry);
+    again.classList.add("if-last");
+    parts.push(again);
+    if (prediction !== undefined) parts.push(link(`/predictions/${prediction}`, "Prediction"));
+    parts.push(element("small", "", factsOf(turn)));
+    this.#foot.replaceChildren(...parts);
+  }
+}
+
+const COPIED_MS = 2_000;
+
+async function copyText(from: HTMLButtonElement, text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    from.textContent = "Copied";
+  } catch {
+    from.textContent = "Not allowed";
+  }
+  setTimeout(() => {
+    from.textContent = "Copy";
+  }, COPIED_MS);
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+
+/** `12 tokens in, 80 out · first after 0.42 s · 4.10 s` */
+function factsOf({ state, usage, firstMs, totalMs }: AssistantTurn): string {
+  const { input, output } = usage ?? {};
+  const tokens = [
+    input !== undefined && `${input} tokens in`,
+    output !== undefined && `${output} ${input === undefined ? "tokens " : ""}out`,
+  ].filter(Boolean);
+  return [
+    state === "stopped" && "stopped",
+    tokens.join(", "),
+    firstMs !== undefined && `first token after ${seconds(firstMs)}`,
+    totalMs !== undefined && `${seconds(totalMs)} in all`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** The most characters of arguments that are shown: each piece draws all of them again, which is slow. */
+const SHOWN_CHARS = 20_000;
+
+let count = 0;
+
+class CallView {
+  readonly root = element("section", "box call");
+  readonly #name = element("code", "");
+  readonly #arguments = element("code", "");
+  readonly #result = element("pre", "call-result");
+  readonly #form = element("form", "call-form");
+
+  constructor(give: (result: string) => void) {
+    const box = element("pre", "", this.#arguments);
+    box.tabIndex = 0;
+    this.#result.tabIndex = 0;
+    this.#addForm(give);
+    this.root.ariaLabel = "Call of a tool";
+    this.root.append(
+      element("p", "call-name", "Calls ", this.#name),
+      box,
+      this.#form,
+      this.#result,
+    );
+  }
+
+  /** @param isWhole whether the model has written all of it */
+  update({ name, arguments: json, result }: ToolCall, isWhole: boolean): void {
+    if (this.#name.textContent !== name) this.#name.textContent = name;
+    const text = shown(json, isWhole);
+    if (this.#arguments.textContent !== text) this.#arguments.textContent = text;
+    this.#form.hidden = !isWhole || result !== undefined;
+    this.#result.hidden = result === undefined;
+    this.#result.textContent = result ?? "";
+  }
+
+  #addForm(give: (result: string) => void): void {
+    count += 1;
+    const label = element("label", "", "Result to give to the model");
+    const field = element("textarea", "code");
+    field.id = `call-result-${count}`;
+    field.rows = 2;
+    field.placeholder = '{"temperature": 21}';
+    label.htmlFor = field.id;
+    this.#form.append(label, field, button("Give result", "quiet"));
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      give(field.value);
+    });
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.#form.requestSubmit();
+    });
+  }
+}
+
+/** All of it is given to the model. */
+function shown(json: string, isWhole: boolean): string {
+  if (json.length > SHOWN_CHARS) return `${json.slice(0, SHOWN_CHARS)}…`;
+  return isWhole ? readable(json) : json;
+}
+
+function readable(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json || "{}"), null, 2);
+  } catch {
+    return json;
+  }
+}
+
+export function previewView({ preview, name }: Pick<Picture, "preview" | "name">): HTMLElement {
+  if (preview === "") return element("span", "box picture-name", name);
+  return picture(preview, name);
+}
 
 /** Distance from the end of the page, px; a reader who has scrolled up further reads something else. */
 const NEAR_END = 160;

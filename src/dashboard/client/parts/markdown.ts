@@ -2,8 +2,9 @@
  * Markdown of a model as elements. The model is not trusted: its text becomes text nodes, and of
  * addresses only those of web pages become links.
  */
-import { type Block, blocksOf, type Span, spansOf } from "../../../playground/chat/markdown.ts";
-import { element } from "../element.ts";
+import { type Block, blocksOf, type Span, spansOf } from "../../playground/chat/markdown.ts";
+import { keepChoice, keptChoice } from "./choices.ts";
+import { button, element, foreignLink } from "./element.ts";
 
 export class MarkdownView {
   readonly root: HTMLElement;
@@ -48,14 +49,12 @@ function elementOf(block: Block): HTMLElement {
   }
 }
 
-/** Returns a code block with the copy button of every page. */
 export function codeBlock(text: string, language = ""): HTMLElement {
   const code = element("pre", "", element("code", "", text));
   code.tabIndex = 0;
-  const button = element("button", "quiet", "Copy");
-  button.type = "button";
-  button.dataset.copy = "";
-  const box = element("div", "copy lines", code, button);
+  const copy = button("Copy", "quiet", () => {});
+  copy.dataset.copy = "";
+  const box = element("div", "copy lines", code, copy);
   if (language) box.dataset.language = language;
   return box;
 }
@@ -86,8 +85,47 @@ const nodesOf = (text: string): Node[] => spansOf(text).map(nodeOf);
 function nodeOf(span: Span): Node {
   if (span.kind === "text") return new Text(span.text);
   if (span.kind !== "link") return element(span.kind, "", span.text);
-  const link = element("a", "", span.text);
-  link.href = span.address;
-  link.rel = "noopener noreferrer nofollow";
-  return link;
+  return foreignLink(span.address, span.text);
+}
+
+const KEY = "markdown";
+
+export class MarkdownMode {
+  readonly #root: HTMLElement;
+  readonly #views = new Map<HTMLElement, MarkdownView>();
+  #isOn = keptChoice(KEY) === "on";
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    const button = root.querySelector<HTMLButtonElement>("[data-markdown]");
+    if (!button) return;
+    button.hidden = false;
+    button.ariaPressed = String(this.#isOn);
+    button.addEventListener("click", () => {
+      this.#isOn = !this.#isOn;
+      button.ariaPressed = String(this.#isOn);
+      keepChoice(KEY, this.#isOn ? "on" : "off");
+      this.#turn();
+    });
+    this.update();
+  }
+
+  update(): void {
+    if (!this.#isOn) return;
+    for (const text of this.#root.querySelectorAll<HTMLElement>("[data-output] .text")) {
+      const view = this.#views.get(text) ?? new MarkdownView("output-item prose");
+      this.#views.set(text, view);
+      view.update(text.textContent);
+      if (view.root.parentElement !== text.parentElement) text.before(view.root);
+      text.hidden = true;
+    }
+  }
+
+  #turn(): void {
+    for (const [text, view] of this.#views) {
+      text.hidden = this.#isOn;
+      view.root.hidden = !this.#isOn;
+    }
+    this.update();
+  }
 }

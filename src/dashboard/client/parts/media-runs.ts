@@ -1,19 +1,20 @@
 /** The runs of a view of pictures or sounds, newest first; this tab keeps which they are. */
-import type { Input } from "../../../../domain/schemas/input-form-values.ts";
-import { type MediaItem, MediaOutputs, timeText } from "../../../playground/media-outputs.ts";
-import { type KnownField, labelOf } from "../../../playground/run-inputs.ts";
-import { codeBlock } from "../chat/markdown-view.ts";
-import { element } from "../element.ts";
-import { jsonTree } from "../json-tree.ts";
-import { leaveExample } from "../leave-example.ts";
-import type { Result } from "../playground.ts";
-import { requiredElement } from "../playground-form.ts";
-import { post } from "../post.ts";
-import { type Ending, PredictionStream, type Status } from "../prediction-stream.ts";
-import { RecentRuns } from "../recent-runs.ts";
-import { RunSteps } from "../run-steps.ts";
-import { attachZoom, zoomButton } from "../zoom.ts";
-import { blobAddress } from "./blob-address.ts";
+
+import { dataUriHead } from "../../../domain/files/data-uri.ts";
+import type { Input } from "../../../domain/schemas/input-form-values.ts";
+import { type MediaItem, MediaOutputs, timeText } from "../../playground/media-outputs.ts";
+import { type KnownField, labelOf } from "../../playground/run-inputs.ts";
+import { store } from "./choices.ts";
+import { button, element, foreignLink, link, picture, player } from "./element.ts";
+import { jsonTree } from "./json-tree.ts";
+import { codeBlock } from "./markdown.ts";
+import type { Result } from "./playground.ts";
+import { requiredElement } from "./playground-form.ts";
+import { messageOf, post } from "./post.ts";
+import { type Ending, PredictionStream, type Status } from "./prediction-stream.ts";
+import { RecentRuns } from "./recent-runs.ts";
+import { leaveExample, RunSteps } from "./run-steps.ts";
+import { attachZoom, zoomButton } from "./zoom.ts";
 
 /** Older ones are found among the predictions. */
 const MAX_RUNS = 12;
@@ -66,7 +67,7 @@ export class MediaRuns implements Result {
       id,
       label,
       useAsInput: this.#useAsInput,
-      onStatus: (status) => this.#recent.say(id, status),
+      onStatus: (status) => this.#recent.setStatus(id, status),
       onEnd: (message) => {
         this.#status.textContent = message;
       },
@@ -81,11 +82,7 @@ export class MediaRuns implements Result {
   }
 
   #keep(): void {
-    try {
-      sessionStorage.setItem(this.#key, JSON.stringify(this.#runs.map(({ kept }) => kept)));
-    } catch {
-      // The runs are not kept if the browser's storage is full or off.
-    }
+    store(sessionStorage, this.#key, JSON.stringify(this.#runs.map(({ kept }) => kept)));
   }
 }
 
@@ -110,7 +107,6 @@ const isKept = (one: unknown): one is Kept =>
 /** One run of a view of pictures or sounds: its input in words, its status and its output. */
 interface RunOptions {
   id: string;
-  /** The run's input in words. */
   label: string;
   /** Uses a picture as input; undefined where the model takes no picture. */
   useAsInput: ((address: string) => void) | undefined;
@@ -127,23 +123,25 @@ class RunCard {
   readonly #partial = element("img", "media-partial");
   readonly #items = element("div", "media-items");
   readonly #text = element("div", "media-text");
-  readonly #cancel = element("button", "quiet", "Cancel");
+  readonly #cancel = button("Cancel", "quiet", () => void this.#stop());
   readonly #stream: PredictionStream;
   #shown = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
     const { id, label } = options;
-    const link = element("a", "", "Prediction");
-    link.href = `/predictions/${id}`;
-    this.#cancel.type = "button";
-    this.#cancel.addEventListener("click", () => void this.#stop());
     this.#problem.hidden = true;
     this.#partial.hidden = true;
     this.#partial.alt = "The picture so far";
     this.root.ariaBusy = "true";
     this.root.append(
-      element("div", "bar media-head", element("p", "media-label", label), this.#cancel, link),
+      element(
+        "div",
+        "bar media-head",
+        element("p", "media-label", label),
+        this.#cancel,
+        link(`/predictions/${id}`, "Prediction"),
+      ),
       this.#note,
       this.#problem,
       this.#partial,
@@ -179,7 +177,7 @@ class RunCard {
       if (this.root.ariaBusy !== "true") return;
       this.#cancel.disabled = false;
       this.#cancel.textContent = "Cancel";
-      this.#showProblem(error instanceof Error ? error.message : String(error));
+      this.#showProblem(messageOf(error));
     }
   }
 
@@ -197,12 +195,12 @@ class RunCard {
     if (text === "") return;
     const parts: Node[] = [codeBlock(text)];
     if (segments.length > 0) {
-      const rows = segments.map(({ start, end, text: said }) =>
+      const rows = segments.map(({ start, end, text: spoken }) =>
         element(
           "li",
           "",
           element("span", "media-time", timeText(start)),
-          element("span", "", said),
+          element("span", "", spoken),
           ...(end === undefined ? [] : [element("small", "", `${(end - start).toFixed(1)} s`)]),
         ),
       );
@@ -212,57 +210,30 @@ class RunCard {
   }
 
   #itemView(item: MediaItem): HTMLElement {
-    if (item.kind === "json") {
-      const { value } = item;
-      return typeof value === "object" && value !== null
-        ? jsonTree(value)
-        : element("code", "", JSON.stringify(value));
-    }
+    if (item.kind === "json") return jsonTree(item.value);
     const address = item.kind === "audio" ? blobAddress(item.address) : item.address;
-    if (item.kind === "link") {
-      const link = element("a", "", item.name);
-      link.href = address;
-      link.rel = "noopener noreferrer nofollow";
-      return element("p", "", link);
-    }
-    const figure = element("figure", `media-item ${item.kind}`);
-    figure.append(...this.#mediaOf(item.kind, address, item.name));
-    figure.append(element("figcaption", "", ...this.#actionsOf(item.kind, address, item.name)));
-    return figure;
-  }
-
-  #mediaOf(kind: "image" | "audio" | "video" | "file", address: string, name: string): Node[] {
-    if (kind === "file") return [];
-    if (kind === "image") {
-      const image = element("img", "");
-      image.src = address;
-      image.alt = this.#options.label || name;
-      return [zoomButton(image)];
-    }
-    const player = element(kind, "");
-    player.src = address;
-    player.controls = true;
-    player.preload = "metadata";
-    player.ariaLabel = name;
-    return [player];
+    if (item.kind === "link") return element("p", "", foreignLink(address, item.name));
+    const { kind, name } = item;
+    return element(
+      "figure",
+      `media-item ${kind}`,
+      ...(kind === "image" ? [zoomButton(picture(address, this.#options.label || name))] : []),
+      ...(kind === "audio" || kind === "video" ? [player(kind, address, name)] : []),
+      element("figcaption", "", ...this.#actionsOf(kind, address, name)),
+    );
   }
 
   #actionsOf(kind: MediaItem["kind"], address: string, name: string): Node[] {
-    const download = element("a", "", "Download");
-    download.href = address;
+    const download = link(address, "Download");
     download.download = address.startsWith("data:") ? "picture" : name;
-    const actions: Node[] = [download];
-    if (kind !== "image") return actions;
-    const open = element("button", "plain", "Open");
-    open.type = "button";
-    open.addEventListener("click", () => window.open(blobAddress(address), "_blank", "noopener"));
-    actions.push(open);
+    if (kind !== "image") return [download];
+    const open = () => window.open(blobAddress(address), "_blank", "noopener");
     const { useAsInput } = this.#options;
-    if (!useAsInput) return actions;
-    const use = element("button", "plain", "Use as input");
-    use.type = "button";
-    use.addEventListener("click", () => useAsInput(address));
-    return [...actions, use];
+    return [
+      download,
+      button("Open", "plain", open),
+      ...(useAsInput ? [button("Use as input", "plain", () => useAsInput(address))] : []),
+    ];
   }
 
   #ended({ status, message = "" }: Ending): void {
@@ -279,4 +250,19 @@ class RunCard {
     this.#problem.classList.toggle("mild", status !== "failed");
     this.#options.onEnd(problem || this.#outputs.text || "The result is there.");
   }
+}
+
+/** A data URL as the address of a blob: pages neither play data URLs nor open them. */
+function blobAddress(address: string): string {
+  const blob = blobOf(address);
+  return blob ? URL.createObjectURL(blob) : address;
+}
+
+/** Returns the blob of a data URL; undefined for any other address. */
+export function blobOf(address: string): Blob | undefined {
+  const head = dataUriHead(address);
+  if (!head) return undefined;
+  const base64 = address.slice(head.length);
+  const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  return new Blob([bytes], { type: head.mime_type });
 }
