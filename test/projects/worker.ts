@@ -58,7 +58,11 @@ export default defineProject({
     globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
     ...filesOf(
       ["worker"],
-      ["test/worker/api/fuzz.test.ts", "test/worker/registry/interleaved-collection.test.ts"],
+      [
+        "test/worker/api/fuzz.test.ts",
+        "test/worker/hiccups/account-alarms.test.ts",
+        "test/worker/registry/interleaved-collection.test.ts",
+      ],
     ),
     provide: { isNightly },
     setupFiles: ["test/worker/support/setup.ts"],
