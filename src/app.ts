@@ -1,6 +1,5 @@
 /** The API: the middleware of every request, and the list of route groups. */
 import { methodNotAllowed } from "hono/method-not-allowed";
-import { requestId } from "hono/request-id";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
 import { conventionResponse, errorResponse, ProblemError } from "./errors/errors.ts";
 import { openAiProblem } from "./errors/openai.ts";
@@ -45,7 +44,6 @@ import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
 import { getServices } from "./services/services.ts";
 
 const api = router({ getPath: routePath })
-  .use(requestId({ limitLength: 128 }))
   .use(responseHeaders)
   .use(requestBody)
   .use(async (c, next) => {

@@ -1,6 +1,6 @@
 /** Minimum speed of bodies, since others wait for their memory: 160 kB in 10 s, or 16 kB a second. */
 
-const PACE_MS = 10_000;
+export const PACE_MS = 10_000;
 const MIN_BYTES = 160_000;
 
 /** Message for clients that were too slow. */

@@ -16,7 +16,7 @@ export function backoffMs(failures: number, { baseMs, maxMs }: Backoff): number 
 export interface RetryOptions extends Backoff {
   /** The number of attempts in all; Infinity if only the signal ends them. */
   attempts: number;
-  signal: AbortSignal;
+  signal?: AbortSignal | undefined;
   isRetryable: (error: unknown) => boolean;
   /** The shortest delay after this error, as in `Retry-After`. */
   minDelayMs?: (error: unknown) => number;
@@ -33,7 +33,7 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
       if (!isRetryable(error) || failures >= attempts) throw error;
       const delayMs = Math.max(minDelayMs?.(error) ?? 0, backoffMs(failures, options));
       onRetry?.(error, delayMs);
-      if (!(await sleep(delayMs, signal))) signal.throwIfAborted();
+      if (!(await sleep(delayMs, signal))) signal?.throwIfAborted();
     }
   }
 }

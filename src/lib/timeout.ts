@@ -26,29 +26,42 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
   });
 }
 
+/** Settles as the promise does, or as `late` says after the time. The promise itself goes on. */
+function within<T>(
+  promise: Promise<T>,
+  ms: number,
+  late: (settle: PromiseWithResolvers<T>) => void,
+): Promise<T> {
+  const settle = Promise.withResolvers<T>();
+  const timer = setTimeout(() => late(settle), ms);
+  // A timer that is left running would keep a Durable Object in memory, and billed.
+  const inTime = <Value>(act: (value: Value) => void) => {
+    return (value: Value) => {
+      clearTimeout(timer);
+      act(value);
+    };
+  };
+  promise.then(inTime(settle.resolve), inTime(settle.reject));
+  return settle.promise;
+}
+
 /**
  * Whether the promise is fulfilled within the time. The promise itself goes on.
  * @throws what the promise is rejected with in time
  */
-export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const late = Promise.withResolvers<false>();
-  const timer = setTimeout(() => late.resolve(false), ms);
-  try {
-    return await Promise.race([promise.then(() => true), late.promise]);
-  } finally {
-    // A timer that is left running would keep a Durable Object in memory, and billed.
-    clearTimeout(timer);
-  }
-}
+export const settlesWithin = (promise: Promise<unknown>, ms: number): Promise<boolean> =>
+  within(
+    promise.then(() => true),
+    ms,
+    ({ resolve }) => resolve(false),
+  );
 
 /** The awaited work may still finish. */
 export class TimedOut extends Error {}
 
 /** @throws TimedOut when the promise takes longer; what it is rejected with in time */
-export async function withTimeout<T>(promise: Promise<T>, ms: number, what = "result"): Promise<T> {
-  if (await settlesWithin(promise, ms)) return promise;
-  throw new TimedOut(`no ${what} within ${ms} ms`);
-}
+export const withTimeout = <T>(promise: Promise<T>, ms: number, what = "result"): Promise<T> =>
+  within(promise, ms, ({ reject }) => reject(new TimedOut(`no ${what} within ${ms} ms`)));
 
 /**
  * Returns the promise's result. The promise itself goes on after the signal is aborted.

@@ -6,7 +6,8 @@ import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/sche
 import { ProblemError } from "../errors/errors.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
-import { LEAST_PACE, Pace } from "../lib/pace.ts";
+import { LEAST_PACE, PACE_MS, Pace } from "../lib/pace.ts";
+import { settlesWithin } from "../lib/timeout.ts";
 
 const MIB = 1024 * 1024;
 
@@ -45,6 +46,9 @@ const decodedBudget = new ByteBudget({
   waiting: 16,
   patience_ms: 10_000,
 });
+
+/** Invalid UTF-8 would reach the model as replacement characters. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 const RETRY_SECONDS = 5;
 
@@ -98,8 +102,6 @@ export class BodyReader {
   async decode(pieces: (Uint8Array | string)[]): Promise<string> {
     const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
     if (size > LARGE_BYTES) await this.#takeFrom(decodedBudget, this.#decoded, size);
-    // Invalid UTF-8 would reach the model as replacement characters.
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
     const textOf = (piece: Uint8Array | string) =>
       typeof piece === "string" ? piece : decoded(() => decoder.decode(piece));
     return pieces.map(textOf).join("");
@@ -112,6 +114,14 @@ export class BodyReader {
   };
 
   async #all(check: (chunk: Uint8Array) => void): Promise<Uint8Array<ArrayBuffer>> {
+    requirePlain(this.#request);
+    const length = this.#request.headers.get("content-length");
+    if (Number(length) > this.#sender.maxBytes) throw this.#tooLarge();
+    if (length !== null && Number(length) <= SMALL_BYTES) {
+      const bytes = await this.#whole();
+      check(bytes);
+      return bytes;
+    }
     const chunks: Uint8Array<ArrayBuffer>[] = [];
     for await (const chunk of this.#chunks()) {
       check(chunk);
@@ -130,10 +140,6 @@ export class BodyReader {
   }
 
   async *#chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    requirePlain(this.#request);
-    const length = this.#request.headers.get("content-length");
-    if (Number(length) > this.#sender.maxBytes) throw this.#tooLarge();
-    if (length !== null && Number(length) <= SMALL_BYTES) return yield this.#whole();
     const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined =
       this.#request.body?.getReader();
     if (!reader) return;
@@ -158,10 +164,9 @@ export class BodyReader {
   }
 
   async #whole(): Promise<Uint8Array<ArrayBuffer>> {
-    const pace = new Pace(tooSlow);
     const reading = this.#request.arrayBuffer().catch(brokenOff);
-    const bytes = await Promise.race([reading, pace.tooSlow]).finally(() => pace.end());
-    return new Uint8Array(bytes);
+    if (!(await settlesWithin(reading, PACE_MS))) throw tooSlow();
+    return new Uint8Array(await reading);
   }
 
   #hold(bytes: number, pace: Pace): Promise<void> {

@@ -37,15 +37,28 @@ const ALWAYS = {
 
 const preflight = cors({ origin: "*", maxAge: 86_400 });
 
+/** An id that a client may give its request. */
+const SENT_ID = /^[\w=-]{1,128}$/;
+
 export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
+  const sent = c.req.header("x-request-id") ?? "";
+  c.set("requestId", SENT_ID.test(sent) ? sent : crypto.randomUUID());
   if (c.req.method === "OPTIONS") c.res = (await preflight(c, next)) ?? c.res;
   else await next();
-  // `c.header` copies the response: the headers of an object's own response cannot be changed.
-  c.header("x-request-id", c.get("requestId"));
-  const { headers } = c.res;
+  const { headers } = withOwnHeaders(c, "x-request-id", c.get("requestId"));
   for (const [name, value] of headersOf(c)) headers.set(name, value);
   if (isNotStored(c.res)) headers.set("cache-control", "no-store");
 });
+
+/** Sets a header. The headers of an object's own response cannot be changed: `c.header` copies the response. */
+function withOwnHeaders(c: Context<AppEnv>, name: string, value: string): Response {
+  try {
+    c.res.headers.set(name, value);
+  } catch {
+    c.header(name, value);
+  }
+  return c.res;
+}
 
 /** Returns the headers, with the rate limit that the request has come closest to. */
 function headersOf(c: Context<AppEnv>): [string, string][] {

@@ -23,7 +23,6 @@ import {
   type PoolReport,
   type PoolRunEstimate,
   type PoolStatus,
-  poolClaim,
   type ReportedRunner,
   type ReportedRunnerLog,
   type ReportProblem,
@@ -248,7 +247,7 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** A runner's long poll. It is a request because its signal aborts when the runner disconnects. */
   override async fetch(request: Request): Promise<Response> {
-    const claim = poolClaim.parse(await request.json());
+    const claim: PoolClaim = await request.json();
     const known = await this.#knownRunners.find(claim);
     if (typeof known === "string") return Response.json(known, { status: 409 });
     const jobs = await this.#claim(claim, known, request.signal);

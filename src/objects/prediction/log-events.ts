@@ -197,6 +197,8 @@ export class Entries {
   readonly #onKept: () => void;
   /** Undefined once the request is stored. */
   #unstored: Request | undefined;
+  /** The request of a short run that has ended: its caller is about to read it. */
+  #ended: Request | undefined;
   /** Rows that are stored with the request, or will be. */
   #rows: Map<number, string>;
   /** Whether the rows are being written for the last time. */
@@ -248,8 +250,9 @@ export class Entries {
     write();
     this.#ending = false;
     if (!this.#unstored) return;
-    if (bytesOf(this.#unstored) > MAX_WHOLE_BYTES) this.keep();
-    else this.#store(this.#unstored);
+    if (bytesOf(this.#unstored) > MAX_WHOLE_BYTES) return this.keep();
+    this.#ended = this.#unstored;
+    this.#store(this.#unstored);
   }
 
   input(): string {
@@ -284,6 +287,7 @@ export class Entries {
   removeData(): void {
     const { spec } = this.#request();
     this.#rows = new Map();
+    this.#ended = undefined;
     this.#store({ spec, input: new Uint8Array() });
     for (let rows = this.#some(); rows.length > 0; rows = this.#some())
       for (const [name] of rows) this.#kv.delete(name);
@@ -336,7 +340,7 @@ export class Entries {
   }
 
   #request(): Pick<Request, "spec" | "input"> {
-    const request = this.#unstored ?? this.#kv.get<Request>(REQUEST);
+    const request = this.#unstored ?? this.#ended ?? this.#kv.get<Request>(REQUEST);
     if (!request) throw new Error("the request is missing");
     return request;
   }

@@ -62,6 +62,6 @@ const RETRIES = { attempts: 4, baseMs: 50, maxMs: 1_000 };
 /** @param call may be made twice, and makes a stub of its own: a stub whose call has failed stays broken */
 export const repeated = <Result>(
   call: () => Promise<Result>,
-  signal = new AbortController().signal,
+  signal?: AbortSignal,
 ): Promise<Result> =>
   retry(call, { ...RETRIES, signal, isRetryable: (error) => hiccupIn(error) === "passing" });

@@ -6,7 +6,7 @@ import type { FailedInARow } from "../../domain/scheduling/failed-starts.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { LocationHint } from "../../protocol/hardware.ts";
-import { claimRequest, type Job, type StateRequest } from "../../protocol/runner.ts";
+import type { ClaimRequest, Job, StateRequest } from "../../protocol/runner.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
 import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";
 import { database } from "../../storage/database.ts";
@@ -18,11 +18,11 @@ import { inJurisdiction } from "./jurisdiction.ts";
 export const POLL_SECONDS = 30;
 
 /** A runner's claim, with what the service knows of the runner. */
-export const poolClaim = claimRequest.extend({
+export interface PoolClaim extends ClaimRequest {
   /** The token of the claim, and when it was last known to be valid, unix ms. */
-  token_id: z.string(),
-  token_known_at: z.number(),
-});
+  token_id: string;
+  token_known_at: number;
+}
 
 /** Why a pool refuses a runner's report. The 409 to a poll has it as its body. */
 export const reportProblem = z.enum(["superseded", "unknown", "too_large", "too_many"]);
@@ -118,7 +118,6 @@ export async function registerPool(env: Bindings, pool: string | undefined): Pro
   );
 }
 
-export type PoolClaim = z.infer<typeof poolClaim>;
 
 /** A runner's report on itself, with a claim or without. */
 export type PoolReport = StateRequest &
