@@ -1,29 +1,12 @@
-/**
- * A reader of streamed chat completions, messages and completions. It costs as little as possible, because
- * the writer is measured.
- */
+/** A reader of streamed chat completions. It costs as little as possible, because the writer is measured. */
 import { type Bed, USERNAME } from "./bed.ts";
 
-/** The format of a convention's streams. */
-interface Format {
-  path: string;
-  /** A text in the event of a token. */
-  token: string;
-  /** A text in the last event. */
-  end: string;
-}
-
-const CHAT: Format = {
-  path: "/chat/completions",
-  token: '"content":" token"',
-  end: "data: [DONE]",
-};
-const COMPLETION: Format = { ...CHAT, path: "/completions", token: '"text":" token"' };
-const MESSAGE: Format = { path: "/messages", token: '"text":" token"', end: "event: message_stop" };
+/** A text in the event of a token, and one in the last event. */
+const TOKEN = '"content":" token"';
+const END = "data: [DONE]";
 
 /** The service or container that answers below `url`. */
 export interface Source {
-  format: Format;
   url: string;
   model: string;
   token?: string;
@@ -43,19 +26,8 @@ export interface Read {
 }
 
 /** Returns the service as a source of chat completions. */
-export const chatOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendora"), format: CHAT });
-
-/** Returns the service as a source of messages of the same container. */
-export const messagesOf = (bed: Bed): Source => ({ ...serviceOf(bed, "vendorb"), format: MESSAGE });
-
-/** Returns the service as a source of completions of the same container. */
-export const completionsOf = (bed: Bed): Source => ({
-  ...serviceOf(bed, "vendora"),
-  format: COMPLETION,
-});
-
-const serviceOf = ({ deployment, seed }: Bed, convention: string) => ({
-  url: `${deployment.url}/v1/${convention}`,
+export const chatOf = ({ deployment, seed }: Bed): Source => ({
+  url: `${deployment.url}/v1/vendora`,
   model: `${USERNAME}/pace`,
   token: seed.token,
 });
@@ -64,14 +36,14 @@ const serviceOf = ({ deployment, seed }: Bed, convention: string) => ({
 export async function containerOf(service: Source): Promise<Source> {
   const { fingerprint } = await readChat(service, { max_tokens: 1, per_second: 0 });
   if (!fingerprint) throw new Error("the container has not said where it is");
-  return { format: CHAT, url: `${fingerprint}/v1`, model: "pace" };
+  return { url: `${fingerprint}/v1`, model: "pace" };
 }
 
 /** Reads a stream to its end. @throws when it has fewer tokens than were asked for */
 export async function readChat(source: Source, asked: Asked): Promise<Read> {
-  const { format, url, model, token } = source;
+  const { url, model, token } = source;
   const began = performance.now();
-  const response = await fetch(url + format.path, {
+  const response = await fetch(`${url}/chat/completions`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
@@ -80,9 +52,7 @@ export async function readChat(source: Source, asked: Asked): Promise<Read> {
     body: JSON.stringify({
       model,
       stream: true,
-      ...(format === COMPLETION
-        ? { prompt: "Go on" }
-        : { messages: [{ role: "user", content: "Go on" }] }),
+      messages: [{ role: "user", content: "Go on" }],
       ...asked,
     }),
   });
@@ -94,11 +64,11 @@ export async function readChat(source: Source, asked: Asked): Promise<Read> {
     chunks.push(chunk);
     if (first !== undefined) continue;
     text += Buffer.from(chunk).toString();
-    if (text.includes(format.token)) first = performance.now() - began;
+    if (text.includes(TOKEN)) first = performance.now() - began;
   }
   const all = Buffer.concat(chunks).toString();
-  const tokens = all.split(format.token).length - 1;
-  if (first === undefined || tokens !== asked.max_tokens || !all.includes(format.end)) {
+  const tokens = all.split(TOKEN).length - 1;
+  if (first === undefined || tokens !== asked.max_tokens || !all.includes(END)) {
     throw new Error(`${tokens} of ${asked.max_tokens} tokens came: ${all.slice(-500)}`);
   }
   return { first, fingerprint: /"system_fingerprint":"([^"]+)"/.exec(all)?.[1] };

@@ -6,8 +6,6 @@ export interface Effort {
   requests: number;
   /** Time that tokens are measured, s. */
   seconds: number;
-  /** Predictions that run while memory is read. */
-  running: number;
   /** Predictions whose webhooks have a silent receiver. */
   silent: number;
   /** Whether a ratio of times is trusted: only then can a ratio that is too high fail the bench. */
@@ -24,7 +22,6 @@ export const FULL: Effort = {
   rounds: 11,
   requests: 1,
   seconds: 5,
-  running: 400,
   silent: 1_000,
   timed: true,
   pushed: 1_024,
@@ -35,7 +32,6 @@ export const QUICK: Effort = {
   rounds: 1,
   requests: 0.1,
   seconds: 1,
-  running: 40,
   silent: 100,
   timed: false,
   pushed: 96,

@@ -136,14 +136,14 @@ function ours({ client }: Bed): Store {
 function bare(url: string): Store {
   return {
     async write(atATime) {
-      const at = await (await fetch(`${url}/upload`, { method: "POST" })).text();
+      const at = await (await fetch(`${url}/v1/upload`, { method: "POST" })).text();
       const parts = await each(atATime, async (n) => {
-        const etag = await (await put(`${url}/part/${at}/${n + 1}`)).text();
+        const etag = await (await put(`${url}/v1/part/${at}/${n + 1}`)).text();
         return { partNumber: n + 1, etag };
       });
-      await fetch(`${url}/complete/${at}`, { method: "POST", body: JSON.stringify(parts) });
+      await fetch(`${url}/v1/complete/${at}`, { method: "POST", body: JSON.stringify(parts) });
       const [key] = at.split("/");
-      const file = `${url}/file/${key}`;
+      const file = `${url}/v1/file/${key}`;
       return {
         url: file,
         async remove() {

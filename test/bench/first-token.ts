@@ -1,61 +1,60 @@
 /**
  * The first token of a stream: of a chat completion next to the same container, asked directly, and of a
- * native stream. The measure is a round trip to an object: a bare Worker that calls one and answers. In turn,
- * on the same machine.
+ * native stream. The measure is a run of the floor (worker/floor.ts). In turn, on the same machine.
  */
-import { type Bed, bundleWorker, startBare, USERNAME } from "./bed.ts";
+import { type Bed, USERNAME } from "./bed.ts";
 import { chatOf, containerOf, readChat } from "./chat-reader.ts";
 import type { Effort } from "./effort.ts";
+import { startFloor } from "./floor.ts";
+import { inTurn, round } from "./round.ts";
 import { median } from "./statistics.ts";
 import { ms, type Table, times } from "./table.ts";
 
-/** Streams of each kind in a round. */
+/** Streams of each kind in a round, one at a time. */
 const FIRSTS = 10;
-const MOST_ADDED = 4.5;
+/** Streams that start together. */
+const TOGETHER = 32;
+/** The most that is added to the first token, in runs of the floor. */
+const MOST_ALONE = 2;
+const MOST_TOGETHER = 4;
 const PER_SECOND = 50;
 
 export async function measureFirstToken(bed: Bed, { rounds, timed }: Effort): Promise<Table> {
-  const floor = await startBare(await bundleWorker("floor"));
+  const floor = await startFloor();
   try {
-    const touch = await touchOf(floor.url);
     const service = chatOf(bed);
     const direct = await containerOf(service);
     const asked = { max_tokens: 2, per_second: PER_SECOND };
-    const took: Record<"chat" | "direct" | "added" | "native" | "floor", number>[] = [];
+    const firstOf = async (source: typeof service) => (await readChat(source, asked)).first;
+    const run = async () => (await round(floor.run, 1, 1)).latency;
+    const kinds = [() => firstOf(service), () => firstOf(direct), run, () => firstOfNative(bed)];
     // The first streams are slower than all that follow.
-    for (let n = -FIRSTS; n < rounds * FIRSTS; n++) {
-      const { first: chat } = await readChat(service, asked);
-      const { first: least } = await readChat(direct, asked);
-      const native = await firstOfNative(bed);
-      const began = performance.now();
-      await touch();
-      const once = performance.now() - began;
-      if (n >= 0) took.push({ chat, direct: least, added: chat - least, native, floor: once });
-    }
-    const typical = (name: keyof (typeof took)[number]) => median(took.map((one) => one[name]));
-    const trip = typical("floor");
-    const trips = (time: number) => times(time / trip);
-    const added = typical("added") / trip;
-    const what = "added to the first token, in round trips";
+    await inTurn(FIRSTS, ...kinds);
+    const alone = await inTurn(rounds * FIRSTS, ...kinds);
+    const all = (first: () => Promise<number>) => async () =>
+      median(await Promise.all(Array.from({ length: TOGETHER }, first)));
+    const together = await inTurn(rounds, ...kinds.map(all));
+    const measured = [alone, together].map((found) => {
+      const [chat = 0, container = 0, least = 0, native = 0] = found.map((times) => median(times));
+      return { chat, container, least, native, added: (chat - container) / least };
+    });
+    const names = ["one at a time", `${TOGETHER} that start together`];
     return {
-      title: "The first token of a stream, one at a time",
-      head: ["", "Auspex", "container", "added", "round trip", "ratio"],
-      rows: [
-        [
-          "chat completion",
-          ms(typical("chat")),
-          ms(typical("direct")),
-          ms(typical("added")),
-          ms(trip),
-          trips(typical("added")),
-        ],
-        ["native stream", ms(typical("native")), "", "", ms(trip), trips(typical("native"))],
-      ],
+      title: "The first token of a stream",
+      head: ["", "chat", "container", "floor", "added ÷ floor", "native stream"],
+      rows: measured.map(({ chat, container, least, added, native }, n) => {
+        return [names[n] ?? "", ms(chat), ms(container), ms(least), times(added), ms(native)];
+      }),
       notes: [
-        "round trip: a bare Worker calls an object",
+        "floor: a no-op run with the same hops without Auspex (worker/floor.ts)",
         "native stream: with what its container takes, which nobody can ask alone",
       ],
-      verdicts: [{ what, value: added, bound: { most: MOST_ADDED }, hard: timed }],
+      verdicts: measured.map(({ added }, n) => ({
+        what: `added to the first token, ${names[n]}, in runs of the floor`,
+        value: added,
+        bound: { most: n === 0 ? MOST_ALONE : MOST_TOGETHER },
+        hard: timed,
+      })),
     };
   } finally {
     await floor.stop();
@@ -78,12 +77,3 @@ export async function firstOfNative({ client }: Bed): Promise<number> {
 /** Returns the time from the request to the first token of a chat completion, ms. */
 export const firstOfChat = async (bed: Bed): Promise<number> =>
   (await readChat(chatOf(bed), { max_tokens: 2, per_second: PER_SECOND })).first;
-
-/** Returns a call of one object through a bare Worker. */
-async function touchOf(url: string): Promise<() => Promise<void>> {
-  const id = await (await fetch(`${url}/object`, { method: "POST" })).text();
-  return async () => {
-    const answer = await fetch(`${url}/touch/${id}`, { method: "POST" });
-    if ((await answer.text()) !== "ok") throw new Error("the floor gave way");
-  };
-}

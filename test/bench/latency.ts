@@ -1,97 +1,68 @@
-/** End-to-end time of a no-op prediction next to the floor, in turn on the same machine. */
-import { fork } from "node:child_process";
-import { join } from "node:path";
-import { ROOT } from "../../src/dev/bundle.ts";
-import { type Bed, bundleWorker, end, noop, startBare } from "./bed.ts";
+/** A no-op prediction, from the call to its answer, next to the floor: in turn on the same machine. */
+import type { Bed } from "./bed.ts";
+import { noop } from "./bed.ts";
 import type { Effort } from "./effort.ts";
-import { type Round, round } from "./round.ts";
-import { median } from "./statistics.ts";
+import { startFloor } from "./floor.ts";
+import { inTurn, round, typical } from "./round.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 
 /** Requests of a round by concurrency: about half a second each. */
 const REQUESTS = { 1: 40, 8: 120, 32: 192 };
-const MOST_AT_1 = 1.4;
-const LEAST_AT_32 = 0.75;
+const MOST_TIME_AT_1 = 1.3;
+const LEAST_RATE_AT_32 = 0.8;
+/** The limits that hold on a busy machine, too: other work lengthens the times, but not the processor time. */
+const MOST_PROCESSOR = { 1: 2, 8: 2, 32: 2 };
 
 export async function measureLatency({ client }: Bed, effort: Effort): Promise<Table> {
   const floor = await startFloor();
   try {
     const rows: string[][] = [];
     const verdicts: Verdict[] = [];
-    const calls = [() => noop(client), floor.call] as const;
+    const calls = [() => noop(client), floor.run] as const;
     // The first requests are slower than all that follow, because V8 compiles the code meanwhile.
-    for (const call of calls) await round(call, 32, 2 * REQUESTS[32] * effort.requests);
-    for (const concurrency of [1, 8, 32] as const) {
-      const [ours, bare] = await inTurn(calls, concurrency, effort);
-      const slower = ours.latency / bare.latency;
-      const share = ours.throughput / bare.throughput;
+    for (const call of calls) await round(call, 32, 4 * REQUESTS[32] * effort.requests);
+    for (const at of [1, 8, 32] as const) {
+      const requests = REQUESTS[at] * effort.requests;
+      const sides = calls.map((call) => () => round(call, at, requests));
+      const [ours, bare] = await inTurn(effort.rounds, ...sides);
+      const both = (name: "latency" | "throughput" | "processor") => {
+        const [value, least] = [typical(ours, name), typical(bare, name)];
+        return { value, least, ratio: value / least };
+      };
+      const [time, rate, used] = [both("latency"), both("throughput"), both("processor")];
       rows.push([
-        String(concurrency),
-        ms(ours.latency),
-        ms(bare.latency),
-        times(slower),
-        perSecond(ours.throughput),
-        perSecond(bare.throughput),
-        times(share),
+        String(at),
+        ...[ms(time.value), ms(time.least), times(time.ratio)],
+        ...[perSecond(rate.value), perSecond(rate.least), times(rate.ratio)],
+        ...[ms(used.value), ms(used.least), times(used.ratio)],
       ]);
-      if (concurrency === 1) {
-        const bound = { most: MOST_AT_1 };
-        verdicts.push({ what: "time at 1", value: slower, bound, hard: effort.timed });
-      }
-      if (concurrency === 32) {
-        const bound = { least: LEAST_AT_32 };
-        verdicts.push({ what: "throughput at 32", value: share, bound, hard: effort.timed });
-      }
+      verdicts.push({
+        what: `processor time at ${at}`,
+        value: used.ratio,
+        bound: { most: MOST_PROCESSOR[at] },
+        hard: effort.timed && !Number.isNaN(used.ratio),
+      });
+      if (at === 1)
+        verdicts.push({ what: "time at 1", value: time.ratio, bound: { most: MOST_TIME_AT_1 } });
+      if (at === 32)
+        verdicts.push({
+          what: "rate at 32",
+          value: rate.ratio,
+          bound: { least: LEAST_RATE_AT_32 },
+        });
     }
+    const three = ["Auspex", "floor", "ratio"];
     return {
       title: "A no-op prediction, end to end (Prefer: wait, warm container, process engine)",
-      head: ["at a time", "Auspex", "floor", "ratio", "Auspex", "floor", "ratio"],
+      head: ["at a time", ...three, ...three, ...three],
       rows,
       notes: [
-        "floor: a bare Worker makes an object with one row, which wakes a long poll; its client answers by POST",
+        "floor: the same hops without Auspex (worker/floor.ts)",
+        "the last three: processor time of all processes, for each prediction",
       ],
       verdicts,
     };
   } finally {
     await floor.stop();
   }
-}
-
-async function startFloor() {
-  const deployment = await startBare(await bundleWorker("floor"));
-  const runner = fork(join(ROOT, "test/bench/floor-runner.ts"), [deployment.url]);
-  return {
-    async call() {
-      const response = await fetch(`${deployment.url}/run`, { method: "POST" });
-      if ((await response.text()) !== "ok") throw new Error("the floor gave way");
-    },
-    async stop() {
-      await end(runner);
-      await deployment.stop();
-    },
-  };
-}
-
-/**
- * Measures in rounds A B A B …, so that other work of the machine affects both. Returns medians over the
- * rounds.
- */
-async function inTurn(
-  calls: readonly [() => Promise<void>, () => Promise<void>],
-  concurrency: 1 | 8 | 32,
-  effort: Effort,
-): Promise<[Round, Round]> {
-  const rounds: [Round[], Round[]] = [[], []];
-  for (let n = 0; n < effort.rounds; n++) {
-    for (const side of [0, 1] as const) {
-      rounds[side].push(
-        await round(calls[side], concurrency, REQUESTS[concurrency] * effort.requests),
-      );
-    }
-  }
-  const typical = (all: Round[]): Round => ({
-    latency: median(all.map(({ latency }) => latency)),
-    throughput: median(all.map(({ throughput }) => throughput)),
-  });
-  return [typical(rounds[0]), typical(rounds[1])];
 }

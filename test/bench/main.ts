@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { bundle } from "../../src/dev/bundle.ts";
 import { misused, readCommandLine } from "../../src/dev/command-line.ts";
 import { type Bed, startBed } from "./bed.ts";
-import { measureBesideChats } from "./beside-chats.ts";
 import { countOperations } from "./bill.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
@@ -17,38 +16,29 @@ import { measureFanout } from "./fanout.ts";
 import { measureFar } from "./far.ts";
 import { measureFiles } from "./files.ts";
 import { measureFirstToken } from "./first-token.ts";
-import { measureHostile } from "./hostile.ts";
 import { measureLatency } from "./latency.ts";
-import { measureLists } from "./lists.ts";
-import { measureMemory } from "./memory.ts";
 import { measureNeighbours } from "./neighbours.ts";
 import { measureOpenAi } from "./openai.ts";
 import { measurePages } from "./page.ts";
 import { measureRegistry } from "./registry.ts";
 import { holds, print, type Table } from "./table.ts";
-import { measureTokens } from "./tokens.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 type Part = (bed: Bed, effort: Effort) => Promise<Table>;
 
-/** Memory comes first, because it is measured on a runner that has done nothing yet. */
-const PARTS: Record<string, Part | Part[]> = {
-  memory: measureMemory,
+const PARTS: Record<string, Part> = {
   latency: measureLatency,
   first: measureFirstToken,
-  tokens: measureTokens,
   fanout: measureFanout,
-  lists: measureLists,
   files: measureFiles,
   registry: measureRegistry,
-  openai: [measureOpenAi, measureBesideChats],
+  openai: measureOpenAi,
   webhooks: measureWebhooks,
   neighbours: measureNeighbours,
   page: measurePages,
 };
 /** Parts that need no warm deployment, or none at all. */
 const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
-  hostile: measureHostile,
   bill: countOperations,
   far: measureFar,
   cold: measureColdStart,
@@ -80,7 +70,7 @@ async function measure(wanted: string[], effort: Effort): Promise<Table[]> {
   if (parts.length > 0) {
     const bed = await startBed(await productionScript());
     try {
-      for (const part of parts.flatMap(([, all]) => all)) show(await part(bed, effort));
+      for (const [, part] of parts) show(await part(bed, effort));
     } finally {
       await bed.stop();
     }

@@ -5,9 +5,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Bed, startBed, USERNAME } from "./bed.ts";
+import { Client } from "../../src/dev/client.ts";
+import { seed } from "../../src/dev/seed.ts";
+import { type Bed, noop, startBed, USERNAME } from "./bed.ts";
 import type { Effort } from "./effort.ts";
-import { type Account, type Ask, ask, type Load, newAccounts, startLoad } from "./load.ts";
 import { round } from "./round.ts";
 import { median } from "./statistics.ts";
 import { ms, type Table, times, type Verdict } from "./table.ts";
@@ -141,4 +142,73 @@ async function besideLoad(load: Load, probe: Account, calls: number): Promise<nu
 function typical(turns: number[][]): number[] {
   const each = Object.keys(PROBES).map((_, k) => median(turns.map((found) => found[k] ?? 0)));
   return [...each, each.reduce((sum, time) => sum + time)];
+}
+
+/** Requests of other accounts during a measurement: at a pace, bounded, and with their answers counted. */
+
+/** A load ends by itself after 10 s, and skips requests while 32 are unanswered. */
+const MOST_S = 10;
+const MOST_OPEN = 32;
+
+type Ask = (client: Client) => Promise<Response>;
+
+/** A user, and counts of the service's answers. */
+interface Account {
+  client: Client;
+  asked: number;
+  refused: number;
+}
+
+interface Load {
+  perSecond: number;
+  /** The accounts, which call in turn. */
+  from: Account[];
+  call: Ask;
+}
+
+/** Makes accounts. Each has an account object, and a token in the service's cache. */
+async function newAccounts(bed: Bed, count: number): Promise<Account[]> {
+  const accounts: Account[] = [];
+  for (let n = 0; n < count; n++) {
+    const { token } = await seed(bed.operator, `account-${n}`);
+    const client = new Client(bed.deployment.url, token);
+    await noop(client);
+    accounts.push({ client, asked: 0, refused: 0 });
+  }
+  return accounts;
+}
+
+async function ask(account: Account, call: Ask): Promise<void> {
+  account.asked++;
+  const response = await call(account.client);
+  const text = await response.text();
+  if (response.status === 429) account.refused++;
+  else if (response.status >= 500) throw new Error(`answered ${response.status}: ${text}`);
+}
+
+/** Starts a load. @returns a function that ends it and waits for its answers */
+function startLoad({ perSecond, from, call }: Load): () => Promise<void> {
+  const answers: Promise<void>[] = [];
+  let open = 0;
+  let stopped = false;
+  const send = (account: Account) => {
+    open++;
+    const answer = ask(account, call).finally(() => open--);
+    // The error is thrown when the load ends.
+    answer.catch(() => {});
+    answers.push(answer);
+  };
+  const sending = (async () => {
+    const began = performance.now();
+    for (let n = 0; n < MOST_S * perSecond && !stopped; n++) {
+      const account = from[n % from.length];
+      if (account && open < MOST_OPEN) send(account);
+      await sleep(Math.max(0, began + ((n + 1) * 1000) / perSecond - performance.now()));
+    }
+  })();
+  return async () => {
+    stopped = true;
+    await sending;
+    await Promise.all(answers);
+  };
 }

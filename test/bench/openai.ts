@@ -5,6 +5,7 @@
 import type { Bed } from "./bed.ts";
 import { type Asked, chatOf, containerOf, readChat, type Source } from "./chat-reader.ts";
 import type { Effort } from "./effort.ts";
+import { inTurn, typical } from "./round.ts";
 import { median } from "./statistics.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 
@@ -31,7 +32,7 @@ export async function measureOpenAi(bed: Bed, effort: Effort): Promise<Table> {
         per_second,
         max_tokens: per_second > 0 ? per_second * effort.seconds : UNPACED_TOKENS,
       };
-      const [ours, least] = await inTurn([service, direct], streams, asked, effort);
+      const [ours, least] = await bothOf([service, direct], streams, asked, effort);
       const share = ours.rate / least.rate;
       const pace = per_second > 0 ? `${per_second}/s` : "as fast as it can";
       rows.push([
@@ -58,38 +59,31 @@ export async function measureOpenAi(bed: Bed, effort: Effort): Promise<Table> {
   };
 }
 
-interface Round {
+/** Medians over the rounds. */
+interface Both {
   /** Median time to the first token, ms. */
   first: number;
   /** Tokens per second of all streams together. */
   rate: number;
 }
 
-/**
- * Measures in rounds A B A B …, so that other work of the machine affects both. Returns medians over the
- * rounds.
- */
-export async function inTurn(
+async function bothOf(
   sources: readonly [Source, Source],
   streams: number,
   asked: Asked,
   { rounds }: Effort,
-): Promise<[Round, Round]> {
-  const found: [Round[], Round[]] = [[], []];
+): Promise<[Both, Both]> {
   // A paced stream takes a fixed time, so one round is enough.
-  const times = asked.per_second > 0 ? 1 : Math.min(rounds, MOST_ROUNDS);
-  for (let n = 0; n < times; n++) {
-    for (const side of [0, 1] as const)
-      found[side].push(await round(sources[side], streams, asked));
-  }
-  const typical = (all: Round[]): Round => ({
-    first: median(all.map(({ first }) => first)),
-    rate: median(all.map(({ rate }) => rate)),
-  });
-  return [typical(found[0]), typical(found[1])];
+  const count = asked.per_second > 0 ? 1 : Math.min(rounds, MOST_ROUNDS);
+  const found = await inTurn(
+    count,
+    ...sources.map((source) => () => readAll(source, streams, asked)),
+  );
+  const both = (all?: Both[]) => ({ first: typical(all, "first"), rate: typical(all, "rate") });
+  return [both(found[0]), both(found[1])];
 }
 
-async function round(source: Source, streams: number, asked: Asked): Promise<Round> {
+async function readAll(source: Source, streams: number, asked: Asked): Promise<Both> {
   const began = performance.now();
   const all = await Promise.all(Array.from({ length: streams }, () => readChat(source, asked)));
   return {

@@ -10,6 +10,7 @@ import { findChromium } from "../browser/support/chromium.ts";
 import { type Bed, OPERATOR_TOKEN, USERNAME } from "./bed.ts";
 import type { Effort } from "./effort.ts";
 import { firstOfNative } from "./first-token.ts";
+import { inTurn } from "./round.ts";
 import { median } from "./statistics.ts";
 import { ms, type Table, times, type Verdict } from "./table.ts";
 
@@ -44,7 +45,7 @@ export async function measurePages(bed: Bed, { rounds }: Effort): Promise<Table>
     const rows: string[][] = [];
     const ratios: number[] = [];
     for (const path of PAGES) {
-      const paints = await inTurn(
+      const paints = await pairOf(
         rounds,
         () => firstPaint(page, origin + path),
         () => firstPaint(page, bare),
@@ -53,7 +54,7 @@ export async function measurePages(bed: Bed, { rounds }: Effort): Promise<Table>
       rows.push([`first paint of ${path}`, ...cellsOf(paints)]);
     }
     await openPlayground(page, origin);
-    const token = await inTurn(
+    const token = await pairOf(
       rounds,
       () => firstToken(page),
       () => firstOfNative(bed),
@@ -129,17 +130,13 @@ interface Pair {
 }
 
 /** Returns medians of both sides. The first calls are left out because they are slower. */
-async function inTurn(
+async function pairOf(
   rounds: number,
   ours: () => Promise<number>,
   floor: () => Promise<number>,
 ): Promise<Pair> {
-  const took: [number, number][] = [];
-  for (let n = -2; n < rounds; n++) {
-    const one: [number, number] = [await ours(), await floor()];
-    if (n >= 0) took.push(one);
-  }
-  const [a, b] = [median(took.map(([one]) => one)), median(took.map(([, one]) => one))];
+  await inTurn(2, ours, floor);
+  const [a = 0, b = 0] = (await inTurn(rounds, ours, floor)).map((took) => median(took));
   return { ours: a, floor: b, ratio: a / b };
 }
 

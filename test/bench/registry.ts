@@ -178,19 +178,22 @@ async function read(response: Response, size: number): Promise<void> {
 
 /** Pushes and pulls the same bytes through the binding alone. */
 async function bare(url: string, { size }: Layer): Promise<{ push: number; pull: number }> {
-  const at = await (await fetch(`${url}/upload`, { method: "POST" })).text();
+  const at = await (await fetch(`${url}/v1/upload`, { method: "POST" })).text();
   const push = await timed(size, async () => {
     const parts: { partNumber: number; etag: string }[] = [];
     for (const block of blocks(0, size)) {
       const number: number = parts.length + 1;
-      const response = await fetch(`${url}/part/${at}/${number}`, { method: "PUT", body: block });
+      const response = await fetch(`${url}/v1/part/${at}/${number}`, {
+        method: "PUT",
+        body: block,
+      });
       parts.push({ partNumber: number, etag: await response.text() });
     }
-    await fetch(`${url}/complete/${at}`, { method: "POST", body: JSON.stringify(parts) });
+    await fetch(`${url}/v1/complete/${at}`, { method: "POST", body: JSON.stringify(parts) });
   });
   const [key] = at.split("/");
-  const pull = await timed(size, async () => read(await fetch(`${url}/file/${key}`), size));
-  await fetch(`${url}/file/${key}`, { method: "DELETE" });
+  const pull = await timed(size, async () => read(await fetch(`${url}/v1/file/${key}`), size));
+  await fetch(`${url}/v1/file/${key}`, { method: "DELETE" });
   return { push, pull };
 }
 

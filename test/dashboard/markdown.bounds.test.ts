@@ -1,6 +1,5 @@
 /**
- * Bounds on reading Markdown: costly texts are shown as plain text, and ordinary texts are read. How long
- * each takes: `npm run bench -- --only hostile`.
+ * Bounds on reading Markdown: costly texts are shown as plain text, and ordinary texts are read.
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";

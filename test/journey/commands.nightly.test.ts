@@ -50,7 +50,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
   ],
   ["test/storm/main.ts", "npm run storm --", [["--minutes x", "--minutes takes a number"]]],
   ["test/simulate/main.ts", "npm run simulate --", [["--load 7", "There is no load 7."]]],
-  ["test/bench/main.ts", "npm run bench --", [["--only latency,lists,x", "There is no part x."]]],
+  ["test/bench/main.ts", "npm run bench --", [["--only latency,page,x", "There is no part x."]]],
 ];
 
 for (const [file, usage, mistakes] of COMMANDS)

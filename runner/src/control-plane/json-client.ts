@@ -114,7 +114,7 @@ function parseJson(text: string, parse: (text: string) => unknown = JSON.parse):
   }
 }
 
-export type CallRetry = Omit<RetryOptions, "isRetryable" | "minDelayMs">;
+export type CallRetry = Omit<RetryOptions, "isRetryable" | "minDelayMs"> & { signal: AbortSignal };
 
 export const retryCall = <T>(call: () => Promise<T>, options: CallRetry): Promise<T> =>
   retry(call, { ...options, isRetryable, minDelayMs: requestedDelayMs });

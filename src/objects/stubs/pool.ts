@@ -118,7 +118,6 @@ export async function registerPool(env: Bindings, pool: string | undefined): Pro
   );
 }
 
-
 /** A runner's report on itself, with a claim or without. */
 export type PoolReport = StateRequest &
   Pick<PoolClaim, "token_id"> &

@@ -9,8 +9,7 @@ import worker, {
   PredictionObject as Prediction,
 } from "../../../src/worker.ts";
 import type { Look } from "../prices.ts";
-import { countTimers, watchMethods } from "./awake.ts";
-import { countLines, counts, progress } from "./counts.ts";
+import { countLines, counts, countTimers, progress, watchMethods } from "./counts.ts";
 import { meter, metered } from "./metered.ts";
 
 export { RunnerObject } from "../../../src/worker.ts";

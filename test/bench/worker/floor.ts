@@ -1,29 +1,31 @@
 /**
- * The floor: the least that a service of this shape can do, on the same configuration (the classes have the
- * names of ours, so that wrangler.toml fits). A request makes one SQLite-backed object with one row, the
- * object wakes one long poll, and the poller answers with one POST.
+ * The floor: what a no-op prediction does without Auspex, on the same configuration (the classes have the
+ * names of ours, so that wrangler.toml fits). A request makes an object, which wakes the long poll of a
+ * runner. The runner asks the container and reports with one POST. The object then stores one value, beside a
+ * row of the account's object, and the request is answered.
  *
- *   POST /run          makes an object; answers when the poller has answered
- *   POST /poll         long poll; answers with the ids of waiting objects
- *   POST /answer/:id
- *   POST /object       the id of a new object, for the following calls
- *   POST /touch/:id    calls the object, which answers at once
- *   GET  /channel/:id  WebSocket: each message goes unchanged to all readers, and is acknowledged;
+ *   POST /v1/run          makes an object; answers when the runner has reported
+ *   POST /v1/poll         long poll; answers with the ids of waiting objects
+ *   POST /v1/answer/:id   the report
+ *   POST /v1/object       the id of a new object, for the following calls
+ *   POST /v1/touch/:id    calls the object, which answers at once
+ *   GET  /v1/channel/:id  WebSocket: each message goes unchanged to all readers, and is acknowledged;
  *                      with ?stored messages are kept in groups, and a group is acknowledged as a whole
- *   GET  /stream/:id   a reader
+ *   GET  /v1/stream/:id   a reader
  *
  * The floor of files is R2 through its binding:
  *
- *   POST /upload               the key and the id of a new multipart upload
- *   PUT  /part/:key/:id/:n     the body, to R2; answers its ETag
- *   POST /complete/:key/:id    the parts, as JSON
- *   GET, DELETE /file/:key     with or without a range
+ *   POST /v1/upload               the key and the id of a new multipart upload
+ *   PUT  /v1/part/:key/:id/:n     the body, to R2; answers its ETag
+ *   POST /v1/complete/:key/:id    the parts, as JSON
+ *   GET, DELETE /v1/file/:key     with or without a range
  */
 import { DurableObject } from "cloudflare:workers";
 import type { DownFrame } from "../../../src/protocol/channel.ts";
 
 interface Env {
   FILES: R2Bucket;
+  ACCOUNT: DurableObjectNamespace<AccountObject>;
   PREDICTION: DurableObjectNamespace<PredictionObject>;
   POOL: DurableObjectNamespace<PoolObject>;
 }
@@ -44,14 +46,15 @@ export class PredictionObject extends DurableObject<Env> {
   #timer: number | null = null;
 
   async run(): Promise<string> {
-    this.ctx.storage.sql.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
-    this.ctx.storage.sql.exec("INSERT INTO entry VALUES (1, 'one row')");
     await this.env.POOL.getByName("pool").offer(this.ctx.id.toString());
     return this.#answered.promise;
   }
 
-  answer(text: string): void {
-    this.#answered.resolve(text);
+  async answer(text: string): Promise<void> {
+    const written = this.env.ACCOUNT.getByName("account").put(this.ctx.id.toString());
+    this.ctx.storage.kv.put("output", text);
+    await written;
+    this.#answered.resolve("ok");
   }
 
   touch(): string {
@@ -126,11 +129,23 @@ export class PoolObject extends DurableObject<Env> {
   }
 }
 
+export class AccountObject extends DurableObject<Env> {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    ctx.storage.sql.exec("CREATE TABLE IF NOT EXISTS entry (id TEXT PRIMARY KEY)");
+  }
+
+  put(id: string): void {
+    this.ctx.storage.sql.exec("INSERT INTO entry VALUES (?)", id);
+  }
+}
+
+export class ConversationObject extends DurableObject<Env> {}
 export class RunnerObject extends DurableObject<Env> {}
 
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
-    const [, action, id, multipart = "", number] = new URL(request.url).pathname.split("/");
+    const [, , action, id, multipart = "", number] = new URL(request.url).pathname.split("/");
     const upload = () => env.FILES.resumeMultipartUpload(id ?? "", multipart);
     const stub = () =>
       env.PREDICTION.get(id ? env.PREDICTION.idFromString(id) : env.PREDICTION.newUniqueId());

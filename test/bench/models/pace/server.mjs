@@ -9,49 +9,36 @@ const MODEL = "pace";
 /** Tokens without a pause are written 16 at a time, so that other streams have a turn. */
 const BURST = 16;
 
-const chunk = (object, choice) =>
+const chunk = (delta, finish_reason = null) =>
   `data: ${JSON.stringify({
     id: "pace",
-    object,
+    object: "chat.completion.chunk",
     created: 1,
     model: MODEL,
     system_fingerprint: `http://${HOST}:${PORT}`,
-    choices: [{ index: 0, logprobs: null, finish_reason: null, ...choice }],
+    choices: [{ index: 0, logprobs: null, delta, finish_reason }],
   })}\n\n`;
-const piece = (choice) => chunk("chat.completion.chunk", choice);
-const text = (choice) => chunk("text_completion", choice);
+const BEGIN = chunk({ role: "assistant", content: "" });
+const TOKEN = chunk({ content: " token" });
+const END = `${chunk({}, "stop")}data: [DONE]\n\n`;
 
-/** The beginning, a token and the end of each endpoint's stream. */
-const STREAMS = {
-  "/v1/chat/completions": {
-    begin: piece({ delta: { role: "assistant", content: "" } }),
-    token: piece({ delta: { content: " token" } }),
-    end: `${piece({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`,
-  },
-  "/v1/completions": {
-    begin: text({ text: "" }),
-    token: text({ text: " token" }),
-    end: `${text({ text: "", finish_reason: "stop" })}data: [DONE]\n\n`,
-  },
-};
-
-async function write(res, { begin, token, end }, { max_tokens, per_second }) {
+async function write(res, { max_tokens, per_second }) {
   res.writeHead(200, { "content-type": "text/event-stream" });
-  res.write(begin);
+  res.write(BEGIN);
   const began = performance.now();
   for (let made = 0; made < max_tokens && !res.destroyed; made++) {
     // The wait follows an absolute timetable, so that late timers do not add up to a slower stream.
     const wait = per_second > 0 ? began + (made * 1000) / per_second - performance.now() : 0;
     if (wait > 0) await sleep(wait);
     else if (per_second === 0 && made % BURST === 0) await breathe();
-    res.write(token);
+    res.write(TOKEN);
   }
-  res.end(end);
+  res.end(END);
 }
 
 const server = http.createServer(async (req, res) => {
-  const stream = STREAMS[req.url];
-  if (stream) return write(res, stream, JSON.parse(Buffer.concat(await req.toArray()).toString()));
+  if (req.url === "/v1/chat/completions")
+    return write(res, JSON.parse(Buffer.concat(await req.toArray()).toString()));
   if (req.url === "/v1/models") return res.end(JSON.stringify({ data: [{ id: MODEL }] }));
   return res.writeHead(req.url === "/health" ? 200 : 404).end();
 });
