@@ -294,15 +294,18 @@ export const knownEffort = (effort: Json): Json =>
   typeof effort === "string" ? (EFFORTS[effort] ?? effort) : effort;
 
 /** A function as chats describe it. */
-export const functionTool = ({ name, description, parameters, strict }: Fields): Fields => ({
-  type: "function",
-  function: {
-    name: name ?? "",
-    ...(description && { description }),
-    ...(parameters && { parameters }),
-    ...(typeof strict === "boolean" && { strict }),
-  },
-});
+export const functionTool = (tool: Partial<Fields>): Fields => {
+  const { name, description, parameters, strict } = tool;
+  return {
+    type: "function",
+    function: {
+      name: name ?? "",
+      ...(description && { description }),
+      ...(parameters && { parameters }),
+      ...(typeof strict === "boolean" && { strict }),
+    },
+  };
+};
 
 export const noToolsOf = (type: Json | undefined, param: string) =>
   new NotSupportedByChat(
