@@ -1,8 +1,10 @@
 /** Notes in files about unfinished work, which the same command resumes. */
+
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
+import { parseJson } from "../lib/json.ts";
 
 const NOTE = /^[0-9a-f]{64}\.json$/;
 
@@ -22,11 +24,7 @@ export class Notes<Value> {
   /** Returns the note; undefined if there is none, or it is damaged. */
   async find(identity: Identity): Promise<Value | undefined> {
     const text = await readFile(this.#pathOf(identity), "utf8").catch(() => "");
-    try {
-      return this.#schema.parse(JSON.parse(text));
-    } catch {
-      return undefined;
-    }
+    return this.#schema.safeParse(parseJson(text)).data;
   }
 
   /** @throws errors of the file system */

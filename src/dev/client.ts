@@ -1,5 +1,7 @@
 /** A minimal API client for `npm start`, the tests and the bench. */
+
 import { EventSourceParserStream } from "eventsource-parser/stream";
+import { parseJson } from "../lib/json.ts";
 import { problem, validationError } from "../protocol/common.ts";
 
 export class CallFailed extends Error {
@@ -75,12 +77,7 @@ const isBytes = (body: unknown): body is Uint8Array<ArrayBuffer> => body instanc
 
 /** Returns the detail of an error's body; undefined if the body is not Auspex's. */
 export function detailOf(text: string): string | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const body = parseJson(text);
   const issues = validationError.safeParse(body).data?.detail;
   return issues
     ? issues.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ")

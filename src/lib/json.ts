@@ -1,6 +1,15 @@
 /** JSON values. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
+/** Returns undefined if the text is no JSON. */
+export function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a value is a JSON object, and not a list or null. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -4,10 +4,12 @@
  * tokens of containers. Docker's labels have no part of it: every user of Docker can read labels, and every
  * image can set them.
  */
+
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { parseJson } from "../../../src/lib/json.ts";
 import { egress } from "../../../src/protocol/egress.ts";
 import { containerInterface, job, jobHardware } from "../../../src/protocol/runner.ts";
 
@@ -80,14 +82,6 @@ export async function takeLeft(
   const text = await readFile(fileIn(folder), "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   await rm(fileIn(folder));
-  const left = parse(text);
+  const left = leftContainers.safeParse(parseJson(text)).data;
   return left?.settings === settings ? left : undefined;
-}
-
-function parse(text: string): LeftContainers | undefined {
-  try {
-    return leftContainers.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
 }

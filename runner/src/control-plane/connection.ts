@@ -1,5 +1,7 @@
 /** One WebSocket of a channel, from the upgrade to the close. Does not interpret the frames. */
+
 import { type RawData, WebSocket } from "ws";
+import { parseJson } from "../../../src/lib/json.ts";
 import { CLOSE, type DownFrame, downFrame, PING, PONG } from "../../../src/protocol/channel.ts";
 import { messageOf } from "../lib/error.ts";
 import type { ChannelAddress } from "./client.ts";
@@ -77,7 +79,7 @@ export class Connection {
   #receive(data: RawData): void {
     const text = data.toString();
     if (this.#socket.readyState === WebSocket.OPEN) this.#silence.refresh();
-    const frame = text === PONG ? undefined : parse(text);
+    const frame = text === PONG ? undefined : downFrame.safeParse(parseJson(text)).data;
     if (text === PONG) this.#handlers.onPong();
     else if (frame) this.#handlers.onFrame(frame);
   }
@@ -87,14 +89,5 @@ export class Connection {
     clearTimeout(this.#silence);
     const words = reason === "" ? `closed with code ${code}` : reason;
     this.#handlers.onClose(this.#closed ?? { final: code === CLOSE.fenced, reason: words });
-  }
-}
-
-/** Returns undefined for frames that this version does not know: a newer control plane may send others. */
-function parse(text: string): DownFrame | undefined {
-  try {
-    return downFrame.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
   }
 }

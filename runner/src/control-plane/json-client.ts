@@ -2,8 +2,10 @@
  * JSON over HTTP to one service: one attempt per call, validated answers, errors with the service's
  * message.
  */
+
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
+import { parseJson } from "../../../src/lib/json.ts";
 import { type Backoff, backoffMs, type RetryOptions, retry } from "../../../src/lib/retry.ts";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { ControlPlaneError, isRetryable, noAnswer } from "../lib/error.ts";
@@ -104,14 +106,6 @@ export function retryAfterMs(header: string | undefined, now = Date.now()): numb
   if (header === undefined) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), 60_000);
-}
-
-function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export type CallRetry = Omit<RetryOptions, "isRetryable" | "minDelayMs"> & { signal: AbortSignal };

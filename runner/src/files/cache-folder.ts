@@ -6,11 +6,13 @@
  *
  * Files enter and leave the first two by rename, so that a crash leaves no partial files there.
  */
+
 import { randomUUID } from "node:crypto";
 import { renameSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { parseJson } from "../../../src/lib/json.ts";
 import { Failure, internal, machineCode, ofMachine } from "../lib/failure.ts";
 
 const CONTENT_NAME = /^[0-9a-f]{64}$/;
@@ -49,7 +51,8 @@ export class CacheFolder {
     for (const name of await readdir(join(this.root, "sources"))) {
       if (!RECORD_NAME.test(name)) continue;
       const path = join(this.root, "sources", name);
-      const source = parseRecord(await readFile(path, "utf8"));
+      const text = await readFile(path, "utf8");
+      const source = cachedSource.safeParse(parseJson(text)).data;
       if (!source) continue;
       const file = await stat(this.content(source.content)).catch(() => undefined);
       if (file?.size !== source.size) continue;
@@ -132,17 +135,8 @@ const fileInfo = z.object({
 export type FileInfo = z.infer<typeof fileInfo>;
 export type Validators = NonNullable<FileInfo["validators"]>;
 
-const source = fileInfo.extend({ content: z.string(), size: z.number() });
-export type Source = z.infer<typeof source>;
+const cachedSource = fileInfo.extend({ content: z.string(), size: z.number() });
+export type Source = z.infer<typeof cachedSource>;
 
 /** The size of a record on most disks. */
 export const RECORD_BYTES = 4_096;
-
-/** Returns undefined if the text is not a record. */
-function parseRecord(text: string): Source | undefined {
-  try {
-    return source.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}

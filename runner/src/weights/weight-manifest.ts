@@ -2,7 +2,9 @@
  * A weight as Cog packs it: a manifest, whose configuration lists the files, each in one of the layers.
  * The model's owner writes both, so what they say is checked against itself and against limits.
  */
+
 import { z } from "zod";
+import { parseJson } from "../../../src/lib/json.ts";
 import { digest } from "../../../src/protocol/common.ts";
 import { type Manifest, MEDIA_TYPES, manifest } from "../../../src/protocol/oci.ts";
 import { external } from "../lib/failure.ts";
@@ -119,12 +121,4 @@ export function pathProblem(path: string): string | undefined {
   return parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)
     ? `names have ${MAX_NAME_BYTES} bytes at most`
     : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

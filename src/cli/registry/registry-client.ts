@@ -1,4 +1,5 @@
 /** HTTP to the registry of a deployment: one attempt per call, errors with the registry's message. */
+
 import { z } from "zod";
 import {
   problemDetail,
@@ -11,6 +12,7 @@ import {
   type HttpAnswer,
   sendBody,
 } from "../../../runner/src/lib/http-client.ts";
+import { parseJson } from "../../lib/json.ts";
 import { MODEL_HEADER } from "../../protocol/registry.ts";
 import type { Access } from "../access.ts";
 import { deleteOnce, headersFor, send } from "../service/service.ts";
@@ -123,16 +125,9 @@ export function registryError(
   text: string,
 ): RegistryError {
   const options = { status, retryAfterMs: retryAfterMs(retryAfter) };
-  const { code, message } = errorIn(text);
-  return new RegistryError(message || reasonFor(status, text), code ?? "UNKNOWN", options);
-}
-
-function errorIn(text: string): { code?: string; message?: string | undefined } {
-  try {
-    return errors.safeParse(JSON.parse(text)).data?.errors[0] ?? {};
-  } catch {
-    return {};
-  }
+  const [first] = errors.safeParse(parseJson(text)).data?.errors ?? [];
+  const { code = "UNKNOWN", message } = first ?? {};
+  return new RegistryError(message || reasonFor(status, text), code, options);
 }
 
 /** The zone's edge answers 413 in HTML before the Worker sees the request. */

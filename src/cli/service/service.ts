@@ -1,4 +1,5 @@
 /** Calls of the deployment's API, with retries. */
+
 import { z } from "zod";
 import { errorFor, retryCall } from "../../../runner/src/control-plane/json-client.ts";
 import { ControlPlaneError, noAnswer, statusOf } from "../../../runner/src/lib/error.ts";
@@ -9,6 +10,7 @@ import {
   readAnswer,
 } from "../../../runner/src/lib/http-client.ts";
 import { exactText } from "../../lib/exact-json.ts";
+import { parseJson } from "../../lib/json.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { model, type Version, version } from "../../protocol/model.ts";
 import { ownerName, user } from "../../protocol/user.ts";
@@ -118,7 +120,7 @@ export class Service {
     });
     const { status, body: text } = response;
     if (status < 200 || status > 299) throw errorFor(status, response.headers["retry-after"], text);
-    const answer = schema.safeParse(parsed(text, parse));
+    const answer = schema.safeParse(parseJson(text, parse));
     if (answer.success) return answer.data;
     const reason = `${path}: unexpected response: ${z.prettifyError(answer.error)}`;
     throw new ControlPlaneError(reason, { status });
@@ -147,14 +149,6 @@ export async function send(
   } catch (error) {
     request.signal.throwIfAborted();
     throw noAnswer(new URL(url).origin, error);
-  }
-}
-
-function parsed(text: string, parse: Parse): unknown {
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
   }
 }
 

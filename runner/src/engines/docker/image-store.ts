@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type Dockerode from "dockerode";
 import { z } from "zod";
+import { parseJson } from "../../../../src/lib/json.ts";
 import { withTimeout } from "../../../../src/lib/timeout.ts";
 import type { Evictable, EvictionSource } from "../../disk/evictable.ts";
 import { messageOf } from "../../lib/error.ts";
@@ -173,7 +174,7 @@ export class ImageRecord {
     if (this.#folder === undefined) return;
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const text = await readFile(fileIn(this.#folder), "utf8").catch(() => "{}");
-    this.#lastUsed = new Map(Object.entries(parse(text)));
+    this.#lastUsed = new Map(Object.entries(record.catch({}).parse(parseJson(text))));
   }
 
   get references(): string[] {
@@ -220,11 +221,3 @@ export class ImageRecord {
 }
 
 const fileIn = (folder: string) => join(folder, "images.json");
-
-function parse(text: string): z.infer<typeof record> {
-  try {
-    return record.catch({}).parse(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}

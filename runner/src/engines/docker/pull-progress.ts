@@ -2,6 +2,7 @@
 
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
+import { parseJson } from "../../../../src/lib/json.ts";
 import type { ReportProgress } from "../engine.ts";
 
 /** Whether Docker has the layer, unpacked. */
@@ -104,14 +105,16 @@ export function formatAmount(part: number, total: number): string {
   return `${text(part)} of ${text(total)} ${name}`;
 }
 
-const progressLine = z.object({
-  id: z.string().optional(),
-  status: z.string().optional(),
-  progressDetail: z.object({ current: z.number(), total: z.number() }).partial().optional(),
-  error: z.string().optional(),
-  /** Docker 29 and later send only `errorDetail`. */
-  errorDetail: z.object({ message: z.string() }).optional(),
-});
+const progressLine = z
+  .object({
+    id: z.string().optional(),
+    status: z.string().optional(),
+    progressDetail: z.object({ current: z.number(), total: z.number() }).partial().optional(),
+    error: z.string().optional(),
+    /** Docker 29 and later send only `errorDetail`. */
+    errorDetail: z.object({ message: z.string() }).optional(),
+  })
+  .catch({});
 export type ProgressLine = z.infer<typeof progressLine>;
 
 /**
@@ -125,7 +128,7 @@ export async function followLines(
 ): Promise<void> {
   let failure: string | undefined;
   for await (const text of linesOf(stream)) {
-    const line = parse(text);
+    const line = progressLine.parse(parseJson(text));
     failure ??= line.errorDetail?.message ?? line.error;
     onLine(line);
   }
@@ -141,12 +144,4 @@ async function* linesOf(stream: NodeJS.ReadableStream): AsyncGenerator<string> {
     yield* lines;
   }
   yield rest;
-}
-
-function parse(text: string): ProgressLine {
-  try {
-    return progressLine.parse(JSON.parse(text));
-  } catch {
-    return {};
-  }
 }

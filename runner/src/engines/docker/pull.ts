@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type Dockerode from "dockerode";
 import { z } from "zod";
+import { parseJson } from "../../../../src/lib/json.ts";
 import { retry } from "../../../../src/lib/retry.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { roomToPull } from "../../disk/evictable.ts";
@@ -189,7 +190,7 @@ const configuration = z.object({
 export async function credentialsFor(repository: string): Promise<Dockerode.AuthConfigObject> {
   const folder = process.env.DOCKER_CONFIG ?? join(homedir(), ".docker");
   const text = await readFile(join(folder, "config.json"), "utf8").catch(() => "{}");
-  const { auths } = configuration.catch({ auths: {} }).parse(parse(text));
+  const { auths } = configuration.catch({ auths: {} }).parse(parseJson(text));
   const registry = registryOf(repository);
   const encoded = auths[registry]?.auth ?? auths[`https://${registry}`]?.auth;
   if (!encoded) return {};
@@ -202,14 +203,6 @@ function registryOf(repository: string): string {
   const [first = "", ...rest] = repository.split("/");
   if (rest.length === 0 || first === "docker.io") return HUB;
   return /[.:]/.test(first) || first === "localhost" ? first : HUB;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }
 
 export class PullRoom {
