@@ -180,8 +180,8 @@ test("no body accepts unknown fields, except those of the convention and those t
   });
   expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
     "post /vendora/chat/completions",
-    "post /vendora/embeddings",
     "post /vendora/completions",
+    "post /vendora/embeddings",
     "post /vendora/images/generations",
     "post /vendora/images/edits",
     "post /vendora/moderations",
