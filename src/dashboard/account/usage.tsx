@@ -75,7 +75,7 @@ const Bar = ({
         ceiling,
         HEIGHT,
       ).map(({ n, y, height }) => (
-        <rect class={`series-${n}`} x={x} y={y} width={BAR} height={height} />
+        <rect fill={`var(--series-${n})`} x={x} y={y} width={BAR} height={height} />
       ))}
     </g>
   );
@@ -154,7 +154,9 @@ const ByModel = ({ report: { models, total } }: { report: UsageReport }) => (
     {models.map(({ model, ...count }, n) => (
       <tr>
         <th scope="row">
-          <span class={`swatch series-${n}`} aria-hidden="true" />
+          <svg class="swatch" aria-hidden="true">
+            <rect fill={`var(--series-${n})`} width="100%" height="100%" />
+          </svg>
           {model === undefined ? (
             "Other models"
           ) : (

@@ -187,7 +187,7 @@ function Sparkline({ values, max, name, text }: SparklineProps) {
       aria-label={label}
     >
       <title>{label}</title>
-      <path class="below" d={lines.map(areaBelow).join("")} />
+      <path fill="var(--accent-ground)" d={lines.map(areaBelow).join("")} />
       <path
         class="line"
         d={lines.map(({ from, heights }) => `M${from} ${pathOf(from, heights)}`).join("")}

@@ -263,14 +263,14 @@ const Tiles = ({ name }: { name: string }) => {
   const tiles = Array.from({ length: COLUMNS * ROWS }, (_, n) => tileAt(n, next));
   return (
     <svg
-      class="model-picture tiles"
+      class="model-picture"
       viewBox={`0 0 ${COLUMNS * SIZE} ${ROWS * SIZE}`}
       preserveAspectRatio="xMidYMid slice"
       aria-hidden="true"
     >
       {TONES.map((tone, which) => (
         <path
-          class={tone}
+          fill={`var(--${tone})`}
           d={tiles
             .filter((one) => one.tone === which)
             .map(({ d }) => d)
@@ -281,7 +281,7 @@ const Tiles = ({ name }: { name: string }) => {
   );
 };
 
-const TONES = ["light", "middle", "dark"];
+const TONES = ["raised", "line", "accent-ground"];
 
 /** Paths of a quarter circle, one for each corner that its middle can lie in. */
 const QUARTERS = [

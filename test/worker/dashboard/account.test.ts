@@ -213,7 +213,7 @@ describe("usage", () => {
     expect(html).toMatch(/<svg[^>]* role="img"[^>]*aria-labelledby="chart-title chart-text"/);
     expect(html).toContain("1,208 predictions from");
     expect(html).toContain(`<title>${daysAgo(0)}: 3 ada/story, 5 ada/&lt;hello&gt;</title>`);
-    expect(html.match(/<rect class="series/g)).toHaveLength(3);
+    expect(html.match(/<rect fill="var\(--series-\d\)" x/g)).toHaveLength(3);
     const cells = (day: string) =>
       [...(new RegExp(`>${day}</th>(.*?)</tr>`).exec(html)?.[1] ?? "").matchAll(/>([\d,]+)</g)].map(
         ([, value]) => value,
