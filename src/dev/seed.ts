@@ -79,7 +79,7 @@ export async function publishModel(
   const body = { name, description, visibility: "public", hardware_identifier };
   await unlessThere(owner.call(model, "POST", "/models", { body }));
   const { latest_version, hardware } = await owner.call(model, "GET", path);
-  // The model's, not the version's: with the next start it may be another (docker-runner.ts).
+  // The model's, not the version's: with the next start it may be another (runner.ts).
   if (hardware?.identifier !== hardware_identifier)
     await owner.call(model, "PATCH", path, { body: { hardware_identifier } });
   if (latest_version?.container_image_digest === digest) return;

@@ -162,7 +162,7 @@ export type Draft = Json | Pending | Draft[] | { [key: string]: Draft };
 /**
  * Returns the value with each string replaced by the result of `recognise`; the value itself if nothing
  * changes.
- * @param value no deeper than the limit for containers (interfaces/bounded-json.ts)
+ * @param value no deeper than the limit for containers (interfaces/container-json.ts)
  */
 export function createDraft(value: Json, recognise: (text: string) => Pending | string): Draft {
   if (typeof value === "string") return recognise(value);

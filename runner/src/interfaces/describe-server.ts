@@ -9,7 +9,7 @@ import type { ContainerClient } from "./container-client.ts";
 
 /**
  * The timeout of each answer. The server is asked during a run, and the first run in a container may end this
- * much later (containers/self-description.ts); a later run asks again for a missing answer.
+ * much later (containers/launch.ts); a later run asks again for a missing answer.
  */
 const ANSWER_MS = 10_000;
 /** Statuses of a server, or a proxy before it, that is busy or not ready for this yet. */
