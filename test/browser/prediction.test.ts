@@ -131,13 +131,12 @@ it("a log is in color and can be filtered, and new lines are filtered, too", asy
   await visitor.look();
   await page.getByLabel("Level").selectOption("");
   await page.getByLabel("Find in the log").fill("");
-  expect(await page.locator("[data-logs] .line:visible").first().textContent()).toContain(
-    "waits at",
-  );
+  const lines = page.locator("[data-logs] .line:visible");
+  expect(await lines.first().textContent()).toContain("waits at");
   open("log");
   await badge(visitor, "succeeded");
   await page.getByLabel("Find in the log").fill("nothing says this");
-  expect(await page.locator("[data-logs] .line:visible").count()).toBe(0);
+  expect(await lines.count()).toBe(0);
   const [file] = await Promise.all([
     page.waitForEvent("download"),
     page.locator(".log-tools a").click(),

@@ -6,7 +6,8 @@ export default defineProject({
   root,
   test: {
     name: "browser",
-    ...filesOf(["browser"], ["test/browser/pages.test.ts"]),
+    // Each test looks at its pages in dark as well at night.
+    ...filesOf(["browser"], ["test/browser/**/*.test.ts"]),
     provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...BROWSER,

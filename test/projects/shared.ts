@@ -59,9 +59,9 @@ export const RULES = { maxWorkers: 2, sequence: { groupOrder: 1 } };
 export const WORKER = { maxWorkers: 3, sequence: { groupOrder: 2 } };
 /**
  * Browsers do not run next to containers: Chromium aborts all its requests when a network of the machine
- * comes or goes.
+ * comes or goes. Each worker has one Chromium and one deployment for all its files.
  */
-export const BROWSER = { maxWorkers: 4, sequence: { groupOrder: 3 } };
+export const BROWSER = { maxWorkers: 3, sequence: { groupOrder: 3 } };
 
 /** Pure rules that take seconds, and at night a minute. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];

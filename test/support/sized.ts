@@ -7,5 +7,5 @@ declare module "vitest" {
   }
 }
 
-export const sized = (every: number, nightly: number): number =>
+export const sized = <Size>(every: Size, nightly: Size): Size =>
   inject("isNightly") ? nightly : every;

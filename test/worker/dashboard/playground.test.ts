@@ -53,27 +53,6 @@ describe("the page of the playground", () => {
 });
 
 describe("a form that is sent", () => {
-  it("a form begins a prediction that streams, and shows it with its input", async () => {
-    await visitor.look(PAGE);
-    const { status, location = "" } = await visitor.send(
-      PAGE,
-      form({ "lines-0": "A\r\ncat", "strings-4": "a\r\nb", "boolean-3": "" }),
-    );
-    expect(status).toBe(303);
-    const [path, id] = location.split("?prediction=");
-    expect(path).toBe(PAGE);
-    const { body } = await client.json("GET", `/v1/predictions/${id}`);
-    expect(body).toMatchObject({
-      model: { version_number: 1 },
-      input: { prompt: "A\ncat", steps: 20, size: "small", tiled: false, tags: ["a", "b"] },
-      stream: true,
-    });
-    const { html } = await visitor.look(location);
-    expect(html).toContain(`data-prediction="${id}"`);
-    expect(html).toMatch(/<textarea[^>]*id="lines-0"[^>]*>\nA\ncat<\/textarea>/);
-    expect(control(html, "boolean-3")).not.toContain("checked");
-  });
-
   it.each([
     ["steps", { "lines-0": "x", "range-1": "0.5" }, "range-1", "fractional part"],
     ["steps", { "lines-0": "x", "range-1": "many" }, "range-1", "unable to parse"],

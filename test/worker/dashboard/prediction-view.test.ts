@@ -10,8 +10,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const lastIn = (html: string) => Number(/data-last="(\d+)"/.exec(html)?.[1]);
-
 /** Returns the names of the steps, with their states. */
 const stepsIn = (html: string) =>
   [...html.matchAll(/<li class="(\w+)"[^>]*><span class="step">([^<]+)/g)].map(
@@ -81,27 +79,6 @@ describe("a run that goes on", () => {
     expect(again).toContain("The runner of attempt 1 was lost.");
     expect(stepsIn(again)).toContain("Attempt 1 (lost): past");
     expect(stepsIn(again)).toContain("Running: current");
-  });
-
-  it("a stream continues where the page ends, and neither loses nor repeats a word", async () => {
-    const who = await newCustomer();
-    const id = await who.waiting();
-    const { channel } = await (await who.runner()).work();
-    await channel.output("The ", "Queen ");
-    const html = await view(who, id);
-    expect(html).toContain('<div class="output-item text">The Queen </div>');
-    const path = `/predictions/${id}/events?after_id=${lastIn(html)}`;
-    const response = await who.visitor.fetch(path, { headers: { accept: "text/event-stream" } });
-    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-    expect(response.headers.get("cache-control")).toBe("no-store");
-    const reader = new EventReader(response.body);
-    await channel.output("of ", "Hearts");
-    expect(await reader.take(2)).toMatchObject([{ data: "of " }, { data: "Hearts" }]);
-    await channel.succeed(".");
-    expect(named(await reader.rest(), "output")).toEqual(["."]);
-    expect(await view(who, id)).toContain(
-      '<div class="output-item text">The Queen of Hearts.</div>',
-    );
   });
 
   it("a stream continues after the browser's last event, which overrides the address", async () => {

@@ -4,9 +4,7 @@ import { describe, expect, it } from "vitest";
 import { timeOfId } from "../../../src/lib/hex.ts";
 import { type Customer, newCustomer } from "../support/customer.ts";
 import { eventually } from "../support/eventually.ts";
-import { addressOf, freshPath } from "../support/receiver.ts";
 import { signedUp } from "../support/visitor.ts";
-import { settled } from "../support/webhooks.ts";
 import { newClient } from "../support/world.ts";
 
 const idsIn = (html: string) => [...html.matchAll(/data-row="([\w-]+)"/g)].map(([, id]) => id);
@@ -230,34 +228,4 @@ it.each<[string, string, (who: Customer) => Promise<string>, string]>([
   const who = await newCustomer();
   const { status, html } = await who.visitor.send(`/predictions/${await make(who)}/${action}`);
   expect([status, html]).toEqual([409, expect.stringContaining(words)]);
-});
-
-it("a webhook is shown with each attempt, and can be redelivered", async () => {
-  const who = await newCustomer();
-  const path = freshPath();
-  const webhook = { url: `${addressOf(path)}?key=hidden`, events: ["completed"] };
-  const id = await who.waiting({ webhook });
-  await who.client.cancel(id);
-  const [event] = await settled(who.client, id, "delivered");
-  const { html } = await who.visitor.look(`/predictions/${id}`);
-  expect(html).toContain(addressOf(path));
-  expect(html).not.toContain("key=hidden");
-  expect(html).toContain("1 attempt");
-  expect(html).toMatch(/: 200 after \d+ ms/);
-  const [, action = "", receiver = ""] =
-    /action="(\/predictions\/[^"]+\/redeliver)".*?name="receiver" value="([^"]+)"/s.exec(html) ??
-    [];
-  expect(action).toBe(`/predictions/${id}/webhooks/${event?.id}/redeliver`);
-  const { status, location } = await who.visitor.send(action, { receiver });
-  expect([status, location]).toEqual([303, `/predictions/${id}`]);
-  await eventually(async () => {
-    const page = await who.visitor.look(`/predictions/${id}`);
-    expect(page.html).toContain("2 attempts");
-  });
-  const own = `/predictions/${id}/webhooks/${event?.id}`;
-  expect((await who.visitor.look(own)).html).toContain('name="back" value="event"');
-  const again = await who.visitor.send(action, { receiver, back: "event" });
-  expect([again.status, again.location]).toEqual([303, own]);
-  const wrong = await who.visitor.send(action, { receiver: crypto.randomUUID() });
-  expect(wrong.status).toBe(404);
 });

@@ -2,9 +2,7 @@
 import { expect, it } from "vitest";
 import { PAGES } from "../../browser/support/pages.ts";
 import { newOperator } from "../support/dashboard-users.ts";
-import { newEndpoint } from "../support/endpoints.ts";
 import { textOf } from "../support/page-text.ts";
-import { addressOf, freshPath } from "../support/receiver.ts";
 import type { Visitor } from "../support/visitor.ts";
 
 /** Pages of the dashboard that exist once. */
@@ -29,16 +27,4 @@ it("a page's title is its heading, and no two are alike", async () => {
   for (const { path, title, headings } of shown) expect([path, headings]).toEqual([path, [title]]);
   const titles = shown.map(({ title }) => title);
   expect(titles).toEqual([...new Set(titles)]);
-});
-
-it("endpoints of one host have different titles", async () => {
-  const { visitor, client } = await newOperator();
-  const paths = [freshPath(), freshPath()];
-  const titles: string[] = [];
-  for (const path of paths) {
-    const { id } = await newEndpoint(client, { url: `${addressOf(path)}?key=secret` });
-    titles.push((await namesOf(visitor, `/account/webhooks/${id}`)).title);
-  }
-  expect(titles[0]).not.toBe(titles[1]);
-  expect(titles.join()).not.toContain("secret");
 });
