@@ -90,7 +90,6 @@ it("a waiting prediction says why it waits, and keeps that up to date until it r
     place.textContent = "What it was before.";
   });
   await reason.waitFor();
-  // There are no logs yet.
   const logs = page.locator("summary", { hasText: "Logs" });
   expect(await logs.isHidden()).toBe(true);
   await turn("resume");
@@ -109,7 +108,8 @@ it("a canceled prediction announces it to screen readers, and is in the list", a
   await page.locator("[data-output]").getByText("b", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await badge(visitor, "canceled");
-  expect(await page.getByRole("status").textContent()).toBe("Status: canceled");
+  const announced = page.getByRole("status").filter({ hasText: "Status: canceled" });
+  await announced.waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Remove data" }).waitFor();
   expect((await get(id)).status).toBe("canceled");
   expect(await outputIn(visitor)).toMatch(/^a\s+b$/);
