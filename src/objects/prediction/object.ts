@@ -4,7 +4,6 @@
  * are in domain/predictions/life.ts, the effects in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
-import { sha256 } from "../../domain/accounts/token.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
@@ -28,7 +27,6 @@ import {
   type History,
   HOLDER_HEADER,
   type LastRun,
-  LOG_TYPE,
   type OriginalRequest,
   type Snapshot,
   type WriteGrant,
@@ -39,7 +37,7 @@ import { Effects } from "./effects.ts";
 import { Handouts, type NotBegun } from "./handouts.ts";
 import { predictionRowOf } from "./index-row.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
-import { contentResponse, findValue, historyOf, openValue, standingOf } from "./reads.ts";
+import { findValue, historyOf, openValue, readResponse, standingOf } from "./reads.ts";
 import { PredictionRecord } from "./record.ts";
 import { RunnerConnection } from "./runner-connection.ts";
 import { Streams } from "./streams.ts";
@@ -246,9 +244,8 @@ export class PredictionObject extends DurableObject<Bindings> {
    */
   override async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (pathname === "/content") return this.#content((record) => record.content());
-    if (pathname === "/output") return this.#content((record) => record.wholeOutput());
-    if (pathname === "/log") return this.#log();
+    const read = await readResponse(pathname, () => this.#created(), this.ctx.storage);
+    if (read) return read;
     if (pathname === "/channel") {
       const holder: LeaseHolder = JSON.parse(request.headers.get(HOLDER_HEADER) ?? "");
       return this.#connection.connect(await this.#created(), holder);
@@ -260,26 +257,6 @@ export class PredictionObject extends DurableObject<Bindings> {
       // A create with a key is not followed.
       return reason && ("refused" in reason ? reason.refused : "conflict");
     });
-  }
-
-  /**
-   * Streams a part of the prediction once all of it is durable: the body of a stream leaves the object at
-   * once.
-   */
-  async #content(of: (record: PredictionRecord) => Generator<Piece>): Promise<Response> {
-    await this.#effects.ending;
-    await this.ctx.storage.sync();
-    const record = this.#load();
-    if (!record) return new Response(null, { status: 404 });
-    const etag = `W/"${await sha256(record.contentVersion)}"`;
-    return contentResponse(record, of(record), { etag });
-  }
-
-  /** Streams the log, as far as it is stored while the prediction still runs. */
-  async #log(): Promise<Response> {
-    const record = await this.#created();
-    if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
-    return contentResponse(record, record.logFile(), { "content-type": LOG_TYPE });
   }
 
   // ---- for the pool

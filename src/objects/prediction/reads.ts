@@ -1,4 +1,5 @@
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
+import { sha256 } from "../../domain/accounts/token.ts";
 import { MAX_CHARS } from "../../domain/predictions/display-limits.ts";
 import { LogTail } from "../../domain/predictions/log-tail.ts";
 import {
@@ -12,7 +13,7 @@ import { holdForRequest } from "../../lib/current-request.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 import { getFile, listValues, putValue, valueKey } from "../../storage/files/files.ts";
 import { contentStream, type Piece } from "../stubs/content.ts";
-import type { History } from "../stubs/prediction.ts";
+import { type History, LOG_TYPE } from "../stubs/prediction.ts";
 import { eventsIn } from "./log-rows.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -24,15 +25,37 @@ import type { PredictionRecord } from "./record.ts";
 /** The most reads of one account in one isolate, whose objects share 128 MB: a row takes up to 1.2 MB. */
 const MAX_READS = 50;
 
-/** Streams pieces of a prediction; a 429 when the account reads as many as it may. */
-export function contentResponse(
-  { life }: PredictionRecord,
-  pieces: Iterable<Piece>,
-  headers: Record<string, string>,
-): Response {
-  const entered = OpenRequest.enter(`contents of ${life.spec.user_id}`, MAX_READS);
+const READS: Record<string, (record: PredictionRecord) => Generator<Piece>> = {
+  "/content": (record) => record.content(),
+  "/output": (record) => record.wholeOutput(),
+  "/log": (record) => record.logFile(),
+};
+
+/**
+ * Streams a part of the prediction once all of it is durable: the body of a stream leaves the object at once.
+ * @returns a 404 when it is deleted, and a 429 when the account reads as much as it may; undefined for other
+ * paths
+ */
+export async function readResponse(
+  path: string,
+  created: () => Promise<PredictionRecord | undefined>,
+  storage: DurableObjectStorage,
+): Promise<Response | undefined> {
+  const piecesOf = READS[path];
+  if (!piecesOf) return undefined;
+  await created();
+  await storage.sync();
+  const record = await created();
+  const isLog = path === "/log";
+  if (!record || (isLog && record.life.dataRemoved)) return new Response(null, { status: 404 });
+  const entered = OpenRequest.enter(`contents of ${record.life.spec.user_id}`, MAX_READS);
   if (!entered) return new Response(null, { status: 429 });
-  return new Response(contentStream(pieces, holdForRequest(entered)), { headers });
+  const leave = holdForRequest(entered);
+  return new Response(contentStream(piecesOf(record), leave), {
+    headers: isLog
+      ? { "content-type": LOG_TYPE }
+      : { etag: `W/"${await sha256(record.contentVersion)}"` },
+  });
 }
 
 /** Values of a prediction that are stored in R2. */

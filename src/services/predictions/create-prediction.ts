@@ -111,22 +111,24 @@ export async function createResolved(
   const text =
     copies.length > 0 ? jsonText(input, ["body"], { value: asked, text: askedText }) : askedText;
   const large = largeInput(text);
-  const details = {
+  const fields = {
     id,
-    accountObject,
+    account_object: accountObject,
     priority,
     call,
-    waits: waitSeconds > 0 && follow === undefined,
-    origin,
-    cancelAfterSeconds,
-    cancelOnDisconnect: follow?.leave === "cancel" && claim === null,
+    cancel_on_disconnect: follow?.leave === "cancel" && claim === null,
     claim,
     files,
-    storedInput: storedInputOf(large),
+    stored_input: storedInputOf(large),
     webhook,
     endpoints,
   };
-  const spec = await predictionSpec(services, caller, target, request, details);
+  const waits = waitSeconds > 0 && follow === undefined;
+  const spec = await predictionSpec(services, caller, target, request, fields, {
+    origin,
+    waits,
+    cancelAfterSeconds,
+  });
   const createRequest = {
     spec,
     input: large ? "" : text,

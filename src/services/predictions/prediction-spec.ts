@@ -1,21 +1,13 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { pickVariables } from "../../domain/models/variables.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
-import {
-  type Claim,
-  holdsRow,
-  type PredictionSpec,
-  type SpecWeight,
-  type StoredWebhook,
-} from "../../domain/predictions/state.ts";
+import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
-import type { Priority } from "../../protocol/common.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
-import type { StoredValue } from "../../protocol/event.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
-import type { ContainerInterface, InputFile, OpenAiCall } from "../../protocol/runner.ts";
+import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
@@ -27,46 +19,36 @@ const MAX_CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 3
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 const LOGS_BYTES = 10 * 1024 * 1024;
 
-/** The parts of a spec that are not in the request's body, or were derived from it. */
-export interface SpecDetails {
-  id: string;
-  accountObject: string;
-  priority: Priority;
-  call: OpenAiCall | null;
-  /** Whether the caller waits for the end, and for nothing before. */
-  waits: boolean;
-  /** Scheme and host that the request came to. */
-  origin: string;
-  /** Null: never. */
-  cancelAfterSeconds: number | null;
-  cancelOnDisconnect: boolean;
-  claim: Claim | null;
-  files: InputFile[];
-  storedInput: StoredValue | null;
-  webhook: StoredWebhook | null;
-  endpoints: PredictionSpec["endpoints"];
-}
+/** The fields of a spec that neither the version nor the settings have. */
+type RequestedFields = Pick<
+  PredictionSpec,
+  | "id"
+  | "account_object"
+  | "priority"
+  | "call"
+  | "claim"
+  | "files"
+  | "stored_input"
+  | "webhook"
+  | "endpoints"
+  | "cancel_on_disconnect"
+>;
 
+/**
+ * @param waits whether the caller waits for the end, and for nothing before
+ * @param cancelAfterSeconds null: never
+ */
 export async function predictionSpec(
   { settings }: Services,
   caller: Caller,
   target: ResolvedVersion,
   request: CreatePredictionOfVersion,
+  fields: RequestedFields,
   {
-    id,
-    accountObject,
-    priority,
-    call,
-    waits,
     origin,
+    waits,
     cancelAfterSeconds,
-    cancelOnDisconnect,
-    claim,
-    files,
-    storedInput,
-    webhook,
-    endpoints,
-  }: SpecDetails,
+  }: { origin: string; waits: boolean; cancelAfterSeconds: number | null },
 ): Promise<PredictionSpec> {
   const { model, version } = target;
   const { configuration } = version;
@@ -80,11 +62,10 @@ export async function predictionSpec(
   const weights = weightsOf(version);
   const { hardware, price_per_hour } = hardwareOf(target);
   const variables = pickVariables(configuration.variable_names, model.variables);
-  const told = { id, webhook, endpoints, stored_input: storedInput, files, claim };
+  const { id, call } = fields;
   return {
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
-    account_object: accountObject,
     token_id: caller.is_session ? "" : caller.token_id,
     token_name: caller.is_session ? "" : (caller.token_name ?? ""),
     model_id: model.id,
@@ -92,7 +73,6 @@ export async function predictionSpec(
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware,
     price_per_hour,
-    priority,
     image: {
       repository: configuration.image ?? version.repository,
       digest: version.container_image_digest,
@@ -109,7 +89,6 @@ export async function predictionSpec(
     }),
     interface: containerInterface,
     egress: configuration.egress ?? DEFAULT_EGRESS,
-    call,
     ...(call === "responses" && { responses: responsesViaOf(version) }),
     measure: version.size === 0,
     ...(version.awaits && { describe: true as const }),
@@ -126,9 +105,9 @@ export async function predictionSpec(
         listen_seconds: configuration.listen_timeout_seconds,
       }),
     },
-    ...told,
+    ...fields,
     ...(weights && { weights }),
-    row_held: holdsRow(waits, told),
+    row_held: holdsRow(waits, fields),
     object_number: 1,
     stream: request.stream,
     created_at: now,
@@ -137,7 +116,6 @@ export async function predictionSpec(
     queue_timeout_seconds: settings.queueTimeoutSeconds,
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
-    cancel_on_disconnect: cancelOnDisconnect,
   };
 }
 
