@@ -3,7 +3,7 @@ import type { RateStatus } from "./domain/accounts/rate-limit.ts";
 import type { Bindings } from "./env.ts";
 import type { JsonSource } from "./lib/json-text.ts";
 import type { Caller, RunnerCaller } from "./services/access/caller.ts";
-import type { SentBy, SentFiles } from "./services/predictions/sent-files.ts";
+import type { InlineFiles, SentBy } from "./services/predictions/inline-files.ts";
 import type { ResolvedVersion } from "./services/predictions/version-resolution.ts";
 import type { Services } from "./services/services.ts";
 
@@ -21,7 +21,7 @@ export interface AppEnv {
     granted: string | undefined;
     /** The kind of long files that are taken out of the body when it is read, and the files that were. */
     takesFilesOf: SentBy | undefined;
-    sentFiles: SentFiles | undefined;
+    inlineFiles: InlineFiles | undefined;
     /** The JSON body as it was read, and its text without those files. */
     sentBody: JsonSource | undefined;
     /** The request body as it was read and as it was validated, which `releaseBody` empties. */

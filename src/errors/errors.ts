@@ -4,8 +4,8 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Convention } from "../domain/openai/call.ts";
 import { malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
-import { type Hiccup, hiccupIn } from "../lib/hiccup.ts";
 import { TimedOut } from "../lib/timeout.ts";
+import { type TransientError, transientErrorIn } from "../lib/transient-error.ts";
 import { logger } from "../log.ts";
 import type { Problem } from "../protocol/common.ts";
 import {
@@ -180,10 +180,10 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
   }
   if (hasMessage(error, BROKEN_REFERENCE))
     return conflict("Something this request refers to has just been deleted. Check and try again.");
-  const hiccup = hiccupIn(error);
-  if (hiccup) {
-    logger.warn("Platform unavailable", { request_id: c.get("requestId"), hiccup, error });
-    const { detail, seconds } = UNAVAILABLE[hiccup];
+  const kind = transientErrorIn(error);
+  if (kind) {
+    logger.warn("Platform unavailable", { request_id: c.get("requestId"), kind, error });
+    const { detail, seconds } = UNAVAILABLE[kind];
     return new ProblemError("unavailable", detail, { "retry-after": String(seconds) });
   }
   if (error instanceof TimedOut) {
@@ -195,7 +195,7 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
   return undefined;
 }
 
-const UNAVAILABLE: Record<Hiccup, { detail: string; seconds: number }> = {
+const UNAVAILABLE: Record<TransientError, { detail: string; seconds: number }> = {
   passing: {
     detail:
       "A part of the service is restarting, and may have done what you asked. Check, and try again in a few seconds.",

@@ -6,7 +6,7 @@ import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/sche
 import { ProblemError } from "../errors/errors.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
-import { LEAST_PACE, PACE_MS, Pace } from "../lib/pace.ts";
+import { LEAST_SPEED, PERIOD_MS, MinimumSpeed } from "../lib/minimum-speed.ts";
 import { settlesWithin } from "../lib/timeout.ts";
 
 const MIB = 1024 * 1024;
@@ -143,34 +143,34 @@ export class BodyReader {
     const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined =
       this.#request.body?.getReader();
     if (!reader) return;
-    const pace = new Pace(tooSlow);
+    const speed = new MinimumSpeed(tooSlow);
     let last = 0;
     try {
       for (;;) {
-        const { done, value } = await Promise.race([reader.read().catch(brokenOff), pace.tooSlow]);
+        const { done, value } = await Promise.race([reader.read().catch(brokenOff), speed.tooSlow]);
         if (done) return;
         // A body of one chunk needs no budget: only chunks that wait for later ones are held.
-        if (last > 0) await this.#hold(last, pace);
+        if (last > 0) await this.#hold(last, speed);
         last = value.byteLength;
         this.#size += last;
         if (this.#size > this.#sender.maxBytes) throw this.#tooLarge();
-        pace.received(last);
+        speed.received(last);
         yield value;
       }
     } finally {
-      pace.end();
+      speed.end();
       await reader.cancel().catch(() => {});
     }
   }
 
   async #whole(): Promise<Uint8Array<ArrayBuffer>> {
     const reading = this.#request.arrayBuffer().catch(brokenOff);
-    if (!(await settlesWithin(reading, PACE_MS))) throw tooSlow();
+    if (!(await settlesWithin(reading, PERIOD_MS))) throw tooSlow();
     return new Uint8Array(await reading);
   }
 
-  #hold(bytes: number, pace: Pace): Promise<void> {
-    return pace.excluding(this.#takeFrom(budget, this.#held, bytes));
+  #hold(bytes: number, speed: MinimumSpeed): Promise<void> {
+    return speed.excluding(this.#takeFrom(budget, this.#held, bytes));
   }
 
   async #takeFrom(from: ByteBudget, held: Held, bytes: number): Promise<void> {
@@ -226,7 +226,7 @@ const tooManyValues = (most: number) =>
 export const tooLarge = (detail: string) => new ProblemError("too_large", detail);
 
 export const tooSlow = () =>
-  new ProblemError("request_timeout", `The body arrived too slowly: ${LEAST_PACE} Try again.`);
+  new ProblemError("request_timeout", `The body arrived too slowly: ${LEAST_SPEED} Try again.`);
 
 export const busy = () =>
   new ProblemError(

@@ -8,7 +8,7 @@ import type { AppEnv } from "../context.ts";
 import { checkFinite } from "../domain/schemas/validation.ts";
 import { oneLineJson } from "../lib/json-text.ts";
 import type { Json } from "../protocol/common.ts";
-import { type SentBy, takeFiles, withSentImages } from "../services/predictions/sent-files.ts";
+import { type SentBy, takeFiles, withSentImages } from "../services/predictions/inline-files.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
@@ -49,8 +49,8 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
     c.req.bodyCache = {};
     c.req.addValidatedData("json", {});
     // The list is emptied, since a waiting reader of a form may still hold it, but has no use for the bytes.
-    c.var.sentFiles?.files.splice(0);
-    c.set("sentFiles", undefined);
+    c.var.inlineFiles?.files.splice(0);
+    c.set("inlineFiles", undefined);
     c.set("sentBody", undefined);
   };
   c.set("releaseBody", () => {
@@ -116,7 +116,7 @@ async function parse(
   const body = parsedJson(text);
   c.set("sentBody", { value: body, text: oneLineJson(text) });
   const placed = sent && sender === "messages" ? withSentImages(body, sent) : { body, sent };
-  c.set("sentFiles", placed.sent);
+  c.set("inlineFiles", placed.sent);
   return kept(c, placed.body);
 }
 

@@ -11,8 +11,8 @@ import { invalid } from "../domain/schemas/validation.ts";
 import { ProblemError } from "../errors/errors.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { whenClientLeaves } from "../lib/current-request.ts";
+import { type Average, LEAST_SPEED, MinimumSpeed } from "../lib/minimum-speed.ts";
 import { boundaryOf, MalformedForm, MultipartParser, type PartHead } from "../lib/multipart.ts";
-import { type Average, LEAST_PACE, Pace } from "../lib/pace.ts";
 import { logger } from "../log.ts";
 import type { Json } from "../protocol/common.ts";
 import { openAiModelName } from "../protocol/openai/chat.ts";
@@ -59,7 +59,7 @@ export const takesForm = (call: OpenAiCall, schema: z.ZodObject) =>
     whenClientLeaves(discard);
     try {
       giveBody(c, formObject(await reader.read(), schema));
-      c.set("sentFiles", files.sent);
+      c.set("inlineFiles", files.sent);
       const headers = new Headers(c.req.raw.headers);
       headers.set("content-type", "application/json");
       c.req.raw = new Request(url, { method, headers, signal });
@@ -100,7 +100,7 @@ const budget = new ByteBudget({
 });
 
 /**
- * The average pace of a form, with which the longest one arrives within 12 minutes. At the pace of other
+ * The average speed of a form, with which the longest one arrives within 12 minutes. At the speed of other
  * bodies it would keep others out for 100 minutes.
  */
 const AVERAGE: Average = { bytesPerSecond: 150_000, graceMs: 60_000 };
@@ -143,23 +143,23 @@ export class FormReader {
   async read(): Promise<FormField[]> {
     const { boundary } = this.#options;
     const parser = new MultipartParser(boundary);
-    const pace = new Pace(tooSlow, AVERAGE);
+    const speed = new MinimumSpeed(tooSlow, AVERAGE);
     try {
-      for await (const chunk of this.#chunks(pace)) {
+      for await (const chunk of this.#chunks(speed)) {
         for (const event of wellFormed(() => [...parser.feed(chunk)])) {
-          if (event.kind === "head") await pace.excluding(this.#begin(event.head));
-          else if (event.kind === "bytes") await pace.excluding(this.#add(event.bytes));
-          else await pace.excluding(this.#end());
+          if (event.kind === "head") await speed.excluding(this.#begin(event.head));
+          else if (event.kind === "bytes") await speed.excluding(this.#add(event.bytes));
+          else await speed.excluding(this.#end());
         }
       }
       wellFormed(() => parser.end());
     } finally {
-      pace.end();
+      speed.end();
     }
     return this.#fields;
   }
 
-  async *#chunks(pace: Pace): AsyncGenerator<Uint8Array> {
+  async *#chunks(speed: MinimumSpeed): AsyncGenerator<Uint8Array> {
     requirePlain(this.#request);
     const { maxBytes } = this.#options;
     const length = Number(this.#request.headers.get("content-length") ?? FORM_BYTES);
@@ -168,13 +168,13 @@ export class FormReader {
       this.#request.body?.getReader();
     if (!reader) return;
     try {
-      await pace.excluding(this.#hold(Math.min(length, FORM_BYTES)));
+      await speed.excluding(this.#hold(Math.min(length, FORM_BYTES)));
       for (let size = 0; ; ) {
-        const { done, value } = await Promise.race([reader.read().catch(brokenOff), pace.tooSlow]);
+        const { done, value } = await Promise.race([reader.read().catch(brokenOff), speed.tooSlow]);
         if (done) return;
         size += value.byteLength;
         if (size > maxBytes) throw tooLong(maxBytes);
-        pace.received(value.byteLength);
+        speed.received(value.byteLength);
         yield value;
       }
     } finally {
@@ -241,7 +241,7 @@ function wellFormed<Result>(parse: () => Result): Result {
 const tooSlow = () =>
   new ProblemError(
     "request_timeout",
-    `The form arrived too slowly: ${LEAST_PACE} After the first minute, so are ${AVERAGE.bytesPerSecond / 1_000} kB a second on average. ${INSTEAD}`,
+    `The form arrived too slowly: ${LEAST_SPEED} After the first minute, so are ${AVERAGE.bytesPerSecond / 1_000} kB a second on average. ${INSTEAD}`,
   );
 
 const INSTEAD = "Upload longer files with POST /v1/uploads, and send their URLs in a JSON body.";

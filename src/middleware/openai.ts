@@ -68,7 +68,7 @@ export async function begin(
 ): Promise<BegunCall> {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const { sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  const { inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
   const order = {
     ...{ call, target, body, webhook, origin, idempotencyKey, sent, source, onInputSent },
     ...more,

@@ -18,7 +18,7 @@ const LONG = [
   "runner/engines/docker-engine",
   "runner/engines/docker-egress",
   "runner/engines/docker-sandbox",
-  "worker/hiccups/account-alarms",
+  "worker/transient-errors/account-alarms",
   "worker/api/fuzz",
 ];
 

@@ -19,7 +19,7 @@ import type { AccountDatabase } from "./prediction-lists.ts";
 import { usage } from "./tables.ts";
 
 /** Figures are published at most once in this time, and at the latest this long after a prediction. */
-const PACE_MS = 60_000;
+const PUBLISH_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Messages of one batch. */
 const MAX_MESSAGES = 100;
@@ -100,14 +100,14 @@ export class Counters {
    */
   risen(userId: string, now: number): { publishing: Promise<void> } | { by: number } {
     this.#isOwed = true;
-    const by = this.#publishedAt + PACE_MS;
+    const by = this.#publishedAt + PUBLISH_MS;
     if (now < by) return { by };
     return { publishing: this.publish(userId, now) };
   }
 
   /** Publishes figures that are owed, unless that was tried a moment ago: it sums up all usage. */
   async catchUp(userId: string, now: number): Promise<void> {
-    if (this.#isOwed && now - this.#publishedAt >= PACE_MS) await this.publish(userId, now);
+    if (this.#isOwed && now - this.#publishedAt >= PUBLISH_MS) await this.publish(userId, now);
   }
 
   async publish(userId: string, now: number): Promise<void> {

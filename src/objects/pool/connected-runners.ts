@@ -8,7 +8,7 @@ import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Handout } from "../../domain/scheduling/decide/types.ts";
 import type { FailedStart } from "../../domain/scheduling/failed-starts.ts";
-import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
+import { RunnerReliability } from "../../domain/scheduling/runner-reliability.ts";
 import type { PoolReport } from "../stubs/pool.ts";
 import type { KnownRunner } from "./known-runners.ts";
 import type { Handed, HeldPoll } from "./polls.ts";
@@ -36,7 +36,7 @@ interface ConnectedRunnersOptions {
 export class ConnectedRunners {
   readonly #options: ConnectedRunnersOptions;
   readonly #state: PoolState;
-  readonly standing: RunnerStanding;
+  readonly reliability: RunnerReliability;
   readonly #stored: StoredRunners;
   readonly #runners = new Map<string, PoolRunner>();
   /** The sessions of runners that have said that they take no more work. */
@@ -50,7 +50,7 @@ export class ConnectedRunners {
   constructor(options: ConnectedRunnersOptions) {
     this.#options = options;
     this.#state = options.state;
-    this.standing = new RunnerStanding(options.connectSeconds);
+    this.reliability = new RunnerReliability(options.connectSeconds);
     this.#stored = new StoredRunners(options.sql);
     const now = Date.now();
     for (const runner of this.#stored.load(now - SILENCE_MS)) {
@@ -79,7 +79,7 @@ export class ConnectedRunners {
    */
   isAllowed(runner: PoolRunner): boolean {
     const now = Date.now();
-    if (this.standing.allowance(runner.holder, now) > 0) return true;
+    if (this.reliability.allowance(runner.holder, now) > 0) return true;
     this.#update(runner, now);
     return false;
   }
@@ -100,7 +100,7 @@ export class ConnectedRunners {
     const { runner_id, session, snapshot } = report;
     const previous = this.#runners.get(runner_id);
     // The runner has connected for these jobs, whether or not its report is kept.
-    this.standing.recordConnected(runner_id, snapshot.heard);
+    this.reliability.recordConnected(runner_id, snapshot.heard);
     if (snapshot.heard.length > 0) this.#updateShort(report.token_id, now);
     for (const receipt of snapshot.heard) previous?.settle(receipt);
     const isLate = previous?.isLate(report) ?? false;
@@ -125,7 +125,7 @@ export class ConnectedRunners {
     runner.know(known);
     // The runner is about to poll.
     if (wasFull && !runner.isFull && !runner.isExpected) this.#expectBack(runner);
-    for (const { receipt } of declined) this.standing.recordDeclined(receipt, now);
+    for (const { receipt } of declined) this.reliability.recordDeclined(receipt, now);
     this.#update(
       runner,
       now,
@@ -181,7 +181,7 @@ export class ConnectedRunners {
   hand(runner: PoolRunner, handed: Handed): void {
     const now = Date.now();
     runner.expect(handed, now);
-    this.standing.recordHandout(runner.holder, receiptOf(handed.offered.lease.secret), now);
+    this.reliability.recordHandout(runner.holder, receiptOf(handed.offered.lease.secret), now);
     if (runner.poll) runner.poll.answer([handed]);
     else runner.held.push(handed);
   }
@@ -199,7 +199,7 @@ export class ConnectedRunners {
     const now = Date.now();
     for (const { number, offered } of unclaimed) {
       runner.settle(receiptOf(offered.lease.secret));
-      this.standing.recordUnsent(receiptOf(offered.lease.secret));
+      this.reliability.recordUnsent(receiptOf(offered.lease.secret));
       this.#state.dropped(runner.id, number, now);
     }
     this.#update(runner, now);
@@ -211,20 +211,20 @@ export class ConnectedRunners {
 
   missed(receipt: string): void {
     const now = Date.now();
-    const holder = this.standing.holderOf(receipt);
+    const holder = this.reliability.holderOf(receipt);
     if (!holder) return;
-    if (this.#unheld(holder.runnerId, receipt)) this.standing.recordUnsent(receipt);
-    else this.standing.recordMissed(receipt, now);
+    if (this.#unheld(holder.runnerId, receipt)) this.reliability.recordUnsent(receipt);
+    else this.reliability.recordMissed(receipt, now);
     this.#settled(holder, receipt);
     this.#comeBack(holder.runnerId, now);
   }
 
   /** Lets a suspended runner come back once its suspension is over. */
   #comeBack(runnerId: string, now: number): void {
-    const until = this.standing.suspendedUntil(runnerId, now);
+    const until = this.reliability.suspendedUntil(runnerId, now);
     if (until === null || this.#comingBack.get(runnerId) === until) return;
     this.#comingBack.set(runnerId, until);
-    const { reason = null } = this.standing.suspended(now).get(runnerId) ?? {};
+    const { reason = null } = this.reliability.suspended(now).get(runnerId) ?? {};
     this.#options.events.setAside(runnerId, { until, reason }, now);
     setTimeout(() => {
       if (this.#comingBack.get(runnerId) === until) this.#comingBack.delete(runnerId);
@@ -235,17 +235,17 @@ export class ConnectedRunners {
   }
 
   dismissed(receipt: string): void {
-    const holder = this.standing.holderOf(receipt);
+    const holder = this.reliability.holderOf(receipt);
     if (!holder) return;
-    if (this.#unheld(holder.runnerId, receipt)) this.standing.recordUnsent(receipt);
-    else this.standing.recordDismissed(receipt);
+    if (this.#unheld(holder.runnerId, receipt)) this.reliability.recordUnsent(receipt);
+    else this.reliability.recordDismissed(receipt);
     this.#settled(holder, receipt);
   }
 
   /** Records that the machine failed to start a container. */
   startFailed(runnerId: string, failed: FailedStart): void {
     const now = Date.now();
-    this.standing.failedStarts.record(runnerId, failed, now);
+    this.reliability.failedStarts.record(runnerId, failed, now);
     const runner = this.#runners.get(runnerId);
     if (runner) this.#update(runner, now);
     this.#comeBack(runnerId, now);
@@ -300,8 +300,8 @@ export class ConnectedRunners {
    */
   refresh(runnerId: string, known: KnownRunner | undefined, forgive: boolean): boolean {
     const now = Date.now();
-    const isForgiven = forgive && this.standing.suspendedUntil(runnerId, now) !== null;
-    if (forgive) this.standing.reset(runnerId);
+    const isForgiven = forgive && this.reliability.suspendedUntil(runnerId, now) !== null;
+    if (forgive) this.reliability.reset(runnerId);
     const runner = this.#runners.get(runnerId);
     if (runner && known) {
       runner.know(known);
@@ -330,7 +330,7 @@ export class ConnectedRunners {
     runner.poll?.answer([]);
     const unclaimed = runner.held.splice(0);
     for (const { offered } of unclaimed)
-      this.standing.recordUnsent(receiptOf(offered.lease.secret));
+      this.reliability.recordUnsent(receiptOf(offered.lease.secret));
     this.#options.onUnclaimed(unclaimed);
   }
 
@@ -343,7 +343,7 @@ export class ConnectedRunners {
       for (const { id, poll, heardAt } of this.#runners.values())
         if (!poll && heardAt < since) this.#drop(id);
       this.#stored.save();
-      void this.#options.events.tell(this.#runners.values());
+      void this.#options.events.report(this.#runners.values());
       this.#watch();
       this.#options.onChange();
     }, SILENCE_MS / 3);
@@ -370,16 +370,16 @@ export class ConnectedRunners {
   #takes(runner: PoolRunner, now: number): boolean {
     if (runner.draining) return false;
     if (!runner.isExpected && (!runner.isFull || runner.isMissing)) return false;
-    return this.standing.suspendedUntil(runner.id, now) === null;
+    return this.reliability.suspendedUntil(runner.id, now) === null;
   }
 
   /** Updates the runner in the state. A runner that is gone is not known any more. */
   #update(runner: PoolRunner, now: number, declined?: readonly number[]): void {
     if (this.#runners.get(runner.id) !== runner) return;
-    const lost = runner.settleAllBut(this.standing.unconfirmed(runner.id, now));
+    const lost = runner.settleAllBut(this.reliability.unconfirmed(runner.id, now));
     for (const { number } of lost) this.#state.lost(runner.id, number, now);
-    const allowance = this.standing.allowance(runner.holder, now);
-    if (allowance > 0 || this.standing.isProven(runner.id)) this.#short.delete(runner.id);
+    const allowance = this.reliability.allowance(runner.holder, now);
+    if (allowance > 0 || this.reliability.isProven(runner.id)) this.#short.delete(runner.id);
     else this.#short.add(runner.id);
     this.#state.report(runner.view(allowance, declined), now);
     this.#state.setTakes(runner.id, this.#takes(runner, now));

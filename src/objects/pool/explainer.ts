@@ -52,7 +52,7 @@ export class Explainer {
 
   #setAside(hardware: string): SetAside | undefined {
     const { connected } = this.#options;
-    const aside = [...connected.standing.suspended(Date.now())].filter(([id]) => {
+    const aside = [...connected.reliability.suspended(Date.now())].filter(([id]) => {
       const runner = connected.get(id);
       return runner?.serves(hardware) && !runner.draining;
     });

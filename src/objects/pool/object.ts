@@ -7,7 +7,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import type { NamedExplanation } from "../../domain/scheduling/explanation.ts";
-import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
+import type { Suspension } from "../../domain/scheduling/runner-reliability.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
@@ -90,7 +90,7 @@ export class PoolObject extends DurableObject<Bindings> {
    * @param receipt of the first attempt
    */
   offerSecond(offered: OfferedJob, job: WaitingJob, receipt: string): boolean {
-    const first = this.#connected.standing.holderOf(receipt)?.runnerId;
+    const first = this.#connected.reliability.holderOf(receipt)?.runnerId;
     return this.#line.offerNow({ job, since: Date.now(), offered }, first);
   }
 
@@ -156,7 +156,7 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** The suspended runners. */
   suspendedRunners(): Map<string, Suspension> {
-    return this.#connected.standing.suspended(Date.now());
+    return this.#connected.reliability.suspended(Date.now());
   }
 
   /** How the runners are connected, by their ids. */
@@ -164,7 +164,7 @@ export class PoolObject extends DurableObject<Bindings> {
     const now = Date.now();
     return new Map(
       [...this.#connected.all].map((one) => {
-        const failed_starts = this.#connected.standing.failedStarts.of(one.id) ?? null;
+        const failed_starts = this.#connected.reliability.failedStarts.of(one.id) ?? null;
         return [one.id, { ...conditionOf(one, now), failed_starts }];
       }),
     );
@@ -315,7 +315,7 @@ export class PoolObject extends DurableObject<Bindings> {
     const { runner, declined } = heard;
     for (const { key, setup_ms } of report.snapshot.measured)
       if (setup_ms !== undefined)
-        this.#connected.standing.failedStarts.succeeded(
+        this.#connected.reliability.failedStarts.succeeded(
           runner.id,
           this.#names.find(key)?.model?.model_owner_id,
           key,
@@ -331,7 +331,7 @@ export class PoolObject extends DurableObject<Bindings> {
 /** Runners as operators see them. */
 
 /** A full runner does not poll. It reports every 30 s. */
-const TELL_MS = 45_000;
+const REPORT_MS = 45_000;
 
 /** Returns at most 256 devices, 512 containers and 2,000 jobs (protocol/runner-state.ts). */
 function reportedRunner(runner: PoolRunner, names: ContainerNames): ReportedRunner {
@@ -355,6 +355,6 @@ function reportedRunner(runner: PoolRunner, names: ContainerNames): ReportedRunn
 const conditionOf = (runner: PoolRunner, now: number): Omit<RunnerCondition, "failed_starts"> => ({
   heard_at: runner.heardAt,
   connected:
-    runner.isExpected || (runner.isFull && !runner.isMissing && now - runner.heardAt < TELL_MS),
+    runner.isExpected || (runner.isFull && !runner.isMissing && now - runner.heardAt < REPORT_MS),
   lost_gpus: runner.snapshot.devices.filter(({ lost }) => lost).length,
 });

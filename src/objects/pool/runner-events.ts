@@ -3,7 +3,7 @@
  * events of a runner in one call. However often a runner changes in between, only the difference counts.
  */
 import type { RunnerEvent } from "../../domain/runners/events.ts";
-import type { Suspension } from "../../domain/scheduling/runner-standing.ts";
+import type { Suspension } from "../../domain/scheduling/runner-reliability.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import { runnerAt } from "../stubs/runner.ts";
@@ -11,7 +11,7 @@ import type { ContainerNames } from "./containers.ts";
 import type { PoolRunner } from "./pool-runner.ts";
 
 /** The most events that are sent for one runner at a time: it may have 512 containers. */
-const MAX_TOLD = 20;
+const MAX_REPORTED = 20;
 
 /** Lost GPUs, and containers, by their names for operators. */
 interface Seen {
@@ -39,19 +39,19 @@ export class RunnerEvents {
     const before = this.#asides.get(runnerId) ?? [];
     const detail = reason === null ? String(until) : `${until} ${reason}`;
     const event: RunnerEvent = { at: now, kind: "set_aside", detail };
-    this.#asides.set(runnerId, [...before, event].slice(-MAX_TOLD));
+    this.#asides.set(runnerId, [...before, event].slice(-MAX_REPORTED));
   }
 
-  async tell(runners: Iterable<PoolRunner>): Promise<void> {
-    const told = [...runners].flatMap((runner) => {
+  async report(runners: Iterable<PoolRunner>): Promise<void> {
+    const reported = [...runners].flatMap((runner) => {
       const events = [...(this.#asides.get(runner.id) ?? []), ...this.#changesOf(runner)];
-      return events.length === 0 ? [] : [{ id: runner.id, events: events.slice(0, MAX_TOLD) }];
+      return events.length === 0 ? [] : [{ id: runner.id, events: events.slice(0, MAX_REPORTED) }];
     });
     this.#asides.clear();
     await Promise.all(
-      told.map(({ id, events }) =>
+      reported.map(({ id, events }) =>
         runnerAt(this.#env, id)
-          .tellEvents(events)
+          .reportEvents(events)
           .catch((error) => logger.warn("Events of a runner not told", { runner_id: id, error })),
       ),
     );

@@ -72,7 +72,7 @@ export class Alarm {
 
 interface Canceling {
   commit(record: PredictionRecord): void;
-  tellCancel(record: PredictionRecord, reason: CancelReason): void;
+  sendCancel(record: PredictionRecord, reason: CancelReason): void;
 }
 
 /** A repeated cancel is sent to the runner again, which may have missed the first. */
@@ -85,6 +85,6 @@ export function cancel(
   const repeated = record.life.state.cancel_requested_at !== null;
   if (!record.life.requestCancel(Date.now())) return "terminal";
   if (!repeated) effects.commit(record);
-  effects.tellCancel(record, reason);
+  effects.sendCancel(record, reason);
   return "accepted";
 }

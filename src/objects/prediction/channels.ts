@@ -79,7 +79,7 @@ export class Channels {
       socket.serializeAttachment({ ...attached(socket), token_known_at } satisfies Attachment);
   }
 
-  tell(attempt: number, frame: DownFrame): void {
+  send(attempt: number, frame: DownFrame): void {
     for (const socket of this.#openOf(attempt)) send(socket, frame);
   }
 

@@ -129,7 +129,7 @@ export class Effects {
     if (!record.life.terminal || !this.row.isHeld(record)) {
       const stored = this.#store(record, commit);
       if (commit.changed !== false || record.outbox) this.alarm.arm(record);
-      this.#tell(record, stored);
+      this.#publish(record, stored);
       if (stored.ended) this.#ctx.waitUntil(this.row.writeFinal(record));
       return;
     }
@@ -140,7 +140,7 @@ export class Effects {
     this.ending = writing.then((row) => {
       if (row === "owed") this.alarm.retry(record);
       else if (row === "written") this.alarm.arm(record);
-      this.#tell(record, stored);
+      this.#publish(record, stored);
     });
     this.#ctx.waitUntil(this.ending);
   }
@@ -168,7 +168,7 @@ export class Effects {
     return { ended, finished, held: held || own.length > 0 };
   }
 
-  #tell(record: PredictionRecord, { ended, finished, held }: Stored): void {
+  #publish(record: PredictionRecord, { ended, finished, held }: Stored): void {
     const { life } = record;
     for (const attempt of life.attempts.takeLost()) this.#reportLost(record, attempt);
     this.writer.added(record, held);
@@ -191,9 +191,9 @@ export class Effects {
     );
   }
 
-  tellCancel({ life }: PredictionRecord, reason: CancelReason): void {
+  sendCancel({ life }: PredictionRecord, reason: CancelReason): void {
     const { attempt } = life.state;
-    if (attempt && !life.terminal) this.channels.tell(attempt.number, { type: "cancel", reason });
+    if (attempt && !life.terminal) this.channels.send(attempt.number, { type: "cancel", reason });
   }
 
   /** Tells the pool that a runner was handed an attempt and has not connected. */

@@ -109,7 +109,7 @@ export class LogWriter {
   quicken(record: Logged): void {
     const { attempt } = record.life.state;
     if (!attempt) return;
-    this.#channels.tell(attempt.number, { type: "pace", flush_ms: this.paceOf(record) });
+    this.#channels.send(attempt.number, { type: "pace", flush_ms: this.paceOf(record) });
   }
 
   #flush(record: Logged): void {
@@ -124,7 +124,7 @@ export class LogWriter {
     if (storedTotals === this.#acknowledged) return;
     this.#acknowledged = storedTotals;
     const { attempt, seq } = storedTotals;
-    this.#channels.tell(attempt, { type: "ack", seq, flush_ms: this.paceOf(record) });
+    this.#channels.send(attempt, { type: "ack", seq, flush_ms: this.paceOf(record) });
   }
 
   #show(record: Logged, held: boolean): void {

@@ -87,7 +87,7 @@ export class RunnerConnection {
     // The prediction may have ended by this runner's own last frame, whose ack was lost: the welcome's `seq`
     // says so.
     if (life.terminal) channels.fence(`the prediction is ${life.state.status}`);
-    else if (life.state.cancel_requested_at !== null) this.#effects.tellCancel(record, "canceled");
+    else if (life.state.cancel_requested_at !== null) this.#effects.sendCancel(record, "canceled");
     return response;
   }
 

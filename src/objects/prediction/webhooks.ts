@@ -259,10 +259,10 @@ export class DeliveryReport {
     for (const row of deliveryRowsOf(spec.id, events, ownUrl, Date.now()))
       this.#rows.set(`${row.sequence} ${row.endpoint_id}`, row);
     if (isFirst && this.#rows.size > 0)
-      setTimeout(() => this.#tell(spec.account_object), GATHER_MS);
+      setTimeout(() => this.#report(spec.account_object), GATHER_MS);
   }
 
-  #tell(accountObject: string): void {
+  #report(accountObject: string): void {
     const rows = [...this.#rows.values()];
     this.#rows = new Map();
     this.#ctx.waitUntil(

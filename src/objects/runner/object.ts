@@ -94,7 +94,7 @@ export class RunnerObject extends createDurable() {
   }
 
   /** Adds events. The pool and operators send them. */
-  tellEvents(events: RunnerEvent[]): Presence | null {
+  reportEvents(events: RunnerEvent[]): Presence | null {
     if (!this.presence) return null;
     this.events = withEvents(this.events, events);
     return this.keep(this.presence);

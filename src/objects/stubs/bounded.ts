@@ -4,9 +4,9 @@
  * twice are repeated when the platform ends them.
  */
 
-import { hiccupIn } from "../../lib/hiccup.ts";
 import { retry } from "../../lib/retry.ts";
 import { withTimeout } from "../../lib/timeout.ts";
+import { transientErrorIn } from "../../lib/transient-error.ts";
 
 /**
  * The default limit of a call. An object answers within milliseconds, or within seconds if it has to start
@@ -64,4 +64,8 @@ export const repeated = <Result>(
   call: () => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> =>
-  retry(call, { ...RETRIES, signal, isRetryable: (error) => hiccupIn(error) === "passing" });
+  retry(call, {
+    ...RETRIES,
+    signal,
+    isRetryable: (error) => transientErrorIn(error) === "passing",
+  });

@@ -64,7 +64,7 @@ type Method =
   | "setDraining"
   | "getPresence"
   | "history"
-  | "tellEvents"
+  | "reportEvents"
   | "remove";
 
 /** @param ms how long the object may take to answer */
@@ -89,7 +89,7 @@ export function runnerAt(env: Bindings, runnerId: string, ms = ANSWER_MS) {
     removeRun: (predictionId: string) => call("removeRun", predictionId),
     setDraining: (draining: boolean, by: string | null) => call("setDraining", draining, by),
     getPresence: () => call("getPresence"),
-    tellEvents: (events: RunnerEvent[]) => call("tellEvents", events),
+    reportEvents: (events: RunnerEvent[]) => call("reportEvents", events),
     history: async () => history.parse(await repeated(() => callOnce("history", []))),
     /** Null when the runner was deleted. */
     remove: (since: number) => call("remove", since),

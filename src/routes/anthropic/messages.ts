@@ -145,6 +145,6 @@ function callIn(
   c: Context<AppEnv>,
   { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
 ): Omit<Call, "call" | "body" | "webhook"> {
-  const { target, sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  const { target, inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
   return { target, origin: new URL(c.req.url).origin, idempotencyKey, sent, source, onInputSent };
 }

@@ -165,7 +165,7 @@ function callIn(
   { "idempotency-key": idempotencyKey }: z.infer<typeof callHeaders>,
   webhook: ImageRequest["webhook"],
 ) {
-  const { target, sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  const { target, inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
   const { origin } = new URL(c.req.url);
   return { target, origin, idempotencyKey, sent, source, onInputSent, webhook };
 }

@@ -133,6 +133,6 @@ function callIn(
   c: Context<AppEnv>,
   { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
 ): Omit<Call, "call" | "body" | "webhook" | "target"> {
-  const { sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  const { inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
   return { origin: new URL(c.req.url).origin, idempotencyKey, sent, source, onInputSent };
 }

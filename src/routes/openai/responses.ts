@@ -202,7 +202,7 @@ responseRoutes.openapi(create, async (c) => {
   }
   const begin = () => {
     const { webhook, ...request } = c.req.valid("json");
-    const { sentFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+    const { inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
     const call = { target, webhook, origin, idempotencyKey, sent, source, onInputSent, socket };
     return beginResponse(services, caller, request, call);
   };

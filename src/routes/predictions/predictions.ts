@@ -304,7 +304,7 @@ async function begin(
     waitSeconds: prefer.waitSeconds ?? 0,
     cancelAfterSeconds: prefer.cancel ? (prefer.waitSeconds ?? null) : null,
     idempotencyKey: headers["idempotency-key"],
-    sent: c.var.sentFiles,
+    sent: c.var.inlineFiles,
     source: c.var.sentBody && sourceOf(c.var.sentBody, "input"),
     onInputSent: c.var.releaseBody,
   };

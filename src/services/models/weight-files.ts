@@ -10,7 +10,7 @@ import { overlapProblem, type WeightFile } from "../../protocol/weights.ts";
 import { findOwnUploads, keepUploads } from "../../storage/files/uploads.ts";
 import { requireAccess } from "../access/access.ts";
 import type { Caller } from "../access/caller.ts";
-import { WORK_MS } from "../predictions/sent-files.ts";
+import { WORK_MS } from "../predictions/inline-files.ts";
 import type { Services } from "../services.ts";
 
 /** The path of an upload, or that of its file, on any host: a deployment may have several. */

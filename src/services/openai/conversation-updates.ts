@@ -32,7 +32,7 @@ import {
 } from "../../protocol/openai/response.ts";
 import { requireAccess } from "../access/access.ts";
 import type { Caller } from "../access/caller.ts";
-import { readWhole } from "../predictions/whole-reads.ts";
+import { readWhole } from "../predictions/large-reads.ts";
 import type { Services } from "../services.ts";
 import { contextTooLong } from "./context.ts";
 import { exactLog } from "./log-reader.ts";

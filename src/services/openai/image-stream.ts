@@ -60,7 +60,7 @@ export async function imageStream(
 }
 
 /** A picture that an event tells. */
-interface Told extends Traits {
+interface PictureEvent extends Traits {
   picture: Picture;
   /** The number of a partial picture; undefined for a complete one. */
   partial?: number | undefined;
@@ -73,7 +73,7 @@ class ImageWriter implements Writer {
   readonly #options: ImageStreamOptions;
   readonly #seconds: number;
   #completed = 0;
-  #told = 0;
+  #pictures = 0;
 
   constructor(services: Services, begun: BegunCall, options: ImageStreamOptions, seconds: number) {
     this.#services = services;
@@ -98,9 +98,9 @@ class ImageWriter implements Writer {
 
   async *#events(output: Json): AsyncGenerator<Uint8Array, void, void> {
     const encoder = new TextEncoder();
-    for (const { picture, partial, usage, ...traits } of this.#toldBy(output)) {
-      this.#told += 1;
-      if (this.#told > MAX_PICTURES) throw new TranslationFailed(TOO_MANY_PICTURES);
+    for (const { picture, partial, usage, ...traits } of this.#pictureEvents(output)) {
+      this.#pictures += 1;
+      if (this.#pictures > MAX_PICTURES) throw new TranslationFailed(TOO_MANY_PICTURES);
       const found = await findPicture(this.#services, this.#begun.id, picture);
       const isPartial = partial !== undefined;
       if (!isPartial) this.#completed += 1;
@@ -119,7 +119,7 @@ class ImageWriter implements Writer {
     }
   }
 
-  #toldBy(output: Json): Told[] {
+  #pictureEvents(output: Json): PictureEvent[] {
     if (!this.#options.isServer)
       return cogPictures([output]).pictures.map((picture) => ({ picture }));
     const event = serverImageEvent.safeParse(output).data;
@@ -134,6 +134,12 @@ class ImageWriter implements Writer {
   }
 }
 
-const traitsIn = ({ size, quality, background, output_format, usage }: Omit<Told, "picture">) => ({
+const traitsIn = ({
+  size,
+  quality,
+  background,
+  output_format,
+  usage,
+}: Omit<PictureEvent, "picture">) => ({
   ...{ size, quality, background, output_format, usage },
 });

@@ -23,8 +23,8 @@ import {
 import { type PredictionWithIO, prediction } from "../../protocol/prediction.ts";
 import type { Caller } from "../access/caller.ts";
 import type { EventStream } from "../access/concurrency-limit.ts";
+import { readWhole } from "../predictions/large-reads.ts";
 import { predictionStub, removePrediction } from "../predictions/predictions.ts";
-import { readWhole } from "../predictions/whole-reads.ts";
 import type { Services } from "../services.ts";
 import { contentOf, timeLimit, unixSeconds } from "./calls.ts";
 import { failureOf } from "./failure.ts";

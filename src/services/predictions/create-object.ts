@@ -24,9 +24,9 @@ import {
 import { withinWriteLimit } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
 import { refusedReader } from "./event-log.ts";
+import type { InlineFiles } from "./inline-files.ts";
 import { type PredictionText, predictionText } from "./prediction-text.ts";
 import { rememberLocation } from "./predictions.ts";
-import type { SentFiles } from "./sent-files.ts";
 import { bytesSent, discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
 /**
@@ -220,7 +220,7 @@ export interface CreateOptions {
    */
   follow?: Follow;
   /** Files that came with the request: its input has their addresses. */
-  sent?: SentFiles | undefined;
+  sent?: InlineFiles | undefined;
   /**
    * The text that the input was made from, as it was sent: the stored input keeps its numbers and the order
    * of its names.

@@ -29,9 +29,9 @@ import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import { type CreatedPrediction, type CreateOptions, createObject } from "./create-object.ts";
 import { openLog } from "./event-log.ts";
+import { asSent, comparable, withCopies } from "./inline-files.ts";
 import { inputFiles } from "./input-files.ts";
 import { predictionSpec } from "./prediction-spec.ts";
-import { asSent, comparable, withCopies } from "./sent-files.ts";
 import { largeInput, storedInputOf } from "./stored-input.ts";
 import { type ResolvedVersion, resolveVersion } from "./version-resolution.ts";
 

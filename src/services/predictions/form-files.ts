@@ -11,7 +11,12 @@ import type { PartHead } from "../../lib/multipart.ts";
 import { createUpload } from "../../protocol/upload.ts";
 import { abortMultipart, beginMultipart, fileKey, putPart } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
-import { addressOf, type SentFile, type SentFiles, type UploadedParts } from "./sent-files.ts";
+import {
+  addressOf,
+  type InlineFile,
+  type InlineFiles,
+  type UploadedParts,
+} from "./inline-files.ts";
 
 /** The length of a part: R2 takes no shorter part except the last. */
 export const PART_BYTES = 5 * 1024 * 1024;
@@ -24,7 +29,7 @@ const OPAQUE = "application/octet-stream";
 export class FormFiles {
   readonly #services: Services;
   readonly #origin: string;
-  readonly #sent: SentFiles = { prediction_id: newPredictionUuid(), files: [] };
+  readonly #sent: InlineFiles = { prediction_id: newPredictionUuid(), files: [] };
   /** All uploads that were begun, also those that have become files. */
   readonly #begun: { key: string; multipart_id: string }[] = [];
   #kept = 0;
@@ -34,7 +39,7 @@ export class FormFiles {
     this.#origin = origin;
   }
 
-  get sent(): SentFiles {
+  get sent(): InlineFiles {
     return this.#sent;
   }
 
@@ -101,7 +106,7 @@ export class FormFile {
   }
 
   /** @param room for bytes that are kept */
-  async end(room: number): Promise<SentFile> {
+  async end(room: number): Promise<InlineFile> {
     const { key, name, url } = this.#options;
     if (!this.#upload && this.#length <= room) {
       const content = this.#buffer.slice(0, this.#length);

@@ -17,7 +17,7 @@ import { checkedFacts } from "../files/file-response.ts";
 import { accessToSource, createFileUrl } from "../files/files.ts";
 import { isValidSignature, signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
-import type { SentFiles } from "./sent-files.ts";
+import type { InlineFiles } from "./inline-files.ts";
 
 /** How long the URLs of a page are valid: long enough to look at it. */
 const PAGE_URL_SECONDS = 3_600;
@@ -45,7 +45,7 @@ interface FileSearch {
   text: string;
   origin: string;
   /** The files that came with the request. */
-  sent: SentFiles | undefined;
+  sent: InlineFiles | undefined;
 }
 
 /**
@@ -69,7 +69,7 @@ export async function inputFiles(
     throw invalid(["body", "input"], `An input may reference at most ${MAX_FILES} files.`);
   }
   const files = [
-    ...sentFiles(likely, sent),
+    ...inlineFiles(likely, sent),
     ...(await ownFiles(
       services,
       caller,
@@ -123,10 +123,10 @@ function localUrl(text: string, origin: string): URL | undefined {
   return url && (UPLOAD.test(url.pathname) || FILE.test(url.pathname)) ? url : undefined;
 }
 
-const fileIn = (sent: SentFiles | undefined, { text }: FoundString) =>
+const fileIn = (sent: InlineFiles | undefined, { text }: FoundString) =>
   sent?.files.find(({ url }) => url === text);
 
-const sentFiles = (found: FoundString[], sent: SentFiles | undefined): InputFile[] =>
+const inlineFiles = (found: FoundString[], sent: InlineFiles | undefined): InputFile[] =>
   found.flatMap((one) => {
     const file = fileIn(sent, one);
     if (!file) return [];

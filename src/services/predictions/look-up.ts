@@ -8,7 +8,7 @@ import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
 import type { OperatorPrediction, PredictionSearch } from "../../protocol/operator.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
-import { listToldSince } from "../../storage/models/counts.ts";
+import { listReportedSince } from "../../storage/models/counts.ts";
 import { getUser } from "../access/accounts.ts";
 import { paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
@@ -24,7 +24,7 @@ const STEP = 200;
  * Accounts report their activity a minute late (objects/account/counters.ts), so a young prediction may not
  * be included in the last report. Clocks differ by less than another minute.
  */
-const TOLD_BEFORE_MS = 120_000;
+const REPORTED_BEFORE_MS = 120_000;
 const AHEAD_MS = 60_000;
 
 type Account = UserRow & { account_object: string };
@@ -80,7 +80,7 @@ export async function search(
     { url, cursor, size: STEP },
     {
       name: `operator/predictions/${id}`,
-      find: (keyset) => listToldSince(services.db, at - TOLD_BEFORE_MS, keyset),
+      find: (keyset) => listReportedSince(services.db, at - REPORTED_BEFORE_MS, keyset),
       keyOf: ({ told_at, user_id, model_id }) => [told_at, user_id, model_id],
       present: ({ user }) => user,
     },

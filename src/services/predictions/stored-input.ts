@@ -16,7 +16,7 @@ import {
 } from "../../storage/files/files.ts";
 import { withinFileQuota } from "../files/file-quota.ts";
 import type { Services } from "../services.ts";
-import type { OwnFile } from "./sent-files.ts";
+import type { OwnFile } from "./inline-files.ts";
 
 /** The largest input, as JSON text, that its object stores itself. */
 const MAX_INLINE_BYTES = 1024 * 1024;

@@ -221,7 +221,7 @@ export async function removeManifest(
   const outcome = await deleteManifest(db, id, reference, NAMED_VERSIONS + 1);
   if (outcome === "missing") throw unknownManifest(reference);
   if (outcome === "crowded") throw namedTooOften(reference);
-  if (outcome !== "removed") throw stillNeeded(reference, outcome);
+  if (outcome !== "removed") throw neededError(reference, outcome);
 }
 
 const unknownType = (type: string) =>
@@ -257,7 +257,7 @@ function unknownParts(missing: string[]): RegistryError {
 }
 
 /** @param need has one version more than are named, if there are as many */
-function stillNeeded(reference: string, { versions, until }: Need): RegistryError {
+function neededError(reference: string, { versions, until }: Need): RegistryError {
   if (versions.length === 0 && until === 0)
     return denied(
       `A version needs ${reference} by way of an index of indexes. Delete the version first, or wait until four days after it was deleted.`,

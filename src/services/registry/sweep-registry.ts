@@ -64,7 +64,7 @@ export async function sweepRegistry(services: Services, now: number): Promise<vo
   // before its rows.
   if (await awaitsRestore(services)) return;
   const end = Date.now() + MAX_MS;
-  await dropStrays(services, now, end);
+  await dropOrphans(services, now, end);
   const step = { before: now - PUSH_MS, now, limit: ROWS };
   for (let steps = 0; steps < STEPS && Date.now() < end; steps++) {
     const holds = await endHolds(db, now, HOLDS);
@@ -85,8 +85,8 @@ export async function sweepRegistry(services: Services, now: number): Promise<vo
   while (Date.now() < end && (await collectGarbage(services)) > 0);
 }
 
-/** Makes garbage of the strays of one share. @param end when no further page is begun */
-export async function dropStrays({ db, env }: Services, now: number, end: number): Promise<void> {
+/** Makes garbage of the orphans of one share. @param end when no further page is begun */
+export async function dropOrphans({ db, env }: Services, now: number, end: number): Promise<void> {
   const share = Math.floor(now / SHARE_MS) % SHARES;
   for await (const objects of listShare(env.IMAGES, share)) {
     const old = objects.filter(({ uploaded }) => uploaded.getTime() < now - MOMENTS_MS);

@@ -4,7 +4,7 @@ import { ResumableHash } from "../../domain/registry/resumable-hash.ts";
 import { RegistryError } from "../../errors/registry.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../../lib/byte-budget.ts";
 import { whenClientLeaves } from "../../lib/current-request.ts";
-import { LEAST_PACE, Pace } from "../../lib/pace.ts";
+import { LEAST_SPEED, MinimumSpeed } from "../../lib/minimum-speed.ts";
 import { ChunkReader } from "../../lib/streams.ts";
 import { objectKey } from "../../storage/registry/objects.ts";
 import {
@@ -134,7 +134,7 @@ export async function appendTo(
 
 /**
  * Writes a body of unknown length. Only its end tells which part is the last, so a part is held in memory
- * until it is full, and must fill at a certain pace.
+ * until it is full, and must fill at a certain speed.
  */
 async function writeUnsized(
   services: Services,
@@ -144,12 +144,12 @@ async function writeUnsized(
 ): Promise<void> {
   const { user_id } = writer.row;
   const held = new Held(user_id);
-  const pace = new Pace(tooSlow);
+  const speed = new MinimumSpeed(tooSlow);
   try {
     for (;;) {
       const missing = PART_BYTES - writer.row.rest;
-      const { chunks, length } = await readPart(reader, missing, held, pace);
-      if (length > 0) await pace.excluding(writer.writeChunks(chunks, length === missing));
+      const { chunks, length } = await readPart(reader, missing, held, speed);
+      if (length > 0) await speed.excluding(writer.writeChunks(chunks, length === missing));
       budget.release(held);
       if (length < missing) return;
       if (offsetOf(writer.row) >= MAX_BLOB_BYTES) throw tooLarge();
@@ -159,20 +159,20 @@ async function writeUnsized(
   } catch (error) {
     throw error instanceof BudgetExceeded ? busy() : error;
   } finally {
-    pace.end();
+    speed.end();
     budget.release(held);
   }
 }
 
 /** Reads up to `most` bytes and holds all of them; fewer at the end. */
-async function readPart(reader: ChunkReader, most: number, held: Held, pace: Pace) {
+async function readPart(reader: ChunkReader, most: number, held: Held, speed: MinimumSpeed) {
   const chunks: Uint8Array[] = [];
   let length = 0;
   while (length < most) {
-    const chunk = await Promise.race([reader.read(Math.min(most - length, MIB)), pace.tooSlow]);
+    const chunk = await Promise.race([reader.read(Math.min(most - length, MIB)), speed.tooSlow]);
     if (!chunk) break;
-    await pace.excluding(budget.take(held, chunk.byteLength));
-    pace.received(chunk.byteLength);
+    await speed.excluding(budget.take(held, chunk.byteLength));
+    speed.received(chunk.byteLength);
     chunks.push(chunk);
     length += chunk.byteLength;
   }
@@ -223,7 +223,7 @@ const tooSlow = () =>
   new RegistryError(
     408,
     "BLOB_UPLOAD_INVALID",
-    `The layer arrived too slowly: without a length ${LEAST_PACE}`,
+    `The layer arrived too slowly: without a length ${LEAST_SPEED}`,
   );
 
 const busy = () =>

@@ -110,7 +110,7 @@ export async function drainRunner(
   const presence = row && (await runnerAt(env, id).setDraining(draining, by));
   if (!presence) throw unknownRunner(id);
   const pool = await findMadePool(services, presence.pool);
-  if (await pool?.refreshRunner(id, !draining)) await tellForgiven(services, id, by);
+  if (await pool?.refreshRunner(id, !draining)) await reportForgiven(services, id, by);
   const [runner] = await readStates(services, [row]);
   if (!runner) throw unknownRunner(id);
   return runner;
@@ -120,9 +120,9 @@ export async function drainRunner(
  * Tells the runner's object that an operator resumed the runner. If the object does not answer, operators
  * only lack a line in its history.
  */
-async function tellForgiven({ env }: Services, id: string, by: string | null): Promise<void> {
+async function reportForgiven({ env }: Services, id: string, by: string | null): Promise<void> {
   const event = { at: Date.now(), kind: "forgiven" as const, detail: "", by: by ?? undefined };
-  await withTimeout(runnerAt(env, id).tellEvents([event]), `runner ${id}`);
+  await withTimeout(runnerAt(env, id).reportEvents([event]), `runner ${id}`);
 }
 
 /**

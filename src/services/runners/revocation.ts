@@ -38,7 +38,7 @@ export async function revokeRunnerToken(
   forgetRunnerTokens();
   const event = { at, kind: "token_revoked" as const, detail: "", by: by ?? undefined };
   const tell = (runner: string) =>
-    withTimeout(runnerAt(env, runner).tellEvents([event]), `runner ${runner}`);
+    withTimeout(runnerAt(env, runner).reportEvents([event]), `runner ${runner}`);
   for await (const _ of mapAhead(runners, AT_ONCE, (runner) => tell(runner.id)));
 }
 

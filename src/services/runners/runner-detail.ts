@@ -25,7 +25,7 @@ export async function readRunner(services: Services, id: string): Promise<Runner
   const usernames = await findUsernames(db, [...new Set(told?.jobs.map(({ user_id }) => user_id))]);
   return {
     ...state,
-    told: told && presentTold(told),
+    told: told && presentReported(told),
     work: workOf(state.running, told?.jobs ?? [], usernames),
   };
 }
@@ -39,7 +39,7 @@ async function readTold(
   return (stub && (await withTimeout(stub.runner(id), `pool ${pool}`, ANSWER_MS))) ?? null;
 }
 
-const presentTold = ({
+const presentReported = ({
   at,
   max_containers,
   devices,

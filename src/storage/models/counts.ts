@@ -42,7 +42,7 @@ export const deleteCounts = (db: Database, userId: string, limit: number) =>
  * Lists each model whose count an account has reported since then, oldest first. A count that is reported
  * again meanwhile moves towards the end, so that no page misses it. Null for a deleted account.
  */
-export function listToldSince(db: Database, since: number, keyset: Keyset) {
+export function listReportedSince(db: Database, since: number, keyset: Keyset) {
   const { user_id, model_id, told_at } = accountCounts;
   const { where, order, limit } = range([told_at, user_id, model_id], "asc", keyset);
   return db

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
-import { MESSAGES } from "../../../src/lib/hiccup.ts";
+import { MESSAGES } from "../../../src/lib/transient-error.ts";
 import type { Refusal } from "../support/client.ts";
 import { expectRawProblem, rawRequests } from "../support/raw-requests.ts";
 import { newWorld, operator } from "../support/world.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import {
-  dropStrays,
+  dropOrphans,
   PUSH_MS,
   sweepRegistry,
 } from "../../../src/services/registry/sweep-registry.ts";
@@ -30,11 +30,11 @@ async function later() {
   await sweepRegistry(services, Date.now());
 }
 
-/** Drops strays of each share of R2, which has a minute of its own. */
+/** Drops orphans of each share of R2, which has a minute of its own. */
 async function allShares() {
   const now = Date.now();
   for (let minute = 0; minute < SHARES; minute++)
-    await dropStrays(services, now + minute * 60_000, Number.POSITIVE_INFINITY);
+    await dropOrphans(services, now + minute * 60_000, Number.POSITIVE_INFINITY);
   await sweepRegistry(services, Date.now());
 }
 

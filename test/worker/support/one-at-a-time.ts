@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, vi } from "vitest";
 import { eventually, pause } from "./eventually.ts";
-import { type Failure, failing, type Injection } from "./hiccups.ts";
+import { type Failure, failing, type Injection } from "./failing.ts";
 import { captureLog } from "./log.ts";
 import { resetting } from "./resets.ts";
 import { advance, startClock, stopClock } from "./time.ts";

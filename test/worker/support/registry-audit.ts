@@ -1,7 +1,7 @@
 /** Checks of the registry's storage: the database, R2 and the bytes that accounts are charged for agree. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { dropStrays, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { dropOrphans, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { SHARES } from "../../../src/storage/registry/objects.ts";
 import { run, services } from "./accounts.ts";
 import { advance } from "./time.ts";
@@ -26,7 +26,7 @@ export async function weeksLater(): Promise<void> {
     const minutes = (SHARES + share - (Math.floor(Date.now() / MINUTE_MS) % SHARES)) % SHARES;
     advance((minutes * MINUTE_MS) / 1_000);
     // Only this part of a sweep has shares; the other parts are done.
-    await dropStrays(services, Date.now(), Date.now() + MINUTE_MS);
+    await dropOrphans(services, Date.now(), Date.now() + MINUTE_MS);
   }
   await sweepRegistry(services, Date.now());
 }

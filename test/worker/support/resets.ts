@@ -10,7 +10,7 @@ import { AccountObject } from "../../../src/objects/account/object.ts";
 import { PoolObject } from "../../../src/objects/pool/object.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { RunnerObject } from "../../../src/objects/runner/object.ts";
-import type { Injection } from "./hiccups.ts";
+import type { Injection } from "./failing.ts";
 
 /** Statements that only read store nothing. */
 const READS = /^\s*(?:select|with|pragma)/i;

@@ -8,10 +8,10 @@
  * `passing`: the same call may succeed in a moment, and may have taken effect. `busy`: to ask again at
  * once makes it worse. `full`: it has no room until somebody makes some.
  */
-export type Hiccup = "passing" | "busy" | "full";
+export type TransientError = "passing" | "busy" | "full";
 
 /** Errors of each kind, with the texts that identify them. */
-export const MESSAGES: Record<Hiccup, string[]> = {
+export const MESSAGES: Record<TransientError, string[]> = {
   passing: [
     "D1 DB reset because its code was updated.",
     "Internal error while starting up D1 DB storage caused object to be reset.",
@@ -64,13 +64,13 @@ export const MESSAGES: Record<Hiccup, string[]> = {
 const KINDS = ["full", "busy", "passing"] as const;
 
 /** Returns the kind of the error or its cause; undefined when the error is not transient. */
-export function hiccupIn(error: unknown): Hiccup | undefined {
+export function transientErrorIn(error: unknown): TransientError | undefined {
   if (!(error instanceof Error)) return undefined;
   if (has(error, "overloaded")) return "busy";
   const kind = KINDS.find((one) => MESSAGES[one].some((text) => error.message.includes(text)));
   if (kind) return kind;
   if (has(error, "retryable") || has(error, "durableObjectReset")) return "passing";
-  return hiccupIn(error.cause);
+  return transientErrorIn(error.cause);
 }
 
 /** The properties that the platform gives the errors of Durable Objects. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Pace } from "../../src/lib/pace.ts";
+import { MinimumSpeed } from "../../src/lib/minimum-speed.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -13,7 +13,7 @@ const SLOW = 20_000;
  */
 async function endOf(bytes: number, average?: typeof AVERAGE) {
   let isOver = false;
-  const pace = new Pace(() => new Error("too slow"), average);
+  const pace = new MinimumSpeed(() => new Error("too slow"), average);
   pace.tooSlow.catch(() => {
     isOver = true;
   });
@@ -41,7 +41,7 @@ test("a slow body has a minute where an average is required, and a fast one has 
 
 test("the time that a client waits for the service does not count", async () => {
   let isOver = false;
-  const pace = new Pace(() => new Error("too slow"), AVERAGE);
+  const pace = new MinimumSpeed(() => new Error("too slow"), AVERAGE);
   pace.tooSlow.catch(() => {
     isOver = true;
   });

@@ -10,7 +10,7 @@ import type { Model } from "../../../src/protocol/model.ts";
 import { run, services } from "../support/accounts.ts";
 import { askedAgain } from "../support/asked-again.ts";
 import { Client } from "../support/client.ts";
-import { type Failure, failing } from "../support/hiccups.ts";
+import { type Failure, failing } from "../support/failing.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
 import {
   type Bytes,

@@ -1,13 +1,13 @@
 /** The standing of runners that take jobs and do not report on them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { RunnerStanding } from "../../../src/domain/scheduling/runner-standing.ts";
+import { RunnerReliability } from "../../../src/domain/scheduling/runner-reliability.ts";
 import { NOW } from "../predictions/samples.ts";
 
 const held = (runnerId: string, token = "t") => ({ runnerId, token });
 
 /** Hands out jobs that the runner does not report on. Returns the time after the last. */
-function misses(conduct: RunnerStanding, times: number, from: number, runner = "r"): number {
+function misses(conduct: RunnerReliability, times: number, from: number, runner = "r"): number {
   let now = from;
   for (let n = 0; n < times; n++) {
     conduct.recordHandout(held(runner), `${runner} ${now}`, now);
@@ -18,7 +18,7 @@ function misses(conduct: RunnerStanding, times: number, from: number, runner = "
 }
 
 test("a hand-out is unconfirmed until its receipt comes, it is missed or it is forgotten", () => {
-  const conduct = new RunnerStanding(5);
+  const conduct = new RunnerReliability(5);
   for (const receipt of ["a", "b", "c"]) conduct.recordHandout(held("r"), receipt, NOW);
   expect(conduct.unconfirmed("r", NOW).size).toBe(3);
   expect(conduct.holderOf("a")).toMatchObject(held("r"));
@@ -32,21 +32,21 @@ test("a hand-out is unconfirmed until its receipt comes, it is missed or it is f
 });
 
 test("a hand-out is not forgotten while its prediction may still wait, however long", () => {
-  const conduct = new RunnerStanding(60);
+  const conduct = new RunnerReliability(60);
   conduct.recordHandout(held("r"), "a", NOW);
   expect(conduct.unconfirmed("r", NOW + 61_000).size).toBe(1);
   expect(conduct.recordMissed("a", NOW + 61_000)).toBe("r");
 });
 
 test("a receipt is worth nothing to another runner", () => {
-  const conduct = new RunnerStanding(5);
+  const conduct = new RunnerReliability(5);
   conduct.recordHandout(held("r"), "a", NOW);
   conduct.recordConnected("thief", ["a"]);
   expect(conduct.unconfirmed("r", NOW).size).toBe(1);
 });
 
 test("a runner that declines all jobs is set aside after six, and one that also works is not", () => {
-  const conduct = new RunnerStanding(5);
+  const conduct = new RunnerReliability(5);
   const declines = (runner: string, n: number) => {
     const at = NOW + n * 5_000;
     conduct.recordHandout(held(runner), `${runner} ${n}`, at);
@@ -64,7 +64,7 @@ test("a runner that declines all jobs is set aside after six, and one that also 
 
 describe("a runner that takes and never works", () => {
   test("a runner is set aside after three missed jobs, then after each, for longer each time", () => {
-    const conduct = new RunnerStanding(5);
+    const conduct = new RunnerReliability(5);
     let now = misses(conduct, 2, NOW);
     expect(conduct.suspendedUntil("r", now)).toBeNull();
     const rests: number[] = [];
@@ -80,7 +80,7 @@ describe("a runner that takes and never works", () => {
   });
 
   test("a runner is back in good standing when it works again", () => {
-    const conduct = new RunnerStanding(5);
+    const conduct = new RunnerReliability(5);
     let now = misses(conduct, 3, NOW);
     now = conduct.suspendedUntil("r", now) ?? now;
     for (let n = 0; n < 6; n++) {
@@ -94,7 +94,7 @@ describe("a runner that takes and never works", () => {
   });
 
   test("a runner that an operator resets is no longer set aside, and its open job stays unconfirmed", () => {
-    const conduct = new RunnerStanding(5);
+    const conduct = new RunnerReliability(5);
     let now = misses(conduct, 3, NOW);
     now = misses(conduct, 1, conduct.suspendedUntil("r", now) ?? now);
     expect(conduct.suspendedUntil("r", now)).not.toBeNull();
@@ -111,7 +111,7 @@ describe("a runner that takes and never works", () => {
   });
 
   test("a runner that works on every other job is set aside, too", () => {
-    const conduct = new RunnerStanding(5);
+    const conduct = new RunnerReliability(5);
     let now = NOW;
     for (let n = 0; n < 5; n++) {
       conduct.recordHandout(held("r"), `${n}`, now);
@@ -123,7 +123,7 @@ describe("a runner that takes and never works", () => {
 });
 
 test("all jobs that a dying runner had taken count as one", () => {
-  const conduct = new RunnerStanding(5);
+  const conduct = new RunnerReliability(5);
   const receipts = Array.from({ length: 8 }, (_, n) => `${n}`);
   for (const receipt of receipts) conduct.recordHandout(held("r"), receipt, NOW);
   for (const receipt of receipts) conduct.recordMissed(receipt, NOW + 5_000);
@@ -131,7 +131,7 @@ test("all jobs that a dying runner had taken count as one", () => {
 });
 
 test("a job that is taken from a runner in favour of another one counts for nothing", () => {
-  const conduct = new RunnerStanding(5);
+  const conduct = new RunnerReliability(5);
   for (let n = 0; n < 9; n++) {
     conduct.recordHandout(held("r"), `${n}`, NOW + n * 6_000);
     expect(conduct.recordDismissed(`${n}`)).toBe("r");
@@ -147,7 +147,7 @@ test("a runner that reports on all jobs is never set aside, and no job counts tw
   });
   fc.assert(
     fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
-      const conduct = new RunnerStanding(5);
+      const conduct = new RunnerReliability(5);
       let now = NOW;
       for (const { runner, receipt, after } of acts) {
         conduct.recordHandout(held(runner), `${runner} ${receipt}`, now);
@@ -169,7 +169,7 @@ test("a runner that reports on all jobs is never set aside, and no job counts tw
 let receipts = 0;
 
 /** Takes all jobs that the runner may have, up to its slots. @returns their receipts */
-function fill(standing: RunnerStanding, holder: ReturnType<typeof held>, slots: number): string[] {
+function fill(standing: RunnerReliability, holder: ReturnType<typeof held>, slots: number): string[] {
   const taken: string[] = [];
   while (taken.length < slots && standing.allowance(holder, NOW) > 0) {
     receipts += 1;
@@ -179,12 +179,12 @@ function fill(standing: RunnerStanding, holder: ReturnType<typeof held>, slots: 
   return taken;
 }
 
-const miss = (standing: RunnerStanding, missed: string[]) => {
+const miss = (standing: RunnerReliability, missed: string[]) => {
   for (const receipt of missed) standing.recordMissed(receipt, NOW + 5_000);
 };
 
 test("a new runner with 32 slots that reports is full after four rounds", () => {
-  const standing = new RunnerStanding(5);
+  const standing = new RunnerReliability(5);
   const rounds: number[] = [];
   for (let used = 0; used < 32; used += rounds.at(-1) ?? 32) {
     const taken = fill(standing, held("r"), 32 - used);
@@ -195,7 +195,7 @@ test("a new runner with 32 slots that reports is full after four rounds", () => 
 });
 
 test("a runner that hoards gets four jobs, and one at a time from then on", () => {
-  const standing = new RunnerStanding(5);
+  const standing = new RunnerReliability(5);
   const first = fill(standing, held("r"), 1_000);
   expect(first).toHaveLength(4);
   miss(standing, first);
@@ -203,7 +203,7 @@ test("a runner that hoards gets four jobs, and one at a time from then on", () =
 });
 
 test("a runner that reports just enough to look alive loses its allowance when it is silent", () => {
-  const standing = new RunnerStanding(5);
+  const standing = new RunnerReliability(5);
   const [one = "", ...rest] = fill(standing, held("r"), 1_000);
   standing.recordConnected("r", [one]);
   expect(fill(standing, held("r"), 1_000)).toHaveLength(2);
@@ -212,7 +212,7 @@ test("a runner that reports just enough to look alive loses its allowance when i
 });
 
 test("new runners of one token get eight jobs together, four after a silence, and other tokens get no less", () => {
-  const standing = new RunnerStanding(5);
+  const standing = new RunnerReliability(5);
   const names = Array.from({ length: 40 }, (_, n) => `name ${n}`);
   const first = names.flatMap((name) => fill(standing, held(name), 1_000));
   expect(first).toHaveLength(8);
@@ -223,7 +223,7 @@ test("new runners of one token get eight jobs together, four after a silence, an
 });
 
 test("a runner that has reported is not held up by silent ones with its token", () => {
-  const standing = new RunnerStanding(5);
+  const standing = new RunnerReliability(5);
   const taken = fill(standing, held("good"), 32);
   standing.recordConnected("good", taken);
   for (const name of ["a", "b", "c", "d"]) fill(standing, held(name), 1_000);
@@ -231,7 +231,7 @@ test("a runner that has reported is not held up by silent ones with its token", 
 });
 
 test("a job that was never sent to its runner counts neither as unreported nor as silence", () => {
-  const standing = new RunnerStanding(5);
+  const standing = new RunnerReliability(5);
   for (const receipt of fill(standing, held("r"), 32)) standing.recordUnsent(receipt);
   expect(standing.allowance(held("r"), NOW)).toBe(4);
 });

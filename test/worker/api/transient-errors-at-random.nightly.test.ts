@@ -1,14 +1,14 @@
 /**
- * Hiccups of the platform at random calls, while predictions of several kinds are made, read, canceled, run
- * and removed; then the hiccups end, time passes, and each promise is checked.
+ * Transient errors of the platform at random calls, while predictions of several kinds are made, read, canceled, run
+ * and removed; then the transient errors end, time passes, and each promise is checked.
  */
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { MESSAGES } from "../../../src/lib/hiccup.ts";
+import { MESSAGES } from "../../../src/lib/transient-error.ts";
 import { reportsResponse } from "../../../src/protocol/channel.ts";
 import type { PredictionWithIO } from "../../../src/protocol/prediction.ts";
 import { claimResponse, type Job } from "../../../src/protocol/runner.ts";
-import { failing } from "../support/hiccups.ts";
+import { failing } from "../support/failing.ts";
 import { captureLog } from "../support/log.ts";
 import { inAccount, keepUp, type Row } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";

@@ -4,6 +4,7 @@ import { app } from "../../../src/app.ts";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { askedAgain } from "../support/asked-again.ts";
 import { Client } from "../support/client.ts";
+import { type Failure, failing } from "../support/failing.ts";
 import {
   beginRunnerUpload,
   fileUrl,
@@ -15,7 +16,6 @@ import {
   sendParts,
   uploaded,
 } from "../support/files.ts";
-import { type Failure, failing } from "../support/hiccups.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
 import { type FakeRunner, sessionBody } from "../support/runner.ts";
 import { FRAME } from "../support/short-runs.ts";

@@ -47,7 +47,7 @@ const goodStanding = (): Omit<Standing, "unconfirmed"> => ({
   suspendedUntil: 0,
 });
 
-export class RunnerStanding {
+export class RunnerReliability {
   readonly #standings = new Map<string, Standing>();
   readonly #holders = new Map<string, Held>();
   /** How many unconfirmed jobs the runners of a token have that were not proven when they got them. */

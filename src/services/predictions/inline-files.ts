@@ -47,16 +47,16 @@ export interface UploadedParts {
   sha256: string;
 }
 
-export interface SentFile extends OwnFile {
+export interface InlineFile extends OwnFile {
   url: string;
   content: Uint8Array<ArrayBuffer> | UploadedParts;
   /** Whether the file came as base64 without its type. */
   is_base64?: true;
 }
 
-export interface SentFiles {
+export interface InlineFiles {
   prediction_id: string;
-  files: SentFile[];
+  files: InlineFile[];
 }
 
 /**
@@ -80,14 +80,14 @@ export async function takeFiles(
   origin: string,
   sender: SentBy,
   json: Uint8Array,
-): Promise<{ pieces: (Uint8Array | string)[]; sent?: SentFiles }> {
+): Promise<{ pieces: (Uint8Array | string)[]; sent?: InlineFiles }> {
   const encoded = sender === "messages" ? findBase64Data(json, LONG_DATA_URI) : [];
   const found = [
     ...findDataUris(json, LONG_DATA_URI),
     ...encoded.map((one) => ({ ...one, mime_type: UNKNOWN_TYPE, is_base64: true as const })),
   ].sort((a, b) => a.from - b.from);
   if (found.length === 0) return { pieces: [json] };
-  const sent: SentFiles = { prediction_id: newPredictionUuid(), files: [] };
+  const sent: InlineFiles = { prediction_id: newPredictionUuid(), files: [] };
   const pieces: (Uint8Array | string)[] = [];
   let end = 0;
   for (const { from, to, ...file } of found) {
@@ -108,7 +108,7 @@ export async function takeFiles(
 const UNKNOWN_TYPE = "application/octet-stream";
 
 /** Returns the body of messages with the addresses of their images; base64 that is no image is put back. */
-export function withSentImages(body: Json, sent: SentFiles): { body: Json; sent?: SentFiles } {
+export function withSentImages(body: Json, sent: InlineFiles): { body: Json; sent?: InlineFiles } {
   const encoded = new Map(
     sent.files.filter(({ is_base64 }) => is_base64).map((file) => [file.url, file]),
   );
@@ -138,7 +138,7 @@ export const addressOf = (services: Services, origin: string, key: string) =>
   );
 
 /** Returns the input as it was sent, with its data URIs, which is what the version's schema describes. */
-export function asSent<Input extends Json>(input: Input, sent: SentFiles | undefined): Json {
+export function asSent<Input extends Json>(input: Input, sent: InlineFiles | undefined): Json {
   if (!sent) return input;
   const files = new Map(sent.files.map((file) => [file.url, file]));
   return withTexts(input, (text) => {
@@ -160,7 +160,7 @@ function withTexts(value: Json, textOf: (text: string) => string | undefined): J
 }
 
 /** Returns the input in a form that can be compared: the addresses of sent files differ each time. */
-export async function comparable(text: string, sent: SentFiles | undefined): Promise<string> {
+export async function comparable(text: string, sent: InlineFiles | undefined): Promise<string> {
   let compared = text;
   for (const { url, mime_type, content } of sent?.files ?? []) {
     const hash =

@@ -293,7 +293,7 @@ const NOT_HERE = [
   "PoolObject.reportDismissed",
   "RunnerObject.history",
   // Callers do not wait for lines for operators.
-  "RunnerObject.tellEvents",
+  "RunnerObject.reportEvents",
   "RunnerObject.removeRun",
   // `webSocketError` does the same as `webSocketClose`.
   "PredictionObject.webSocketError",

@@ -1,13 +1,13 @@
 /**
- * Hiccups of the platform at each call of an endpoint, before and after the call has taken effect: nothing is
- * lost or done twice. Work that no endpoint starts is in test/worker/hiccups.
+ * Transient errors of the platform at each call of an endpoint, before and after the call has taken effect: nothing is
+ * lost or done twice. Work that no endpoint starts is in test/worker/transient-errors.
  */
 import { describe, expect, test } from "vitest";
 import { askedAgain } from "../support/asked-again.ts";
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
+import { type Failure, failing } from "../support/failing.ts";
 import { bytesOf, keysBelow } from "../support/files.ts";
-import { type Failure, failing } from "../support/hiccups.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 

@@ -1,10 +1,10 @@
 /** Minimum speed of bodies, since others wait for their memory: 160 kB in 10 s, or 16 kB a second. */
 
-export const PACE_MS = 10_000;
+export const PERIOD_MS = 10_000;
 const MIN_BYTES = 160_000;
 
 /** Message for clients that were too slow. */
-export const LEAST_PACE = `at least ${MIN_BYTES / 1_000} kB every ${PACE_MS / 1_000} s are required.`;
+export const LEAST_SPEED = `at least ${MIN_BYTES / 1_000} kB every ${PERIOD_MS / 1_000} s are required.`;
 
 /** The rate that a whole body must have after its grace period. */
 export interface Average {
@@ -13,10 +13,10 @@ export interface Average {
 }
 
 /** Checks that a body keeps arriving fast enough, in each period. */
-export class Pace {
+export class MinimumSpeed {
   readonly #tooSlow = Promise.withResolvers<never>();
   readonly #error: () => Error;
-  #timer = setTimeout(() => this.#check(), PACE_MS);
+  #timer = setTimeout(() => this.#check(), PERIOD_MS);
   #received = 0;
   readonly #average: Average;
   /** Time of the client in past periods, ms. */
@@ -60,16 +60,16 @@ export class Pace {
 
   /** The rest of the period must bring its share of bytes. */
   #check(): void {
-    const ownMs = Math.max(0, PACE_MS - this.#waitedMs - this.#waited());
+    const ownMs = Math.max(0, PERIOD_MS - this.#waitedMs - this.#waited());
     this.#ownMs += ownMs;
     this.#total += this.#received;
     const { bytesPerSecond, graceMs } = this.#average;
-    const isSlow = this.#received < (MIN_BYTES * ownMs) / PACE_MS;
+    const isSlow = this.#received < (MIN_BYTES * ownMs) / PERIOD_MS;
     const isLate = this.#total < (bytesPerSecond * (this.#ownMs - graceMs)) / 1_000;
     if (isSlow || isLate) this.#tooSlow.reject(this.#error());
     if (this.#waitsSince !== undefined) this.#waitsSince = Date.now();
     this.#waitedMs = 0;
     this.#received = 0;
-    this.#timer = setTimeout(() => this.#check(), PACE_MS);
+    this.#timer = setTimeout(() => this.#check(), PERIOD_MS);
   }
 }
