@@ -11,7 +11,6 @@ export interface Bindings {
   DB: D1Database;
   FILES: R2Bucket;
   BACKUPS: R2Bucket;
-  /** The bucket of the image registry. */
   IMAGES: R2Bucket;
   /** Static assets: the dashboard's scripts and styles, the guides, the runner package. */
   ASSETS: Fetcher;

@@ -49,7 +49,6 @@ export class ByteBudget {
   readonly #limits: ByteLimits;
   #shared = 0;
   readonly #shares = new Map<string, number>();
-  /** Holders that have bytes or wait for some. */
   readonly #holders = new Set<Held>();
   /** The holder that has the extra room. Its bytes do not count as shared. */
   #favoured: Held | undefined;

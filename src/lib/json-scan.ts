@@ -95,7 +95,6 @@ export class JsonScan {
 
 const encoder = new TextEncoder();
 
-/** The bound that a complete text exceeds. */
 export const exceededBound = (text: string, bounds: JsonBounds): keyof JsonBounds | undefined =>
   // Fast path: most texts are short events or frames, and there are many.
   text.length <= bounds.depth && text.length <= bounds.values

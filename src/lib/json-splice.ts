@@ -64,7 +64,6 @@ export function objectWriter(members: object, name: string): (value: string) => 
 /** `arrayPieces` of texts alone. */
 export const arrayText = (values: string[]): string => `[${values.join(",")}]`;
 
-/** Returns the pieces with neighboring texts joined. */
 export function joined<Reference>(pieces: Iterable<string | Reference>): JsonPieces<Reference> {
   const all: JsonPieces<Reference> = [];
   let texts: string[] = [];

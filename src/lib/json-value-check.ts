@@ -13,7 +13,6 @@ const OPEN = 0x5b;
 const BRACKET_BITS = 0xdf;
 const SPACE = 0x20;
 
-/** The kinds of bytes. */
 const PLAIN = 0;
 const WRONG = 1;
 const MARK = 2;

@@ -101,7 +101,6 @@ export class TimeLimit {
     return this.signal.aborted;
   }
 
-  /** Restarts the timeout. */
   change(ms: number): void {
     this.callOff();
     this.#timer = this.#start(ms);

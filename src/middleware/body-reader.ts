@@ -52,12 +52,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 const RETRY_SECONDS = 5;
 
-/** The sender of a body, and its limits. */
 export interface Sender {
   /** Bodies of the same owner share a budget. */
   owner: string;
   maxBytes: number;
-  /** The bounds of a JSON body. */
   bounds: JsonBounds;
 }
 

@@ -85,7 +85,6 @@ const MAX_PARTS = 256;
 /** The limit of all fields together: a prompt has 32,000 characters at most. */
 const MAX_FIELD_BYTES = MIB;
 
-/** The most that a form has in memory. */
 const FORM_BYTES = PART_BYTES + KEPT_BYTES + MAX_FIELD_BYTES;
 
 /**

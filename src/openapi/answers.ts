@@ -132,7 +132,6 @@ const HEADERS: Record<string, (keyof typeof headers)[]> = {
   503: ["retry-after"],
 };
 
-/** The headers of an error with this status. */
 export const errorHeaders = (status: string) =>
   headerRefs("x-request-id", ...(HEADERS[status] ?? []));
 
@@ -180,7 +179,6 @@ export const invalid: ResponseObject = {
   },
 };
 
-/** The shared responses by status. */
 export const sharedAnswers: Record<string, ResponseObject> = {
   ...Object.fromEntries(
     Object.entries(PROBLEMS).map(([status, one]) => [status, problem(status, one)]),

@@ -76,7 +76,6 @@ function ofConvention(convention: Convention): Record<string, ResponseObject> {
   );
 }
 
-/** All operations of a document, in its order. */
 export const operationsIn = ({ paths = {} }: Document): DocumentedOperation[] =>
   Object.entries(paths).flatMap(([path, item]) => operationsOf(path, item));
 

@@ -13,7 +13,6 @@ export type ResponseObject = Inline<NonNullable<Components["responses"]>[string]
 export type Content = NonNullable<ResponseObject["content"]>;
 export type Header = Inline<NonNullable<ResponseObject["headers"]>[string]>;
 
-/** A schema, or a reference to one. */
 export type Schema = NonNullable<Components["schemas"]>[string];
 export type InlineSchema = Inline<Schema>;
 export type Schemas = Record<string, Schema>;

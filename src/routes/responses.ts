@@ -28,7 +28,6 @@ export const problemResponse = (description: string) => ({
   content: { "application/problem+json": { schema: problem } },
 });
 
-/** Errors that every route can return. */
 export const errorResponses = {
   401: problemResponse("The token is missing or invalid"),
   403: problemResponse("The token may not do this"),

@@ -54,7 +54,6 @@ export function parse<Schema extends z.ZodType>(
   return result.data;
 }
 
-/** The page that a list request asks for. */
 export const pageRequest = (
   c: Context<AppEnv>,
   { cursor, page_size }: { cursor?: string | undefined; page_size: number },

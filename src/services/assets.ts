@@ -35,6 +35,5 @@ export const readManifest = (env: Bindings): Promise<Manifest> => manifests(env,
 export const guideOf = (env: Bindings, name: string): Promise<Guide> =>
   guides(env, `docs/${name}.json`);
 
-/** The passages of all guides. */
 export const readPassages = (env: Bindings): Promise<Passage[]> =>
   passageLists(env, "docs-passages.json");

@@ -13,7 +13,6 @@ const TTL_MS = 10_000;
 const clock = { ttlResolution: 0, perf: { now: () => Date.now() } };
 
 interface Limits<Value> {
-  /** The number of entries. */
   max: number;
   /** For values that may be large: a function for the size of one, and the limit of all together. */
   sized?: { of: (value: Value) => number; max: number };

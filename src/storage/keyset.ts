@@ -5,7 +5,6 @@ import type { Key } from "../domain/cursor.ts";
 
 export type Direction = "asc" | "desc";
 
-/** The rows of a page. */
 export interface Keyset {
   /** The key where the page starts. Undefined: at the start of the list. */
   from: { key: Key; inclusive: boolean } | undefined;

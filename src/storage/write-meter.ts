@@ -98,7 +98,6 @@ const lengths = new WeakMap<object, number>();
 const isObjectBody = (found: unknown): found is R2ObjectBody =>
   typeof found === "object" && found !== null && "body" in found;
 
-/** Returns a stream of a length that the meter knows. */
 export function streamOfLength(bytes: number): FixedLengthStream {
   const stream = new FixedLengthStream(bytes);
   lengths.set(stream.readable, bytes);

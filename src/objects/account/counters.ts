@@ -21,7 +21,6 @@ import { usage } from "./tables.ts";
 /** Figures are published at most once in this time, and at the latest this long after a prediction. */
 const PUBLISH_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Messages of one batch. */
 const MAX_MESSAGES = 100;
 
 type Count = { model_id: string; predictions: number };
@@ -176,7 +175,6 @@ export const selectMostUsedTokens = (db: AccountDatabase, day: string, limit: nu
     .orderBy(desc(sums.predictions), usage.token_id)
     .limit(limit);
 
-/** All usage, in the order of its key. */
 export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
   const { where, order, limit } = range([usage.day, usage.model_id, usage.token_id], "asc", keyset);
   return db

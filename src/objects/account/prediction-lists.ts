@@ -151,7 +151,6 @@ const few = (condition: SQL) => sql`unlikely(${condition})`;
 const among = (value: SQL, wanted: string[]) =>
   wanted.length > 0 ? inArray(value, wanted) : undefined;
 
-/** Some predictions that have not ended. */
 export const selectUnfinished = (db: AccountDatabase, limit: number) =>
   db
     .select({ id: predictions.id, object_id: predictions.object_id })
@@ -170,7 +169,6 @@ export const selectDue = (db: AccountDatabase, now: number, limit: number) =>
     .orderBy(predictions.due_at)
     .limit(limit);
 
-/** When the next row is due, unix ms. */
 export const selectNextDue = (db: AccountDatabase) =>
   db
     .select({ due_at: predictions.due_at })

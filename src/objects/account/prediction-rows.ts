@@ -191,7 +191,6 @@ export class PredictionRows {
       .toArray()[0]?.model_id;
   }
 
-  /** Counts a prediction that has ended. */
   addUsage(row: Ended, sign = 1): void {
     const seconds = sign * (row.execution_time ?? 0);
     this.#sql.exec(

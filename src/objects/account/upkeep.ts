@@ -53,7 +53,6 @@ export class Upkeep {
     this.#historyMs = historySeconds * 1_000;
   }
 
-  /** Looks at the predictions that are due. */
   async look(userId: string, now: number): Promise<void> {
     const due = selectDue(this.#db, now, MAX_OBJECTS).all();
     await this.#each(due, (row) =>

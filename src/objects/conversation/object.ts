@@ -246,7 +246,6 @@ export class Items {
     this.#sql.exec(CREATE);
   }
 
-  /** The number of items, and their bytes. */
   get size(): { count: number; bytes: number } {
     return this.#sql
       .exec<{ count: number; bytes: number }>(

@@ -324,7 +324,6 @@ export class ConnectedRunners {
     this.#end(runner);
   }
 
-  /** Ends the session of a runner. */
   #end(runner: PoolRunner): void {
     this.#state.leave(runner.id, Date.now());
     runner.poll?.answer([]);

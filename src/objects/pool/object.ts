@@ -154,7 +154,6 @@ export class PoolObject extends DurableObject<Bindings> {
     return isForgiven;
   }
 
-  /** The suspended runners. */
   suspendedRunners(): Map<string, Suspension> {
     return this.#connected.reliability.suspended(Date.now());
   }

@@ -25,7 +25,6 @@ interface PollOptions {
 }
 
 export class HeldPoll<Item> {
-  /** The answer to the poll. */
   readonly items: Promise<Item[]>;
   #end: (isGone: boolean, items: Item[]) => void;
 
@@ -118,7 +117,6 @@ async function withGrant(
   return grant === undefined ? image : { ...image, grant };
 }
 
-/** A job that a runner is handed. */
 export interface Handed {
   /** The number of this hand-out among those of its runner's session. */
   number: number;

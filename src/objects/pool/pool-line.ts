@@ -100,7 +100,6 @@ export class PoolLine {
     return this.#storedJobs.oldest(hardware)?.since;
   }
 
-  /** The jobs of a model that wait. */
   idsOf(modelId: string): string[] {
     return [...this.#jobs.values()].flatMap(({ job }) =>
       job.model_id === modelId ? [job.object_id] : [],

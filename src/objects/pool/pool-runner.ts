@@ -78,7 +78,6 @@ export class PoolRunner {
   readonly session: string;
   readonly #pool: string;
   #token: string;
-  /** The runner as its own object knows it. */
   #known: KnownRunner | undefined;
   poll: HeldPoll<Handed> | undefined;
   /**

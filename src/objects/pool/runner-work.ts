@@ -31,7 +31,6 @@ export class RunnerWork {
     if (this.#jobs.size > 2 * MAX_JOBS && oldest !== undefined) this.#jobs.delete(oldest);
   }
 
-  /** Forgets a job that the runner does not have any more. */
   forget(number: number): void {
     this.#jobs.delete(number);
   }

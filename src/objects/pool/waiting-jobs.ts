@@ -39,7 +39,6 @@ export class WaitingJobs {
     );
   }
 
-  /** The jobs in the order in which they arrived. */
   all(): { job: WaitingJob; since: number }[] {
     return this.#sql
       .exec<Row & { since: number }>(`SELECT ${COLUMNS}, since FROM waiting ORDER BY since, seq`)

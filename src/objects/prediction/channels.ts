@@ -44,17 +44,14 @@ export class Channels {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** The number of the attempt that a socket belongs to. */
   attemptOf(socket: WebSocket): number {
     return attached(socket).attempt;
   }
 
-  /** The numbers of the attempts that have an open channel. */
   get attempts(): number[] {
     return this.#open.map((socket) => this.attemptOf(socket));
   }
 
-  /** Whether the attempt of the socket has a newer channel. */
   isReplaced(socket: WebSocket): boolean {
     return this.#openOf(this.attemptOf(socket)).some((other) => other !== socket);
   }

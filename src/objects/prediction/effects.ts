@@ -252,7 +252,6 @@ export class Effects {
     this.#webhooks.begin(record, outbox, now);
   }
 
-  /** Saves deliveries that have changed. */
   saveDeliveries(record: PredictionRecord): void {
     this.#deliveries.changed(record, record.saveOutbox());
     this.alarm.arm(record);

@@ -14,7 +14,6 @@ export interface EncodedEvent {
   json: string;
   /** Size that counts towards the limits: of a string its length, without JSON's escapes. */
   size: number;
-  /** How many notes the event counts as. */
   notes: number;
 }
 
@@ -26,14 +25,12 @@ export interface NumberedEvent {
 
 /** Events in the form that readers get. */
 export interface EncodedEvents {
-  /** The id of the last event. */
   last: number;
   bytes: Uint8Array;
 }
 
 /** Events that were shown together. */
 export interface ShownEvents extends EncodedEvents {
-  /** The id of the first event. */
   first: number;
 }
 
@@ -283,7 +280,6 @@ export class Entries {
     return text;
   }
 
-  /** Deletes the input and all rows of the log. */
   removeData(): void {
     const { spec } = this.#request();
     this.#rows = new Map();
@@ -300,7 +296,6 @@ export class Entries {
     return body;
   }
 
-  /** The last row of the log. */
   last(): Row {
     const last = this.#atOrBefore(Number.MAX_SAFE_INTEGER - 1);
     if (!last) throw new Error("the log is empty");

@@ -39,7 +39,6 @@ export type RowStore = Pick<
   "put" | "row" | "last" | "frames" | "next" | "putState" | "state"
 >;
 
-/** The end of a log as it is stored. */
 export interface LogEnd {
   /** The id of the last event. */
   last: number;
@@ -65,11 +64,9 @@ export class LogRows {
     this.#state = state;
   }
 
-  /** The text of a log's first row. */
   static first = (events: EncodedEvent[], state: string): string =>
     rowText({ ...NO_TOTALS, at: Date.now() }, { state, events: eventsText(events) });
 
-  /** The log that begins with that row. */
   static begin(entries: RowStore, state: string): LogRows {
     return new LogRows(entries, { id: 1, text: state });
   }

@@ -131,7 +131,6 @@ export class EventLog {
     return totalsWith(this.#totals, attempt, seq, events);
   }
 
-  /** Numbers the events of a frame. */
   add(events: EncodedEvent[], totals: LogTotals): void {
     const units = unitsOf(events);
     this.#makeRoom(units);

@@ -283,7 +283,6 @@ class OutboxStore {
     this.#exists = sql.exec(table).toArray().length > 0;
   }
 
-  /** Loads the events, ordered by sequence. */
   load(): OutboxEvent[] {
     if (!this.#exists) return [];
     const rows = this.#sql.exec<Row>("SELECT body FROM webhook ORDER BY sequence");

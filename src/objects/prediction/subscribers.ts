@@ -366,7 +366,6 @@ export class Waiters {
     return this.#all.size;
   }
 
-  /** Resolves when released, or after this time. */
   wait(seconds: number): Promise<void> {
     return new Promise((resolve) => {
       const release = this.#replacement.hold();

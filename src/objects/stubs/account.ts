@@ -74,7 +74,6 @@ export interface PredictionFilter {
    */
   from?: string;
   before?: string;
-  /** The end of the id. */
   ending?: string;
   /** The name of the access token. */
   token?: string;

@@ -38,7 +38,6 @@ export function conversationWithId(env: Bindings, objectId: string): Conversatio
   }
 }
 
-/** The caller. */
 export type Member = Pick<Principal, "user_id" | "models">;
 
 export type Metadata = Record<string, string>;

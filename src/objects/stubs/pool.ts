@@ -164,7 +164,6 @@ export interface ReportedRunnerLog {
   lines: RunnerLogLine[];
 }
 
-/** The connection of a runner to its pool. */
 export interface RunnerCondition {
   /** Unix ms. */
   heard_at: number;

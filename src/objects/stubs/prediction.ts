@@ -227,7 +227,6 @@ export interface Snapshot {
   body: JsonPieces<StoredValue> | null;
 }
 
-/** The last runner of a prediction, and the number of its attempts. */
 export interface LastRun {
   /** The last runner that is known. */
   runner_id: string | null;
@@ -267,7 +266,6 @@ export interface History {
 /** The deliveries of one webhook event, without bodies and signatures. */
 export interface EventDeliveries
   extends Pick<OutboxEvent, "sequence" | "event" | "at" | "deliveries"> {
-  /** The URL of the prediction's own webhook. */
   own_url: string | null;
 }
 

@@ -4,11 +4,9 @@ import { jsonResponse } from "../responses.ts";
 
 export const tags = ["Vendorb"];
 
-/** An error with a description specific to its route. */
 export const anthropicErrorResponse = (description: string) =>
   jsonResponse(description, anthropicErrorBody);
 
-/** Errors that every route can return. */
 export const anthropicErrors = {
   401: anthropicErrorResponse("The token is missing or invalid"),
   403: anthropicErrorResponse("The token is not allowed to do this"),
@@ -16,7 +14,6 @@ export const anthropicErrors = {
   422: jsonResponse("The request failed validation", anthropicInvalid),
 };
 
-/** Errors of calls that create a prediction. */
 export const callErrors = {
   ...anthropicErrors,
   400: anthropicErrorResponse(

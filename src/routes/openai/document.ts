@@ -42,11 +42,9 @@ export const responseHeaders = {
   },
 };
 
-/** An error with a description specific to its route. */
 export const openAiErrorResponse = (description: string) =>
   jsonResponse(description, openAiErrorBody);
 
-/** Errors that every route can return. */
 export const openAiErrors = {
   401: openAiErrorResponse("The token is missing or invalid"),
   403: openAiErrorResponse("The token is not allowed to do this"),
@@ -54,7 +52,6 @@ export const openAiErrors = {
   422: jsonResponse("The request failed validation", openAiInvalid),
 };
 
-/** Errors of calls that create a prediction. */
 export const callErrors = {
   ...openAiErrors,
   409: openAiErrorResponse("The `Idempotency-Key` was used for a different request"),
@@ -128,7 +125,6 @@ export function openAiJson(value: object) {
   return response as Response & TypedResponse<Record<string, Json>, 200, "json">;
 }
 
-/** A stream of the convention. */
 export const openAiEvents = ({ body }: Pick<EventStream, "body">): Response =>
   new Response(body, {
     headers: {

@@ -23,7 +23,6 @@ import {
   REPOSITORY,
 } from "./repository.ts";
 
-/** The tags in one request. */
 const MAX_TAGS = 50;
 
 const MANIFEST = "/manifests/:reference";

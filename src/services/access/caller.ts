@@ -6,7 +6,6 @@ import type { Scope } from "../../protocol/operator.ts";
 /** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {
   scopes: Scope[];
-  /** The scopes of the caller's token. */
   token_name?: string;
   /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;

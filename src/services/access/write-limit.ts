@@ -61,7 +61,6 @@ export async function withinWriteLimit<Result>(
   }
 }
 
-/** The meters of services that count what they write. */
 const meters = new WeakMap<Services, Meter>();
 
 /**
@@ -101,7 +100,6 @@ class Meter implements WriteMeter {
     this.#charge = charge;
   }
 
-  /** The writes beyond the charge. */
   get difference(): WriteCost {
     return { rows: this.#rows - this.#charged.rows, bytes: this.#bytes - this.#charged.bytes };
   }

@@ -29,7 +29,6 @@ export interface PersonView {
   /** Whether the user can sign in: with a password, a passkey or GitHub. */
   canSignIn: boolean;
   tokens: Page<Token>;
-  /** The newest models. */
   models: ModelItem[];
   /** The usage of the last 30 days. Undefined: the account's object did not answer. */
   usage: UsageCount | undefined;

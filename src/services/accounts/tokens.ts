@@ -20,7 +20,6 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 
-/** Tokens per account. */
 const MAX_TOKENS = 100;
 
 /**

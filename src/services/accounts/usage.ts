@@ -91,7 +91,6 @@ export async function* ownUsageCsv(
 /** Rounds a sum of fractions, whose last digits are those of binary numbers: 0.30000000000000004. */
 const withoutNoise = (sum: number): number => Number(sum.toPrecision(12));
 
-/** Returns the names of the caller's tokens, by their ids. */
 export const getOwnTokenNames = ({ db }: Services, { user_id }: Caller) => tokenNames(db, user_id);
 
 async function tokenNames(db: Services["db"], userId: string): Promise<Map<string, string>> {

@@ -8,7 +8,6 @@ import type { Services } from "../services.ts";
 /** Lifetime of the URL of an upload's file. */
 export const SIGNED_URL_SECONDS = 86_400;
 
-/** One part of an upload, and who may send it. */
 export interface PartTarget {
   id: string;
   number: number;

@@ -73,9 +73,7 @@ const holderCache = cached({ max: 1_000 }, ({ db }: Services, id: string) =>
 /** The owner of an upload, and where it is stored. */
 export interface Destination {
   user_id: string;
-  /** The prediction that a runner's upload belongs to. */
   prediction_id: string | null;
-  /** The token that created any other upload. */
   token_id: string | null;
   key: string;
 }

@@ -25,7 +25,6 @@ export const listCategories = (
     present: services.present.category,
   });
 
-/** Creates or updates a category. */
 export async function putCategory(
   { db, present }: Services,
   slug: string,

@@ -28,7 +28,6 @@ export async function firstPicture(
   return undefined;
 }
 
-/** Whether the picture of a model is that of an example. */
 export const isCoverOf = ({ cover_key }: Pick<DetailedModelRow, "cover_key">, id: string) =>
   cover_key?.startsWith(`${id}/`) === true;
 

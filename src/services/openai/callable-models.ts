@@ -57,7 +57,6 @@ export async function readCallableModel(
   throw new OpenAiProblem(404, { message, param: "model", code: "model_not_found" });
 }
 
-/** Returns the list, which has no pages. */
 export async function listOpenAiModels(services: Services, caller: Caller) {
   const models = await listCallableModels(services, caller, "vendora");
   return { object: "list" as const, data: models.map(present) };

@@ -30,7 +30,6 @@ export interface Call {
   call: OpenAiCall;
   target: ResolvedVersion;
   body: { model: string; stream?: boolean | null | undefined } & Record<string, Json>;
-  /** The prediction's input, when it is not the body. */
   input?: Record<string, Json>;
   /** Whether `input` follows the model's own schema: the call runs as one of the model's own predictions. */
   isOwnInput?: boolean;
@@ -124,9 +123,7 @@ export function askedOf(body: Call["body"]): Call["body"] {
 /** The names of the limits that `limitOf` reads. */
 const LIMITS = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
 
-/** A call whose prediction has been created. */
 export interface BegunCall extends CreatedPrediction {
-  /** The id of the user who made the call. */
   user_id: string;
   /** The request without what the model reads: that may be megabytes, and the call still waits. */
   request: Call["body"];
@@ -190,11 +187,9 @@ function checkSupported({ call, target: { version }, body, input }: Call): void 
   throw invalidParameter(param, "unsupported_parameter", message);
 }
 
-/** A call's prediction at its end. */
 export interface EndedCall {
   request: Call["body"];
   prediction: Prediction;
-  /** The values of the model's output. */
   outputs: Json[];
 }
 

@@ -49,7 +49,6 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export interface BegunUpdate {
-  /** The items of the conversation before this response. */
   items: ResponseItem[];
   /** Ends the update without items: no response was created. */
   abandon(): Promise<void>;

@@ -59,7 +59,6 @@ export async function imageStream(
   return writtenStream(reader, writer, held);
 }
 
-/** A picture that an event tells. */
 interface PictureEvent extends Traits {
   picture: Picture;
   /** The number of a partial picture; undefined for a complete one. */

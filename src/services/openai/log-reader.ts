@@ -28,7 +28,6 @@ export interface NumberedEntry extends LogEntry {
   size: number;
 }
 
-/** The type of the parsers in parsed-log.ts. */
 export type ParseLog = (data: string) => Json;
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;

@@ -221,7 +221,6 @@ export class ResponseSocket {
 
 const lastEvent = z.object({ response: z.object({ output: z.array(responseItem) }) });
 
-/** Events that end a response. */
 const ENDS = ["response.completed", "response.incomplete", "response.failed", "error"];
 
 /**

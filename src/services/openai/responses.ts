@@ -48,7 +48,6 @@ const BROKEN_OFF = new OpenAiProblem(500, {
 /** How long a cancel waits for the response to end. */
 const CANCEL_WAIT_SECONDS = 5;
 
-/** A response with its request. */
 export interface StoredResponse {
   id: string;
   stub: PredictionStub;

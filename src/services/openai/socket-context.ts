@@ -36,7 +36,6 @@ export class SocketContext {
     contexts.set(call, this);
   }
 
-  /** Returns the items of a response and those before it. */
   find(id: string): ResponseItem[] | undefined {
     if (this.#kept?.id !== id) return undefined;
     this.#continues = true;

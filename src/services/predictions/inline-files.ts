@@ -22,7 +22,6 @@ import { fileKey } from "../../storage/files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 
-/** A file that is to be written for a new prediction. */
 export interface OwnFile {
   key: string;
   name: string;

@@ -38,10 +38,8 @@ const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/i;
 const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
 
 interface FileSearch {
-  /** The schema of the version's input. */
   schema: Json;
   input: Json;
-  /** The input as JSON text. */
   text: string;
   origin: string;
   /** The files that came with the request. */

@@ -30,7 +30,6 @@ const AHEAD_MS = 60_000;
 type Account = UserRow & { account_object: string };
 
 interface Search {
-  /** The URL of the request. */
   url: string;
   cursor: string | undefined;
 }

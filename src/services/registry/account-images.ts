@@ -10,14 +10,12 @@ import { removeManifest } from "./manifests.ts";
 
 const SHOWN = { tags: 10, versions: 5, named: 2_000 };
 
-/** A bounded number of items, and whether there are more. */
 export interface Some<Item> {
   items: Item[];
   more: boolean;
 }
 
 export interface AccountImage {
-  /** The name of the model. */
   name: string;
   digest: string;
   /** Whether it is made of images for several platforms. */
@@ -27,7 +25,6 @@ export interface AccountImage {
   /** The size in bytes. Undefined: the image has more parts than are counted. */
   bytes: number | undefined;
   tags: Some<string>;
-  /** Numbers of versions that run it. */
   versions: Some<number>;
   /** The time until which predictions of a deleted version may need the image. */
   held_until: number | undefined;

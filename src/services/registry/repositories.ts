@@ -24,7 +24,6 @@ export interface PushedName extends RepositoryName {
 }
 
 export interface Repository {
-  /** The id of the model. */
   id: string;
   owner_id: string;
   visibility: Visibility;

@@ -54,7 +54,6 @@ const RELEASED = { models: 50, rows: 1_000 };
 /** The holds of one step: as many as the versions that a model can have. */
 const HOLDS = 1_000;
 
-/** The limits of one sweep. */
 const STEPS = 10;
 const MAX_MS = 20_000;
 

@@ -36,7 +36,6 @@ const MAX_UPLOADS = 200;
 
 export type Upload = RegistryUploadRow;
 
-/** The bytes that a request sends for an upload. */
 export interface Arriving {
   body: ReadableStream<Uint8Array> | null;
   /** The length in bytes. Undefined: only the body's end tells it. */

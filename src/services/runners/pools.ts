@@ -15,7 +15,6 @@ import {
 import type { RunnerCaller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 
-/** The pools of one sweep. */
 const SWEPT = 20;
 
 /** Returns the pool's object, if it has been used. */
@@ -37,7 +36,6 @@ export async function findMadePool(services: Services, name: string) {
   return found?.pool;
 }
 
-/** The columns of a pool that may have a row. */
 type Known = Omit<PoolRow, "name"> | undefined;
 
 /**

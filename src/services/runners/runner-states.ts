@@ -48,7 +48,6 @@ export async function readStates(
   return countRunningOnce(runners);
 }
 
-/** Asks the pools of these runners what they know of them. */
 async function askPools(services: Services, rows: RunnerRow[], ms?: number) {
   const served = [...new Set(rows.map(({ pool }) => pool))];
   const pools = await findMadePools(services, served);

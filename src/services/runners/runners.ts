@@ -54,7 +54,6 @@ const superseded = () =>
     "Another process uses this runner's name. Give each process its own --name, or stop one.",
   );
 
-/** The error for a report that the pool refuses. */
 function refusal(why: ReportProblem, pool: string): ProblemError {
   if (why === "superseded") return superseded();
   if (why === "unknown") return notFound("The runner's session");

@@ -56,7 +56,6 @@ export async function endSession({ db }: Services, userId: string, id: string): 
   if (!(await deleteSession(db, userId, id))) throw notFound("The session");
 }
 
-/** Ends all sessions of a user. */
 export async function endSessions({ db }: Services, userId: string): Promise<void> {
   await deleteSessions(db, userId);
 }
@@ -69,7 +68,6 @@ export const listRecentRecoveries = ({ db }: Services, userId: string) =>
 
 export type Recovery = Awaited<ReturnType<typeof listRecentRecoveries>>[number];
 
-/** Marks the recoveries up to this time as read by the user. */
 export async function markRecoveriesRead({ db }: Services, userId: string, until: number) {
   await clearRecoveryNotice(db, userId, until);
 }

@@ -46,7 +46,6 @@ export async function findSession(
 interface Renewed {
   /** The request's headers with the new cookie. */
   headers: Headers;
-  /** The new cookie for the browser. */
   cookie: string;
 }
 

@@ -43,7 +43,6 @@ export async function limitSignUpAttempts(
 const sweepSignUpAttempts = ({ db }: Services, now: number) =>
   deleteSignUpAttemptsBefore(db, dayOf(now));
 
-/** Deletes expired sessions, invitations and attempt counts. */
 export async function sweepSessions(services: Services, now: number): Promise<void> {
   await deleteExpired(services.db, new Date(now));
   await sweepSignUpAttempts(services, now);

@@ -238,7 +238,6 @@ export interface Redelivery {
 }
 
 export interface Redelivered {
-  /** How many deliveries have begun. */
   begun: number;
   /** How many events are gone: their predictions' data was removed. */
   gone: number;

@@ -47,7 +47,6 @@ export const isOverQuota = (error: unknown): boolean =>
 export const isDatabaseFull = (error: unknown): boolean =>
   failedOn(error, "NOT NULL", "account_bytes.bytes_before");
 
-/** Returns the bytes of all accounts. */
 export const findTotalBytes = async (db: Database): Promise<number> => {
   const row = await db
     .select({ bytes: accountBytes.bytes })

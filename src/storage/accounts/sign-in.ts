@@ -117,7 +117,6 @@ const spend = (
   deleteInvitationsFor(db, userId),
 ];
 
-/** Deletes the user's open invitations. */
 export const deleteInvitationsFor = (db: Database, userId: string) =>
   db
     .delete(invitations)
@@ -143,7 +142,6 @@ const isOpen = (now: number, proof: string) =>
     eq(makers.operator_proof, proof),
   );
 
-/** Finds an open invitation. */
 export const findInvitation = async (
   db: Database,
   hash: string,
@@ -216,7 +214,6 @@ export async function deleteInvitation(db: Database, id: string): Promise<boolea
   return deleted.length > 0;
 }
 
-/** Finds a login's sign-in methods and sessions. */
 export async function findSignInMethods(db: Database, loginId: string) {
   const [ways, keys, places] = await db.batch([
     db
@@ -262,7 +259,6 @@ export async function deleteSession(db: Database, loginId: string, id: string): 
   return deleted.length > 0;
 }
 
-/** Finds a session that has not expired. */
 export const findLiveSession = (db: Database, id: string) =>
   db
     .select({ id: sessions.id, expires_at: sessions.expiresAt })

@@ -68,7 +68,6 @@ export async function listBackups(bucket: R2Bucket): Promise<StoredBackup[]> {
     .toReversed();
 }
 
-/** Returns the numbers of the parts that are missing. */
 export async function missingParts(bucket: R2Bucket, { id, parts }: Manifest): Promise<number[]> {
   const objects = await listAll(bucket, { prefix: partsOf(id) });
   const stored = new Set(objects.map(({ key }) => key));

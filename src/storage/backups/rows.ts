@@ -6,7 +6,6 @@ import type { Database } from "../database.ts";
 import { categories, hardware, modelCounts, pools, users } from "../schema/index.ts";
 import type { BackupTable } from "./tables.ts";
 
-/** Selects the rows after a key, in its order. */
 export function selectRows(
   db: Database,
   { name, key, pageRows }: BackupTable,

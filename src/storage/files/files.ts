@@ -12,7 +12,6 @@
 
 export interface FileFacts {
   mime_type: string;
-  /** The name for downloads. */
   name: string;
   /** Whether the file came as a data URI, which its container then gets. */
   data_uri?: true;

@@ -49,7 +49,6 @@ export const findFileBytes = async (db: Database, userId: string): Promise<numbe
 export const listUploadsOf = (db: Database, predictionId: string, limit: number) =>
   db.select().from(uploads).where(eq(uploads.prediction_id, predictionId)).limit(limit).all();
 
-/** Lists the uploads of a prediction that are not completed. */
 export const listPendingUploadsOf = (db: Database, predictionId: string, limit: number) =>
   db
     .select()
@@ -113,7 +112,6 @@ export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** Lists the parts of an upload by their numbers. */
 export const listParts = (db: Database, uploadId: string) =>
   db
     .select()
@@ -180,7 +178,6 @@ export const keepUploadsOf = (
     .where(inArray(uploads.id, named));
 };
 
-/** Finds a version that names an upload. */
 export const findVersionOfUpload = (db: Database, id: string) =>
   db
     .select({ owner: users.username, name: models.name, number: versionFiles.version_number })
@@ -191,7 +188,6 @@ export const findVersionOfUpload = (db: Database, id: string) =>
     .limit(1)
     .get();
 
-/** Whether a version names this upload. */
 const isNamed: SQL = sql`EXISTS (SELECT 1 FROM version_files WHERE upload_id = uploads.id)`;
 
 /**
@@ -261,7 +257,6 @@ export const claimExpired = (
     .returning()
     .all();
 
-/** The uploads of each account that expire first. */
 const firstExpired = (users: string[], each: number, which: SQL) =>
   sql`${uploads.id} IN (
     SELECT one.id FROM json_each(${JSON.stringify(users)}) AS account

@@ -5,7 +5,6 @@ import { categories, modelCategories } from "../schema/index.ts";
 
 export type CategoryRow = typeof categories.$inferSelect;
 
-/** Lists categories by slug. */
 export function listCategories(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([categories.slug], "asc", keyset);
   return db
@@ -33,7 +32,6 @@ export const saveCategory = (db: Database, row: CategoryRow) =>
       set: { name: row.name, description: row.description },
     });
 
-/** Deletes a category and removes models from it. */
 export async function deleteCategory(db: Database, slug: string): Promise<boolean> {
   const [, deleted] = await db.batch([
     db.delete(modelCategories).where(eq(modelCategories.category_slug, slug)),

@@ -10,7 +10,6 @@ export type ExampleRow = typeof examples.$inferSelect;
 /** The condition as the index has it: with a parameter in its place the index would not be used. */
 const isShown = sql`removes_at IS NULL`;
 
-/** Lists examples in their order. */
 export const listExamples = (db: Database, modelId: string) =>
   db
     .select()
@@ -47,7 +46,6 @@ export const findExample = (db: Database, modelId: string, id: string) =>
 
 export const insertExample = (db: Database, row: ExampleRow) => db.insert(examples).values(row);
 
-/** An example, and the key of the picture that it has. */
 export interface Pictured {
   id: string;
   key: string;

@@ -49,7 +49,6 @@ export async function findVariables(
   return Object.fromEntries(rows.map(({ name, sealed }) => [name, sealed]));
 }
 
-/** Limits of one model. */
 interface Limits {
   variables: number;
   /** The characters of all encrypted values together. */

@@ -9,7 +9,6 @@ import { models, versions } from "../schema/index.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
-/** The sources of a new version's configuration. */
 export interface ConfigurationSources {
   /** The configuration of the request. Undefined: inherited from the latest version. */
   given: VersionRow["configuration"] | undefined;
@@ -102,14 +101,12 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
 
 export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
 
-/** The columns of a version that is compared with another. */
 const compared = {
   number: versions.number,
   awaits: versions.awaits,
   schemas: versions.schemas,
 };
 
-/** Returns which of these numbers are versions of the model. */
 export const versionsAmong = async (
   db: Database,
   modelId: string,
@@ -220,7 +217,6 @@ export async function completeVersion(
   await writeWithinQuota(db, allowance, completing, setOutputModality(db, model_id, makes, latest));
 }
 
-/** Sets what the model's latest version makes. */
 const setOutputModality = (
   db: Database,
   modelId: string,

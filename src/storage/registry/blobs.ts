@@ -21,7 +21,6 @@ export interface LinkedBlob extends BlobPlace {
   used_at: number;
 }
 
-/** Finds a blob that the repository has. */
 export const findLinkedBlob = (
   db: Database,
   modelId: string,
@@ -211,7 +210,6 @@ interface ImageBytes {
   database: number;
 }
 
-/** The bytes of an account's images. */
 export async function findImageBytes(
   db: Database,
   userId: string,

@@ -17,7 +17,6 @@ import { type BlobPlace, droppingUnused, storing, touch } from "./blobs.ts";
 
 export type ManifestRow = typeof registryManifests.$inferSelect;
 
-/** A manifest, and where its bytes are. */
 export interface FoundManifest extends BlobPlace {
   media_type: string;
   used_at: number;

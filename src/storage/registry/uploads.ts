@@ -98,7 +98,6 @@ export async function noteProgress(
   return result.meta.changes > 0;
 }
 
-/** Lists the parts of an upload in their order. */
 export const listUploadParts = (db: Database, id: string) =>
   db
     .select({ partNumber: registryUploadParts.number, etag: registryUploadParts.etag })

@@ -27,7 +27,6 @@ export const findAllHardware = (db: Database, identifiers: string[]) =>
     .where(inArray(hardware.identifier, identifiers))
     .all();
 
-/** Lists classes by identifier. */
 export function listHardware(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([hardware.identifier], "asc", keyset);
   return withPool(db)

@@ -68,7 +68,6 @@ export async function runnerIsThere(db: Database, hardware: string | undefined):
   return found !== undefined;
 }
 
-/** Lists the ids of a token's runners. */
 export const listRunnerIds = (db: Database, tokenId: string) =>
   db.select({ id: runners.id }).from(runners).where(eq(runners.token_id, tokenId)).all();
 

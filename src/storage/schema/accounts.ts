@@ -20,7 +20,6 @@ export const users = sqliteTable(
      * Fingerprint of the OPERATOR_TOKEN the user entered: they are an operator for as long as it is current.
      */
     operator_proof: text(),
-    /** When the operator suspended the account. */
     suspended_at: integer(),
     /** When an operator's recovery link set a new password, until the user dismisses the notice. */
     recovered_at: integer(),
@@ -109,7 +108,6 @@ export const invitations = sqliteTable(
     id: text().primaryKey(),
     /** SHA-256 of the secret in its link. */
     hash: text().notNull().unique(),
-    /** The operator's note on who it is for. */
     note: text().notNull(),
     /** The existing user that accepting it signs in as: one created over the API. Null: a new user. */
     user_id: text().references(() => users.id),

@@ -3,7 +3,6 @@ import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core"
 import type { BackupProgress, RestoreProgress } from "../../domain/backups/progress.ts";
 
 export const backupRuns = sqliteTable("backup_runs", {
-  /** The id of the backup. */
   id: text().primaryKey(),
   started_at: integer().notNull(),
   ended_at: integer(),

@@ -87,7 +87,6 @@ export const versions = sqliteTable(
      * The configuration without what was read from the image, which later versions inherit. Null: all of it.
      */
     own_configuration: text({ mode: "json" }).$type<Configuration>(),
-    /** The weights that the image brings. */
     weights: text({ mode: "json" }).$type<ImageWeight[]>().notNull().default([]),
     /** The files of `configuration.weights`, as far as predictions need them without another look-up. */
     weight_files: text({ mode: "json" }).$type<WeightFile[]>().notNull().default([]),

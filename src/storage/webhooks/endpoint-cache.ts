@@ -44,7 +44,6 @@ export const getCachedEndpoint = (
   id: string,
 ): Promise<WebhookEndpointRow | undefined> => rows.get(db, id);
 
-/** Forgets an account's endpoints after a change. */
 export function forgetEndpoints(userId: string, id?: string): void {
   enabled.forget(userId);
   if (id !== undefined) rows.forget(id);
