@@ -2,7 +2,7 @@
 import type { RateStatus } from "./domain/accounts/rate-limit.ts";
 import type { Bindings } from "./env.ts";
 import type { JsonSource } from "./lib/json-text.ts";
-import type { Caller, RunnerCaller } from "./services/access/caller.ts";
+import type { Caller, RunnerCaller } from "./services/access/access.ts";
 import type { InlineFiles, SentBy } from "./services/predictions/inline-files.ts";
 import type { ResolvedVersion } from "./services/predictions/version-resolution.ts";
 import type { Services } from "./services/services.ts";

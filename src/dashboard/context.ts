@@ -4,7 +4,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import type { Manifest } from "../protocol/assets.ts";
-import type { Caller } from "../services/access/caller.ts";
+import type { Caller } from "../services/access/access.ts";
 import type { Session } from "../services/sign-in/sessions.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 

@@ -9,13 +9,13 @@ import { conventionOf, ProblemError } from "../errors/errors.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
+import type { Caller } from "../services/access/access.ts";
 import {
   authenticate,
   authenticateOperator,
   authenticateRunner,
   type TokenCheck,
 } from "../services/access/authentication.ts";
-import type { Caller } from "../services/access/caller.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
 import { findTokenToCreate } from "../services/predictions/version-resolution.ts";
 import { isSeenRunner } from "../services/runners/runners.ts";

@@ -11,7 +11,7 @@ import { WRITE_ROWS } from "../domain/accounts/write-rows.ts";
 import { ProblemError } from "../errors/errors.ts";
 import { RegistryError } from "../errors/registry.ts";
 import { ANONYMOUS_TOKEN } from "../protocol/registry.ts";
-import type { Caller } from "../services/access/caller.ts";
+import type { Caller } from "../services/access/access.ts";
 import { grantedModel, type Puller } from "../services/registry/repositories.ts";
 import { identifyUser } from "./authentication.ts";
 import { lengthOf, limitAddress, limitRate, meterWrites } from "./rate-limit.ts";

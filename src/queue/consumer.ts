@@ -4,7 +4,7 @@ import { backoffMs } from "../lib/retry.ts";
 import { logger } from "../log.ts";
 import { poolOf } from "../objects/stubs/pool.ts";
 import { countMessage, dispatchMessage, type WaitingJob } from "../protocol/queue.ts";
-import { countPredictions } from "../services/models/prediction-counts.ts";
+import { countPredictions } from "../services/models/models.ts";
 import type { Services } from "../services/services.ts";
 
 /**

@@ -16,7 +16,7 @@ import { sweepSuspended } from "./accounts/suspension.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
 import { sweepUploads } from "./files/uploads.ts";
 import { sweepExamples } from "./models/examples.ts";
-import { sweepListings } from "./models/prediction-counts.ts";
+import { sweepListings } from "./models/models.ts";
 import { sweepRegistry } from "./registry/sweep-registry.ts";
 import { sweepPools } from "./runners/pools.ts";
 import { sweepRevokedRunners } from "./runners/revocation.ts";

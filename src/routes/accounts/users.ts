@@ -1,5 +1,6 @@
 /** /v1/user and /v1/users: the caller's own profile, and public profiles. */
 import { createRoute, z } from "@hono/zod-openapi";
+import { notFound } from "../../errors/errors.ts";
 import {
   allowAnonymous,
   requireScope,
@@ -12,16 +13,45 @@ import {
   searchQuery,
   slugInPath,
   sortDirection,
+  uuid,
 } from "../../protocol/common.ts";
 import { modelItem } from "../../protocol/model.ts";
 import { updateUser, user, userUsage } from "../../protocol/user.ts";
 import { getUser } from "../../services/access/accounts.ts";
+import { readAvatar } from "../../services/accounts/avatars.ts";
 import { getOwnStorage } from "../../services/accounts/usage.ts";
 import { getOwnUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { searchUsers } from "../../services/models/search.ts";
 import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
+
+/** An avatar is public and cached without end, since a new one has a new URL. */
+const CACHE = "public, max-age=31536000, immutable";
+
+const onePicture = z.object({ user_id: uuid, hash: z.string().regex(/^[0-9a-f]{64}$/) });
+
+export const avatarRoutes = router().get(
+  "/avatars/:user_id/:hash",
+  async ({ req, var: { services } }) => {
+    const { success, data } = onePicture.safeParse(req.param());
+    if (!success) throw notFound("The picture");
+    const picture = await readAvatar(services, data.user_id, data.hash);
+    return new Response(picture.body, {
+      headers: {
+        "content-type": picture.httpMetadata?.contentType ?? "application/octet-stream",
+        "content-length": String(picture.size),
+        "content-disposition": "inline",
+        "cache-control": CACHE,
+        // User content must not run scripts on this origin.
+        "x-content-type-options": "nosniff",
+        "content-security-policy": "default-src 'none'; sandbox",
+        "cross-origin-resource-policy": "cross-origin",
+        "referrer-policy": "no-referrer",
+      },
+    });
+  },
+);
 
 const tags = ["Users"];
 

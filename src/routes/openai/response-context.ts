@@ -9,9 +9,10 @@ import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
 import { compactRequest, inputTokens, inputTokensRequest } from "../../protocol/openai/response.ts";
 import { type Call, waitForCall } from "../../services/openai/calls.ts";
-import { beginCompaction, compacted } from "../../services/openai/compact.ts";
 import {
+  beginCompaction,
   beginInputCount,
+  compacted,
   countAnswer,
   counted,
   estimatedInput,

@@ -1,9 +1,10 @@
 /** Enforces access: turns the decisions of domain/accounts/access.ts into errors. */
-import { type Access, accessToAccount } from "../../domain/accounts/access.ts";
+import { type Access, accessToAccount, type Principal } from "../../domain/accounts/access.ts";
 import { notVisible, ProblemError } from "../../errors/errors.ts";
+import type { Priority } from "../../protocol/common.ts";
+import type { Scope } from "../../protocol/operator.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
 import type { Services } from "../services.ts";
-import type { Caller } from "./caller.ts";
 
 /**
  * @param what "The model 'demo/text-generation'"
@@ -46,3 +47,21 @@ export const isSuspended = ({ suspended_at }: { suspended_at: number | null }): 
   suspended_at !== null;
 
 export const SUSPENDED = "This account is suspended. Ask the operator of this deployment why.";
+
+/** A user with an access token, or with a session, which covers all models. */
+export interface Caller extends Principal {
+  scopes: Scope[];
+  token_name?: string;
+  /** The only priority that the caller's predictions may have. Null: any. */
+  priority: Priority | null;
+  /** Whether the request was authenticated by a session of the dashboard. */
+  is_session?: boolean;
+}
+
+export interface RunnerCaller {
+  token_id: string;
+  /** When D1 last confirmed the token, Unix ms: at most 10 s ago, or 60 s while D1 fails. */
+  token_known_at: number;
+  /** The hardware classes that the token allows. */
+  hardware: string[];
+}

@@ -11,9 +11,8 @@ import {
 } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
 import type { Services } from "../services.ts";
-import { isSuspended, SUSPENDED } from "./access.ts";
+import { type Caller, isSuspended, type RunnerCaller, SUSPENDED } from "./access.ts";
 import { rememberAccountObject } from "./accounts.ts";
-import type { Caller, RunnerCaller } from "./caller.ts";
 
 /** Hooks for what a request does while its token is resolved. */
 export interface TokenCheck {

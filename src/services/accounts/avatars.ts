@@ -5,7 +5,7 @@ import { conflict, notFound } from "../../errors/errors.ts";
 import { hex } from "../../lib/hex.ts";
 import { findUser, replaceAvatarUrl } from "../../storage/accounts/users.ts";
 import { deleteAvatar, getAvatar, putAvatar } from "../../storage/files/files.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 
 const MAX_BYTES = 1024 ** 2;

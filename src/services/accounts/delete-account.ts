@@ -17,9 +17,9 @@ import { deleteAvatars } from "../../storage/files/files.ts";
 import { deleteCounts } from "../../storage/models/counts.ts";
 import { deleteModel } from "../../storage/models/models.ts";
 import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
+import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import { forgetTokens } from "../access/authentication.ts";
-import type { Caller } from "../access/caller.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 

@@ -6,8 +6,8 @@ import type { UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
 import { findImageBytes } from "../../storage/registry/blobs.ts";
+import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
-import type { Caller } from "../access/caller.ts";
 import { pagesOf } from "../pagination.ts";
 import type { Services } from "../services.ts";
 

@@ -14,8 +14,7 @@ import {
 } from "../../storage/accounts/users.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import type { Direction } from "../../storage/keyset.ts";
-import { requireAccountAccess } from "../access/access.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";

@@ -13,7 +13,7 @@ import { exactText } from "../../lib/exact-json.ts";
 import { fieldsOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { prediction } from "../../protocol/prediction.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { EventStream } from "../access/concurrency-limit.ts";
 import {
   type BegunCall,

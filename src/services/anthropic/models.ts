@@ -6,7 +6,7 @@ import type {
   AnthropicModels,
   AnthropicModelsQuery,
 } from "../../protocol/anthropic.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import {
   type CallableModel,
   listCallableModels,

@@ -13,7 +13,7 @@ import {
   type UploadPartRow,
   type UploadRow,
 } from "../../storage/files/uploads.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
 import { forgetUpload, getUpload, rowsOfParts } from "./uploads.ts";

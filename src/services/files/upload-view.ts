@@ -1,7 +1,7 @@
 /** The upload resource, with its signed URLs. */
 import { partCount, partLength, type Upload } from "../../protocol/upload.ts";
 import { listParts, type UploadRow } from "../../storage/files/uploads.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import { SIGNED_URL_SECONDS, signedFileUrl, signedPartUrl } from "./signed-urls.ts";
 

@@ -35,9 +35,8 @@ import {
   savePart,
   type UploadRow,
 } from "../../storage/files/uploads.ts";
-import { isSuspended, requireAccess, SUSPENDED } from "../access/access.ts";
+import { type Caller, isSuspended, requireAccess, SUSPENDED } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
-import type { Caller } from "../access/caller.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows, withinWriteLimit } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";

@@ -26,7 +26,7 @@ import {
   touchManifests,
 } from "../../storage/registry/manifests.ts";
 import { getObject } from "../../storage/registry/objects.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 
 /** The size up to which a manifest is read for a page: ordinary manifests have a few KB. */

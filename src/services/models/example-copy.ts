@@ -20,7 +20,7 @@ import { predictionWithIO } from "../../protocol/prediction.ts";
 import { fileKey, getFile, headFile, putFile } from "../../storage/files/files.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
 import { findVersion } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { checkedFacts } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { findOwnPrediction, getPrediction } from "../predictions/predictions.ts";

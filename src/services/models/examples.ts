@@ -22,7 +22,7 @@ import {
   showExample,
 } from "../../storage/models/examples.ts";
 import { versionsAmong } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
 import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";

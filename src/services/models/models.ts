@@ -13,8 +13,10 @@ import type {
   ModelSort,
   UpdateModel,
 } from "../../protocol/model.ts";
-import { isDuplicate, isLimitReached } from "../../storage/database.ts";
+import type { CountMessage } from "../../protocol/queue.ts";
+import { isDuplicate, isLimitReached, runBatch } from "../../storage/database.ts";
 import { ascends, type Direction } from "../../storage/keyset.ts";
+import { writeCounts } from "../../storage/models/counts.ts";
 import {
   type DetailedModelRow,
   deleteModel as deleteRow,
@@ -24,12 +26,12 @@ import {
   type ListedModelRow,
   listModels as modelsOf,
   listOwnModels as ownModelsOf,
+  syncListings,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
 import { namesSeenBy } from "../../storage/models/targets.ts";
-import { requireAccess, requireAccountAccess } from "../access/access.ts";
+import { type Caller, requireAccess, requireAccountAccess } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
-import type { Caller } from "../access/caller.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import { orConflict } from "../conflicts.ts";
@@ -235,3 +237,8 @@ async function checkNames(
 /** @throws ProblemError conflict */
 const unlessTaken = <Row>(name: string, writing: Promise<Row>): Promise<Row> =>
   orConflict(writing, isDuplicate, `You already have a model '${name}'.`);
+
+export const countPredictions = ({ db }: Services, counts: CountMessage[]) =>
+  writeCounts(db, counts, Date.now());
+
+export const sweepListings = ({ db }: Services) => runBatch(db, syncListings(db));

@@ -23,7 +23,7 @@ import {
   searchModels as modelsMatching,
   searchUsers as usersMatching,
 } from "../../storage/models/search.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { type List, type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { publicReads } from "./public-reads.ts";

@@ -11,7 +11,7 @@ import {
   type VariableSummaryRow,
   listVariables as variablesOf,
 } from "../../storage/models/variables.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";

@@ -17,7 +17,7 @@ import {
   type VersionSummaryRow,
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";

@@ -8,8 +8,7 @@ import { uuid } from "../../protocol/common.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import { overlapProblem, type WeightFile } from "../../protocol/weights.ts";
 import { findOwnUploads, keepUploads } from "../../storage/files/uploads.ts";
-import { requireAccess } from "../access/access.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, requireAccess } from "../access/access.ts";
 import { WORK_MS } from "../predictions/inline-files.ts";
 import type { Services } from "../services.ts";
 

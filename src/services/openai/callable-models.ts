@@ -6,7 +6,7 @@ import type { Compatibilities } from "../../protocol/model.ts";
 import type { OpenAiModel } from "../../protocol/openai/error.ts";
 import { listCallable } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { resolveAnswering } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { modelsHint, unixSeconds } from "./calls.ts";

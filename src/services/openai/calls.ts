@@ -16,7 +16,7 @@ import {
 import type { OpenAiCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { CreatedPrediction, CreateOptions, Follow } from "../predictions/create-object.ts";
 import { createResolved } from "../predictions/create-prediction.ts";
 import { readWhole } from "../predictions/large-reads.ts";

@@ -16,7 +16,7 @@ import {
   type ResponseItem,
   type ResponseRequest,
 } from "../../protocol/openai/response.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import { findResponse, presentResponse } from "./responses.ts";
 import type { SocketContext } from "./socket-context.ts";

@@ -30,8 +30,7 @@ import {
   type ResponseRequest,
   responseItem,
 } from "../../protocol/openai/response.ts";
-import { requireAccess } from "../access/access.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, requireAccess } from "../access/access.ts";
 import { readWhole } from "../predictions/large-reads.ts";
 import type { Services } from "../services.ts";
 import { contextTooLong } from "./context.ts";

@@ -17,8 +17,8 @@ import {
 } from "../../objects/stubs/conversation.ts";
 import type { Conversation, NewConversation } from "../../protocol/openai/conversation.ts";
 import type { ItemsQuery, ResponseItem } from "../../protocol/openai/response.ts";
+import type { Caller } from "../access/access.ts";
 import { openAccount } from "../access/accounts.ts";
-import type { Caller } from "../access/caller.ts";
 import type { Services } from "../services.ts";
 import { unixSeconds } from "./calls.ts";
 import { contextTooLong, duplicateItem, withoutReferences } from "./context.ts";

@@ -14,7 +14,7 @@ import { type JsonSource, textFrom } from "../../lib/json-text.ts";
 import { json } from "../../protocol/common.ts";
 import { type ResponseRequest, responseRequest } from "../../protocol/openai/response.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { type EventStream, tooManyConnections } from "../access/concurrency-limit.ts";
 import { gone, snapshotOf } from "../predictions/create-object.ts";
 import type { Services } from "../services.ts";

@@ -16,7 +16,7 @@ import type { Json } from "../../protocol/common.ts";
 import { oneFile } from "../../protocol/file.ts";
 import type { AskedImages, ImageEditRequest, ImageRequest } from "../../protocol/openai/image.ts";
 import { factsOf, fileKey, getFile, headFile } from "../../storage/files/files.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { ResolvedVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import {

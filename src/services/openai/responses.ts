@@ -21,7 +21,7 @@ import {
   responseRequest,
 } from "../../protocol/openai/response.ts";
 import { type PredictionWithIO, prediction } from "../../protocol/prediction.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { EventStream } from "../access/concurrency-limit.ts";
 import { readWhole } from "../predictions/large-reads.ts";
 import { predictionStub, removePrediction } from "../predictions/predictions.ts";

@@ -14,7 +14,7 @@ import type { Standing } from "../../domain/predictions/timeline.ts";
 import { poolOf } from "../../objects/stubs/pool.ts";
 import type { PredictionStub } from "../../objects/stubs/prediction.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { findOwnPrediction, predictionStub } from "./predictions.ts";

@@ -2,7 +2,7 @@
 import { OutputText } from "../../domain/predictions/output-text.ts";
 import { notVisible } from "../../errors/errors.ts";
 import { openContent, openLogFile } from "../../objects/stubs/prediction.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { tooManyConnections } from "../access/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 import { jsonBodyOf } from "./prediction-text.ts";

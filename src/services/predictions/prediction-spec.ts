@@ -9,7 +9,7 @@ import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import type { ResolvedVersion } from "./version-resolution.ts";
 

@@ -26,7 +26,7 @@ import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import { findModel, findModelPlaces, findPricePerHour } from "../../storage/models/models.ts";
 import { findVersion } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createResolved } from "./create-prediction.ts";

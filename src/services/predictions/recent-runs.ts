@@ -13,7 +13,7 @@ import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import { ownPredictions } from "./predictions.ts";
 

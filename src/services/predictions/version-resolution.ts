@@ -12,8 +12,7 @@ import {
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { loadingEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import { selectEnabled } from "../../storage/webhooks/endpoints.ts";
-import { requireAccess } from "../access/access.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, requireAccess } from "../access/access.ts";
 import type { Services } from "../services.ts";
 
 export interface ResolvedVersion {

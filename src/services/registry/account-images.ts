@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { kindOf } from "../../protocol/oci.ts";
 import { type AccountImageRow, listAccountImages } from "../../storage/registry/account-images.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { readOwnModel } from "../models/models.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";

@@ -22,7 +22,7 @@ import {
   unlinkBlob,
 } from "../../storage/registry/blobs.ts";
 import { getObject, headObject } from "../../storage/registry/objects.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { openToPull, type Repository, type RepositoryName } from "./repositories.ts";

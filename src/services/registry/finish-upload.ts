@@ -19,7 +19,7 @@ import {
   renewUpload,
   takeUpload,
 } from "../../storage/registry/uploads.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { replaceLost } from "./blobs.ts";

@@ -25,7 +25,7 @@ import {
   touchManifests,
 } from "../../storage/registry/manifests.ts";
 import { getObject, headObject, objectKey, putObject } from "../../storage/registry/objects.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";

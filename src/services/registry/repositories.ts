@@ -8,8 +8,7 @@ import type { Visibility } from "../../protocol/model.ts";
 import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { findRepository } from "../../storage/registry/manifests.ts";
-import { requireAccess } from "../access/access.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, requireAccess } from "../access/access.ts";
 import { createModel } from "../models/models.ts";
 import type { Services } from "../services.ts";
 

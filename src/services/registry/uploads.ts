@@ -14,7 +14,7 @@ import {
   type RegistryUploadRow,
   takeUpload,
 } from "../../storage/registry/uploads.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { requireRoom } from "./blobs.ts";

@@ -12,7 +12,7 @@ import {
   markPoolMade,
   type PoolRow,
 } from "../../storage/runners/pools.ts";
-import type { RunnerCaller } from "../access/caller.ts";
+import type { RunnerCaller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 
 const SWEPT = 20;

@@ -15,7 +15,7 @@ import { findVariables } from "../../storage/models/variables.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { findHardware } from "../../storage/runners/hardware.ts";
 import { runnerIsThere } from "../../storage/runners/runners.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { readRunners } from "./fleet.ts";

@@ -25,7 +25,7 @@ import {
   type ShareRow,
   listShares as sharesOf,
 } from "../../storage/shares/shares.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";

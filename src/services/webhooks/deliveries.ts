@@ -13,8 +13,8 @@ import type {
   WebhookEventName,
 } from "../../protocol/webhook.ts";
 import { getCachedEndpoint } from "../../storage/webhooks/endpoint-cache.ts";
+import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
-import type { Caller } from "../access/caller.ts";
 import { onePage, type Page, type PageRequest, paginate } from "../pagination.ts";
 import { predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";

@@ -24,8 +24,7 @@ import {
   updateEndpoint as updateRow,
   type WebhookEndpointRow,
 } from "../../storage/webhooks/endpoints.ts";
-import { requireAccountAccess } from "../access/access.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 

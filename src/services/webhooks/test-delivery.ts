@@ -8,7 +8,7 @@ import { ProblemError } from "../../errors/errors.ts";
 import { HOST_LIMIT_SECONDS, mayPost, post } from "../../outbound/post.ts";
 import type { WebhookTest } from "../../protocol/webhook.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import { readEndpoint } from "./endpoints.ts";
 

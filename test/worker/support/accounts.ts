@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
-import type { Caller } from "../../../src/services/access/caller.ts";
+import type { Caller } from "../../../src/services/access/access.ts";
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
 import { deleteAccount } from "../../../src/services/accounts/delete-account.ts";
 import { getServices } from "../../../src/services/services.ts";

@@ -15,7 +15,7 @@ import {
 import { sweepBackups } from "../../../src/services/backups/make-backup.ts";
 import { readManifest } from "../../../src/services/backups/manifest.ts";
 import { restoreBackup } from "../../../src/services/backups/restore.ts";
-import { sweepListings } from "../../../src/services/models/prediction-counts.ts";
+import { sweepListings } from "../../../src/services/models/models.ts";
 import { getPart } from "../../../src/storage/backups/bucket.ts";
 import { NOT_BACKED_UP } from "../../../src/storage/backups/tables.ts";
 import { run, services } from "./accounts.ts";
