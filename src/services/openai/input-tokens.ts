@@ -1,4 +1,4 @@
-/** Counts the tokens of a response's input. */
+/** Counts the tokens of an input, and compacts conversations: the model sums one up in a prediction. */
 
 import { withoutHostedTools, withToolChanges } from "../../domain/anthropic/plain-blocks.ts";
 import { countRequestOf, estimatedTokens } from "../../domain/anthropic/token-count.ts";
