@@ -193,14 +193,10 @@ export interface WebhookSettings {
 export interface Settings {
   imageRegistry: string;
   imageAllowList: string[];
-  /** The jurisdiction where new objects are made (objects/stubs/jurisdiction.ts). */
   jurisdiction: DurableObjectJurisdiction | undefined;
   maxWaiting: number;
-  /** Models per account. */
   maxModels: number;
-  /** Versions per model. */
   maxVersions: number;
-  /** Concurrent readers of one prediction's stream. */
   maxReaders: number;
   /** Open streams and waiting requests per account, in each isolate. */
   maxStreams: number;
@@ -224,10 +220,8 @@ export interface Settings {
   patience: Patience;
   /** Interval of runner reports, and so the longest delay until a drain reaches a runner. */
   telemetrySeconds: number;
-  /** Lifetime of a pending upload. */
   uploadSeconds: number;
   partSizes: PartSizes;
-  /** A separate origin for files, if the deployment has one. */
   filesOrigin: string | undefined;
   retentionSeconds: number;
   /** How long a prediction is listed after its end. */
@@ -247,7 +241,6 @@ export interface Settings {
   logSampleRate: number;
   /** The rule for who may create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
-  /** Set when users can sign in with GitHub. */
   github: { clientId: string; clientSecret: string } | undefined;
   operatorToken: string | undefined;
   /** Keys that sign sessions and encrypt secrets, newest first. Empty: the dashboard is disabled. */
@@ -256,7 +249,6 @@ export interface Settings {
   backupKeys: string[];
   /** The time between the beginnings of two backups. */
   backupMs: number;
-  /** How many backups are kept. */
   backupKeep: number;
 }
 

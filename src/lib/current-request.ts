@@ -7,7 +7,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { onAbort } from "./timeout.ts";
 
 export interface CurrentRequest {
-  /** Aborted when the client disconnects. */
   signal: AbortSignal;
   /** Keeps the isolate at work until it has settled. */
   waitUntil: (promise: Promise<unknown>) => void;

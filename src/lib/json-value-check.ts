@@ -68,7 +68,6 @@ export class JsonValueCheck {
     return true;
   }
 
-  /** Whether the value may end here. */
   get complete(): boolean {
     return this.#depth === 0 && !this.#inText && !this.#isEmpty;
   }

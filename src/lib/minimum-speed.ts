@@ -34,7 +34,6 @@ export class MinimumSpeed {
     this.#tooSlow.promise.catch(() => {});
   }
 
-  /** A promise that rejects when the body is too slow. */
   get tooSlow(): Promise<never> {
     return this.#tooSlow.promise;
   }

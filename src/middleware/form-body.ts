@@ -108,7 +108,6 @@ export interface FormOptions {
   boundary: string;
   /** Forms of the same account share a budget. */
   owner: string;
-  /** The limit of the whole form. */
   maxBytes: number;
   files: FormFiles;
   /** Called with each field as it has arrived, before the rest is read. */
@@ -122,7 +121,6 @@ export class FormReader {
   readonly #fields: FormField[] = [];
   #parts = 0;
   #fieldBytes = 0;
-  /** The name of the part that is arriving. */
   #name = "";
   #file: FormFile | undefined;
   /** The text of a field: bytes would keep the whole chunk that they came in. */

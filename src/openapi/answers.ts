@@ -54,7 +54,6 @@ export const headerRefs = (...names: string[]): NonNullable<ResponseObject["head
 
 export interface ErrorExample {
   code: ProblemCode;
-  /** The meaning of the status. */
   description: string;
   /** An example of `detail`. */
   detail: string;
@@ -124,7 +123,6 @@ export const PROBLEMS: Record<number, ErrorExample> = {
   },
 };
 
-/** Additional headers by status. */
 const HEADERS: Record<string, (keyof typeof headers)[]> = {
   401: ["www-authenticate"],
   416: ["content-range"],

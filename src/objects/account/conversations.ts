@@ -3,7 +3,6 @@ import { MAX_CONVERSATIONS } from "../../domain/openai/conversation.ts";
 import type { Bindings } from "../../env.ts";
 import { conversationWithId } from "../stubs/conversation.ts";
 
-/** Objects asked in one step. */
 const MAX_OBJECTS = 50;
 
 export class Conversations {

@@ -12,7 +12,6 @@ import { predictionWithId } from "../stubs/prediction.ts";
 import { NEVER_BEGUN } from "./prediction-rows.ts";
 
 export const KEY_MS = 86_400_000;
-/** Keys that are deleted in one step. */
 const MAX_ROWS = 1_000;
 
 interface KeyRow {

@@ -19,9 +19,7 @@ import {
 } from "./prediction-lists.ts";
 import type { PredictionRows } from "./prediction-rows.ts";
 
-/** Objects asked in one step. */
 const MAX_OBJECTS = 50;
-/** Rows deleted in one step. */
 const MAX_ROWS = 1_000;
 /** Rows are deleted this late, so that an account wakes up once a day for it. */
 const DAY_MS = 86_400_000;
@@ -34,7 +32,6 @@ export class Upkeep {
   readonly #removals: Removals;
   readonly #historyMs: number;
 
-  /** How far a removal has come. */
   #reached = { removal: "", id: "" };
   /** Predictions of a closed account that were asked to stop, and when they are asked again. */
   readonly #stopping = new Map<string, number>();

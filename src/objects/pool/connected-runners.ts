@@ -68,7 +68,6 @@ export class ConnectedRunners {
     return this.#runners.values();
   }
 
-  /** Whether the runner can be handed jobs. */
   isUsable(runner: PoolRunner): boolean {
     const isKnown = this.#runners.get(runner.id) === runner;
     return isKnown && runner.isExpected && this.#takes(runner, Date.now());
@@ -177,7 +176,6 @@ export class ConnectedRunners {
     runner.returnTimer = setTimeout(() => this.#expire(runner), RETURN_MS);
   }
 
-  /** Hands the runner a job, now or when it is back. */
   hand(runner: PoolRunner, handed: Handed): void {
     const now = Date.now();
     runner.expect(handed, now);
@@ -242,7 +240,6 @@ export class ConnectedRunners {
     this.#settled(holder, receipt);
   }
 
-  /** Records that the machine failed to start a container. */
   startFailed(runnerId: string, failed: FailedStart): void {
     const now = Date.now();
     this.reliability.failedStarts.record(runnerId, failed, now);

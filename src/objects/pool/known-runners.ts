@@ -11,7 +11,6 @@ import { runnerAt } from "../stubs/runner.ts";
 export const knownRunner = z.object({
   session: z.string(),
   name: z.string(),
-  /** The classes that the runner serves. */
   hardware: z.array(z.string()),
   slots: z.number(),
   draining: z.boolean(),

@@ -158,7 +158,6 @@ export class PoolObject extends DurableObject<Bindings> {
     return this.#connected.reliability.suspended(Date.now());
   }
 
-  /** How the runners are connected, by their ids. */
   conditions(): Map<string, RunnerCondition> {
     const now = Date.now();
     return new Map(
@@ -225,7 +224,6 @@ export class PoolObject extends DurableObject<Bindings> {
     return this.#explainer.explain(objectId);
   }
 
-  /** Why predictions of a model wait. */
   waitOf(modelId: string): SomeReason[] {
     return explainSome(this.#state, this.#line.idsOf(modelId), Date.now());
   }
@@ -257,7 +255,6 @@ export class PoolObject extends DurableObject<Bindings> {
     });
   }
 
-  /** Takes a runner's report of what has changed. */
   async report(report: PoolReport): Promise<SnapshotResponse | ReportProblem> {
     const known = await this.#knownRunners.find(report);
     if (typeof known === "string") return known;
@@ -270,7 +267,6 @@ export class PoolObject extends DurableObject<Bindings> {
     return { wanted: this.#line.size > 0, ...(wantsLog && { log: true }) };
   }
 
-  /** Takes the log that a runner keeps. */
   async takeLog({
     lines,
     ...identity

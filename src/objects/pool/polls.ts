@@ -18,7 +18,6 @@ import { database } from "../../storage/database.ts";
 import { type OfferedJob, POLL_SECONDS, type PoolClaim } from "../stubs/pool.ts";
 
 interface PollOptions {
-  /** Aborts when the runner disconnects. */
   signal: AbortSignal;
   /** Called once, when the poll is held no more. @param isGone its runner has disconnected */
   onEnd: (isGone: boolean) => void;

@@ -40,7 +40,6 @@ interface Waiting {
 /** The place that is decided for a job. */
 interface Place {
   runner: PoolRunner;
-  /** The number of the hand-out. */
   number: number;
   stop: string[];
 }

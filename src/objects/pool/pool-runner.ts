@@ -188,7 +188,6 @@ export class PoolRunner {
     });
   }
 
-  /** Notes that a job is on its way to the runner. */
   expect(handed: Handed, now: number): void {
     const { number, job, since, offered } = handed;
     this.#work.add(handed, now);

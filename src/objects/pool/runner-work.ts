@@ -35,7 +35,6 @@ export class RunnerWork {
     this.#jobs.delete(number);
   }
 
-  /** Forgets the jobs that have ended. */
   reported({ handed, jobs }: Pick<RunnerSnapshot, "handed" | "jobs">): void {
     if (this.#jobs.size === 0) return;
     const still = new Set(jobs);

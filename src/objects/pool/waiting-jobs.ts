@@ -3,7 +3,6 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 
 type Row = WaitingJob & Record<string, SqlStorageValue>;
 
-/** The columns in the order of the table. */
 const COLUMNS =
   "object_id, user_id, pool, hardware, gpus, priority, model, model_id, model_owner_id, image, container_key, room, run_limit_ms" as const;
 

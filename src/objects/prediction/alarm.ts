@@ -23,7 +23,6 @@ export class Alarm {
     this.#channels = channels;
   }
 
-  /** The first deadline that has passed. */
   due(record: PredictionRecord, now: number): Deadline | undefined {
     return this.#deadlines(record).find(({ at }) => at <= now);
   }

@@ -41,7 +41,6 @@ export async function leasedInput(
   return record && { id: record.life.spec.id, input: record.input() };
 }
 
-/** Whether the prediction's input names this file. */
 export async function mayReadFile(
   prediction: PredictionRecord | undefined,
   holder: LeaseHolder,

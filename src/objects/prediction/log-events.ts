@@ -256,7 +256,6 @@ export class Entries {
     return decoder.decode(this.#request().input);
   }
 
-  /** Writes a row, or replaces the last one if that has this id. */
   put(id: number, body: string): void {
     if (this.#unstored && this.#ending) {
       this.#rows.set(id, body);

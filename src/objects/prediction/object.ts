@@ -281,7 +281,6 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   // ---- for the runner
 
-  /** The input of the attempt that a lease names. */
   async input(holder: LeaseHolder): Promise<{ id: string; input: Piece } | undefined> {
     return leasedInput(await this.#created(), holder);
   }

@@ -109,7 +109,6 @@ class ReaderChecks {
     this.#subscribers = subscribers;
   }
 
-  /** Checks readers every CHECK_MS while there are any. */
   begin(): void {
     this.#timer ??= setTimeout(() => void this.#check(), CHECK_MS);
   }

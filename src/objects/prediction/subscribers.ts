@@ -23,7 +23,6 @@ const heartbeat = encoder.encode(HEARTBEAT);
 interface LogSource {
   /** The events that follow `after`; undefined at the end. */
   page(after: number): EncodedEvents | StoredEvent | undefined;
-  /** The id of the last event. */
   last(): number;
   /** Whether no further event can follow. */
   ended(): boolean;

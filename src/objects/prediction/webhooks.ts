@@ -36,7 +36,6 @@ interface WebhookSenderOptions {
 
 interface Target {
   url: string;
-  /** The secrets that the request is signed with. */
   secrets: string[];
   endpoint?: WebhookEndpointRow;
 }

@@ -34,7 +34,6 @@ export const reportProblem = z.enum(["superseded", "unknown", "too_large", "too_
 export const LOG_ASKED_MS = 60_000;
 
 export const runnerJob = z.object({
-  /** The number of the hand-out. */
   number: z.number(),
   prediction_id: z.string(),
   user_id: z.string(),

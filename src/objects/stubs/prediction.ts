@@ -201,9 +201,7 @@ export interface CreateRequest {
   spec: PredictionSpec;
   /** JSON text; empty when it lies in R2 (`spec.stored_input`). */
   input: string;
-  /** How long to wait for the prediction to end. */
   wait_seconds: number;
-  /** How many characters the snapshot may have. */
   snapshot_chars: number;
 }
 
@@ -228,7 +226,6 @@ export interface Snapshot {
 }
 
 export interface LastRun {
-  /** The last runner that is known. */
   runner_id: string | null;
   attempts: number;
 }

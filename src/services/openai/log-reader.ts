@@ -137,7 +137,6 @@ export class LogReader {
   }
 }
 
-/** Parses the bytes of a stream into complete events. */
 function readerOfEvents(parse: ParseLog): (bytes: Uint8Array) => NumberedEntry[] {
   const decoder = new TextDecoder();
   const entries: NumberedEntry[] = [];

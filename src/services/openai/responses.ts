@@ -45,7 +45,6 @@ const BROKEN_OFF = new OpenAiProblem(500, {
   code: "server_error",
 });
 
-/** How long a cancel waits for the response to end. */
 const CANCEL_WAIT_SECONDS = 5;
 
 export interface StoredResponse {
@@ -187,7 +186,6 @@ export async function deleteResponse(
   return { id, object: "response", deleted: true };
 }
 
-/** Writes the events of a response as text. */
 export class ResponseWriter implements Writer {
   readonly #translation: ResponseStream;
   readonly #startingAfter: number;

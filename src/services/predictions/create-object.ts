@@ -135,7 +135,6 @@ const withNextObject = ({ spec, ...rest }: CreateRequest): CreateRequest => ({
   spec: { ...spec, object_number: spec.object_number + 1 },
 });
 
-/** The result of the call to the prediction's object. */
 type Followed = { events: ReadableStream<Uint8Array> | null } | { problem: ProblemError };
 type Outcome = CreateResult | Followed | undefined;
 
@@ -209,7 +208,6 @@ export interface CreateOptions {
   /** The prediction's id, if it must be known before. Files that were sent have one already (`sent`). */
   id?: string | undefined;
   validateInput: boolean;
-  /** How long to wait for the prediction to end. */
   waitSeconds: number;
   /** When the prediction is canceled unless it has ended; null: never. */
   cancelAfterSeconds: number | null;

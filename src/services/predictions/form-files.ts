@@ -80,7 +80,6 @@ interface FormFileOptions {
   onBegun: (multipartId: string) => void;
 }
 
-/** A file while it arrives. */
 export class FormFile {
   readonly #bucket: R2Bucket;
   readonly #options: FormFileOptions;

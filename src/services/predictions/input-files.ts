@@ -41,7 +41,6 @@ interface FileSearch {
   input: Json;
   text: string;
   origin: string;
-  /** The files that came with the request. */
   sent: InlineFiles | undefined;
 }
 

@@ -102,7 +102,6 @@ function isCandidate(user: UserRow, at: number): user is Account {
   return account_object !== null && deleted_at === null && created_at <= at + AHEAD_MS;
 }
 
-/** Asks some accounts at a time, until one has the prediction. */
 async function ask({ env }: Services, accounts: Account[], id: string) {
   const unanswered: string[] = [];
   for (let n = 0; n < accounts.length; n += AT_ONCE) {

@@ -6,7 +6,6 @@ import { getFile, valueKey } from "../../storage/files/files.ts";
 import { tooManyConnections } from "../access/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 
-/** A full prediction as JSON text. */
 export interface PredictionText {
   text: string | ReadableStream;
   /** The ETag of a stream. A text has none: its ETag is computed from the text itself. */

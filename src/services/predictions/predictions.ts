@@ -65,7 +65,6 @@ export async function getPrediction(
   return { text: JSON.stringify(withoutData(services, row, origin)) };
 }
 
-/** Returns a prediction whose data has been removed. */
 export const withoutData = (
   { present }: Services,
   row: PredictionRow,

@@ -47,9 +47,7 @@ export interface FleetClass {
 /** A pool with its classes and the runners that serve any of them. */
 export interface FleetPool {
   name: string;
-  /** Sorted by identifier. */
   classes: FleetClass[];
-  /** Sorted by name. */
   runners: RunnerState[];
 }
 

@@ -30,7 +30,6 @@ export async function findMadePools(services: Services, names: string[]) {
   });
 }
 
-/** Returns the object of a pool that has been used, by its name. */
 export async function findMadePool(services: Services, name: string) {
   const [found] = await findMadePools(services, [name]);
   return found?.pool;

@@ -15,7 +15,6 @@ import { poolIfMade } from "./pools.ts";
 
 type QueueRow = Pick<HardwareRow, "identifier" | "pool" | "pool_made_at">;
 
-/** The queue of each hardware class. */
 export const listQueues = (services: Services, request: PageRequest): Promise<Page<QueueState>> =>
   paginate(services, request, {
     name: "queues",

@@ -44,7 +44,6 @@ export async function findSession(
 }
 
 interface Renewed {
-  /** The request's headers with the new cookie. */
   headers: Headers;
   cookie: string;
 }

@@ -39,7 +39,6 @@ export async function limitSignUpAttempts(
   );
 }
 
-/** Deletes the counts of earlier days. */
 const sweepSignUpAttempts = ({ db }: Services, now: number) =>
   deleteSignUpAttemptsBefore(db, dayOf(now));
 

@@ -7,7 +7,6 @@ import { accountBytes } from "../schema/index.ts";
 export interface StorageQuota {
   user_id: string;
   max_bytes: number;
-  /** The limit of all accounts together. */
   max_total_bytes: number;
 }
 

@@ -130,7 +130,6 @@ export const savePart = (db: Database, row: UploadPartRow) =>
       set: { etag: row.etag, utf8_edges: row.utf8_edges },
     });
 
-/** Completes an upload and deletes the rows of its parts. */
 export const completeUpload = (
   db: Database,
   id: string,

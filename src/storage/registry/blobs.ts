@@ -162,7 +162,6 @@ export interface Present {
   size: number;
 }
 
-/** Notes the use of links or of manifests. */
 export async function touch(
   db: Database,
   table: typeof registryLinks | typeof registryManifests,

@@ -212,7 +212,6 @@ export async function deleteManifest(
   return manifest?.isCrowded ? "crowded" : need;
 }
 
-/** Models as repositories of images. */
 export const findRepository = (db: Database, owner: string, name: string) =>
   db
     .select({ id: models.id, owner_id: models.owner_id, visibility: models.visibility })

@@ -19,7 +19,6 @@ export const findHardware = (db: Database, identifier: string) =>
 
 export type HardwareRow = NonNullable<Awaited<ReturnType<typeof findHardware>>>;
 
-/** Finds the classes that exist. */
 export const findAllHardware = (db: Database, identifiers: string[]) =>
   db
     .select({ identifier: hardware.identifier, pool: hardware.pool })

@@ -113,7 +113,6 @@ export const invitations = sqliteTable(
     user_id: text().references(() => users.id),
     /** Whether this is a recovery link: it only sets a new password for a user who could already sign in. */
     recovers: integer({ mode: "boolean" }).notNull(),
-    /** The operator who created it. */
     made_by: text(),
     created_at: integer().notNull(),
     expires_at: integer().notNull(),
