@@ -21,8 +21,8 @@ import {
   type FailedAttempt,
   NO_MOMENTS,
   type PredictionTimes,
-  type SetupStanding,
-  type Standing,
+  type RunFacts,
+  type SetupFacts,
   type Step,
   setupLeftMs,
   setupText,
@@ -38,25 +38,25 @@ export interface Viewer {
 }
 
 /** Whether the pool must be asked: the model does not run yet. */
-export const isWaiting = ({ times, moments }: Standing): boolean =>
+export const isWaiting = ({ times, moments }: RunFacts): boolean =>
   !isTerminal(times.status) && (moments.ready ?? moments.output) === null;
 
 export function explanationOf(
-  standing: Standing,
+  facts: RunFacts,
   answer: PoolAnswer,
   viewer: Viewer,
   now: number,
 ): Explanation {
-  const { times, moments, waiting_since, handed_at } = standing;
-  const attempt = attemptOf(standing);
+  const { times, moments, waiting_since, handed_at } = facts;
+  const attempt = attemptOf(facts);
   const history = pastSteps(timeline(moments, times), attempt);
   const common = { status: times.status, attempt, history };
-  if (!isWaiting(standing)) return { ...common, ...NO_REASON };
-  const known = isBehind(standing, answer) ? null : answer;
+  if (!isWaiting(facts)) return { ...common, ...NO_REASON };
+  const known = isBehind(facts, answer) ? null : answer;
   const busy = known?.reason.why === "busy" ? known.reason : undefined;
   return {
     ...common,
-    reason: reasonOf(standing, known, viewer, now),
+    reason: reasonOf(facts, known, viewer, now),
     position: busy?.position ?? null,
     accounts_ahead: busy?.accounts ?? null,
     starts_in: known && known.range !== "unknown" ? secondsOf(known.range) : null,
@@ -68,11 +68,11 @@ const isInLine = (answer: PoolAnswer): boolean =>
   answer !== undefined && answer !== null && answer.reason.why !== "starting";
 
 /** Whether the pool takes the prediction for a waiting one although its runner has reported. */
-const isBehind = ({ moments }: Standing, answer: PoolAnswer): boolean =>
+const isBehind = ({ moments }: RunFacts, answer: PoolAnswer): boolean =>
   moments.started !== null && isInLine(answer);
 
 /** Returns the number of the present attempt, or of the last that failed. */
-function attemptOf({ times, moments: { failed, started } }: Standing): number {
+function attemptOf({ times, moments: { failed, started } }: RunFacts): number {
   const isOver = isTerminal(times.status) && started === null;
   return isOver ? Math.max(1, failed.length) : failed.length + 1;
 }
@@ -94,12 +94,12 @@ export const explanationOfRow = (times: PredictionTimes): Explanation => ({
 });
 
 function reasonOf(
-  standing: Standing,
+  facts: RunFacts,
   answer: PoolAnswer,
   viewer: Viewer,
   now: number,
 ): NonNullable<Explanation["reason"]> {
-  const { moments, setup, handed_at, hardware } = standing;
+  const { moments, setup, handed_at, hardware } = facts;
   const runners = viewer.isOperator ? [...(answer?.runners ?? [])] : [];
   const stopped = answer?.stopped.flatMap((one) => nameFor(one, viewer)) ?? [];
   const madeRoom = stoppedText(stopped, answer?.stopped.length ?? 0);
@@ -233,7 +233,7 @@ function lineText({ gpus, position, accounts }: Busy): string {
 
 const on = (runner: NamedRunner | undefined) => (runner ? ` on ${runner.name}` : "");
 
-function setupWords(setup: SetupStanding, now: number): string {
+function setupWords(setup: SetupFacts, now: number): string {
   const left = setupLeftMs(setup, now);
   return `${setupText(setup.progress)}${left === undefined ? "" : `, ${aboutText(left)} left at this rate`}.`;
 }

@@ -164,7 +164,7 @@ const msOf = (seconds: string | null) => (seconds === null ? null : Number(secon
 const secondsOf = (ms: number | null) => (ms === null ? null : ms / 1000);
 
 /** Times are unix ms. */
-export interface Standing {
+export interface RunFacts {
   times: PredictionTimes;
   pool: string;
   hardware: string;
@@ -173,11 +173,11 @@ export interface Standing {
   /** When the open attempt was handed out; null if none is open. */
   handed_at: number | null;
   moments: Moments;
-  setup: SetupStanding | null;
+  setup: SetupFacts | null;
 }
 
 /** Progress of the container's setup, until it is ready. */
-export interface SetupStanding {
+export interface SetupFacts {
   progress: Omit<SetupProgress, "logs">;
   /** When the progress came, and the first of its phase that was known in numbers. */
   at: number;
@@ -185,10 +185,10 @@ export interface SetupStanding {
 }
 
 export function withSetupEvent(
-  before: SetupStanding | null,
+  before: SetupFacts | null,
   { event, data }: LogEvent,
   at: number,
-): SetupStanding | null {
+): SetupFacts | null {
   // A new attempt's container is set up from the beginning.
   if (event === "status") return null;
   if (event !== "setup") return before;
@@ -200,7 +200,7 @@ export function withSetupEvent(
 }
 
 /** How long the phase will still take at its rate so far, ms; undefined if that is unknown. */
-export function setupLeftMs(setup: SetupStanding, now: number): number | undefined {
+export function setupLeftMs(setup: SetupFacts, now: number): number | undefined {
   const { first, at } = setup;
   const { progress } = setup.progress;
   if (!first || progress === undefined || progress <= first.progress || at <= first.at)

@@ -28,7 +28,7 @@ export interface FailedInARow {
   at: number;
 }
 
-interface Standing extends FailedInARow {
+interface StartRecord extends FailedInARow {
   counted: number;
   suspensions: number;
   /** Unix ms. */
@@ -41,7 +41,7 @@ interface Failing {
 }
 
 export class FailedStarts {
-  readonly #standings = new Map<string, Standing>();
+  readonly #records = new Map<string, StartRecord>();
   /** The containers of a publisher that have failed, and on which runners, since one of them started. */
   readonly #failing = new LRUCache<string, Failing>({ max: MAX_PUBLISHERS });
 
@@ -53,50 +53,50 @@ export class FailedStarts {
     containers.add(container);
     const [oldest] = containers;
     if (containers.size > MAX_CONTAINERS && oldest !== undefined) containers.delete(oldest);
-    const before = this.#standings.get(runnerId) ?? GOOD;
-    const standing = { ...before, times: before.times + 1, reason, at: now };
-    this.#standings.set(runnerId, standing);
+    const before = this.#records.get(runnerId) ?? GOOD;
+    const record = { ...before, times: before.times + 1, reason, at: now };
+    this.#records.set(runnerId, record);
     // Failures of starts that had begun when the runner was set aside prove nothing new.
-    if (runners.size > 1 || standing.suspendedUntil > now) return;
-    standing.counted += 1;
-    if (standing.counted < MAX_IN_A_ROW) return;
-    standing.counted = MAX_IN_A_ROW - 1;
-    const ms = Math.min(SUSPENSION_MS.first * 2 ** standing.suspensions, SUSPENSION_MS.max);
-    standing.suspendedUntil = now + ms;
-    standing.suspensions += 1;
+    if (runners.size > 1 || record.suspendedUntil > now) return;
+    record.counted += 1;
+    if (record.counted < MAX_IN_A_ROW) return;
+    record.counted = MAX_IN_A_ROW - 1;
+    const ms = Math.min(SUSPENSION_MS.first * 2 ** record.suspensions, SUSPENSION_MS.max);
+    record.suspendedUntil = now + ms;
+    record.suspensions += 1;
   }
 
   /** @param publisher undefined if it is not known whose container has started */
   succeeded(runnerId: string, publisher: string | undefined, container: string): void {
-    this.#standings.delete(runnerId);
+    this.#records.delete(runnerId);
     if (publisher === undefined) return;
     if (this.#failing.get(publisher)?.containers.has(container)) this.#failing.delete(publisher);
   }
 
   /** Forgets the failures of a runner that an operator has resumed or removed. */
   reset(runnerId: string): void {
-    this.#standings.delete(runnerId);
+    this.#records.delete(runnerId);
   }
 
   of(runnerId: string): FailedInARow | undefined {
-    const standing = this.#standings.get(runnerId);
-    return standing && { times: standing.times, reason: standing.reason, at: standing.at };
+    const record = this.#records.get(runnerId);
+    return record && { times: record.times, reason: record.reason, at: record.at };
   }
 
   suspended(now: number): Map<string, { until: number; reason: string }> {
-    const all = [...this.#standings].map(
+    const all = [...this.#records].map(
       ([id, { suspendedUntil: until, reason }]) => [id, { until, reason }] as const,
     );
     return new Map(all.filter(([, { until }]) => until > now));
   }
 
   suspendedUntil(runnerId: string, now: number): number | null {
-    const { suspendedUntil = 0 } = this.#standings.get(runnerId) ?? {};
+    const { suspendedUntil = 0 } = this.#records.get(runnerId) ?? {};
     return suspendedUntil > now ? suspendedUntil : null;
   }
 }
 
-const GOOD: Standing = {
+const GOOD: StartRecord = {
   times: 0,
   reason: "",
   at: 0,

@@ -1,5 +1,5 @@
 /**
- * The standing of a pool's runners: whether they connect for the jobs that they take. A runner that connects
+ * The record of a pool's runners: whether they connect for the jobs that they take. A runner that connects
  * to a prediction gets a receipt, which it presents with its next claim. Until then the job is unconfirmed,
  * and `Allowances` limits how many of these a runner may have. A missed job, whose runner has not connected
  * in time, counts against the runner: after three it is suspended, each time for longer. A declined job
@@ -20,7 +20,7 @@ const DECLINED_WEIGHT = 1;
 const SUSPENSION_WEIGHT = 6;
 const SUSPENSION_MS = { first: 10_000, max: 600_000 };
 
-interface Standing {
+interface RunnerRecord {
   /** When each unconfirmed job was handed out, unix ms, by its receipt. */
   unconfirmed: Map<string, number>;
   weight: number;
@@ -40,7 +40,7 @@ export interface Suspension {
   reason: string | null;
 }
 
-const goodStanding = (): Omit<Standing, "unconfirmed"> => ({
+const newRecord = (): Omit<RunnerRecord, "unconfirmed"> => ({
   weight: 0,
   missedAt: Number.NEGATIVE_INFINITY,
   suspensions: 0,
@@ -48,7 +48,7 @@ const goodStanding = (): Omit<Standing, "unconfirmed"> => ({
 });
 
 export class RunnerReliability {
-  readonly #standings = new Map<string, Standing>();
+  readonly #records = new Map<string, RunnerRecord>();
   readonly #holders = new Map<string, Held>();
   /** How many unconfirmed jobs the runners of a token have that were not proven when they got them. */
   readonly #shared = new Map<string, number>();
@@ -62,7 +62,7 @@ export class RunnerReliability {
 
   recordHandout(holder: Holder, receipt: string, now: number): void {
     const { runnerId, token } = holder;
-    this.#standingOf(runnerId).unconfirmed.set(receipt, now);
+    this.#recordOf(runnerId).unconfirmed.set(receipt, now);
     if (this.#holders.has(receipt)) return;
     const isProven = this.#allowances.isProven(runnerId);
     this.#holders.set(receipt, { runnerId, token, isProven });
@@ -76,10 +76,10 @@ export class RunnerReliability {
       if (holder?.runnerId !== runnerId) continue;
       this.#settle(receipt);
       this.#allowances.reported(holder);
-      const standing = this.#standingOf(runnerId);
-      standing.weight = Math.max(0, standing.weight - 1);
-      if (standing.weight === 0) standing.suspensions = 0;
-      this.#deleteIfGood(runnerId, standing);
+      const record = this.#recordOf(runnerId);
+      record.weight = Math.max(0, record.weight - 1);
+      if (record.weight === 0) record.suspensions = 0;
+      this.#deleteIfGood(runnerId, record);
     }
   }
 
@@ -112,10 +112,10 @@ export class RunnerReliability {
   reset(runnerId: string): void {
     this.failedStarts.reset(runnerId);
     this.#allowances.forget(runnerId);
-    const standing = this.#standings.get(runnerId);
-    if (!standing) return;
-    Object.assign(standing, goodStanding());
-    this.#deleteIfGood(runnerId, standing);
+    const record = this.#records.get(runnerId);
+    if (!record) return;
+    Object.assign(record, newRecord());
+    this.#deleteIfGood(runnerId, record);
   }
 
   holderOf(receipt: string): Holder | undefined {
@@ -135,7 +135,7 @@ export class RunnerReliability {
   }
 
   unconfirmed(runnerId: string, now: number): ReadonlyMap<string, unknown> {
-    const { unconfirmed = new Map() } = this.#standings.get(runnerId) ?? {};
+    const { unconfirmed = new Map() } = this.#records.get(runnerId) ?? {};
     for (const [receipt, at] of unconfirmed)
       if (now - at > this.#forgottenMs) this.#settle(receipt);
     return unconfirmed;
@@ -143,14 +143,14 @@ export class RunnerReliability {
 
   /** Until when a runner is suspended, unix ms; null when it is not. */
   suspendedUntil(runnerId: string, now: number): number | null {
-    const { suspendedUntil = 0 } = this.#standings.get(runnerId) ?? {};
+    const { suspendedUntil = 0 } = this.#records.get(runnerId) ?? {};
     const until = Math.max(suspendedUntil, this.failedStarts.suspendedUntil(runnerId, now) ?? 0);
     return until > now ? until : null;
   }
 
   suspended(now: number): Map<string, Suspension> {
     const all = new Map<string, Suspension>(this.failedStarts.suspended(now));
-    for (const [id, { suspendedUntil: until }] of this.#standings)
+    for (const [id, { suspendedUntil: until }] of this.#records)
       if (until > (all.get(id)?.until ?? now)) all.set(id, { until, reason: null });
     return all;
   }
@@ -160,16 +160,16 @@ export class RunnerReliability {
     if (!holder) return undefined;
     const { runnerId } = holder;
     if (weight === MISS_WEIGHT) this.#allowances.silent(holder);
-    const standing = this.#standingOf(runnerId);
-    if (now - standing.missedAt < MISS_WINDOW_MS) return runnerId;
-    standing.missedAt = now;
-    standing.weight += weight;
-    if (standing.weight < SUSPENSION_WEIGHT) return runnerId;
+    const record = this.#recordOf(runnerId);
+    if (now - record.missedAt < MISS_WINDOW_MS) return runnerId;
+    record.missedAt = now;
+    record.weight += weight;
+    if (record.weight < SUSPENSION_WEIGHT) return runnerId;
     // A single miss after the suspension suspends the runner again.
-    standing.weight = SUSPENSION_WEIGHT - weight;
-    const ms = Math.min(SUSPENSION_MS.first * 2 ** standing.suspensions, SUSPENSION_MS.max);
-    standing.suspendedUntil = now + ms;
-    standing.suspensions += 1;
+    record.weight = SUSPENSION_WEIGHT - weight;
+    const ms = Math.min(SUSPENSION_MS.first * 2 ** record.suspensions, SUSPENSION_MS.max);
+    record.suspendedUntil = now + ms;
+    record.suspensions += 1;
     return runnerId;
   }
 
@@ -179,9 +179,9 @@ export class RunnerReliability {
     const { runnerId, token, isProven } = holder;
     this.#holders.delete(receipt);
     if (!isProven) this.#giveBack(token);
-    const standing = this.#standingOf(runnerId);
-    standing.unconfirmed.delete(receipt);
-    this.#deleteIfGood(runnerId, standing);
+    const record = this.#recordOf(runnerId);
+    record.unconfirmed.delete(receipt);
+    this.#deleteIfGood(runnerId, record);
     return holder;
   }
 
@@ -191,18 +191,18 @@ export class RunnerReliability {
     else this.#shared.delete(token);
   }
 
-  #standingOf(runnerId: string): Standing {
-    let standing = this.#standings.get(runnerId);
-    if (!standing) {
-      standing = { unconfirmed: new Map(), ...goodStanding() };
-      this.#standings.set(runnerId, standing);
+  #recordOf(runnerId: string): RunnerRecord {
+    let record = this.#records.get(runnerId);
+    if (!record) {
+      record = { unconfirmed: new Map(), ...newRecord() };
+      this.#records.set(runnerId, record);
     }
-    return standing;
+    return record;
   }
 
-  #deleteIfGood(runnerId: string, { unconfirmed, weight, suspendedUntil }: Standing): void {
+  #deleteIfGood(runnerId: string, { unconfirmed, weight, suspendedUntil }: RunnerRecord): void {
     if (unconfirmed.size === 0 && weight === 0 && suspendedUntil === 0)
-      this.#standings.delete(runnerId);
+      this.#records.delete(runnerId);
   }
 }
 

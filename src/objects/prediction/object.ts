@@ -8,7 +8,7 @@ import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { hasStoredInput, type PredictionSpec } from "../../domain/predictions/state.ts";
-import type { Standing } from "../../domain/predictions/timeline.ts";
+import type { RunFacts } from "../../domain/predictions/timeline.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { ReportReply } from "../../protocol/channel.ts";
@@ -37,7 +37,7 @@ import { Effects } from "./effects.ts";
 import { Handouts, type NotBegun } from "./handouts.ts";
 import { predictionRowOf } from "./index-row.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
-import { findValue, historyOf, openValue, readResponse, standingOf } from "./reads.ts";
+import { findValue, historyOf, openValue, readResponse, runFactsOf } from "./reads.ts";
 import { PredictionRecord } from "./record.ts";
 import { RunnerConnection } from "./runner-connection.ts";
 import { Streams } from "./streams.ts";
@@ -170,9 +170,9 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** @returns undefined when the record has been deleted */
-  standing(): Standing | undefined {
+  runFacts(): RunFacts | undefined {
     const record = this.#load();
-    return record && standingOf(record);
+    return record && runFactsOf(record);
   }
 
   /** @returns undefined when the record has been deleted */

@@ -4,8 +4,8 @@ import { MAX_CHARS } from "../../domain/predictions/display-limits.ts";
 import { LogTail } from "../../domain/predictions/log-tail.ts";
 import {
   NO_MOMENTS,
-  type SetupStanding,
-  type Standing,
+  type RunFacts,
+  type SetupFacts,
   withEvent,
   withSetupEvent,
 } from "../../domain/predictions/timeline.ts";
@@ -144,7 +144,7 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
     model_id: life.spec.model_id,
     canceling: life.state.cancel_requested_at !== null && !life.terminal,
     last: log.stored,
-    standing: progress.standing(record),
+    facts: progress.facts(record),
     logs: { lines: [...tail.lines], state: tail.state },
     output: { values, omitted, first },
     input: fits ? input : null,
@@ -156,14 +156,14 @@ export function historyOf(record: PredictionRecord, hasLogs: boolean): History {
 /** Gathers from the log, event by event, how far the prediction has come. */
 class Progress {
   #moments = NO_MOMENTS;
-  #setup: SetupStanding | null = null;
+  #setup: SetupFacts | null = null;
 
   add(event: LogEvent, at: number): void {
     this.#moments = withEvent(this.#moments, event, at);
     this.#setup = withSetupEvent(this.#setup, event, at);
   }
 
-  standing(record: PredictionRecord): Standing {
+  facts(record: PredictionRecord): RunFacts {
     const { spec, state, terminal } = record.life;
     const { attempt } = state;
     const { created_at, updated_at, status, setup_time, execution_time } = record.present();
@@ -181,9 +181,9 @@ class Progress {
   }
 }
 
-export function standingOf(record: PredictionRecord): Standing {
+export function runFactsOf(record: PredictionRecord): RunFacts {
   const progress = new Progress();
   for (const { at, events } of record.log.rows())
     for (const event of events) progress.add(event, at);
-  return progress.standing(record);
+  return progress.facts(record);
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { LogLine, TailState } from "../../domain/predictions/log-tail.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
-import type { Standing } from "../../domain/predictions/timeline.ts";
+import type { RunFacts } from "../../domain/predictions/timeline.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
@@ -44,7 +44,7 @@ export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0
       "get",
       "getUpTo",
       "history",
-      "standing",
+      "runFacts",
       "lastRun",
       "originalRequest",
       "getRow",
@@ -247,7 +247,7 @@ export interface History {
   canceling: boolean;
   /** The id of the last event included: a stream continues after it. */
   last: number;
-  standing: Standing;
+  facts: RunFacts;
   /** The last lines of the container and of the model. */
   logs: { lines: LogLine[]; state: TailState };
   /** JSON texts from the first on; if there are no values, what is stored in place of the first. */

@@ -26,7 +26,7 @@ export async function withinFileQuota<Result>(
   const account = accountAt(env, account_object);
   const maxBytes = settings.fileBytes;
   const used = await account.addFile(user_id, { key, bytes, maxBytes });
-  if (used !== undefined) throw noFileRoom(code, used, bytes, maxBytes);
+  if (used !== undefined) throw fileQuotaExceeded(code, used, bytes, maxBytes);
   try {
     return await task();
   } catch (error) {
@@ -36,7 +36,7 @@ export async function withinFileQuota<Result>(
   }
 }
 
-export const noFileRoom = (code: ProblemCode, used: number, size: number, max: number) =>
+export const fileQuotaExceeded = (code: ProblemCode, used: number, size: number, max: number) =>
   new ProblemError(
     code,
     `The files of this account take ${byteText(used)} of ${byteText(max)}, and this one has ${byteText(size)}. Delete uploads and predictions that you no longer need, or ask the operator to raise FILES_GB.`,

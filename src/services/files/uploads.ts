@@ -40,7 +40,7 @@ import { findAccount } from "../access/accounts.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows, withinWriteLimit } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
-import { noFileRoom } from "./file-quota.ts";
+import { fileQuotaExceeded } from "./file-quota.ts";
 import { type PartTarget, requireSignature } from "./signed-urls.ts";
 
 /**
@@ -138,7 +138,8 @@ export async function beginUpload(
   const used = others + (await findFileBytes(db, user_id));
   // The code `too_large` fails a runner's run: another attempt would fail again.
   const code = bounded ? "conflict" : "too_large";
-  if (used + size > settings.fileBytes) throw noFileRoom(code, used, size, settings.fileBytes);
+  if (used + size > settings.fileBytes)
+    throw fileQuotaExceeded(code, used, size, settings.fileBytes);
   throw new ProblemError(
     "too_many_requests",
     `You have ${MAX_PENDING} pending uploads. Complete or delete some; a pending upload expires after ${settings.uploadSeconds / 3_600} h.`,

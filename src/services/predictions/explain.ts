@@ -10,7 +10,7 @@ import {
   type Viewer,
 } from "../../domain/predictions/explanation.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
-import type { Standing } from "../../domain/predictions/timeline.ts";
+import type { RunFacts } from "../../domain/predictions/timeline.ts";
 import { poolOf } from "../../objects/stubs/pool.ts";
 import type { PredictionStub } from "../../objects/stubs/prediction.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
@@ -36,8 +36,8 @@ export async function explainPrediction(
   viewer: Viewer = asCaller(caller),
 ): Promise<Explanation> {
   const stub = await predictionStub(services, caller, id);
-  const standing = await stub.standing();
-  if (standing) return explainStanding(services, stub, standing, viewer);
+  const facts = await stub.runFacts();
+  if (facts) return explainFacts(services, stub, facts, viewer);
   return explainRow(services, await findOwnPrediction(services, caller, id));
 }
 
@@ -45,15 +45,15 @@ export async function explainPrediction(
 export const explainRow = ({ present }: Services, row: PredictionRow): Explanation =>
   explanationOfRow(present.prediction(row, ""));
 
-export async function explainStanding(
+export async function explainFacts(
   { env }: Services,
   stub: PredictionStub,
-  standing: Standing,
+  facts: RunFacts,
   viewer: Viewer,
 ): Promise<Explanation> {
-  const { pool } = standing;
-  const answer = isWaiting(standing)
+  const { pool } = facts;
+  const answer = isWaiting(facts)
     ? await withTimeout(poolOf(env, pool).explain(String(stub.id)), `pool ${pool}`)
     : null;
-  return explanationOf(standing, answer, viewer, Date.now());
+  return explanationOf(facts, answer, viewer, Date.now());
 }

@@ -12,7 +12,7 @@ import { listReportedSince } from "../../storage/models/counts.ts";
 import { getUser } from "../access/accounts.ts";
 import { paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
-import { AS_OPERATOR, explainRow, explainStanding } from "./explain.ts";
+import { AS_OPERATOR, explainFacts, explainRow } from "./explain.ts";
 import { findRow } from "./predictions.ts";
 
 /** Accounts asked at once, and how long each may take: 30 s in all if none answers. */
@@ -59,9 +59,9 @@ export async function explainOfUser(
   log(id, { user_id: user.id, found: row !== undefined });
   if (!row) throw notFound(`The prediction '${id}' of '${username}'`);
   const stub = predictionWithId(services.env, row.object_id);
-  const standing = await stub?.standing();
-  if (!stub || !standing) return explainRow(services, row);
-  return explainStanding(services, stub, standing, AS_OPERATOR);
+  const facts = await stub?.runFacts();
+  if (!stub || !facts) return explainRow(services, row);
+  return explainFacts(services, stub, facts, AS_OPERATOR);
 }
 
 /**

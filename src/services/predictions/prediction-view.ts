@@ -9,7 +9,7 @@ import { runPrice } from "../../domain/predictions/price.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import {
   NO_MOMENTS,
-  type SetupStanding,
+  type SetupFacts,
   type Step,
   timeline,
 } from "../../domain/predictions/timeline.ts";
@@ -30,7 +30,7 @@ import type { Caller } from "../access/access.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createResolved } from "./create-prediction.ts";
-import { asCaller, explainStanding } from "./explain.ts";
+import { asCaller, explainFacts } from "./explain.ts";
 import { refreshInputUrls, withUploadUrls } from "./input-files.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 import { findOwnPrediction, ownPredictions, predictionStub } from "./predictions.ts";
@@ -47,7 +47,7 @@ export interface PredictionView
   /** The model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
   /** Progress of the container's setup; null once it is ready. */
-  setup: SetupStanding["progress"] | null;
+  setup: SetupFacts["progress"] | null;
   /** Whether input, output and log are deleted. */
   dataRemoved: boolean;
   /** Whether more events will come. */
@@ -110,10 +110,10 @@ export async function viewPrediction(
   const { data_removed, ...prediction }: Prediction & { data_removed: boolean } = JSON.parse(
     history.head,
   );
-  const { canceling, last, standing, logs, output } = history;
+  const { canceling, last, facts, logs, output } = history;
   const live = !isTerminal(prediction.status);
-  const explanation = isWaiting(standing)
-    ? await explainStanding(services, stub, standing, viewer)
+  const explanation = isWaiting(facts)
+    ? await explainFacts(services, stub, facts, viewer)
     : undefined;
   const first = output.first ? await beginningOf(services, id, output.first) : undefined;
   const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
@@ -126,10 +126,10 @@ export async function viewPrediction(
     live,
     canceling,
     last,
-    setup: standing.setup?.progress ?? null,
+    setup: facts.setup?.progress ?? null,
     logs,
     explanation,
-    steps: timeline(standing.moments, prediction),
+    steps: timeline(facts.moments, prediction),
     output: output.values.map(parseExact),
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,

@@ -166,7 +166,7 @@ export async function mountBlob(
   if (source === undefined) return false;
   const blob = await findLinkedBlob(services.db, source, digest);
   if (!blob || !(await headObject(services.env.IMAGES, blob.key))) return false;
-  await requireRoom(services, caller.user_id, 0);
+  await requireImageQuota(services, caller.user_id, 0);
   const link = { model_id: to.id, user_id: caller.user_id, digest, now: Date.now() };
   return withinQuota(services, linkBlob(services.db, link, quotaOf(services, caller.user_id)));
 }
@@ -216,7 +216,11 @@ async function imageBytes({ db }: Services, userId: string): Promise<number> {
 }
 
 /** @param more bytes that are about to come @throws RegistryError DENIED */
-export async function requireRoom(services: Services, userId: string, more: number): Promise<void> {
+export async function requireImageQuota(
+  services: Services,
+  userId: string,
+  more: number,
+): Promise<void> {
   const { imageBytes: limit } = services.settings;
   const used = await imageBytes(services, userId);
   if (used + more <= limit) return;

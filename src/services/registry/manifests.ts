@@ -29,7 +29,7 @@ import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
-import { replaceLost, requireRoom } from "./blobs.ts";
+import { replaceLost, requireImageQuota } from "./blobs.ts";
 import type { Repository } from "./repositories.ts";
 
 /** How many versions the error names at most. */
@@ -78,7 +78,7 @@ export async function putManifest(
   }
   const names = [...new Set([...manifests.keys(), ...blobs.keys()])];
   await chargeRows(services, ROWS_OF.manifestEntry * names.length + ROWS_OF.tag * tags.length);
-  await requireRoom(services, caller.user_id, bytes.byteLength);
+  await requireImageQuota(services, caller.user_id, bytes.byteLength);
   const now = Date.now();
   if (manifests.size > 0)
     requireSame(manifests, await touchManifests(db, model_id, [...manifests.keys()], now));

@@ -17,7 +17,7 @@ import {
 import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
-import { requireRoom } from "./blobs.ts";
+import { requireImageQuota } from "./blobs.ts";
 import type { Repository } from "./repositories.ts";
 import { offsetOf, superseded, UploadWriter } from "./upload-writer.ts";
 
@@ -58,7 +58,7 @@ export async function beginUpload(
   whole: { length: number; key: string | null } = { length: 0, key: null },
 ): Promise<Upload> {
   const { user_id } = caller;
-  await requireRoom(services, user_id, whole.length);
+  await requireImageQuota(services, user_id, whole.length);
   const now = Date.now();
   const row: Upload = {
     id: crypto.randomUUID(),
@@ -117,7 +117,7 @@ export async function appendTo(
   if (first !== undefined && first !== offset) throw outOfOrder(upload);
   if (!body || length === 0) return upload;
   if (offset + (length ?? 1) > MAX_BLOB_BYTES) throw tooLarge();
-  await requireRoom(services, upload.user_id, length ?? 1);
+  await requireImageQuota(services, upload.user_id, length ?? 1);
   const holder = crypto.randomUUID();
   if (!(await takeUpload(services.db, upload, holder, Date.now()))) throw superseded();
   const writer = new UploadWriter(services, { ...upload, holder });
@@ -153,7 +153,7 @@ async function writeUnsized(
       if (length < missing) return;
       if (offsetOf(writer.row) >= MAX_BLOB_BYTES) throw tooLarge();
       await check();
-      await requireRoom(services, user_id, 1);
+      await requireImageQuota(services, user_id, 1);
     }
   } catch (error) {
     throw error instanceof BudgetExceeded ? busy() : error;

@@ -68,11 +68,11 @@ export async function readFleet(
     listNewestRunners(db, MAX_RUNNERS + 1),
   ]);
   const runners = await readStates(services, rows.slice(0, MAX_RUNNERS));
-  const standing = Map.groupBy(known, ({ pool }) => pool);
+  const classesOf = Map.groupBy(known, ({ pool }) => pool);
   const serving = Map.groupBy(runners, ({ pool }) => pool);
-  const names = [...new Set([...standing.keys(), ...serving.keys()])];
+  const names = [...new Set([...classesOf.keys(), ...serving.keys()])];
   const classes = names.flatMap((pool) => {
-    const rowOf = new Map(standing.get(pool)?.map((row) => [row.identifier, row]));
+    const rowOf = new Map(classesOf.get(pool)?.map((row) => [row.identifier, row]));
     const served = serving.get(pool)?.flatMap(({ hardware }) => hardware) ?? [];
     return [...new Set([...rowOf.keys(), ...served])].toSorted().map((identifier) => {
       const { name = null, pool_made_at = 0 } = rowOf.get(identifier) ?? {};

@@ -9,7 +9,7 @@ import {
 } from "../../../src/domain/predictions/explanation.ts";
 import {
   NO_MOMENTS,
-  type Standing,
+  type RunFacts,
   withSetupEvent,
 } from "../../../src/domain/predictions/timeline.ts";
 import type { Reason } from "../../../src/domain/scheduling/decide/explain.ts";
@@ -26,7 +26,7 @@ const caller: Viewer = {
 };
 const operator: Viewer = { isOperator: true, sees: () => true };
 
-const standing = (changes: Partial<Standing> = {}): Standing => ({
+const facts = (changes: Partial<RunFacts> = {}): RunFacts => ({
   times: {
     created_at: iso(T),
     updated_at: iso(T),
@@ -51,12 +51,12 @@ const answer = (reason: Reason, changes: Partial<NamedExplanation> = {}): NamedE
   ...changes,
 });
 
-const explain = (state: Standing, said: PoolAnswer, viewer = caller) => {
+const explain = (state: RunFacts, said: PoolAnswer, viewer = caller) => {
   const shown = explanationOf(state, said, viewer, NOW);
   expect(explanation.strict().parse(shown)).toEqual(shown);
   return shown;
 };
-const messageOf = (said: PoolAnswer, viewer = caller, state = standing()) =>
+const messageOf = (said: PoolAnswer, viewer = caller, state = facts()) =>
   explain(state, said, viewer).reason?.message;
 
 const ID = "019a0000-0000-7000-8000-000000000001";
@@ -66,7 +66,7 @@ describe("in line", () => {
   test("a prediction in line waits for its turn, with a range", () => {
     const range = { p10_ms: 12_540, p50_ms: 20_000, p90_ms: 41_000 };
     const busy: Reason = { why: "busy", gpus: 1, position: 7, accounts: 3, reserved: [] };
-    expect(explain(standing(), answer(busy, { range }))).toEqual({
+    expect(explain(facts(), answer(busy, { range }))).toEqual({
       status: "pending",
       attempt: 1,
       reason: {
@@ -138,21 +138,21 @@ describe("in line", () => {
         runners: "box" in reason || "boxes" in reason || "reserved" in reason ? [runner] : [],
       });
       expect(messageOf(named)).toBe(forCallers);
-      expect(explain(standing(), named).reason?.runners).toEqual([]);
+      expect(explain(facts(), named).reason?.runners).toEqual([]);
       expect(messageOf(named, operator)).toBe(forOperators);
-      expect(explain(standing(), named, operator).reason?.runners).toEqual(named.runners);
+      expect(explain(facts(), named, operator).reason?.runners).toEqual(named.runners);
     },
   );
 
   test("a prediction waits whose pool does not know it or does not answer", () => {
-    expect(explain(standing(), null).reason).toMatchObject({ code: "queued" });
-    expect(explain(standing(), undefined).reason).toMatchObject({ code: "unknown" });
+    expect(explain(facts(), null).reason).toMatchObject({ code: "queued" });
+    expect(explain(facts(), undefined).reason).toMatchObject({ code: "unknown" });
   });
 
   test("a prediction whose runner was lost waits again", () => {
     const failed = [{ reason: "lost" as const, from: T + 1_000, to: T + 6_000 }];
     const shown = explain(
-      standing({ moments: { ...NO_MOMENTS, failed }, waiting_since: T + 6_000 }),
+      facts({ moments: { ...NO_MOMENTS, failed }, waiting_since: T + 6_000 }),
       answer({ why: "no-box", hardware: "l40s" }),
     );
     expect(shown).toMatchObject({
@@ -176,7 +176,7 @@ describe("with a runner", () => {
     { why: "starting", box: ID, stopped: ["a", "b", "c"] },
     { stopped, runners: [box] },
   );
-  const handed = standing({ handed_at: T + 4_000 });
+  const handed = facts({ handed_at: T + 4_000 });
 
   test("others' models that make room are named to operators only", () => {
     const shown = explain(handed, starting);
@@ -198,7 +198,7 @@ describe("with a runner", () => {
     const pulling = (progress: number, message: string, at: number) =>
       [{ event: "setup", data: { phase: "pulling", progress, message } }, at] as const;
     const events = [pulling(0.2, "200 of 1000 MB", T + 5_000), pulling(0.4, "400 of 1000 MB", NOW)];
-    const setup = events.reduce<Standing["setup"]>(
+    const setup = events.reduce<RunFacts["setup"]>(
       (before, [event, at]) => withSetupEvent(before, event, at),
       null,
     );
@@ -250,7 +250,7 @@ test("a running prediction has no reason, and an ended one has only its times", 
     ],
     ready: T + 6_000,
   };
-  const running = standing({ moments });
+  const running = facts({ moments });
   expect(isWaiting(running)).toBe(false);
   expect(explain(running, null)).toMatchObject({ reason: null, since: null });
   const times = {
@@ -260,7 +260,7 @@ test("a running prediction has no reason, and an ended one has only its times", 
     setup_time: "4.000",
     execution_time: "4.000",
   };
-  expect(explain(standing({ times, moments: { ...moments, ended: NOW } }), null)).toMatchObject({
+  expect(explain(facts({ times, moments: { ...moments, ended: NOW } }), null)).toMatchObject({
     attempt: 1,
     reason: null,
     history: [

@@ -269,7 +269,7 @@ const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> = {
 
 /** Methods that only read or write memory alone, and those of another test. */
 const NOT_HERE = [
-  ...["getUpTo", "history", "standing", "lastRun", "originalRequest", "getRow", "input"].map(
+  ...["getUpTo", "history", "runFacts", "lastRun", "originalRequest", "getRow", "input"].map(
     (name) => `PredictionObject.${name}`,
   ),
   "PredictionObject.mayReadFile",

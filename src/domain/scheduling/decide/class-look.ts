@@ -1,7 +1,7 @@
 /** The line of a class as one decision sees it: the fair order, and the jobs that are kept back. */
 
 import type { Fleet } from "./fleet.ts";
-import type { ClassLine, Job, Standing } from "./line.ts";
+import type { ClassLine, Job, TurnOf } from "./line.ts";
 import type { Shares } from "./shares.ts";
 import { LEVELS, type Settings } from "./types.ts";
 
@@ -30,7 +30,7 @@ export class ClassLook {
   /** When an account that is left out may be let in, though nothing changes until then. */
   until = Number.POSITIVE_INFINITY;
   readonly #state: Known;
-  readonly #standings = new Map<string, ReturnType<Standing>>();
+  readonly #turns = new Map<string, ReturnType<TurnOf>>();
   #candidates: Job[] | undefined;
   #firsts: Job[] | undefined;
 
@@ -43,25 +43,25 @@ export class ClassLook {
 
   /** Jobs in fair order, without those of accounts that have their share. */
   get candidates(): readonly Job[] {
-    this.#candidates ??= [...taken(this.line.order(this.now, this.standing), LOOK_AHEAD)];
+    this.#candidates ??= [...taken(this.line.order(this.now, this.turnOf), LOOK_AHEAD)];
     return this.#candidates;
   }
 
   /** The first in turn of each priority. */
   get firsts(): readonly Job[] {
     this.#firsts ??= LEVELS.flatMap((level) => [
-      ...taken(this.line.orderOf(level, this.now, this.standing), 1),
+      ...taken(this.line.orderOf(level, this.now, this.turnOf), 1),
     ]);
     return this.#firsts;
   }
 
-  readonly standing: Standing = (account) => {
-    let standing = this.#standings.get(account);
-    if (standing === undefined) {
-      standing = this.#standingOf(account);
-      this.#standings.set(account, standing);
+  readonly turnOf: TurnOf = (account) => {
+    let turn = this.#turns.get(account);
+    if (turn === undefined) {
+      turn = this.#findTurn(account);
+      this.#turns.set(account, turn);
     }
-    return standing;
+    return turn;
   };
 
   /** How many containers of the class an account may fill now. */
@@ -82,7 +82,7 @@ export class ClassLook {
     return this.#state.fleet.capacity(this.hardware, this.line.gpus);
   }
 
-  #standingOf(account: string): ReturnType<Standing> {
+  #findTurn(account: string): ReturnType<TurnOf> {
     const { hardware, line } = this;
     const { shares } = this.#state;
     const held = shares.held(hardware, account);

@@ -94,7 +94,7 @@ class Deciding {
   }
 
   /** Behind the jobs that are looked at, a job may wait for a container that is idle. */
-  #joinBehind({ hardware, standing }: ClassLook): Choice | undefined {
+  #joinBehind({ hardware, turnOf }: ClassLook): Choice | undefined {
     const { fleet, line } = this.#state;
     for (const [queueKey, jobs] of line.queues) {
       if (!fleet.isOpen(queueKey)) continue;
@@ -104,7 +104,7 @@ class Deciding {
       for (const job of jobs) {
         looked += 1;
         if (looked > LOOK_AHEAD) break;
-        const choice = standing(job.ask.account) !== "out" && this.#joinFor(job);
+        const choice = turnOf(job.ask.account) !== "out" && this.#joinFor(job);
         if (choice) return choice;
       }
     }
@@ -193,13 +193,13 @@ class Deciding {
   }
 
   /** Returns the reservation of a class, unless its job has its share, or was declined by the box. */
-  #reservationOf({ hardware, standing }: ClassLook): Reservation | undefined {
+  #reservationOf({ hardware, turnOf }: ClassLook): Reservation | undefined {
     const reservation = reservationFor(this.#state, hardware);
     const job = reservation && this.#state.line.get(reservation.job);
     const box = reservation && this.#state.fleet.boxes.get(reservation.box);
     if (!job || !box || hasLapsed(reservation, this.#now)) return undefined;
     if (declinedUntil(job, box) > this.#now) return undefined;
-    return standing(job.ask.account) === "out" ? undefined : reservation;
+    return turnOf(job.ask.account) === "out" ? undefined : reservation;
   }
 
   /** @returns false if the job has been held for long enough */

@@ -100,7 +100,7 @@ export function obstacleTo(
     return { why: "too-small", gpus: ask.gpus, most: Math.max(...all.map(({ gpus }) => gpus)) };
   if (fit.every((box) => hasDeclined(job, box)))
     return { why: "declined", boxes: fit.map(({ id }) => id) };
-  if (look.standing(ask.account) === "out")
+  if (look.turnOf(ask.account) === "out")
     return {
       why: "share",
       held: state.shares.held(hardware, ask.account),
@@ -121,7 +121,7 @@ export function obstacleTo(
 function busy(state: PoolState, look: ClassLook, job: Job): Reason {
   let position = 1;
   const accounts = new Set<string>();
-  for (const one of look.line.order(look.now, look.standing)) {
+  for (const one of look.line.order(look.now, look.turnOf)) {
     if (one === job) break;
     position += 1;
     accounts.add(one.ask.account);

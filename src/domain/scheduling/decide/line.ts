@@ -129,7 +129,7 @@ export function levelOf({ priority, at }: Ask, now: number): Priority {
 }
 
 /** Turn of an account within a priority: accounts that stand behind come last, others are left out. */
-export type Standing = (account: string) => "in turn" | "behind" | "out";
+export type TurnOf = (account: string) => "in turn" | "behind" | "out";
 
 export class ClassLine {
   size = 0;
@@ -190,17 +190,17 @@ export class ClassLine {
       for (const level of LEVELS) yield* jobs[level].values();
   }
 
-  *order(now: number, standing: Standing): Generator<Job> {
-    for (const level of LEVELS) yield* this.orderOf(level, now, standing);
+  *order(now: number, turnOf: TurnOf): Generator<Job> {
+    for (const level of LEVELS) yield* this.orderOf(level, now, turnOf);
   }
 
-  *orderOf(level: Priority, now: number, standing: Standing): Generator<Job> {
+  *orderOf(level: Priority, now: number, turnOf: TurnOf): Generator<Job> {
     const { normal, low } = this.#sizes;
     if ((level === "normal" ? normal + low : this.#sizes[level]) === 0) return;
     const later: Turn[] = [];
     const going: Iterator<Job>[] = [];
     for (const [account, turn] of this.#turns) {
-      const stands = standing(account);
+      const stands = turnOf(account);
       if (stands === "behind") later.push(turn);
       else if (stands === "in turn") yield* step(jobsAt(turn, level, now), going);
     }

@@ -5,12 +5,12 @@ import {
   Line,
   levelOf,
   RISE_MS,
-  type Standing,
+  type TurnOf,
 } from "../../../../src/domain/scheduling/decide/line.ts";
 import type { Ask } from "../../../../src/domain/scheduling/decide/types.ts";
 import { ask, NOW } from "./samples.ts";
 
-const inTurn: Standing = () => "in turn";
+const inTurn: TurnOf = () => "in turn";
 
 function lineOf(...asks: [id: string, fields?: Partial<Ask>][]): Line {
   const line = new Line();
@@ -18,9 +18,9 @@ function lineOf(...asks: [id: string, fields?: Partial<Ask>][]): Line {
   return line;
 }
 
-function orderOf(line: Line, now = NOW, standing = inTurn): string[] {
+function orderOf(line: Line, now = NOW, turnOf = inTurn): string[] {
   const found: ClassLine | undefined = line.classes.get("l40s");
-  return [...(found?.order(now, standing) ?? [])].map((job) => job.ask.id);
+  return [...(found?.order(now, turnOf) ?? [])].map((job) => job.ask.id);
 }
 
 test("accounts take turns, and jobs within one account are first in, first out", () => {
@@ -55,9 +55,9 @@ test("a low priority counts as normal after ten minutes, at its place among its 
 
 test("accounts that stand behind come last within their priority, and others are left out", () => {
   const line = lineOf(["a1"], ["a2", { priority: "low" }], ["b1"], ["c1", { priority: "low" }]);
-  const behind: Standing = (account) => (account === "a" ? "behind" : "in turn");
+  const behind: TurnOf = (account) => (account === "a" ? "behind" : "in turn");
   expect(orderOf(line, NOW, behind)).toEqual(["b1", "a1", "c1", "a2"]);
-  const out: Standing = (account) => (account === "b" ? "out" : "in turn");
+  const out: TurnOf = (account) => (account === "b" ? "out" : "in turn");
   expect(orderOf(line, NOW, out)).toEqual(["a1", "a2", "c1"]);
 });
 
