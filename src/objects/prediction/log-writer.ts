@@ -41,7 +41,7 @@ function paceOf(read: boolean, wantsOutput: boolean): number {
 }
 
 type Storage = Pick<DurableObjectStorage, "sync">;
-type Runners = Pick<Channels, "tell">;
+type Runners = Pick<Channels, "send">;
 /** The part of a record that the writer works on. */
 type Logged = Pick<PredictionRecord, "log" | "shown" | "life" | "outbox">;
 
