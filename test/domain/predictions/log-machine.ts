@@ -123,11 +123,11 @@ export class Machine {
     this.log = EventLog.load(rows, end, isNew ? NOTHING_BEFORE : beforeOf(this.life));
     this.shown = new PublishWatermark(this.log.stored);
     const sync = () => new Promise<void>((resolve) => disk.afterDurable(resolve));
-    const tell = (attempt: number, frame: { type: string; seq?: number }) => {
+    const send = (attempt: number, frame: { type: string; seq?: number }) => {
       const { seq } = frame;
       if (seq !== undefined) disk.afterDurable(() => onAck(attempt, seq));
     };
-    this.writer = new LogWriter({ sync }, { tell }, this.subscribers, mostHidden);
+    this.writer = new LogWriter({ sync }, { send }, this.subscribers, mostHidden);
   }
 
   static create(disk: Disk): void {
