@@ -23,8 +23,8 @@ import {
 } from "../support/endpoint-access.ts";
 import { addSecret } from "../support/endpoints.ts";
 import { insertExample, newPinnable } from "../support/examples.ts";
-import { registered } from "../support/fleet.ts";
 import { type Failure, failing } from "../support/failing.ts";
+import { registered } from "../support/fleet.ts";
 import { inAccount } from "../support/objects.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
 import { advance } from "../support/time.ts";
