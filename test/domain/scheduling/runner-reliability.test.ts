@@ -169,69 +169,73 @@ test("a runner that reports on all jobs is never set aside, and no job counts tw
 let receipts = 0;
 
 /** Takes all jobs that the runner may have, up to its slots. @returns their receipts */
-function fill(standing: RunnerReliability, holder: ReturnType<typeof held>, slots: number): string[] {
+function fill(
+  reliability: RunnerReliability,
+  holder: ReturnType<typeof held>,
+  slots: number,
+): string[] {
   const taken: string[] = [];
-  while (taken.length < slots && standing.allowance(holder, NOW) > 0) {
+  while (taken.length < slots && reliability.allowance(holder, NOW) > 0) {
     receipts += 1;
     taken.push(`${receipts}`);
-    standing.recordHandout(holder, `${receipts}`, NOW);
+    reliability.recordHandout(holder, `${receipts}`, NOW);
   }
   return taken;
 }
 
-const miss = (standing: RunnerReliability, missed: string[]) => {
-  for (const receipt of missed) standing.recordMissed(receipt, NOW + 5_000);
+const miss = (reliability: RunnerReliability, missed: string[]) => {
+  for (const receipt of missed) reliability.recordMissed(receipt, NOW + 5_000);
 };
 
 test("a new runner with 32 slots that reports is full after four rounds", () => {
-  const standing = new RunnerReliability(5);
+  const reliability = new RunnerReliability(5);
   const rounds: number[] = [];
   for (let used = 0; used < 32; used += rounds.at(-1) ?? 32) {
-    const taken = fill(standing, held("r"), 32 - used);
-    standing.recordConnected("r", taken);
+    const taken = fill(reliability, held("r"), 32 - used);
+    reliability.recordConnected("r", taken);
     rounds.push(taken.length);
   }
   expect(rounds).toEqual([4, 8, 16, 4]);
 });
 
 test("a runner that hoards gets four jobs, and one at a time from then on", () => {
-  const standing = new RunnerReliability(5);
-  const first = fill(standing, held("r"), 1_000);
+  const reliability = new RunnerReliability(5);
+  const first = fill(reliability, held("r"), 1_000);
   expect(first).toHaveLength(4);
-  miss(standing, first);
-  expect(fill(standing, held("r"), 1_000)).toHaveLength(1);
+  miss(reliability, first);
+  expect(fill(reliability, held("r"), 1_000)).toHaveLength(1);
 });
 
 test("a runner that reports just enough to look alive loses its allowance when it is silent", () => {
-  const standing = new RunnerReliability(5);
-  const [one = "", ...rest] = fill(standing, held("r"), 1_000);
-  standing.recordConnected("r", [one]);
-  expect(fill(standing, held("r"), 1_000)).toHaveLength(2);
-  miss(standing, rest);
-  expect(standing.allowance(held("r"), NOW)).toBe(0);
+  const reliability = new RunnerReliability(5);
+  const [one = "", ...rest] = fill(reliability, held("r"), 1_000);
+  reliability.recordConnected("r", [one]);
+  expect(fill(reliability, held("r"), 1_000)).toHaveLength(2);
+  miss(reliability, rest);
+  expect(reliability.allowance(held("r"), NOW)).toBe(0);
 });
 
 test("new runners of one token get eight jobs together, four after a silence, and other tokens get no less", () => {
-  const standing = new RunnerReliability(5);
+  const reliability = new RunnerReliability(5);
   const names = Array.from({ length: 40 }, (_, n) => `name ${n}`);
-  const first = names.flatMap((name) => fill(standing, held(name), 1_000));
+  const first = names.flatMap((name) => fill(reliability, held(name), 1_000));
   expect(first).toHaveLength(8);
-  miss(standing, first);
+  miss(reliability, first);
   const later = names.map((name) => `later ${name}`);
-  expect(later.flatMap((name) => fill(standing, held(name), 1_000))).toHaveLength(4);
-  expect(fill(standing, held("r", "other"), 32)).toHaveLength(4);
+  expect(later.flatMap((name) => fill(reliability, held(name), 1_000))).toHaveLength(4);
+  expect(fill(reliability, held("r", "other"), 32)).toHaveLength(4);
 });
 
 test("a runner that has reported is not held up by silent ones with its token", () => {
-  const standing = new RunnerReliability(5);
-  const taken = fill(standing, held("good"), 32);
-  standing.recordConnected("good", taken);
-  for (const name of ["a", "b", "c", "d"]) fill(standing, held(name), 1_000);
-  expect(standing.allowance(held("good"), NOW)).toBe(8);
+  const reliability = new RunnerReliability(5);
+  const taken = fill(reliability, held("good"), 32);
+  reliability.recordConnected("good", taken);
+  for (const name of ["a", "b", "c", "d"]) fill(reliability, held(name), 1_000);
+  expect(reliability.allowance(held("good"), NOW)).toBe(8);
 });
 
 test("a job that was never sent to its runner counts neither as unreported nor as silence", () => {
-  const standing = new RunnerReliability(5);
-  for (const receipt of fill(standing, held("r"), 32)) standing.recordUnsent(receipt);
-  expect(standing.allowance(held("r"), NOW)).toBe(4);
+  const reliability = new RunnerReliability(5);
+  for (const receipt of fill(reliability, held("r"), 32)) reliability.recordUnsent(receipt);
+  expect(reliability.allowance(held("r"), NOW)).toBe(4);
 });

@@ -11,7 +11,7 @@ import * as tokens from "../../../src/storage/accounts/tokens.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
-import { deleteCounts, listToldSince } from "../../../src/storage/models/counts.ts";
+import { deleteCounts, listReportedSince } from "../../../src/storage/models/counts.ts";
 import { listDetailedModels, syncListings } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
 import { listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
@@ -55,8 +55,8 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 
   "take closed accounts": async () => takeClosedAccounts(db, 1, 5),
   "list models of a closed account": async () => listSomeModels(db, user_id, 10),
-  "list active accounts": () => listToldSince(db, 1, FIRST),
-  "list active accounts, next page": () => listToldSince(db, 1, beyond(1, "u", "m")),
+  "list active accounts": () => listReportedSince(db, 1, FIRST),
+  "list active accounts, next page": () => listReportedSince(db, 1, beyond(1, "u", "m")),
   "delete an account's counts": async () => deleteCounts(db, user_id, 10),
 
   "count and insert a token": async () => tokens.insertToken(db, token, 1_000, ALLOWANCE),
