@@ -6,7 +6,7 @@ import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/sche
 import { ProblemError } from "../errors/errors.ts";
 import { BudgetExceeded, ByteBudget, Held } from "../lib/byte-budget.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
-import { LEAST_SPEED, PERIOD_MS, MinimumSpeed } from "../lib/minimum-speed.ts";
+import { LEAST_SPEED, MinimumSpeed, PERIOD_MS } from "../lib/minimum-speed.ts";
 import { settlesWithin } from "../lib/timeout.ts";
 
 const MIB = 1024 * 1024;
