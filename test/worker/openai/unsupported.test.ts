@@ -12,8 +12,6 @@ const worldOf = (spoken: "cog" | "vendora", ...properties: string[]) =>
     },
   });
 
-const JSON_FORMAT = { type: "json_object" };
-
 async function refusal(response: Response) {
   expect(response.status).toBe(400);
   expect(response.headers.get("auspex-prediction-id")).toBeNull();
@@ -27,25 +25,6 @@ test.each([false, true])("a chat with a Cog model is refused (stream: %s)", asyn
   const error = await refusal(await chat(client, model, { tool_choice: "required", stream }));
   expect(error).toMatchObject({ code: "unsupported_parameter", param: "tool_choice" });
   expect(error.message).toContain(`the input schema of '${model}' does not have 'tool_choice'`);
-  expect(await client.ok("GET", "/v1/predictions")).toMatchObject({ items: [] });
-});
-
-test("parameters that the schema has reach the model", async () => {
-  const { client, model, fleet } = await worldOf("cog", "messages", "response_format");
-  const asked = { response_format: JSON_FORMAT, tool_choice: "auto", n: 1 };
-  const [response, job] = await Promise.all([chat(client, model, asked), answer(fleet, "{}")]);
-  expect([response.status, job.input]).toMatchObject([200, asked]);
-});
-
-test.each([
-  ["messages", "response_format"],
-  ["input", "text"],
-])("a response of a Cog model that takes %s needs %s for JSON", async (takes, needs) => {
-  const { client, model } = await worldOf("cog", takes);
-  const body = { model, input: "Go on", background: true, text: { format: JSON_FORMAT } };
-  const error = await refusal(await client.post("/v1/vendora/responses", body));
-  expect(error).toMatchObject({ code: "unsupported_parameter", param: "text.format" });
-  expect(error.message).toContain(`does not have '${needs}'`);
   expect(await client.ok("GET", "/v1/predictions")).toMatchObject({ items: [] });
 });
 
