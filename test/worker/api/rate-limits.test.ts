@@ -148,6 +148,18 @@ describe("a signed address", () => {
   const forged = (source: string) =>
     `/v1/files/${source}/a.txt?expires=1999999999&signature=${"A".repeat(43)}`;
 
+  /**
+   * Uploads a file, and signs its address in this isolate: another one may still remember the key of another
+   * test file's database.
+   */
+  async function shared(): Promise<URL> {
+    const { client } = await newUser();
+    const { pathname } = new URL(fileUrl(await uploaded(client)));
+    const init = { method: "POST", body: "{}" };
+    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), init);
+    return new URL((await sharing.json<FileAddress>()).url);
+  }
+
   test("a forged address counts against the client's address, whatever file it names", async () => {
     const address = newAddress();
     const response = await askUntilRefused(LIMITS.address, () => ask(forged(id()), address));
@@ -155,14 +167,7 @@ describe("a signed address", () => {
   });
 
   test("a forged address takes nothing from clients that have the file's signed address", async () => {
-    const { client } = await newUser();
-    const { pathname } = new URL(fileUrl(await uploaded(client)));
-    // This isolate signs the address: another one may still remember the key of another test file's database.
-    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
-      method: "POST",
-      body: "{}",
-    });
-    const { search } = new URL((await sharing.json<FileAddress>()).url);
+    const { pathname, search } = await shared();
     const guess = `${pathname}?expires=1999999999&signature=${"A".repeat(43)}`;
     for (let n = 0; n < LIMITS.token; n++) await ask(guess, newAddress());
     for (let n = 0; n < LIMITS.token; n++) {
@@ -172,13 +177,7 @@ describe("a signed address", () => {
   });
 
   test("a picture that one visitor requests too often is still shown to others", async () => {
-    const { client } = await newUser();
-    const { pathname } = new URL(fileUrl(await uploaded(client)));
-    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
-      method: "POST",
-      body: "{}",
-    });
-    const { search } = new URL((await sharing.json<FileAddress>()).url);
+    const { pathname, search } = await shared();
     const busy = newAddress();
     await askUntilRefused(LIMITS.token, () => ask(pathname + search, busy));
     const other = await ask(pathname + search, newAddress());
@@ -186,13 +185,7 @@ describe("a signed address", () => {
   });
 
   test("a signed address is limited over all addresses together", async () => {
-    const { client } = await newUser();
-    const { pathname } = new URL(fileUrl(await uploaded(client)));
-    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
-      method: "POST",
-      body: "{}",
-    });
-    const { search } = new URL((await sharing.json<FileAddress>()).url);
+    const { pathname, search } = await shared();
     const response = await askUntilRefused(LIMITS.user, () => ask(pathname + search, newAddress()));
     await expectRefusal(response, "for this file");
   });

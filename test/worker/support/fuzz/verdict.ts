@@ -190,7 +190,12 @@ export class Verdict {
 /** Returns the response of an address without the operation: a 405 if it has others, else a 404. */
 const strange = ({ url }: Sent, status: number, hasOthers: boolean): ResponseObject | undefined => {
   if (status !== (hasOthers ? 405 : 404) && status !== 413) return undefined;
-  return PROBLEM_BELOW[new URL(url).pathname.slice(0, "/v1/vendora/".length)] ?? PROBLEM;
+  const { pathname } = new URL(url);
+  const below = Object.entries(PROBLEM_BELOW);
+  const [, own] = below.find(([path]) => pathname.startsWith(path)) ?? [];
+  // A convention's path below another base URL may get the convention's error, which names the right base URL.
+  const [, other] = below.find(([path]) => pathname.includes(path.replace("/v1", ""))) ?? [];
+  return own ?? { ...PROBLEM, content: { ...PROBLEM.content, ...other?.content } };
 };
 
 const isOfRegistry = ({ url }: Sent) => new URL(url).pathname.startsWith("/v2/");
