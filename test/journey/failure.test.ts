@@ -4,7 +4,6 @@ import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
 import { World } from "./support/world.ts";
 
-const QUEUE_SECONDS = 2;
 const SETUP_SECONDS = 4;
 
 let world: World;
@@ -13,23 +12,12 @@ let runner: Runner;
 beforeAll(async () => {
   world = await World.open({
     variables: {
-      QUEUE_TIMEOUT_SECONDS: String(QUEUE_SECONDS),
       SETUP_TIMEOUT_SECONDS: String(SETUP_SECONDS),
     },
   });
-});
-afterAll(() => world.close());
-
-it("a prediction fails when no runner takes it in time", async () => {
-  const full = await endOf(world, await world.create("hello", {}), "failed");
-  expect(full.error).toMatchObject({
-    source: "internal",
-    message: `No runner with hardware 'cpu' took it within ${QUEUE_SECONDS} s.`,
-  });
-  expect(full.setup_time).toBeNull();
-  // The failed prediction does not run when a runner comes later.
   runner = await world.runner("one", { slots: 8 });
 });
+afterAll(() => world.close());
 
 it("a failed prediction has the model's message, and the container is kept", async () => {
   const watch = await world.create("sums", { numbers: [1], mode: "fail" });
