@@ -82,7 +82,7 @@ class Finder {
       return;
     }
     const stops: HTMLElement[] = [this.#input, ...this.#found.querySelectorAll("a")];
-    const at = stops.findIndex((stop) => stop === document.activeElement) + step;
+    const at = stops.findIndex((stop) => stop.matches(":focus")) + step;
     stops[Math.max(0, Math.min(at, stops.length - 1))]?.focus();
     event.preventDefault();
   }

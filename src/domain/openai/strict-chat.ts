@@ -294,7 +294,7 @@ export const knownEffort = (effort: Json): Json =>
   typeof effort === "string" ? (EFFORTS[effort] ?? effort) : effort;
 
 /** A function as chats describe it. */
-export const functionTool = (tool: Partial<Fields>): Fields => {
+export const functionTool = (tool: { [name: string]: Json | undefined }): Fields => {
   const { name, description, parameters, strict } = tool;
   return {
     type: "function",
