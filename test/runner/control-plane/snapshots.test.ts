@@ -165,7 +165,7 @@ test("reports have a minimum interval, however often the state changes", async (
   const { it, reports, seen, stop } = telemetry(HOUR_MS);
   await seen(1);
   for (let n = 0; n < 100; n++) it.wake();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await vi.advanceTimersByTimeAsync(20);
   expect(reports).toHaveLength(1);
   await stop();
 });
