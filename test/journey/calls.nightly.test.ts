@@ -76,19 +76,19 @@ const ANSWERS: Record<string, [type: string, body: string]> = {
       ["done", {}],
     ),
   ],
-  "/v1/vendora/chat/completions": [
+  "/openai/v1/chat/completions": [
     "text/event-stream",
     `data: {"choices":[{"index":0,"delta":{"content":"Off with"}}]}\n\ndata: [DONE]\n\n`,
   ],
-  "/v1/vendora/responses": [
+  "/openai/v1/responses": [
     "text/event-stream",
     'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"Off with"}\n\n',
   ],
-  "/v1/vendora/embeddings": [
+  "/openai/v1/embeddings": [
     "application/json",
     '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5]}]}',
   ],
-  "/v1/vendorb/messages": [
+  "/anthropic/v1/messages": [
     "text/event-stream",
     typed(
       { type: "message_start", message: MESSAGE },
@@ -103,13 +103,11 @@ const ANSWERS: Record<string, [type: string, body: string]> = {
       { type: "message_stop" },
     ),
   ],
-  "/v1/vendora/images/generations": ["application/json", PICTURES],
-  "/v1/vendora/images/edits": ["application/json", PICTURES],
-  "/v1/vendora/audio/speech": ["audio/wav", "a sound"],
-  "/v1/vendora/audio/transcriptions": ["application/json", '{"text":"Off with"}'],
+  "/openai/v1/images/generations": ["application/json", PICTURES],
+  "/openai/v1/images/edits": ["application/json", PICTURES],
+  "/openai/v1/audio/speech": ["audio/wav", "a sound"],
+  "/openai/v1/audio/transcriptions": ["application/json", '{"text":"Off with"}'],
 };
-/** The Anthropic client adds `/v1` to its base URL. */
-ANSWERS["/v1/vendorb/v1/messages"] = ANSWERS["/v1/vendorb/messages"] ?? ["", ""];
 
 interface Got {
   path: string;
