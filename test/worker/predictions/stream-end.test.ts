@@ -111,13 +111,14 @@ const PROBLEM = {
 const output = (data: string) => ({ event: "output" as const, data });
 
 /** @returns a function that moves the clock and lets the object check its readers */
-function holdChecks(): (seconds: number) => void {
+function holdChecks() {
   stopClock();
   const check = holdTimers(CHECK_MS);
-  return (seconds) => {
+  const passes = (seconds: number) => {
     advance(seconds);
     check();
   };
+  return Object.assign(passes, { held: check.count });
 }
 
 /** Returns the next event that is an output or a problem, or none at the end. */
@@ -164,9 +165,12 @@ describe("a stream of a prediction", () => {
     const prepare = vi.spyOn(env.DB, "prepare");
     const checks = () =>
       prepare.mock.calls.filter(([query]) => /select .* from "tokens"/i.test(query)).length;
+    const held = passes.held();
     passes(5);
     await eventually(async () => expect(checks()).toBe(2));
     await revoke(first);
+    // A check that has not set its next timer would miss the time that passes.
+    await eventually(() => expect(passes.held()).toBe(held));
     passes(5);
     for (const events of ending) {
       expect(await heard(events)).toMatchObject(PROBLEM);

@@ -6,16 +6,19 @@ import { onTestFinished, vi } from "vitest";
  * belongs to one request or object cannot be used from another.
  * @returns a function that runs the timers held so far
  */
-export function holdTimers(heldMs: number): () => void {
+export function holdTimers(heldMs: number): (() => void) & { count: () => number } {
   let ended = 0;
+  let count = 0;
   const { setTimeout } = globalThis;
   const spy = vi
     .spyOn(globalThis, "setTimeout")
     .mockImplementation((act: () => void, ms?: number) => {
       if (ms !== heldMs) return setTimeout(act, ms);
       const turn = ended;
+      count++;
       const timer = setInterval(() => {
         if (ended <= turn) return;
+        count--;
         clearInterval(timer);
         act();
       }, 5);
@@ -25,7 +28,7 @@ export function holdTimers(heldMs: number): () => void {
     spy.mockRestore();
     ended = Number.POSITIVE_INFINITY;
   });
-  return () => void ended++;
+  return Object.assign(() => void ended++, { count: () => count });
 }
 
 /** Lets timers of a second and more follow the moved clock until the test ends, each where it was set. */
