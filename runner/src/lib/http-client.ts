@@ -126,14 +126,18 @@ export class HttpClient {
     const timer = setTimeout(late, timeoutMs);
     signal?.addEventListener("abort", abort, { once: true });
     outgoing.end(body);
+    let hasBegun = false;
     try {
-      const answer = answered.then((message) => readAnswer(message, maxBytes));
+      const answer = answered.then((message) => {
+        hasBegun = true;
+        return readAnswer(message, maxBytes);
+      });
       return await Promise.race([answer, stopped]);
     } catch (error) {
       outgoing.destroy();
       // The server has most likely closed the connection while it was idle, before it saw the call.
       const isStale = error instanceof Error && "code" in error && error.code === "ECONNRESET";
-      if (outgoing.reusedSocket && isStale) return this.call(path, call);
+      if (outgoing.reusedSocket && isStale && !hasBegun) return this.call(path, call);
       throw error;
     } finally {
       clearTimeout(timer);

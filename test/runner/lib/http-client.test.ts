@@ -64,6 +64,18 @@ test("the client calls again when a kept-alive connection was closed, but not wh
   await expect(get()).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
+test("the client does not call again when an answer breaks off on a kept-alive connection", async () => {
+  let calls = 0;
+  handle = (_, response) => response.end("ok");
+  await get();
+  handle = ({ socket }, response) => {
+    calls++;
+    response.write("half", () => socket.resetAndDestroy());
+  };
+  await expect(get()).rejects.toThrow();
+  expect([calls, connections]).toEqual([1, 1]);
+});
+
 test("the client gives up in time, also in the middle of an answer, and does not call again", async () => {
   let calls = 0;
   handle = (_, response) => response.end("ok");
