@@ -47,9 +47,6 @@ const decodedBudget = new ByteBudget({
   patience_ms: 10_000,
 });
 
-/** Invalid UTF-8 would reach the model as replacement characters. */
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-
 const RETRY_SECONDS = 5;
 
 export interface Sender {
@@ -100,6 +97,9 @@ export class BodyReader {
   async decode(pieces: (Uint8Array | string)[]): Promise<string> {
     const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
     if (size > LARGE_BYTES) await this.#takeFrom(decodedBudget, this.#decoded, size);
+    // Invalid UTF-8 would reach the model as replacement characters. A decoder that has failed may keep bytes,
+    // which the next request must not get.
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
     const textOf = (piece: Uint8Array | string) =>
       typeof piece === "string" ? piece : decoded(() => decoder.decode(piece));
     return pieces.map(textOf).join("");
