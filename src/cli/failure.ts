@@ -54,7 +54,7 @@ export const endOf = (error: unknown, { reason }: AbortSignal, advice: string): 
   reason instanceof Interrupted ? reason.saying(advice) : error;
 
 /** A text below the message of the parser. */
-export const TELLS_MORE = "(--help tells more)";
+export const HELP_HINT = "(--help tells more)";
 
 export interface Explanation {
   /** The message says what happened and what to do next. */
@@ -75,7 +75,7 @@ export function explain(error: unknown): Explanation {
 function explainMisuse({ code, message }: CommanderError): Explanation {
   const isHelp = code === "commander.help";
   const why = isHelp ? "A command is needed." : message.replace(/^error: /, "");
-  return { message: `${why}\n${TELLS_MORE}`, status: undefined, code: EXIT.misused };
+  return { message: `${why}\n${HELP_HINT}`, status: undefined, code: EXIT.misused };
 }
 
 /** Returns advice on an error. A `Failure` has its advice in its message. */

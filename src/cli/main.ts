@@ -9,7 +9,7 @@ import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
 import { uploadCommand } from "./commands/upload.ts";
 import { variablesCommand } from "./commands/variables.ts";
-import { EXIT, type Explanation, explain, Interrupted, TELLS_MORE } from "./failure.ts";
+import { EXIT, type Explanation, explain, HELP_HINT, Interrupted } from "./failure.ts";
 import { foldersOf, requireNode, VERSION } from "./folders.ts";
 import type { Host } from "./session.ts";
 import { safeText } from "./ui/output.ts";
@@ -106,7 +106,7 @@ function createProgram(host: Host, { printsMisuse }: ProgramOptions): Command {
 }
 
 function adopt(parent: Command, command: CommandUnknownOpts): void {
-  command.copyInheritedSettings(parent).showHelpAfterError(TELLS_MORE);
+  command.copyInheritedSettings(parent).showHelpAfterError(HELP_HINT);
   for (const own of command.commands) {
     adopt(parent, own);
     own.hook("preAction", (_, called) => takeOver(command, called));

@@ -5,7 +5,7 @@
  * 2. The prediction replies `welcome` with the sequence number of the last frame it has stored.
  * 3. The runner sends `events` frames, numbered from 1 within the attempt, at most WINDOW_BYTES of
  *    them unacknowledged. The prediction shows them to readers as they come, and acknowledges them
- *    once they are durable: within 250 ms, many at a time. `flush_ms` and `pace` say how much to gather.
+ *    once they are durable: within 250 ms, many at a time. `flush_ms` and `flush` say how much to gather.
  * 4. The frame with `finish` is the last one. After its `ack` the runner closes with 1000.
  * 5. After a disconnect the runner connects again and resends the frames above `welcome.seq`. The
  *    prediction drops frames it already has. Frames of a prediction that was restarted in between
@@ -114,7 +114,7 @@ const fencedFrame = z.object({ type: z.literal("fenced"), reason: z.string(), re
 export const downFrame = z.discriminatedUnion("type", [
   z.object({ type: z.literal("welcome"), seq: z.number().int().min(0), flush_ms, receipt }),
   ackFrame,
-  z.object({ type: z.literal("pace"), flush_ms }),
+  z.object({ type: z.literal("flush"), flush_ms }),
   z.object({ type: z.literal("cancel"), reason: z.string() }),
   fencedFrame,
 ]);

@@ -161,7 +161,7 @@ const container = z
       .nullable()
       .meta({ description: "Since when it has had no prediction; null while it has one" }),
     running: z.int().meta({ description: "Predictions in it" }),
-    room: z.int().meta({ description: "How many it takes at a time" }),
+    max_concurrency: z.int().meta({ description: "How many it takes at a time" }),
     gpus: z.int(),
     memory_bytes: z.int().nullable().meta({
       description:
@@ -196,22 +196,22 @@ export type RunnerWork = z.infer<typeof work>;
 
 export const runnerDetail = runnerState
   .extend({
-    told: orNull(
+    reported: orNull(
       z
         .object({
-          at: timestamp.meta({ description: "When the runner told this" }),
+          at: timestamp.meta({ description: "When the runner reported this" }),
           max_containers: z.int().meta({ description: "How many containers it may have" }),
           devices: z.array(device).meta({ description: "Its GPUs" }),
           containers: z.array(container),
         })
-        .meta({ id: "ToldByRunner" }),
+        .meta({ id: "ReportedByRunner" }),
     ).meta({
       description:
-        "What it told its pool last, which may be over if it is not heard from. Null if the pool does not know it (any more), or did not answer within 500 ms",
+        "What it reported to its pool last, which may be over if it does not respond. Null if the pool does not know it (any more), or did not answer within 500 ms",
     }),
     work: z.array(work).meta({
       description:
-        "The predictions that it has; of one that is not heard from those that it had, without those that wait again. Neither input nor output is shown",
+        "The predictions that it has; of one that does not respond those that it had, without those that wait again. Neither input nor output is shown",
     }),
   })
   .meta({ id: "RunnerDetail", description: "A runner with all that is known of it" });

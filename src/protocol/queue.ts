@@ -19,7 +19,7 @@ export const waitingJob = z.object({
   /** Identifies containers that the job may share. */
   container_key: z.string(),
   /** The number of runs that such a container has room for. */
-  room: z.int().positive(),
+  max_concurrency: z.int().positive(),
   run_limit_ms: z.int().positive(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;

@@ -10,7 +10,7 @@ import { shownText } from "./common.ts";
 export const MAX_CONTAINERS = 256;
 export const MAX_DEVICES = 256;
 /** A report has stopping containers beside those that replace them. */
-export const MAX_TOLD = 2 * MAX_CONTAINERS;
+export const MAX_REPORTED = 2 * MAX_CONTAINERS;
 export const MAX_JOBS = 1_000;
 /** The most runs in all containers together. Runs of jobs that were given up may take a while to end. */
 export const MAX_RUNS = 2 * MAX_JOBS;
@@ -62,7 +62,7 @@ export const containerState = z.object({
   idle_ms: milliseconds.nullable(),
   users: count,
   /** The number of runs that the container takes at a time. */
-  room: z.int().min(1).max(1_000_000),
+  max_concurrency: z.int().min(1).max(1_000_000),
   /** The time that each run has taken so far, ms. */
   runs_ms: z.array(milliseconds).max(MAX_JOBS),
   /** Bytes of RAM that it used when that was measured last; absent if it is not known. */
@@ -101,14 +101,14 @@ export const runnerSnapshot = z.object({
   devices: z.array(device).max(MAX_DEVICES),
   containers: z
     .array(containerState)
-    .max(MAX_TOLD)
+    .max(MAX_REPORTED)
     .refine(
       (containers) => containers.reduce((sum, { runs_ms }) => sum + runs_ms.length, 0) <= MAX_RUNS,
     ),
   measured: z.array(measured).max(MAX_MEASURED),
   declined: z.array(declined).max(MAX_JOBS),
   /** Receipts since the last one (channel.ts): a runner that does not report on its jobs gets no more. */
-  heard: z.array(z.string().max(64)).max(1_000),
+  receipts: z.array(z.string().max(64)).max(1_000),
 });
 export type RunnerSnapshot = z.infer<typeof runnerSnapshot>;
 

@@ -199,8 +199,8 @@ async function prepareChannel({ deployment, operator, client }: Bed) {
     const socket = new WebSocket(url, { headers });
     const [welcome]: unknown[] = await once(socket, "message");
     const frame = downFrame.parse(JSON.parse(String(welcome)));
-    const heard = frame.type === "welcome" && frame.receipt !== undefined ? [frame.receipt] : [];
-    told = runnerSnapshot({ number: told.number + 1, handed: job.handout, heard });
+    const receipts = frame.type === "welcome" && frame.receipt !== undefined ? [frame.receipt] : [];
+    told = runnerSnapshot({ number: told.number + 1, handed: job.handout, receipts });
     return { id, socket };
   };
 }

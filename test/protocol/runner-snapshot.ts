@@ -12,7 +12,7 @@ export const runnerSnapshot = (changes: Partial<RunnerSnapshot> = {}): RunnerSna
   containers: [],
   measured: [],
   declined: [],
-  heard: [],
+  receipts: [],
   ...changes,
 });
 
@@ -29,7 +29,7 @@ export const readyContainer = (
   phase_ms: 1_000,
   idle_ms: 1_000,
   users: 0,
-  room: 1,
+  max_concurrency: 1,
   runs_ms: [],
   ...changes,
 });

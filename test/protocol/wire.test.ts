@@ -16,7 +16,7 @@ import {
   LEASE_HEADER,
   RUNNER_PROTOCOL,
 } from "../../src/protocol/runner.ts";
-import { MAX_TOLD } from "../../src/protocol/runner-state.ts";
+import { MAX_REPORTED } from "../../src/protocol/runner-state.ts";
 import { readyContainer, runnerSnapshot } from "./runner-snapshot.ts";
 
 const id = "019a0000-0000-7000-8000-000000000001";
@@ -67,7 +67,7 @@ describe("frames", () => {
   const down: DownFrame[] = [
     { type: "welcome", seq: 0, flush_ms: 30 },
     { type: "ack", seq: 2, flush_ms: 1_000 },
-    { type: "pace", flush_ms: 30 },
+    { type: "flush", flush_ms: 30 },
     { type: "cancel", reason: "canceled by its owner" },
     { type: "fenced", reason: "attempt 1 has ended" },
   ];
@@ -114,7 +114,7 @@ describe("messages", () => {
       model_owner_id: id,
       image: "r@sha256:aa",
       container_key: "c",
-      room: 1,
+      max_concurrency: 1,
       run_limit_ms: 1_800_000,
     };
     expect(waitingJob.parse(message)).toEqual(message);
@@ -131,7 +131,7 @@ describe("messages", () => {
         "model_owner_id",
         "image",
         "container_key",
-        "room",
+        "max_concurrency",
         "run_limit_ms",
       ]
     `);
@@ -168,8 +168,8 @@ describe("a claim", () => {
         { key: "c", setup_ms: 12_000 },
         { key: "c", run_ms: 300 },
       ],
-      declined: [{ handout: 1_795_700_000_000, reason: "no room" }],
-      heard: ["r"],
+      declined: [{ handout: 1_795_700_000_000, reason: "no max_concurrency" }],
+      receipts: ["r"],
     });
     expect(claimRequest.parse(full)).toEqual(full);
   });
@@ -179,17 +179,17 @@ describe("a claim", () => {
     ["half a slot", telling({ slots: 1.5 })],
     ["no number", telling({ number: 0 })],
     ["an unknown phase", telling({ containers: [{ ...readyContainer(), phase: "warm" }] })],
-    ["too many containers", telling({ containers: many(MAX_TOLD + 1, readyContainer()) })],
+    ["too many containers", telling({ containers: many(MAX_REPORTED + 1, readyContainer()) })],
     ["too many runs", telling({ containers: many(3, readyContainer({ runs_ms: many(700, 1) })) })],
     ...[-1, 0.5, 2 ** 50 + 1, null].map((memory_bytes): [string, unknown] => [
       `a container with ${memory_bytes} bytes of memory`,
       telling({ containers: [{ ...readyContainer(), memory_bytes }] }),
     ]),
-    ["room for too many", telling({ max_containers: 257 })],
+    ["max_concurrency for too many", telling({ max_containers: 257 })],
     ["too many jobs", telling({ jobs: many(1_001, 1) })],
     ["too many measures", telling({ measured: many(201, { key: "c" }) })],
-    ["too many receipts", telling({ heard: many(1_001, "x") })],
-    ["a receipt that is too long", telling({ heard: ["x".repeat(65)] })],
+    ["too many receipts", telling({ receipts: many(1_001, "x") })],
+    ["a receipt that is too long", telling({ receipts: ["x".repeat(65)] })],
     ["no id", { ...claim, runner_id: "me" }],
     ["no pool", { ...claim, pool: "" }],
     ["too many images", { ...claim, images: many(501, "x") }],

@@ -237,7 +237,7 @@ test("the receipt of a job comes with the next claim after its report", async ()
   const replies = [{ type: "ack", seq: 1, receipt: "r" }];
   plane.endpoints.set(REPORTS, () => ({ body: { replies } }));
   plane.endpoints.set("/v1/runner/jobs/claim", async (body) => {
-    heard.push(claimRequest.parse(body).snapshot.heard);
+    heard.push(claimRequest.parse(body).snapshot.receipts);
     // The second poll is refused, so the receipts that it had come again.
     if (heard.length === 2) return { status: 503 };
     if (heard.length === 4) await new Promise<void>((resolve) => (wake = resolve));

@@ -25,7 +25,7 @@ interface LargePool {
 /** Large pools by the decision that they lead to. */
 export const LARGE_POOLS: Record<string, LargePool> = {
   "joins a container": { idle: 0.5, free: false, known: true },
-  "starts where there is room": { idle: 0, free: true, known: false },
+  "starts where there is max_concurrency": { idle: 0, free: true, known: false },
   "swaps containers": { idle: 0.5, free: false, known: false },
   "does nothing": { idle: 0, free: false, known: true },
 };
@@ -52,7 +52,7 @@ function boxOf(number: number, idle: number, free: boolean): BoxView {
       gpus: 1,
       phase: "ready",
       users: isIdle ? 0 : 1,
-      room: 1,
+      max_concurrency: 1,
       since: NOW - 100_000,
       idle_since: isIdle ? NOW - 1_000 : undefined,
       runs: isIdle ? [] : [NOW - 1_000],
@@ -79,7 +79,7 @@ const askOf = (number: number, key: number): Ask => ({
   gpus: 1,
   key: `key-${key}`,
   image: `key-${key}`,
-  room: 1,
+  max_concurrency: 1,
   run_limit_ms: 1_800_000,
   at: NOW,
 });

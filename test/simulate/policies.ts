@@ -65,7 +65,7 @@ function start(state: PoolState, ask: Ask): Decision | undefined {
     return { do: "start", job: ask.id, box: box.id, stop: ids, notes: nothing.notes };
   };
   const boxes = [...state.fleet.boxes.values()];
-  const room = boxes.find((box) => box.hasRoom(ask.gpus));
+  const room = boxes.find((box) => box.fits(ask.gpus));
   if (room) return on(room, []);
   const [oldest] = boxes
     .flatMap((box) => [...box.idle()])

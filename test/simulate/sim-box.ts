@@ -114,7 +114,7 @@ export class SimBox {
         gpus: 1,
         phase,
         users: run ? 1 : 0,
-        room: 1,
+        max_concurrency: 1,
         since,
         idle_since,
         runs: run && phase === "ready" ? [run.began] : [],

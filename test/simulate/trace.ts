@@ -105,7 +105,7 @@ function jobOf(
       gpus: 1,
       key,
       image: key,
-      room: 1,
+      max_concurrency: 1,
       run_limit_ms: 1_800_000,
       at,
     },

@@ -182,7 +182,7 @@ export class Container {
       version: this.model,
       hardware: hardware.identifier,
       gpus: hardware.gpus,
-      room: maxConcurrency,
+      max_concurrency: maxConcurrency,
       ...this.#activity.state(this.users, !this.#retired),
       ...(this.#running && this.#parts.memory.usedBy(this.#running)),
     };

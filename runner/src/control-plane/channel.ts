@@ -185,7 +185,7 @@ export class Channel {
       case "ack":
         this.#acknowledged(frame.seq);
         break;
-      case "pace":
+      case "flush":
         this.#pump();
         break;
       case "cancel":

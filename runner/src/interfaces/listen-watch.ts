@@ -25,12 +25,12 @@ export interface ListenWatchOptions {
 
 const LOOPBACK = /^(127\.|\[::1\])/;
 
-const TOLD_AFTER_MS = 60_000;
+const NOTICE_AFTER_MS = 60_000;
 
 export class ListenWatch {
   readonly #options: ListenWatchOptions;
   #refusedSince: number | undefined;
-  #isTold = false;
+  #isNoticed = false;
 
   constructor(options: ListenWatchOptions) {
     this.#options = options;
@@ -39,8 +39,8 @@ export class ListenWatch {
   /** Something listens there. */
   answered(): void {
     this.#refusedSince = undefined;
-    if (this.#isTold) this.#options.onNotice(undefined);
-    this.#isTold = false;
+    if (this.#isNoticed) this.#options.onNotice(undefined);
+    this.#isNoticed = false;
   }
 
   /** A connection was refused, or closed at once. @throws Failure once that has taken too long */
@@ -50,10 +50,10 @@ export class ListenWatch {
     this.#refusedSince ??= now;
     const waited = now - this.#refusedSince;
     const isOver = waited >= limitSeconds * 1_000;
-    if (!isOver && (this.#isTold || waited < TOLD_AFTER_MS)) return;
+    if (!isOver && (this.#isNoticed || waited < NOTICE_AFTER_MS)) return;
     const text = await this.#describe(Math.round(waited / 1_000));
     if (isOver) throw external(text);
-    this.#isTold = true;
+    this.#isNoticed = true;
     onNotice(text);
   }
 

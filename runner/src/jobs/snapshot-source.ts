@@ -1,7 +1,7 @@
 /** Makes the snapshots of a runner. Receipts and declined jobs are repeated until the pool has them. */
 import {
   type Declined,
-  MAX_TOLD,
+  MAX_REPORTED,
   type RunnerSnapshot,
 } from "../../../src/protocol/runner-state.ts";
 import type { Executor } from "./executor.ts";
@@ -51,17 +51,17 @@ export class SnapshotSource {
       jobs: slots.handouts,
       ...state,
       // The latest containers: the pool takes the others for room, and the runner declines if there is none.
-      containers: containers.slice(-MAX_TOLD),
+      containers: containers.slice(-MAX_REPORTED),
       // Measures that get lost with a call are not reported again: others will be measured.
       measured: executor.measured(),
       declined: [...this.#declined.values()],
-      heard: [...this.#receipts].slice(0, MAX_RECEIPTS),
+      receipts: [...this.#receipts].slice(0, MAX_RECEIPTS),
     };
   }
 
   /** The pool has received it. */
-  acknowledged({ heard, declined }: RunnerSnapshot): void {
-    for (const receipt of heard) this.#receipts.delete(receipt);
+  acknowledged({ receipts, declined }: RunnerSnapshot): void {
+    for (const receipt of receipts) this.#receipts.delete(receipt);
     for (const { handout } of declined) this.#declined.delete(handout);
   }
 }

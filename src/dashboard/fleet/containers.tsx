@@ -9,8 +9,10 @@ const MAX_SHOWN = 64;
 const SIGNS = { starting: "started", ready: "ready", stopping: "draining" } as const;
 
 /** `owner/name` of the models of those that are shown. */
-export const modelsIn = (told: RunnerDetail["told"]): Set<string> =>
-  new Set(told?.containers.slice(0, MAX_SHOWN).flatMap(({ version }) => modelOf(version) ?? []));
+export const modelsIn = (reported: RunnerDetail["reported"]): Set<string> =>
+  new Set(
+    reported?.containers.slice(0, MAX_SHOWN).flatMap(({ version }) => modelOf(version) ?? []),
+  );
 
 const modelOf = (version: string | null) => version?.split(":")[0];
 
@@ -31,10 +33,10 @@ interface Shown {
 }
 
 export const Containers = ({
-  told: { containers, max_containers },
+  reported: { containers, max_containers },
   ...shown
 }: {
-  told: NonNullable<RunnerDetail["told"]>;
+  reported: NonNullable<RunnerDetail["reported"]>;
 } & Shown) => (
   <section aria-labelledby="containers-title">
     <h2 id="containers-title">Containers</h2>
@@ -68,7 +70,8 @@ export const Containers = ({
 const usersTitle = (heard: boolean) => (heard ? "Running" : "Had");
 
 function Container({ container, linked, heard, now }: { container: RunnerContainer } & Shown) {
-  const { image, version, hardware, phase, since, idle_since, running, room, gpus } = container;
+  const { image, version, hardware, phase, since, idle_since, running, max_concurrency, gpus } =
+    container;
   const { waits_for_gpus, memory_bytes } = container;
   const model = modelOf(version);
   const title = containerTitle(container);
@@ -98,7 +101,7 @@ function Container({ container, linked, heard, now }: { container: RunnerContain
         )}
       </td>
       <td class="number" data-label={usersTitle(heard)}>
-        {running} of {room}
+        {running} of {max_concurrency}
       </td>
       <td class="number" data-label="GPUs">
         {gpus}

@@ -9,10 +9,18 @@ import { gigabytes, percent } from "./status-text.ts";
 /** The most GPUs that are shown; a runner can report 256. */
 const MAX_SHOWN = 64;
 
-type Told = NonNullable<RunnerDetail["told"]>;
+type Reported = NonNullable<RunnerDetail["reported"]>;
 
-export function Devices({ told, load, day }: { told: Told; load: RunnerDetail["load"]; day: Day }) {
-  const { devices, containers } = told;
+export function Devices({
+  reported,
+  load,
+  day,
+}: {
+  reported: Reported;
+  load: RunnerDetail["load"];
+  day: Day;
+}) {
+  const { devices, containers } = reported;
   if (devices.length === 0) return null;
   const names = new Map(containers.map((one) => [one.name, containerTitle(one)]));
   // The load is in the order of the machine's GPUs: of another number, it is of other ones.

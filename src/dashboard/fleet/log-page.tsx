@@ -6,7 +6,7 @@ import {
   type LogLevel,
   type LogQuery,
 } from "../../domain/predictions/log-search.ts";
-import { isHeard, isOffline } from "../../domain/runners/silence.ts";
+import { isOffline, isResponding } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerLog } from "../../protocol/runner-log.ts";
 import type { KnownLog } from "../../services/runners/runner-history.ts";
@@ -24,7 +24,7 @@ interface LogPageProps extends KnownLog {
 
 /** client/fleet.ts keeps it up to date, and asks a runner that was away once it is back. */
 export const LogPage = ({ runner, log, query, now }: LogPageProps) => {
-  const heard = isHeard(runner, now);
+  const heard = isResponding(runner, now);
   return (
     <div data-fleet class="runner-page">
       <Above

@@ -1,5 +1,5 @@
 /** `/fleet`, for operators: runners, queues, and the actions on a runner. */
-import { isHeard } from "../../domain/runners/silence.ts";
+import { isResponding } from "../../domain/runners/silence.ts";
 import { readDatabaseSpace } from "../../services/access/storage-quota.ts";
 import { hasKey } from "../../services/backups/manifest.ts";
 import { modelsSeenBy } from "../../services/models/models.ts";
@@ -53,21 +53,21 @@ export const fleetPages = pages()
     ]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
     const { id: viewerId } = viewerOf(c).user;
-    const linked = await modelsSeenBy(c.var.services, viewerId, modelsIn(runner.told));
+    const linked = await modelsSeenBy(c.var.services, viewerId, modelsIn(runner.reported));
     const events = history && withSilence(history.events, runner, view.now);
     const shown = { runner, day: history?.day ?? null, events, linked, view };
     return c.render(<RunnerPage {...shown} />, { title: runner.name, scripts: ["fleet"] });
   })
   .post("/fleet/runners/:id/drain", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), true, viewerOf(c).user.id);
-    const message = isHeard(runner, Date.now())
+    const message = isResponding(runner, Date.now())
       ? `${runner.name} takes no more work. What it runs will finish.`
       : `${runner.name} is not heard from. It gets no more work; what it had runs again elsewhere, or fails.`;
     return redirectWithFlash(c, message, await returnAddress(c));
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), false, viewerOf(c).user.id);
-    const message = isHeard(runner, Date.now())
+    const message = isResponding(runner, Date.now())
       ? `${runner.name} will take work again shortly.`
       : `${runner.name} is not heard from. It takes work again once it is.`;
     return redirectWithFlash(c, message, await returnAddress(c));

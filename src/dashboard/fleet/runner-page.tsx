@@ -1,6 +1,6 @@
 /** `/fleet/runners/:id`: the page of a runner. */
 import type { Child } from "hono/jsx";
-import { isHeard, isOffline } from "../../domain/runners/silence.ts";
+import { isOffline, isResponding } from "../../domain/runners/silence.ts";
 import type { RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import type { RunnerEvent } from "../../protocol/runner-log.ts";
 import { Above, Time } from "../ui/parts.tsx";
@@ -35,8 +35,8 @@ export const RunnerPage = ({
   linked: ReadonlySet<string>;
   view: FleetContext;
 }) => {
-  const { told } = runner;
-  const heard = isHeard(runner, view.now);
+  const { reported } = runner;
+  const heard = isResponding(runner, view.now);
   return (
     <div data-fleet class="runner-page">
       <Above places={[["/fleet", "Fleet"]]} />
@@ -64,23 +64,23 @@ export const RunnerPage = ({
       <div data-part="history">
         <RunHistory day={day} slots={runner.slots} />
       </div>
-      {told !== null && (
+      {reported !== null && (
         <p class="hint" data-part="age">
-          {heard ? "Told" : "Last told"} by the runner at <Time at={told.at} exact />
+          {heard ? "Reported" : "Last reported"} by the runner at <Time at={reported.at} exact />
           {heard ? "." : ": what follows is as of then, and may be over."}
         </p>
       )}
-      <div data-part="told">
-        {told === null ? (
+      <div data-part="reported">
+        {reported === null ? (
           <Unknown runner={runner} />
         ) : (
           <>
-            <Devices told={told} load={heard ? runner.load : null} day={day} />
+            <Devices reported={reported} load={heard ? runner.load : null} day={day} />
             <Containers
-              told={told}
+              reported={reported}
               linked={linked}
               heard={heard}
-              now={heard ? view.now : Date.parse(told.at)}
+              now={heard ? view.now : Date.parse(reported.at)}
             />
           </>
         )}
@@ -97,8 +97,8 @@ export const RunnerPage = ({
 };
 
 const Unknown = ({ runner }: { runner: RunnerDetail }) => (
-  <section aria-labelledby="told-title">
-    <h2 id="told-title">GPUs and containers</h2>
+  <section aria-labelledby="reported-title">
+    <h2 id="reported-title">GPUs and containers</h2>
     <p class="hint">Unknown{whyUnknown(runner)}</p>
   </section>
 );

@@ -4,7 +4,7 @@ import {
   packageName,
   type RunnerPackage,
 } from "../../domain/runners/runner-version.ts";
-import { isHeard, isOffline, silenceOf } from "../../domain/runners/silence.ts";
+import { isOffline, isResponding, silenceOf } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import { longDuration } from "../ui/duration.ts";
 import { Form } from "../ui/layout.tsx";
@@ -50,7 +50,7 @@ export const Runner = ({
         <SetAside runner={runner} />
       </div>
       {runner.outdated && <Update runner={runner} view={view} />}
-      {isHeard(runner, view.now) && (
+      {isResponding(runner, view.now) && (
         <>
           <dl class="gauges" {...part("gauges")}>
             <Gauges runner={runner} />

@@ -250,14 +250,14 @@ async function showList(
 
 async function show(
   c: PageContext,
-  { draft = emptyDraft, ...told }: Partial<Omit<EndpointPageProps, "endpoint">> = {},
+  { draft = emptyDraft, ...rest }: Partial<Omit<EndpointPageProps, "endpoint">> = {},
 ) {
   const { services } = c.var;
   const row = await readEndpoint(services, viewerOf(c).caller, idIn(c));
   const endpoint = services.present.webhookEndpoint(row);
   // A path may be a secret, and titles are kept in the history of browsers.
   const host = `${new URL(endpoint.url).host} (…${endpoint.id.slice(-4)})`;
-  return c.render(<EndpointPage endpoint={endpoint} draft={draft} {...told} />, {
+  return c.render(<EndpointPage endpoint={endpoint} draft={draft} {...rest} />, {
     title: `Webhooks to ${endpoint.description || host}`,
   });
 }

@@ -166,7 +166,7 @@ export class TextItem extends OutputItem {
     if (delta === "") return;
     if (this.#part?.kind !== kind) this.beginPart(kind);
     this.#part?.add(delta, logprobs);
-    this.#tellOfPart(
+    this.#emitPart(
       `response.${kind}.delta`,
       kind === "output_text" ? { delta, logprobs } : { delta },
     );
@@ -176,14 +176,14 @@ export class TextItem extends OutputItem {
     this.endPart();
     this.#part = new Part(kind);
     this.#parts.push(this.#part);
-    this.#tellOfPart("response.content_part.added", { part: this.#part.value });
+    this.#emitPart("response.content_part.added", { part: this.#part.value });
   }
 
   endPart(): void {
     const part = this.#part;
     if (!part) return;
-    this.#tellOfPart(`response.${part.kind}.done`, part.ending);
-    this.#tellOfPart("response.content_part.done", { part: part.value });
+    this.#emitPart(`response.${part.kind}.done`, part.ending);
+    this.#emitPart("response.content_part.done", { part: part.value });
     this.#part = undefined;
   }
 
@@ -191,7 +191,7 @@ export class TextItem extends OutputItem {
     if (!this.#part || !isFields(given)) return;
     const annotation = withoutNulls(given);
     const annotation_index = this.#part.annotations.push(annotation) - 1;
-    this.#tellOfPart("response.output_text.annotation.added", { annotation_index, annotation });
+    this.#emitPart("response.output_text.annotation.added", { annotation_index, annotation });
   }
 
   /** Emits the complete open part, unless it was emitted in pieces. */
@@ -237,7 +237,7 @@ export class TextItem extends OutputItem {
     };
   }
 
-  #tellOfPart(type: string, fields: Fields): void {
+  #emitPart(type: string, fields: Fields): void {
     this.emitOwn(type, { content_index: this.#parts.length - 1, ...fields });
   }
 }

@@ -20,7 +20,7 @@ export interface Attempt {
   /** Null until the runner has connected. */
   readonly runner_id: string | null;
   /** When the runner was last heard before its channel closed; null while one is open. */
-  readonly heard_at: number | null;
+  readonly last_seen_at: number | null;
   /** When a second attempt is offered because this one's runner has not connected; null once one is open. */
   readonly second_at: number | null;
   /** Whether the runner was given time to return because the object itself had restarted. */
@@ -88,7 +88,7 @@ export class AttemptSet {
       started_at: null,
       ready_at: null,
       runner_id: null,
-      heard_at: null,
+      last_seen_at: null,
       second_at: now + SECOND_MS,
       grace_granted: false,
       stored: 0,
@@ -186,8 +186,8 @@ export class AttemptSet {
   /** @returns whether the record must be saved: it then grants grace again after a restart */
   channelOpened(number: number): boolean {
     const attempt = this.#writable(number);
-    if (!attempt || attempt.heard_at === null) return false;
-    attempt.heard_at = null;
+    if (!attempt || attempt.last_seen_at === null) return false;
+    attempt.last_seen_at = null;
     attempt.grace_granted = false;
     return true;
   }
@@ -195,15 +195,15 @@ export class AttemptSet {
   /** Notes that the channel of the current attempt has closed: its lease counts from here. */
   channelClosed(now: number): void {
     const attempt = this.#writable(this.#state.attempt?.number);
-    if (attempt) attempt.heard_at = now;
+    if (attempt) attempt.last_seen_at = now;
   }
 
   /** @returns false if the current attempt had its grace, or its channel is known to have closed */
-  grantGrace(heardAt: number): boolean {
+  grantGrace(lastSeenAt: number): boolean {
     const attempt = this.#writable(this.#state.attempt?.number);
-    if (!attempt || attempt.heard_at !== null || attempt.grace_granted) return false;
+    if (!attempt || attempt.last_seen_at !== null || attempt.grace_granted) return false;
     attempt.grace_granted = true;
-    attempt.heard_at = heardAt;
+    attempt.last_seen_at = lastSeenAt;
     return true;
   }
 

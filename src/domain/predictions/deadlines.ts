@@ -18,7 +18,7 @@ export interface Patience {
 const RETURN_SECONDS = 10;
 
 /** When a runner was last heard before a restart: pings are not stored, so its last frame counts. */
-export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_seconds }: Patience) =>
+export const seenBeforeRestart = (lastFrameAt: number, now: number, { lease_seconds }: Patience) =>
   Math.max(lastFrameAt, now - Math.max(0, lease_seconds - RETURN_SECONDS) * 1000);
 
 /** The wait for a caller that a restart has cut off: the Worker resumes the stream within 4 s. */
@@ -51,7 +51,7 @@ export interface WebhookDeadline {
 }
 
 export interface OpenChannel {
-  heard_at: number;
+  last_seen_at: number;
   /** When the runner's token was last known to be valid. */
   token_known_at: number;
 }
@@ -106,8 +106,8 @@ function ownDeadlines(
     return all;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;
-  const heard = Math.max(channel?.heard_at ?? 0, attempt.heard_at ?? 0, startedAt);
-  all.push({ kind: "lease", at: heard + patience.lease_seconds * 1000 });
+  const lastSeenAt = Math.max(channel?.last_seen_at ?? 0, attempt.last_seen_at ?? 0, startedAt);
+  all.push({ kind: "lease", at: lastSeenAt + patience.lease_seconds * 1000 });
   if (channel) all.push({ kind: "token", at: channel.token_known_at + TOKEN_MS });
   if (state.cancel_requested_at !== null) {
     all.push({ kind: "cancel", at: state.cancel_requested_at + patience.cancel_seconds * 1000 });

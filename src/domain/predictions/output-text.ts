@@ -37,7 +37,7 @@ export class OutputText {
       if (this.#inString) at = this.#readString(piece, at);
       else this.#read(piece.charAt(at++));
     }
-    if (this.#kind === "string") this.#tell(false);
+    if (this.#kind === "string") this.#emit(false);
     return this.#take();
   }
 
@@ -80,11 +80,11 @@ export class OutputText {
   }
 
   #endItem(): void {
-    if (this.#kind !== undefined) this.#tell(true);
+    if (this.#kind !== undefined) this.#emit(true);
     this.#kind = undefined;
   }
 
-  #tell(isWhole: boolean): void {
+  #emit(isWhole: boolean): void {
     const torn = isWhole ? "" : tornEscape(this.#held);
     const whole = this.#held.slice(0, this.#held.length - torn.length);
     this.#text += this.#kind === "other" ? this.#textOfOther() : JSON.parse(`"${whole}"`);

@@ -89,13 +89,13 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
     : null;
   const setupMs = msOf(prediction.setup_time);
   const modelBegan = earlier(moments.ready, before(ended, msOf(prediction.execution_time)));
-  const wasTold = moments.ready !== null && moments.ready !== moments.ended;
-  const ready = within(created, wasTold ? moments.ready : modelBegan);
+  const wasReported = moments.ready !== null && moments.ready !== moments.ended;
+  const ready = within(created, wasReported ? moments.ready : modelBegan);
   const begun = within(
     created,
-    wasTold ? moments.started : earlier(moments.started, before(ready, setupMs)),
+    wasReported ? moments.started : earlier(moments.started, before(ready, setupMs)),
   );
-  const toldSetupMs = wasTold ? span(begun, ready) || null : null;
+  const reportedSetupMs = wasReported ? span(begun, ready) || null : null;
   const failed = moments.failed.map(({ reason, from, to }, n): Step => {
     const at = within(created, from);
     const attempt = { number: n + 1, reason };
@@ -121,7 +121,7 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
   });
   const setup = {
     ...step("setup", begun, ready),
-    seconds: secondsOf(toldSetupMs ?? setupMs ?? (span(begun, ready ?? ended) || null)),
+    seconds: secondsOf(reportedSetupMs ?? setupMs ?? (span(begun, ready ?? ended) || null)),
     phases: moments.phases.map(({ phase, at }, n) => ({
       phase,
       at,

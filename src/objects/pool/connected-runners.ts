@@ -12,7 +12,7 @@ import { RunnerReliability } from "../../domain/scheduling/runner-reliability.ts
 import type { PoolReport } from "../stubs/pool.ts";
 import type { KnownRunner } from "./known-runners.ts";
 import type { Handed, HeldPoll } from "./polls.ts";
-import { type Declination, hasPlace, isSmall, PoolRunner } from "./pool-runner.ts";
+import { type Declination, isSmall, mayJoin, PoolRunner } from "./pool-runner.ts";
 import type { RunnerEvents } from "./runner-events.ts";
 import { StoredRunners } from "./stored-runners.ts";
 
@@ -99,13 +99,13 @@ export class ConnectedRunners {
     const { runner_id, session, snapshot } = report;
     const previous = this.#runners.get(runner_id);
     // The runner has connected for these jobs, whether or not its report is kept.
-    this.reliability.recordConnected(runner_id, snapshot.heard);
-    if (snapshot.heard.length > 0) this.#updateShort(report.token_id, now);
-    for (const receipt of snapshot.heard) previous?.settle(receipt);
+    this.reliability.recordConnected(runner_id, snapshot.receipts);
+    if (snapshot.receipts.length > 0) this.#updateShort(report.token_id, now);
+    for (const receipt of snapshot.receipts) previous?.settle(receipt);
     const isLate = previous?.isLate(report) ?? false;
     const refused =
       (!isLate && !isSmall(snapshot) && "too_large") ||
-      (!previous && !this.#hasPlace(report.token_id) && "too_many");
+      (!previous && !this.#mayJoin(report.token_id) && "too_many");
     if (refused) {
       // The process of the session before is gone all the same.
       if (previous && previous.session !== session) this.#drop(runner_id);
@@ -136,10 +136,10 @@ export class ConnectedRunners {
     return { runner, declined };
   }
 
-  #hasPlace(token: string): boolean {
+  #mayJoin(token: string): boolean {
     let own = 0;
     for (const { holder } of this.#runners.values()) if (holder.token === token) own += 1;
-    return hasPlace(own, this.#runners.size - own);
+    return mayJoin(own, this.#runners.size - own);
   }
 
   /** Answers the poll with the jobs that were held for the runner, as far as it has room. */
@@ -148,7 +148,7 @@ export class ConnectedRunners {
     runner.poll?.answer([]);
     runner.poll = poll;
     clearTimeout(runner.returnTimer);
-    const fits = this.#takes(runner, now) ? runner.roomForHeld : 0;
+    const fits = this.#takes(runner, now) ? runner.freeSlotsForHeld : 0;
     const ready = runner.held.splice(0, fits);
     const rest = runner.held.splice(0);
     // The poll is answered before the rest is placed: an open poll would get the rest, though there is no
@@ -336,8 +336,8 @@ export class ConnectedRunners {
     this.#sweep = setTimeout(() => {
       this.#sweep = null;
       const since = Date.now() - SILENCE_MS;
-      for (const { id, poll, heardAt } of this.#runners.values())
-        if (!poll && heardAt < since) this.#drop(id);
+      for (const { id, poll, lastSeenAt } of this.#runners.values())
+        if (!poll && lastSeenAt < since) this.#drop(id);
       this.#stored.save();
       void this.#options.events.report(this.#runners.values());
       this.#watch();

@@ -48,7 +48,7 @@ export class PoolObject extends DurableObject<Bindings> {
     sql: this.ctx.storage.sql,
     connectSeconds: settings(this.env).patience.connect_seconds,
     events: new RunnerEvents(this.env, this.#names),
-    onUnclaimed: (handed) => this.#line.placeAgain(handed),
+    onUnclaimed: (handed) => this.#line.requeue(handed),
     onChange: () => this.#line.assign(),
   });
   readonly #declines = new Declines();
@@ -304,10 +304,10 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   #receive(report: PoolReport, known: KnownRunner): PoolRunner | ReportProblem {
-    const heard = this.#connected.receive(report, known);
-    if (typeof heard === "string") return heard;
+    const received = this.#connected.receive(report, known);
+    if (typeof received === "string") return received;
     this.#estimates.learn(report.snapshot.measured);
-    const { runner, declined } = heard;
+    const { runner, declined } = received;
     for (const { key, setup_ms } of report.snapshot.measured)
       if (setup_ms !== undefined)
         this.#connected.reliability.failedStarts.succeeded(
@@ -348,8 +348,9 @@ function reportedRunner(runner: PoolRunner, names: ContainerNames): ReportedRunn
 }
 
 const conditionOf = (runner: PoolRunner, now: number): Omit<RunnerCondition, "failed_starts"> => ({
-  heard_at: runner.heardAt,
+  reported_at: runner.lastSeenAt,
   connected:
-    runner.isExpected || (runner.isFull && !runner.isMissing && now - runner.heardAt < REPORT_MS),
+    runner.isExpected ||
+    (runner.isFull && !runner.isMissing && now - runner.lastSeenAt < REPORT_MS),
   lost_gpus: runner.snapshot.devices.filter(({ lost }) => lost).length,
 });

@@ -38,7 +38,7 @@ interface Waiting {
 }
 
 /** The place that is decided for a job. */
-interface Place {
+interface Placement {
   runner: PoolRunner;
   number: number;
   stop: string[];
@@ -172,7 +172,7 @@ export class PoolLine {
   }
 
   /** Places jobs whose attempts are open, and that their runner has not come for. */
-  placeAgain(unclaimed: Pick<Handed, "job" | "since" | "offered">[]): void {
+  requeue(unclaimed: Pick<Handed, "job" | "since" | "offered">[]): void {
     for (const { job, since, offered } of unclaimed) {
       if (this.#ended.has(job.object_id)) this.#state.withdraw(job.object_id);
       else this.#ask({ job, since, offered });
@@ -230,9 +230,9 @@ export class PoolLine {
         continue;
       }
       if (stop.length > 0) this.#names.addImages(runner.snapshot.containers);
-      const place = { runner, number, stop: [...stop] };
-      if (waiting.offered) this.#hand(place, waiting, waiting.offered);
-      else this.#ctx.waitUntil(this.#open(waiting, place));
+      const placement = { runner, number, stop: [...stop] };
+      if (waiting.offered) this.#hand(placement, waiting, waiting.offered);
+      else this.#ctx.waitUntil(this.#open(waiting, placement));
     }
     if (isRefused && rounds > 1) return this.assign(rounds - 1);
     const next = isRefused ? now + RETRY_MS : until;
@@ -241,27 +241,29 @@ export class PoolLine {
       next === null ? null : setTimeout(() => this.assign(), Math.max(0, next - now));
   }
 
-  #hand({ runner, number, stop }: Place, { job, since }: Waiting, offered: OfferedJob): void {
+  #hand({ runner, number, stop }: Placement, { job, since }: Waiting, offered: OfferedJob): void {
     this.#connected.hand(runner, { number, stop, job, since, offered });
   }
 
   /** Opens an attempt of a stored job, for which there is room by then. */
-  async #open(waiting: Waiting, place: Place): Promise<void> {
+  async #open(waiting: Waiting, placement: Placement): Promise<void> {
     const { job, since } = waiting;
     const id = job.object_id;
-    const { runner, number } = place;
+    const { runner, number } = placement;
     try {
-      const { unplaced } = this.#storedJobs.find(id) ?? {};
+      const { offered_attempt } = this.#storedJobs.find(id) ?? {};
       // A call that is not answered may leave an attempt open for nobody: the prediction expires it.
-      const offered = await predictionWithId(this.#env, id)?.openAttempt(unplaced ?? undefined);
+      const offered = await predictionWithId(this.#env, id)?.openAttempt(
+        offered_attempt ?? undefined,
+      );
       this.#tries.delete(id);
       if (offered && this.#connected.isUsable(runner) && this.#connected.isAllowed(runner)) {
         this.#storedJobs.remove(id);
         this.#waitTimes.add(job.hardware, Date.now() - since);
-        return this.#hand(place, waiting, offered);
+        return this.#hand(placement, waiting, offered);
       }
       this.#state.dropped(runner.id, number, Date.now());
-      if (offered) return this.placeAgain([{ job, since, offered }]);
+      if (offered) return this.requeue([{ job, since, offered }]);
       // The prediction was canceled meanwhile, or runs already: its place goes to the next.
       this.#state.withdraw(id);
       this.#storedJobs.remove(id);

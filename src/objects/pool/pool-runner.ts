@@ -32,10 +32,10 @@ export interface Declination extends OnItsWay {
 }
 
 export const storedRunner = z.object({
-  told: claimRequest.extend({ token_id: z.string() }),
+  claim: claimRequest.extend({ token_id: z.string() }),
   known: knownRunner,
   /** Unix ms. */
-  heard_at: z.number(),
+  reported_at: z.number(),
   work: z.array(runnerJob),
 });
 
@@ -56,7 +56,7 @@ const kept = (snapshot: RunnerSnapshot, now: number): RunnerSnapshot => ({
   handed: Math.min(snapshot.handed, now + AHEAD_MS),
   measured: [],
   declined: [],
-  heard: [],
+  receipts: [],
 });
 
 /** A job as its pool's rules see it. */
@@ -68,7 +68,7 @@ export const askOf = (job: WaitingJob, at: number): Ask => ({
   gpus: job.gpus,
   key: job.container_key,
   image: job.image,
-  room: job.room,
+  max_concurrency: job.max_concurrency,
   run_limit_ms: job.run_limit_ms,
   at,
 });
@@ -88,7 +88,7 @@ export class PoolRunner {
   /** The jobs that the runner is handed when it polls again. */
   readonly held: Handed[] = [];
   readonly #onTheirWay = new Map<string, OnItsWay>();
-  heardAt: number;
+  lastSeenAt: number;
   #isMissing = false;
   #snapshot: RunnerSnapshot;
   /** When the snapshot was reported, unix ms: its durations count from then. */
@@ -108,7 +108,7 @@ export class PoolRunner {
     this.#snapshot = kept(snapshot, now);
     this.#reportedAt = now;
     this.#images = keptImages(images);
-    this.heardAt = now;
+    this.lastSeenAt = now;
     this.#work = new RunnerWork(work);
   }
 
@@ -145,18 +145,18 @@ export class PoolRunner {
   /** The stored form of the runner: enough to make it again. */
   get stored(): StoredRunner | undefined {
     if (!this.#known) return undefined;
-    const told = {
+    const claim = {
       ...this.identity,
       token_id: this.#token,
       snapshot: this.#snapshot,
       images: [...this.#images],
     };
-    return { told, known: this.#known, heard_at: this.heardAt, work: this.#work.stored };
+    return { claim, known: this.#known, reported_at: this.lastSeenAt, work: this.#work.stored };
   }
 
   /** Restores a runner without its poll and the hand-outs on their way: these are in memory. */
-  static restore({ told, known, heard_at, work }: StoredRunner): PoolRunner {
-    const runner = new PoolRunner(told, heard_at, work);
+  static restore({ claim, known, reported_at, work }: StoredRunner): PoolRunner {
+    const runner = new PoolRunner(claim, reported_at, work);
     runner.know(known);
     return runner;
   }
@@ -172,7 +172,7 @@ export class PoolRunner {
    */
   takeReport(report: PoolReport, now: number): Declination[] {
     const { snapshot, images } = report;
-    this.heardAt = now;
+    this.lastSeenAt = now;
     this.#isMissing = false;
     if (this.isLate(report)) return [];
     if (images) this.#images = keptImages(images);
@@ -268,7 +268,7 @@ export class PoolRunner {
   }
 
   /** How many of the held jobs fit. */
-  get roomForHeld(): number {
+  get freeSlotsForHeld(): number {
     return Math.max(0, this.slots - this.#jobs.length - (this.#unseen - this.held.length));
   }
 
@@ -285,14 +285,16 @@ export class PoolRunner {
   /** Whether a container for such jobs is ready and has room. */
   isWarm(containerKey: string): boolean {
     return this.#snapshot.containers.some(
-      ({ key, phase, users, room }) => key === containerKey && phase === "ready" && users < room,
+      ({ key, phase, users, max_concurrency }) =>
+        key === containerKey && phase === "ready" && users < max_concurrency,
     );
   }
 
   /** Whether a container for such jobs is ready, but has no room. */
   isBusy(containerKey: string): boolean {
     return this.#snapshot.containers.some(
-      ({ key, phase, users, room }) => key === containerKey && phase === "ready" && users >= room,
+      ({ key, phase, users, max_concurrency }) =>
+        key === containerKey && phase === "ready" && users >= max_concurrency,
     );
   }
 
@@ -347,5 +349,5 @@ export function keptImages(images: readonly string[]): ReadonlySet<string> {
  * @param own runners that the token has in the pool
  * @param others runners of other tokens
  */
-export const hasPlace = (own: number, others: number): boolean =>
+export const mayJoin = (own: number, others: number): boolean =>
   own < Math.ceil((MAX_RUNNERS - others) / 2);

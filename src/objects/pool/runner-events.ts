@@ -52,7 +52,9 @@ export class RunnerEvents {
       reported.map(({ id, events }) =>
         runnerAt(this.#env, id)
           .reportEvents(events)
-          .catch((error) => logger.warn("Events of a runner not told", { runner_id: id, error })),
+          .catch((error) =>
+            logger.warn("Events of a runner not reported", { runner_id: id, error }),
+          ),
       ),
     );
   }

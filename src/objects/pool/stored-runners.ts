@@ -26,7 +26,7 @@ export class StoredRunners {
     sql.exec(
       `CREATE TABLE IF NOT EXISTS runners (
          runner_id TEXT PRIMARY KEY,
-         heard_at INTEGER NOT NULL,
+         reported_at INTEGER NOT NULL,
          stored TEXT NOT NULL
        )`,
     );
@@ -34,11 +34,11 @@ export class StoredRunners {
 
   /** Returns the runners that were heard since then; the others are forgotten. */
   load(since: number): PoolRunner[] {
-    this.#sql.exec("DELETE FROM runners WHERE heard_at < ?", since);
+    this.#sql.exec("DELETE FROM runners WHERE reported_at < ?", since);
     const runners: PoolRunner[] = [];
     let left = MAX_LOADED_CHARS;
     for (const { stored } of this.#sql.exec<Row>(
-      "SELECT stored FROM runners ORDER BY heard_at DESC",
+      "SELECT stored FROM runners ORDER BY reported_at DESC",
     )) {
       left -= stored.length;
       if (left < 0) break;
@@ -59,13 +59,13 @@ export class StoredRunners {
 
   /** Writes the runners that have reported since the last time. */
   save(): void {
-    for (const { id, heardAt, stored } of this.#changed.values()) {
+    for (const { id, lastSeenAt, stored } of this.#changed.values()) {
       const text = JSON.stringify(stored);
       if (text === undefined || text.length > MAX_CHARS) continue;
       this.#sql.exec(
-        "INSERT OR REPLACE INTO runners (runner_id, heard_at, stored) VALUES (?, ?, ?)",
+        "INSERT OR REPLACE INTO runners (runner_id, reported_at, stored) VALUES (?, ?, ?)",
         id,
-        heardAt,
+        lastSeenAt,
         text,
       );
     }

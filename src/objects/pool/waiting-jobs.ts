@@ -4,10 +4,10 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 type Row = WaitingJob & Record<string, SqlStorageValue>;
 
 const COLUMNS =
-  "object_id, user_id, pool, hardware, gpus, priority, model, model_id, model_owner_id, image, container_key, room, run_limit_ms" as const;
+  "object_id, user_id, pool, hardware, gpus, priority, model, model_id, model_owner_id, image, container_key, max_concurrency, run_limit_ms" as const;
 
 interface QueueEntry extends Record<string, SqlStorageValue> {
-  unplaced: number | null;
+  offered_attempt: number | null;
   since: number;
 }
 
@@ -30,9 +30,9 @@ export class WaitingJobs {
          model_owner_id TEXT NOT NULL,
          image TEXT NOT NULL,
          container_key TEXT NOT NULL,
-         room INTEGER NOT NULL,
+         max_concurrency INTEGER NOT NULL,
          run_limit_ms INTEGER NOT NULL,
-         unplaced INTEGER,
+         offered_attempt INTEGER,
          since INTEGER NOT NULL
        )`,
     );
@@ -49,11 +49,11 @@ export class WaitingJobs {
    * @param since when the job arrived, unix ms
    * @param unplaced the attempt that was offered for the job and not handed out
    */
-  add(job: WaitingJob, since: number, unplaced: number | undefined): void {
+  add(job: WaitingJob, since: number, offered_attempt: number | undefined): void {
     this.#sql.exec(
-      `INSERT INTO waiting (${COLUMNS}, unplaced, since)
+      `INSERT INTO waiting (${COLUMNS}, offered_attempt, since)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (object_id) DO UPDATE SET unplaced = excluded.unplaced`,
+       ON CONFLICT (object_id) DO UPDATE SET offered_attempt = excluded.offered_attempt`,
       job.object_id,
       job.user_id,
       job.pool,
@@ -65,16 +65,16 @@ export class WaitingJobs {
       job.model_owner_id,
       job.image,
       job.container_key,
-      job.room,
+      job.max_concurrency,
       job.run_limit_ms,
-      unplaced ?? null,
+      offered_attempt ?? null,
       since,
     );
   }
 
   /** The attempt that was offered for a job and not handed out, and when the job arrived, unix ms. */
   find(objectId: string): QueueEntry | undefined {
-    return this.#entry("SELECT unplaced, since FROM waiting WHERE object_id = ?", objectId);
+    return this.#entry("SELECT offered_attempt, since FROM waiting WHERE object_id = ?", objectId);
   }
 
   /**
@@ -85,7 +85,7 @@ export class WaitingJobs {
     const ofClass = hardware === undefined ? "" : "WHERE hardware = ?";
     const values = hardware === undefined ? [] : [hardware];
     return this.#entry(
-      `SELECT unplaced, since FROM waiting ${ofClass} ORDER BY seq LIMIT 1`,
+      `SELECT offered_attempt, since FROM waiting ${ofClass} ORDER BY seq LIMIT 1`,
       ...values,
     );
   }

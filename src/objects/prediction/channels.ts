@@ -56,7 +56,7 @@ export class Channels {
     return this.#openOf(this.attemptOf(socket)).some((other) => other !== socket);
   }
 
-  heard(now: number): void {
+  seen(now: number): void {
     this.#frameAt = now;
   }
 
@@ -67,7 +67,7 @@ export class Channels {
     if (!socket) return null;
     const { attempt: _, accepted_at, ...runner } = attached(socket);
     const pingedAt = this.#ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
-    return { heard_at: Math.max(accepted_at, pingedAt, this.#frameAt), ...runner };
+    return { last_seen_at: Math.max(accepted_at, pingedAt, this.#frameAt), ...runner };
   }
 
   /** Notes that the token of an attempt's runner is known to be valid as of this time. */

@@ -322,7 +322,7 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
     model_owner_id: spec.model_owner_id,
     image: `${spec.image.repository}@${spec.image.digest}`,
     container_key: spec.keys.container,
-    room: spec.limits.max_concurrency,
+    max_concurrency: spec.limits.max_concurrency,
     run_limit_ms: spec.timeout_seconds * 1_000,
   };
 }

@@ -115,7 +115,7 @@ export class Handouts {
    */
   async open(
     load: () => PredictionRecord | undefined,
-    unplaced: number | undefined,
+    offered: number | undefined,
   ): Promise<OfferedJob | undefined> {
     const spec = load()?.life.spec;
     const parts = spec && (await this.#openParts(spec));
@@ -123,7 +123,7 @@ export class Handouts {
     if (!record) return undefined;
     const { life } = record;
     const now = Date.now();
-    if (unplaced !== undefined) life.closeAttempt(unplaced, now);
+    if (offered !== undefined) life.closeAttempt(offered, now);
     if (!parts && life.waiting) this.#failWithoutVariables(record);
     const attempt = parts && life.openAttempt(newSecret(), now);
     if (!attempt) return undefined;

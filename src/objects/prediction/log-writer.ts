@@ -35,7 +35,7 @@ const UNREAD_MS = 1_000;
  * @param read whether somebody reads its stream
  * @param wantsOutput whether output is sent to a webhook as it comes
  */
-function paceOf(read: boolean, wantsOutput: boolean): number {
+function flushInterval(read: boolean, wantsOutput: boolean): number {
   if (read) return READ_MS;
   return wantsOutput ? WEBHOOK_MS : UNREAD_MS;
 }
@@ -101,15 +101,15 @@ export class LogWriter {
   }
 
   /** The shortest time between two frames of the prediction's runner, ms. */
-  paceOf(record: Logged): number {
-    return paceOf(this.#subscribers.size > 0, record.outbox?.wantsOutput ?? false);
+  flushInterval(record: Logged): number {
+    return flushInterval(this.#subscribers.size > 0, record.outbox?.wantsOutput ?? false);
   }
 
   /** Tells the runner to send what it has gathered: the prediction has its first reader. */
   quicken(record: Logged): void {
     const { attempt } = record.life.state;
     if (!attempt) return;
-    this.#channels.send(attempt.number, { type: "pace", flush_ms: this.paceOf(record) });
+    this.#channels.send(attempt.number, { type: "flush", flush_ms: this.flushInterval(record) });
   }
 
   #flush(record: Logged): void {
@@ -124,7 +124,7 @@ export class LogWriter {
     if (storedTotals === this.#acknowledged) return;
     this.#acknowledged = storedTotals;
     const { attempt, seq } = storedTotals;
-    this.#channels.send(attempt, { type: "ack", seq, flush_ms: this.paceOf(record) });
+    this.#channels.send(attempt, { type: "ack", seq, flush_ms: this.flushInterval(record) });
   }
 
   #show(record: Logged, held: boolean): void {

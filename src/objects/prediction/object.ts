@@ -266,8 +266,8 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @param unplaced the number of an attempt that was offered and never handed out
    * @returns undefined when no attempt is needed any more, which is no error
    */
-  openAttempt(unplaced: number | undefined): Promise<OfferedJob | undefined> {
-    return this.#handouts.open(() => this.#load(), unplaced);
+  openAttempt(offered: number | undefined): Promise<OfferedJob | undefined> {
+    return this.#handouts.open(() => this.#load(), offered);
   }
 
   /**

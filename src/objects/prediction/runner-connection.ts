@@ -1,6 +1,6 @@
 /** The runner of the current attempt: its frames, its channel and its lease. */
 import { type Attempt, STORED_SAVE_INTERVAL } from "../../domain/predictions/attempts.ts";
-import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
+import { type Patience, seenBeforeRestart } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
 import { waitsAgain } from "../../domain/predictions/state.ts";
 import { exceededBound, isDeeper, type JsonBounds } from "../../lib/json-scan.ts";
@@ -79,7 +79,7 @@ export class RunnerConnection {
     const welcome = {
       attempt: number,
       seq: writer.settle(record, number),
-      flush_ms: writer.paceOf(record),
+      flush_ms: writer.flushInterval(record),
       receipt: receiptOf(secret),
     };
     const response = channels.accept(welcome, holder, Date.now());
@@ -209,7 +209,7 @@ export class RunnerConnection {
       return { type: "fenced", reason: `attempt ${attempt} has ended` };
     }
     const now = Date.now();
-    this.#effects.channels.heard(now);
+    this.#effects.channels.seen(now);
     if (frame.type === "release") {
       this.#release(record, frame, now);
       return undefined;
@@ -248,8 +248,8 @@ export class RunnerConnection {
     const { channels } = this.#effects;
     if (!attempt) return;
     if (channels.open(attempt.number) === null) {
-      const heardAt = heardBeforeRestart(log.lastFrameAt(attempt.number), now, this.#patience);
-      if (life.attempts.grantGrace(heardAt)) return record.save();
+      const lastSeenAt = seenBeforeRestart(log.lastFrameAt(attempt.number), now, this.#patience);
+      if (life.attempts.grantGrace(lastSeenAt)) return record.save();
     }
     this.#lose(record, "the lease has expired", now);
   }

@@ -75,14 +75,14 @@ export class Streams {
     // The reader may have left during the creation: a response's stream that nobody reads is never canceled.
     if (signal.aborted) onLeave?.();
     const release = this.#replacement.hold();
-    const place = {
+    const permit = {
       renew: () => open?.renew(),
       leave: () => {
         open?.leave();
         release();
       },
     };
-    const stream = this.#subscribers.subscribe(after, limits, onLeave, place);
+    const stream = this.#subscribers.subscribe(after, limits, onLeave, permit);
     if (limits.reader) this.#checks.begin();
     if (this.#subscribers.size === 1) this.#effects.writer.quicken(record);
     return new Response(stream);

@@ -31,7 +31,7 @@ interface LogSource {
 }
 
 /** The place of an open stream among those that its account may have. */
-interface StreamPlace {
+interface StreamPermit {
   /** Called every few seconds. */
   renew(): void;
   /** Called at the end of the stream, however it ends. */
@@ -40,7 +40,7 @@ interface StreamPlace {
 
 interface Subscriber {
   reader: StreamReader | undefined;
-  place: StreamPlace | undefined;
+  permit: StreamPermit | undefined;
   controller: ReadableStreamDefaultController<Uint8Array>;
   position: number;
   /** Whether the reader is sent each frame as it is written; false while it reads from the log. */
@@ -85,7 +85,7 @@ export class Subscribers {
     after: number,
     { reader, idle_seconds = NEVER, lifetime_seconds = NEVER }: StreamLimits = {},
     onLeave = () => {},
-    place?: StreamPlace,
+    permit?: StreamPermit,
   ): ReadableStream<Uint8Array> {
     let subscriber: Subscriber;
     return new ReadableStream<Uint8Array>(
@@ -94,7 +94,7 @@ export class Subscribers {
           const now = Date.now();
           subscriber = {
             reader,
-            place,
+            permit,
             controller,
             position: after,
             live: false,
@@ -202,8 +202,8 @@ export class Subscribers {
    */
   renewed(): Map<string, StreamReader> {
     const readers = new Map<string, StreamReader>();
-    for (const { reader, place } of this.#all) {
-      place?.renew();
+    for (const { reader, permit } of this.#all) {
+      permit?.renew();
       if (reader) readers.set(reader.id, reader);
     }
     return readers;
@@ -248,7 +248,7 @@ export class Subscribers {
 
   #remove(subscriber: Subscriber): boolean {
     const removed = this.#all.delete(subscriber);
-    subscriber.place?.leave();
+    subscriber.permit?.leave();
     subscriber.onRoom();
     if (this.#all.size === 0) {
       this.#recent.clear();

@@ -54,7 +54,7 @@ function queueSeconds({ attempt, waiting_since, updated_at }: PredictionState): 
 
 /** Completes a version by what its container's server describes, when it is first started. */
 
-interface Told {
+interface Reported {
   model_id: string;
   number: number;
   /** Description by an untrusted container: a part that cannot be used counts as missing. */
@@ -63,7 +63,7 @@ interface Told {
 
 export async function completeVersion(
   env: Bindings,
-  { model_id, number, description }: Told,
+  { model_id, number, description }: Reported,
 ): Promise<void> {
   const db = database(env.DB);
   const found = await findAwaiting(db, model_id, number);
@@ -74,11 +74,11 @@ export async function completeVersion(
     schemas: awaits.includes("schemas") ? undefined : version.schemas,
     compatibilities: awaits.includes("compatibilities") ? undefined : version.compatibilities,
   };
-  const told = described(version.configuration.interface ?? "cog", known, description);
-  const fault = told.fault ?? faultOfSchemas(told.schemas);
+  const answer = described(version.configuration.interface ?? "cog", known, description);
+  const fault = answer.fault ?? faultOfSchemas(answer.schemas);
   if (fault !== undefined) logger.warn("Schemas not taken", { model_id, number, fault });
-  const { compatibilities } = told;
-  const schemas = fault === undefined ? told.schemas : ANY_SCHEMAS;
+  const { compatibilities } = answer;
+  const schemas = fault === undefined ? answer.schemas : ANY_SCHEMAS;
   const { accountBytes: max_bytes, databaseBytes: max_total_bytes } = settings(env);
   const allowance = { user_id: owner_id, max_bytes, max_total_bytes };
   try {

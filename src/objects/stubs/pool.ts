@@ -165,7 +165,7 @@ export interface ReportedRunnerLog {
 
 export interface RunnerCondition {
   /** Unix ms. */
-  heard_at: number;
+  reported_at: number;
   /** Whether the runner polls, or is about to, or is full and has reported. */
   connected: boolean;
   lost_gpus: number;

@@ -63,7 +63,7 @@ export const chatUsage = z.looseObject({
 export type ChatUsage = z.infer<typeof chatUsage>;
 
 /** Usage as servers report it: null is a count that they do not know. */
-export const toldUsage = z
+export const usageBlock = z
   .preprocess((usage) => (isObject(usage) ? withoutNulls(usage) : usage), chatUsage)
   .nullish();
 
@@ -83,13 +83,13 @@ export const chatChunk = z.looseObject({
       delta: messageContent.nullish().transform((delta): ChatDelta => delta ?? {}),
     }),
   ),
-  usage: toldUsage,
+  usage: usageBlock,
 });
 export type ChatChunk = z.infer<typeof chatChunk>;
 
 export const chatCompletion = z.looseObject({
   choices: z.array(z.looseObject({ ...choice, message: messageContent })).min(1),
-  usage: toldUsage,
+  usage: usageBlock,
 });
 export type ChatCompletion = z.infer<typeof chatCompletion>;
 
@@ -134,6 +134,6 @@ export const completionChunk = z.looseObject({
       finish_reason: z.string().nullish(),
     }),
   ),
-  usage: toldUsage,
+  usage: usageBlock,
 });
 export type CompletionChunk = z.infer<typeof completionChunk>;

@@ -209,10 +209,10 @@ export class ResponseWriter implements Writer {
     if (failure?.status === 504) throw failure;
     const events = this.#translation.take(entry, Number(entry.id));
     this.#last = events.at(-1)?.sequence_number ?? this.#last;
-    const told = events.filter(({ sequence_number: n }) => n > this.#startingAfter);
-    const last = told.at(-1);
+    const sent = events.filter(({ sequence_number: n }) => n > this.#startingAfter);
+    const last = sent.at(-1);
     if (last) this.#sentAt = Date.now();
-    return told
+    return sent
       .map((one) => eventText(exactText(one), one === last ? entry.id : undefined, one.type))
       .join("");
   }

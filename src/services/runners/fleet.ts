@@ -131,9 +131,9 @@ export async function removeRunner(services: Services, id: string): Promise<void
   const { env, db } = services;
   const row = await findRunner(db, id);
   if (!row) throw unknownRunner(id);
-  const { heardSince } = await fleetContext(services);
+  const { seenSince } = await fleetContext(services);
   const isShutOut = row.revoked_at !== null;
-  const presence = await runnerAt(env, id).remove(isShutOut ? Date.now() : heardSince);
+  const presence = await runnerAt(env, id).remove(isShutOut ? Date.now() : seenSince);
   if (presence)
     throw conflict(
       `The runner '${presence.name}' is ${presence.state}. Drain it and stop its process first.`,

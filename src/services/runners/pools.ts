@@ -8,7 +8,7 @@ import type { LocationHint } from "../../protocol/hardware.ts";
 import { findAllHardware } from "../../storage/runners/hardware.ts";
 import {
   findPools,
-  listUnplacedPools,
+  listUnmadePools,
   markPoolMade,
   type PoolRow,
 } from "../../storage/runners/pools.ts";
@@ -65,7 +65,7 @@ export async function placePool(
  * when it starts, but that may have failed.
  */
 export async function sweepPools(services: Services): Promise<void> {
-  for (const row of await listUnplacedPools(services.db, SWEPT)) {
+  for (const row of await listUnmadePools(services.db, SWEPT)) {
     const madeAt = await placePool(services, row.name, row, row.location_hint);
     if (madeAt !== null) await markPoolMade(services.db, row.name, madeAt);
   }

@@ -37,9 +37,9 @@ export async function revokeRunnerToken(
   if (!(await revoke(db, id, at))) throw notFound(`The runner token '${id}'`);
   forgetRunnerTokens();
   const event = { at, kind: "token_revoked" as const, detail: "", by: by ?? undefined };
-  const tell = (runner: string) =>
+  const notify = (runner: string) =>
     withTimeout(runnerAt(env, runner).reportEvents([event]), `runner ${runner}`);
-  for await (const _ of mapAhead(runners, AT_ONCE, (runner) => tell(runner.id)));
+  for await (const _ of mapAhead(runners, AT_ONCE, (runner) => notify(runner.id)));
 }
 
 /** Forgets the runners of tokens that were revoked a day ago, and these tokens. */

@@ -17,20 +17,22 @@ export async function readRunner(services: Services, id: string): Promise<Runner
   const { db } = services;
   const row = await findRunner(db, id);
   if (!row) throw unknownRunner(id);
-  const [[state], told] = await Promise.all([
+  const [[state], reported] = await Promise.all([
     readStates(services, [row], ANSWER_MS),
-    readTold(services, id, row.pool),
+    readReported(services, id, row.pool),
   ]);
   if (!state) throw unknownRunner(id);
-  const usernames = await findUsernames(db, [...new Set(told?.jobs.map(({ user_id }) => user_id))]);
+  const usernames = await findUsernames(db, [
+    ...new Set(reported?.jobs.map(({ user_id }) => user_id)),
+  ]);
   return {
     ...state,
-    told: told && presentReported(told),
-    work: workOf(state.running, told?.jobs ?? [], usernames),
+    reported: reported && presentReported(reported),
+    work: workOf(state.running, reported?.jobs ?? [], usernames),
   };
 }
 
-async function readTold(
+async function readReported(
   services: Services,
   id: string,
   pool: string,
@@ -44,7 +46,7 @@ const presentReported = ({
   max_containers,
   devices,
   containers,
-}: ReportedRunner): RunnerDetail["told"] => ({
+}: ReportedRunner): RunnerDetail["reported"] => ({
   at: timeOf(at),
   max_containers,
   devices: devices.map(({ name, memory_gb, holder, lost = false }) => ({
@@ -67,7 +69,7 @@ function presentContainer(
   }: ReportedRunner["containers"][number],
   devices: ReportedRunner["devices"],
 ): RunnerContainer {
-  const { name, image, hardware, phase, room, gpus } = container;
+  const { name, image, hardware, phase, max_concurrency, gpus } = container;
   const held = devices.filter(({ holder }) => holder === name).length;
   return {
     name,
@@ -78,7 +80,7 @@ function presentContainer(
     since: timeOf(since),
     idle_since: idle_since === null ? null : timeOf(idle_since),
     running: users,
-    room,
+    max_concurrency,
     gpus,
     memory_bytes: memory_bytes ?? null,
     waits_for_gpus: phase === "starting" ? Math.max(0, gpus - held) : 0,

@@ -124,10 +124,10 @@ export async function readRunnerLog(services: Services, id: string): Promise<Kno
   ]);
   if (!runner) throw unknownRunner(id);
   // A pool that was never used has no object, so nobody has asked for the log.
-  const told = stub
+  const log = stub
     ? await withTimeout(stub.log(id), `pool ${row.pool}`, LOG_ANSWER_MS)
     : { asked_at: null, at: null, lines: [] };
-  return { runner, log: told ? present(told, runner) : null };
+  return { runner, log: log ? present(log, runner) : null };
 }
 
 function present({ asked_at, at, lines }: ReportedRunnerLog, runner: RunnerState): RunnerLog {

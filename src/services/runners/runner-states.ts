@@ -14,13 +14,13 @@ import { findMadePools } from "./pools.ts";
 interface FleetContext {
   latest_version: string;
   /** The time since when a runner must have been heard from, Unix ms. Other runners are offline. */
-  heardSince: number;
+  seenSince: number;
 }
 
 export async function fleetContext({ env, settings }: Services): Promise<FleetContext> {
   const { runner } = await readManifest(env);
-  const heardSince = Date.now() - offlineMs(settings.telemetrySeconds);
-  return { latest_version: runner.version, heardSince };
+  const seenSince = Date.now() - offlineMs(settings.telemetrySeconds);
+  return { latest_version: runner.version, seenSince };
 }
 
 /** @param ms how long objects may take: the state of a runner whose object takes longer is `unknown` */
@@ -90,7 +90,7 @@ function toState(
   { id, name, hardware, pool, revoked_at }: RunnerRow,
   presence: Presence | null | undefined,
   condition: RunnerCondition | undefined,
-  { latest_version, heardSince }: FleetContext,
+  { latest_version, seenSince }: FleetContext,
 ): Omit<RunnerState, "set_aside_until" | "set_aside_reason"> {
   if (!presence) {
     const state = presence === null ? "offline" : "unknown";
@@ -100,14 +100,14 @@ function toState(
   const {
     connected = null,
     lost_gpus = null,
-    heard_at = 0,
+    reported_at = 0,
     failed_starts: failed,
   } = condition ?? {};
   const { session: _, started_at, last_seen_at, ...reported } = presence;
-  // The pool's `heard_at` counts, too: a runner's reports may fail while it polls.
-  const seenAt = Math.max(last_seen_at, heard_at);
+  // The pool's `reported_at` counts, too: a runner's reports may fail while it polls.
+  const seenAt = Math.max(last_seen_at, reported_at);
   const revoked = revoked_at !== null;
-  const isGone = seenAt < heardSince || revoked;
+  const isGone = seenAt < seenSince || revoked;
   return {
     ...reported,
     id,

@@ -205,13 +205,13 @@ export async function completeVersion(
   { model_id, number }: Pick<VersionRow, "model_id" | "number">,
   {
     makes,
-    ...told
+    ...reported
   }: Pick<VersionRow, "compatibilities" | "schemas"> & { makes: OutputModality | undefined },
   allowance: StorageQuota,
 ): Promise<void> {
   const completing = db
     .update(versions)
-    .set({ ...told, awaits: null })
+    .set({ ...reported, awaits: null })
     .where(and(isOne(model_id, number), isNotNull(versions.awaits)));
   const latest = sql`last_version = ${number}`;
   await writeWithinQuota(db, allowance, completing, setOutputModality(db, model_id, makes, latest));

@@ -21,7 +21,7 @@ export const savePool = (db: Database, row: typeof pools.$inferInsert) =>
     });
 
 /** Lists pools with a location that are not made. */
-export const listUnplacedPools = (db: Database, limit: number) =>
+export const listUnmadePools = (db: Database, limit: number) =>
   db
     .select()
     .from(pools)

@@ -4,7 +4,7 @@ import {
   type Deadline,
   deadlines as deadlinesOf,
   earliest,
-  heardBeforeRestart,
+  seenBeforeRestart,
 } from "../../../src/domain/predictions/deadlines.ts";
 import { PredictionLife } from "../../../src/domain/predictions/life.ts";
 import type { PredictionSpec } from "../../../src/domain/predictions/state.ts";
@@ -17,10 +17,10 @@ const PATIENCE = {
   redispatch_seconds: 30,
 };
 
-const deadlines = (of: PredictionLife, heardAt: number | null) =>
+const deadlines = (of: PredictionLife, lastSeenAt: number | null) =>
   deadlinesOf(
     of,
-    heardAt === null ? null : { heard_at: heardAt, token_known_at: heardAt },
+    lastSeenAt === null ? null : { last_seen_at: lastSeenAt, token_known_at: lastSeenAt },
     PATIENCE,
   );
 
@@ -37,16 +37,16 @@ function running(changes?: Partial<PredictionSpec>) {
 
 test("the lease of a restarted object goes on from the last frame, or for 10 s", () => {
   const ends = (saidAt: number) =>
-    (heardBeforeRestart(NOW + saidAt * 1_000, NOW, PATIENCE) - NOW) / 1_000 + 30;
+    (seenBeforeRestart(NOW + saidAt * 1_000, NOW, PATIENCE) - NOW) / 1_000 + 30;
   expect([0, -5, -19, -20, -21, -500].map(ends)).toEqual([30, 25, 11, 10, 10, 10]);
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 100_000 }), (ago) => {
-      const until = heardBeforeRestart(NOW - ago, NOW, PATIENCE) + 30_000;
+      const until = seenBeforeRestart(NOW - ago, NOW, PATIENCE) + 30_000;
       return until >= NOW + 10_000 && until <= Math.max(NOW - ago + 30_000, NOW + 10_000);
     }),
   );
   // A lease that is shorter than 10 s is not made longer.
-  expect(heardBeforeRestart(0, NOW, { ...PATIENCE, lease_seconds: 2 })).toBe(NOW);
+  expect(seenBeforeRestart(0, NOW, { ...PATIENCE, lease_seconds: 2 })).toBe(NOW);
 });
 
 test("a restarted object waits 10 s for the caller that its restart has cut off", () => {
@@ -116,7 +116,7 @@ describe("while a runner has it", () => {
 
   test("an open channel is checked 10 s after its token was last found valid, a closed one is not", () => {
     const started = running();
-    const channel = { heard_at: NOW + 9_000, token_known_at: NOW + 4_000 };
+    const channel = { last_seen_at: NOW + 9_000, token_known_at: NOW + 4_000 };
     expect(at(deadlinesOf(started, channel, PATIENCE)).token).toBe(14);
     expect(at(deadlinesOf(started, null, PATIENCE))).not.toHaveProperty("token");
   });

@@ -1,6 +1,6 @@
 /** The time after which a runner counts as silent. */
 import { expect, test } from "vitest";
-import { isHeard, silenceOf } from "../../../src/domain/runners/silence.ts";
+import { isResponding, silenceOf } from "../../../src/domain/runners/silence.ts";
 
 const NOW = Date.parse("2026-07-01T12:00:00.000Z");
 
@@ -12,7 +12,7 @@ function missedAfter(runner: Partial<Parameters<typeof silenceOf>[0]>): number |
     const heard = { ...known, last_seen_at };
     const silent = silenceOf(heard, NOW);
     if (silent === undefined) continue;
-    expect([silent, isHeard(heard, NOW)]).toEqual([seconds * 1_000, false]);
+    expect([silent, isResponding(heard, NOW)]).toEqual([seconds * 1_000, false]);
     return seconds;
   }
   return undefined;
@@ -37,6 +37,6 @@ test("a runner that is gone is neither missed nor heard", () => {
   for (const state of ["offline", "stopped", "unknown"] as const)
     expect(missedAfter({ state })).toBeUndefined();
   const gone = { draining: false, connected: null, last_seen_at: null };
-  expect(isHeard({ ...gone, state: "offline" }, NOW)).toBe(false);
-  expect(isHeard({ ...gone, state: "unknown" }, NOW)).toBe(true);
+  expect(isResponding({ ...gone, state: "offline" }, NOW)).toBe(false);
+  expect(isResponding({ ...gone, state: "unknown" }, NOW)).toBe(true);
 });

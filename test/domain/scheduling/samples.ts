@@ -16,7 +16,7 @@ export const waitingJob = (
     model_owner_id: "019a0000-0000-7000-8000-000000000005",
     image: "registry.example.com/ada/story@sha256:aa",
     container_key: "c",
-    room: 1,
+    max_concurrency: 1,
     run_limit_ms: 60_000,
     ...changes,
   };

@@ -86,7 +86,12 @@ export class ShadowPool {
 
   #ask({ name, hardware, gpus }: Model, at: number): Ask {
     this.#asks += 1;
-    const what = { id: `${this.#asks}`, account: "ada", priority: "normal", room: 1 } as const;
+    const what = {
+      id: `${this.#asks}`,
+      account: "ada",
+      priority: "normal",
+      max_concurrency: 1,
+    } as const;
     return { ...what, hardware, gpus, key: name, image: name, run_limit_ms: 1_800_000, at };
   }
 
@@ -115,7 +120,7 @@ export class ShadowPool {
     const since = Date.now();
     const containers = [...box.containers].map(([pid, { name: key, hardware, gpus: held }]) => ({
       ...{ id: `${pid}`, key, image: key, hardware, gpus: held, since },
-      ...{ phase: "ready" as const, users: 0, room: 1, runs: [] },
+      ...{ phase: "ready" as const, users: 0, max_concurrency: 1, runs: [] },
     }));
     const limits = { slots: gpus, containers_max: gpus, gpus };
     const view = { id: name, classes, ...limits, handed, handouts: [], containers, images: NONE };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hasPlace, isSmall, keptImages } from "../../../src/objects/pool/pool-runner.ts";
+import { isSmall, keptImages, mayJoin } from "../../../src/objects/pool/pool-runner.ts";
 import { readyContainer, runnerSnapshot } from "../../protocol/runner-snapshot.ts";
 
 const containers = (count: number, image: string) =>
@@ -19,8 +19,8 @@ describe("the limits of runner reports", () => {
   });
 
   test("a token gets at most half of the places that other tokens leave", () => {
-    expect([hasPlace(499, 0), hasPlace(500, 0)]).toEqual([true, false]);
-    expect([hasPlace(249, 500), hasPlace(250, 500)]).toEqual([true, false]);
-    expect([hasPlace(0, 999), hasPlace(0, 1_000)]).toEqual([true, false]);
+    expect([mayJoin(499, 0), mayJoin(500, 0)]).toEqual([true, false]);
+    expect([mayJoin(249, 500), mayJoin(250, 500)]).toEqual([true, false]);
+    expect([mayJoin(0, 999), mayJoin(0, 1_000)]).toEqual([true, false]);
   });
 });

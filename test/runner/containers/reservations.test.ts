@@ -25,7 +25,9 @@ async function idle(name: string): Promise<string> {
 test("a hand-out reserves a container at once, also while its container starts", () => {
   const release = w.hold();
   const { found } = w.reserve("a", [], { limits: { max_concurrency: 2 } });
-  expect(w.pool.states()).toMatchObject([{ phase: "starting", users: 1, room: 2, runs_ms: [] }]);
+  expect(w.pool.states()).toMatchObject([
+    { phase: "starting", users: 1, max_concurrency: 2, runs_ms: [] },
+  ]);
   expect(w.reserve("a", [], { limits: { max_concurrency: 2 } }).found).toBe(found);
   expect(w.pool.states()).toMatchObject([{ users: 2 }]);
   expect(w.reserve("a", [], { limits: { max_concurrency: 2 } }).found).not.toBe(found);

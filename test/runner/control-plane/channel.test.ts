@@ -220,7 +220,7 @@ test("a new reader is noticed within a frame, and gathered output is sent", asyn
   reporter.output(1);
   await turn();
   expect(prediction.frames.length).toBe(1);
-  prediction.tell({ type: "pace", flush_ms: 0 });
+  prediction.tell({ type: "flush", flush_ms: 0 });
   await prediction.until(() => prediction.frames.length === 2);
   // The last reader has left.
   prediction.tell({ type: "ack", seq: 2, flush_ms: 60_000 });

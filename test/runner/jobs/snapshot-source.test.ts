@@ -4,7 +4,7 @@ import { Slots } from "../../../runner/src/jobs/slots.ts";
 import { SnapshotSource } from "../../../runner/src/jobs/snapshot-source.ts";
 import {
   type ContainerState,
-  MAX_TOLD,
+  MAX_REPORTED,
   runnerSnapshot,
 } from "../../../src/protocol/runner-state.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
@@ -36,15 +36,15 @@ test("receipts and declined hand-outs are sent until the pool has received them"
   source.declined({ handout: 1, reason: "full" });
   const first = source.take();
   source.connected("b");
-  expect(source.take()).toMatchObject({ heard: ["a", "b"], declined: [{ handout: 1 }] });
+  expect(source.take()).toMatchObject({ receipts: ["a", "b"], declined: [{ handout: 1 }] });
   source.acknowledged(first);
-  expect(source.take()).toMatchObject({ heard: ["b"], declined: [] });
+  expect(source.take()).toMatchObject({ receipts: ["b"], declined: [] });
 });
 
 test("a snapshot has the latest containers when there are more than its limit", () => {
-  containers = Array.from({ length: MAX_TOLD + 2 }, (_, n) => readyContainer({ name: `${n}` }));
+  containers = Array.from({ length: MAX_REPORTED + 2 }, (_, n) => readyContainer({ name: `${n}` }));
   const told = runnerSnapshot.parse(source.take());
-  expect(told.containers).toHaveLength(MAX_TOLD);
+  expect(told.containers).toHaveLength(MAX_REPORTED);
   expect(told.containers[0]?.name).toBe("2");
 });
 

@@ -88,7 +88,7 @@ class Scenario {
   /** IDs that callers have received, each of which must reach a final state. */
   readonly ids: string[] = [];
   readonly #keys = new Map<number, string>();
-  #heard: string[] = [];
+  #receipts: string[] = [];
 
   constructor(world: World, runner: FakeRunner) {
     this.#world = world;
@@ -130,7 +130,7 @@ class Scenario {
   /** Takes the jobs of a poll and reports their ends, until each is acknowledged or fenced. */
   async work(): Promise<void> {
     const poll = () =>
-      this.#runner.poll({ heard: this.#heard.splice(0) }, AbortSignal.timeout(POLL_MS));
+      this.#runner.poll({ receipts: this.#receipts.splice(0) }, AbortSignal.timeout(POLL_MS));
     const response = await poll().catch(() => undefined);
     if (response?.status !== 200) return;
     const text = await response.text().catch(() => '{"jobs":[]}');
@@ -143,7 +143,7 @@ class Scenario {
     const text = await this.#ask(() => this.#runner.client.post("/v1/runner/reports", body));
     if (text === undefined) return;
     const { receipt } = reportsResponse.parse(JSON.parse(text)).replies[0] ?? {};
-    if (receipt !== undefined) this.#heard.push(receipt);
+    if (receipt !== undefined) this.#receipts.push(receipt);
   }
 
   async #create(headers: Record<string, string>): Promise<string | undefined> {

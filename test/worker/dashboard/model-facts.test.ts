@@ -43,12 +43,12 @@ it("each page of the model shows the same facts", async () => {
     expect([page, await on(page)]).toEqual([page, told]);
 });
 
-it("a run behind others in the container waits for room", async () => {
+it("a run behind others in the container waits for max_concurrency", async () => {
   const { world, runner, keys } = await warmWorld();
   const { hardware } = world;
-  const full = readyContainer({ key: keys.container, room: 1, users: 1, hardware });
+  const full = readyContainer({ key: keys.container, max_concurrency: 1, users: 1, hardware });
   await runner.tellState({ containers: [full] });
-  expect(await headOf(world)).toContain("Now Busy the next run waits for room");
+  expect(await headOf(world)).toContain("Now Busy the next run waits for max_concurrency");
 });
 
 it("a run without a container waits as long as a start has taken", async () => {

@@ -43,18 +43,18 @@ async function busy() {
 test("a silent runner's page shows its last report and the time, and nothing as running", async () => {
   timersFollowClock();
   const { world, runner } = await busy();
-  const { told } = await detail(runner);
+  const { reported } = await detail(runner);
   const well = await look(runner);
   expect(well).toContain("1 of 1 busy");
-  expect(well).toContain("Told by the runner at");
+  expect(well).toContain("Reported by the runner at");
   expect(well).toMatch(/Phase Since Running GPUs/);
 
   advance(50);
   await eventually(async () => expect((await detail(runner)).connected).toBe(false));
   const silent = await look(runner);
   expect(silent).toContain("not heard from for 50 s");
-  const at = told?.at.replace("T", " ").slice(0, 19);
-  expect(silent).toContain(`Last told by the runner at ${at} UTC : what follows is as of then`);
+  const at = reported?.at.replace("T", " ").slice(0, 19);
+  expect(silent).toContain(`Last reported by the runner at ${at} UTC : what follows is as of then`);
   expect(silent).toContain("It had these when it was last heard from.");
   expect(silent).toContain(`${world.username} ${world.model}:1`);
   expect(silent).not.toMatch(/busy|Running/);

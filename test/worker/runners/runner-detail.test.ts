@@ -52,16 +52,23 @@ test("a runner's page shows its containers, its predictions and their accounts",
   ];
   const devices = [gpu(1, "c1"), gpu(2, null), gpu(3, null, true)];
   await runner.tellState({ free: 1, containers, devices });
-  const { told, work, lost_gpus, connected } = await detail(runner);
+  const { reported, work, lost_gpus, connected } = await detail(runner);
   expect({ lost_gpus, connected }).toEqual({ lost_gpus: 1, connected: expect.any(Boolean) });
   const version = `${world.model}:1`;
-  expect(told?.devices.map(({ container, lost }) => [container, lost])).toEqual([
+  expect(reported?.devices.map(({ container, lost }) => [container, lost])).toEqual([
     ["c1", false],
     [null, false],
     [null, true],
   ]);
-  expect(told?.containers).toMatchObject([
-    { version, phase: "ready", running: 1, room: 1, idle_since: null, waits_for_gpus: 0 },
+  expect(reported?.containers).toMatchObject([
+    {
+      version,
+      phase: "ready",
+      running: 1,
+      max_concurrency: 1,
+      idle_since: null,
+      waits_for_gpus: 0,
+    },
     { version: null, phase: "starting", gpus: 2, waits_for_gpus: 2 },
   ]);
   expect(work).toEqual([
@@ -90,8 +97,8 @@ test("a runner's page shows the memory of each container, or unknown", async () 
       readyContainer({ name: `c${n}`, key: `k${n}`, memory_bytes }),
     ),
   });
-  const { told } = await detail(runner);
-  expect(told?.containers.map(({ memory_bytes }) => memory_bytes)).toEqual([
+  const { reported } = await detail(runner);
+  expect(reported?.containers.map(({ memory_bytes }) => memory_bytes)).toEqual([
     ...[3.5 * 2 ** 30, 300 * 2 ** 20, 0],
     null,
   ]);
@@ -259,7 +266,7 @@ test("a hostile runner's report is shown as text, up to limits", async () => {
 test("a runner's page does not wait for a pool that does not answer", async () => {
   const { runner, hardware } = await registered();
   await runner.tellState();
-  expect((await detail(runner)).told).not.toBeNull();
+  expect((await detail(runner)).reported).not.toBeNull();
   const stubOf = env.POOL.getByName.bind(env.POOL);
   vi.spyOn(env.POOL, "getByName").mockImplementation((name) =>
     name === hardware
@@ -267,7 +274,7 @@ test("a runner's page does not wait for a pool that does not answer", async () =
       : stubOf(name),
   );
   const found = await detail(runner);
-  expect(found).toMatchObject({ state: "ready", told: null, work: [] });
+  expect(found).toMatchObject({ state: "ready", reported: null, work: [] });
   expect(textOf(await look(runner))).toContain("did not answer within half a second");
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
-import { MAX_TOLD } from "../../../src/protocol/runner-state.ts";
+import { MAX_REPORTED } from "../../../src/protocol/runner-state.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { lineOf, openPolls, pool } from "../support/pool.ts";
 import { FakeRunner, type SnapshotChanges } from "../support/runner.ts";
@@ -162,7 +162,7 @@ test("measurements of keys that a runner had no job for are not learned", async 
 
 test("a report that is too large is refused, and other runners are served", async () => {
   const world = await newWorld();
-  const large = { containers: Array.from({ length: MAX_TOLD }, (_, n) => largeContainer(n)) };
+  const large = { containers: Array.from({ length: MAX_REPORTED }, (_, n) => largeContainer(n)) };
   const liar = await boaster(world);
   expect((await liar.tellState()).status).toBe(200);
   for (const refused of [

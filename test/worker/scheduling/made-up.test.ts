@@ -21,13 +21,13 @@ const write = (world: World, ...statement: [string, ...string[]]) =>
 
 test.each([
   ["no JSON", "{"],
-  ["of another shape", JSON.stringify({ told: { runner_id: "r" }, heard_at: 1 })],
+  ["of another shape", JSON.stringify({ claim: { runner_id: "r" }, reported_at: 1 })],
 ])("a stored runner that is %s is ignored until its next report", async (_, stored) => {
   const world = await newWorld();
   await world.waiting();
   await write(
     world,
-    "INSERT INTO runners (runner_id, heard_at, stored) VALUES ('r', 9e15, ?)",
+    "INSERT INTO runners (runner_id, reported_at, stored) VALUES ('r', 9e15, ?)",
     stored,
   );
   await restart(world);
@@ -42,7 +42,7 @@ test("a pool that restarts reads only the latest of too many stored runners", as
   for (let n = 0; n < 50; n += 1)
     await write(
       world,
-      "INSERT INTO runners (runner_id, heard_at, stored) VALUES (?, 9e15, ?)",
+      "INSERT INTO runners (runner_id, reported_at, stored) VALUES (?, 9e15, ?)",
       `r${n}`,
       large,
     );

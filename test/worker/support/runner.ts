@@ -59,7 +59,7 @@ export class FakeRunner {
   readonly pool: string;
   readonly #slots: number;
   /** Receipts that the next claim sends. */
-  #heard: string[] = [];
+  #receipts: string[] = [];
   #snapshots = 0;
   /** Numbers of the hand-outs that the runner has received. */
   readonly #handouts: number[] = [];
@@ -124,9 +124,14 @@ export class FakeRunner {
       // The runner does not track which of its jobs have ended, so the last ones count as running.
       jobs: this.#jobs(this.#slots - free),
       containers: warm.map((key, n) =>
-        readyContainer({ name: `warm ${n}`, key, room: this.#slots, hardware: this.hardware }),
+        readyContainer({
+          name: `warm ${n}`,
+          key,
+          max_concurrency: this.#slots,
+          hardware: this.hardware,
+        }),
       ),
-      heard: this.#heard.splice(0),
+      receipts: this.#receipts.splice(0),
       ...changes,
     });
   }
@@ -206,7 +211,7 @@ export class FakeRunner {
 
   async connect(job: Job): Promise<Channel> {
     const channel = await Channel.open(this.client, job.lease);
-    this.#heard.push(channel.receipt);
+    this.#receipts.push(channel.receipt);
     return channel;
   }
 
@@ -248,7 +253,7 @@ export class Channel {
       if (typeof data !== "string" || data === "pong") return;
       const frame = downFrame.parse(JSON.parse(data));
       if ("flush_ms" in frame && frame.flush_ms !== undefined) this.paces.push(frame.flush_ms);
-      if (frame.type !== "pace") this.#frames.push(frame);
+      if (frame.type !== "flush") this.#frames.push(frame);
       this.#wake();
     });
     socket.accept();

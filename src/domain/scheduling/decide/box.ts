@@ -9,7 +9,7 @@ export interface Container {
   readonly key: string;
   readonly hardware: string;
   readonly gpus: number;
-  readonly room: number;
+  readonly max_concurrency: number;
   readonly phase: "starting" | "ready" | "stopping";
   readonly since: number;
   /** Since when the container has no user, if the box has reported that. */
@@ -157,12 +157,12 @@ export class Box {
   }
 
   /** Whether a container for the job could be started without stopping another. */
-  hasRoom(gpus: number): boolean {
+  fits(gpus: number): boolean {
     return this.freeSlots > 0 && this.freeContainers > 0 && this.freeGpus >= gpus;
   }
 
   /** Whether a container for the job could be started if idle ones may be stopped. */
-  couldHaveRoom(gpus: number): boolean {
+  couldFit(gpus: number): boolean {
     return (
       this.freeSlots > 0 &&
       this.freeContainers + this.idleContainers > 0 &&
@@ -188,8 +188,16 @@ export class Box {
   #assume(): void {
     this.containers.clear();
     for (const view of this.#view.containers) {
-      const { id, key, hardware, gpus, room, phase, since, idle_since, users } = view;
-      const what = { id, box: this, queueKey: queueKeyOf(view), key, hardware, gpus, room };
+      const { id, key, hardware, gpus, max_concurrency, phase, since, idle_since, users } = view;
+      const what = {
+        id,
+        box: this,
+        queueKey: queueKeyOf(view),
+        key,
+        hardware,
+        gpus,
+        max_concurrency,
+      };
       const runs = [...view.runs];
       this.containers.set(id, { ...what, phase, since, idle_since, users, runs });
     }
@@ -209,8 +217,8 @@ export class Box {
       if (joined.phase === "ready") joined.runs.push(at);
       return;
     }
-    const { key, hardware, gpus, room } = ask;
-    const what = { id: container, box: this, queueKey, key, hardware, gpus, room };
+    const { key, hardware, gpus, max_concurrency } = ask;
+    const what = { id: container, box: this, queueKey, key, hardware, gpus, max_concurrency };
     const state = { phase: "starting", since: at, idle_since: undefined, users: 1 } as const;
     this.containers.set(container, { ...what, ...state, runs: [] });
   }
@@ -246,8 +254,8 @@ export class Box {
 /** Whether no job uses the container. It may start for a job that was canceled: it may take the next one. */
 export const isIdle = ({ phase, users }: Container): boolean => phase !== "stopping" && users === 0;
 
-export const canTake = ({ phase, users, room }: Container): boolean =>
-  phase !== "stopping" && users < room;
+export const canTake = ({ phase, users, max_concurrency }: Container): boolean =>
+  phase !== "stopping" && users < max_concurrency;
 
 function textOf({ classes, slots, gpus, containers_max, containers, handouts }: BoxView): string {
   const shown = containers.map(({ id, key, phase, users, gpus }) => [id, key, phase, users, gpus]);

@@ -127,7 +127,7 @@ class Deciding {
       if (!boxes.none) {
         const { queueKey } = job;
         const setup = estimates.setup(job.ask.key).mean;
-        const patience = boxes.hasRoom ? setup : setup * (1 + fleet.usedShare);
+        const patience = boxes.hasFreeBox ? setup : setup * (1 + fleet.usedShare);
         let times = served.get(queueKey);
         if (!times) {
           const waiting = this.#state.line.queues.get(queueKey)?.size ?? 0;
@@ -159,8 +159,8 @@ class Deciding {
     const boxes = this.#startBoxesOf(look);
     if (boxes.none) return undefined;
     const isAllowed = (box: Box) => this.#isAllowed(job, box, true);
-    const room = boxes.roomFor(job, isAllowed);
-    if (room) return { do: "start", job: job.ask.id, box: room.id, stop: [] };
+    const free = boxes.boxFor(job, isAllowed);
+    if (free) return { do: "start", job: job.ask.id, box: free.id, stop: [] };
     const eviction = boxes.evictionFor(job, isAllowed, this.#state, this.#now);
     if (!eviction) return undefined;
     return {

@@ -16,14 +16,14 @@ export interface Range {
 }
 
 const misses = z.array(z.number());
-export const savedForecasts = z.object({ start: misses, container: misses, place: misses });
+export const savedForecasts = z.object({ start: misses, container: misses, slot: misses });
 export type SavedForecasts = z.infer<typeof savedForecasts>;
 
 export class Forecasts {
   /** Forecasts of jobs whose run has not begun. */
   readonly #open = new Map<string, Forecast & { at: number }>();
   lastAt = Number.NEGATIVE_INFINITY;
-  #misses: SavedForecasts = { start: [], container: [], place: [] };
+  #misses: SavedForecasts = { start: [], container: [], slot: [] };
 
   add(forecast: Forecast, now: number): void {
     if (this.#open.has(forecast.job)) return;

@@ -10,7 +10,7 @@ export class Line {
   readonly classes = new Map<string, ClassLine>();
   readonly #jobs = new Map<string, Job>();
   readonly #queues = new Map<string, Set<Job>>();
-  #places = 0;
+  #lastPosition = 0;
 
   get size(): number {
     return this.#jobs.size;
@@ -32,11 +32,11 @@ export class Line {
   /** @returns false if the job is there: it keeps its place */
   add(ask: Ask): boolean {
     if (this.#jobs.has(ask.id)) return false;
-    this.#places += 1;
+    this.#lastPosition += 1;
     const job: Job = {
       ask,
       queueKey: queueKeyOf(ask),
-      place: this.#places,
+      position: this.#lastPosition,
       overtaken: 0,
       first_since: undefined,
       waits_warm_until: undefined,
@@ -100,7 +100,7 @@ export interface Job {
   readonly ask: Ask;
   readonly queueKey: string;
   /** The job's place among the jobs of its account. */
-  place: number;
+  position: number;
   /** How often a job behind it was handed out before it, while it was first in turn. */
   overtaken: number;
   first_since: number | undefined;
@@ -161,7 +161,7 @@ export class ClassLine {
       this.#turns.set(account, turn);
     }
     turn.jobs[priority].set(id, job);
-    if (returns) turn.jobs[priority] = inPlace(turn.jobs[priority]);
+    if (returns) turn.jobs[priority] = inOrder(turn.jobs[priority]);
     this.#sizes[priority] += 1;
     turn.size += 1;
     this.size += 1;
@@ -239,7 +239,7 @@ function* lowAt(jobs: Jobs, level: Priority, now: number): Generator<Job> {
 function* merged(one: Iterator<Job>, other: Iterator<Job>): Generator<Job> {
   let [a, b] = [one.next(), other.next()];
   while (!a.done || !b.done) {
-    if (!a.done && (b.done || a.value.place < b.value.place)) {
+    if (!a.done && (b.done || a.value.position < b.value.position)) {
       yield a.value;
       a = one.next();
     } else if (!b.done) {
@@ -249,5 +249,5 @@ function* merged(one: Iterator<Job>, other: Iterator<Job>): Generator<Job> {
   }
 }
 
-const inPlace = (jobs: Jobs): Jobs =>
-  new Map([...jobs].toSorted(([, a], [, b]) => a.place - b.place));
+const inOrder = (jobs: Jobs): Jobs =>
+  new Map([...jobs].toSorted(([, a], [, b]) => a.position - b.position));

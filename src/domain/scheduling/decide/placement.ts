@@ -9,18 +9,18 @@ const EVICTION_SAMPLE = 20;
 export class StartBoxes {
   readonly #boxes: Box[];
   readonly #gpus: number;
-  readonly hasRoom: boolean;
+  readonly hasFreeBox: boolean;
 
   constructor({ fleet }: PoolState, hardware: string, gpus: number) {
     this.#gpus = gpus;
     this.#boxes = [];
-    let hasRoom = false;
+    let hasFreeBox = false;
     for (const box of fleet.boxes.values()) {
-      if (!box.takes || !box.couldHaveRoom(gpus) || !box.serves(hardware)) continue;
+      if (!box.takes || !box.couldFit(gpus) || !box.serves(hardware)) continue;
       this.#boxes.push(box);
-      hasRoom ||= box.hasRoom(gpus);
+      hasFreeBox ||= box.fits(gpus);
     }
-    this.hasRoom = hasRoom;
+    this.hasFreeBox = hasFreeBox;
   }
 
   get none(): boolean {
@@ -28,11 +28,11 @@ export class StartBoxes {
   }
 
   /** Returns a box with room: one that has the image, then the one left with the fewest GPUs. */
-  roomFor({ ask: { image } }: Job, isAllowed: (box: Box) => boolean): Box | undefined {
-    if (!this.hasRoom) return undefined;
+  boxFor({ ask: { image } }: Job, isAllowed: (box: Box) => boolean): Box | undefined {
+    if (!this.hasFreeBox) return undefined;
     let best: { box: Box; hasImage: boolean } | undefined;
     for (const box of this.#boxes) {
-      if (!box.hasRoom(this.#gpus) || !isAllowed(box)) continue;
+      if (!box.fits(this.#gpus) || !isAllowed(box)) continue;
       const hasImage = box.hasImage(image);
       const isBetter =
         !best || (hasImage === best.hasImage ? box.freeGpus < best.box.freeGpus : hasImage);
@@ -43,7 +43,7 @@ export class StartBoxes {
 
   /** Returns the box whose containers to stop have the lowest score. */
   evictionFor(
-    { ask, place }: Job,
+    { ask, position }: Job,
     isAllowed: (box: Box) => boolean,
     { evictionScores }: PoolState,
     now: number,
@@ -52,7 +52,7 @@ export class StartBoxes {
     let looked = 0;
     const count = this.#boxes.length;
     // Searches of different jobs begin at different boxes, if there are many.
-    const from = count > EVICTION_SAMPLE ? place * EVICTION_SAMPLE : 0;
+    const from = count > EVICTION_SAMPLE ? position * EVICTION_SAMPLE : 0;
     for (let n = 0; n < count && looked < EVICTION_SAMPLE; n += 1) {
       const box = this.#boxes[(from + n) % count];
       if (!box || !isAllowed(box)) continue;
@@ -76,7 +76,7 @@ interface Eviction {
 type ScoreOf = (one: Container) => number;
 
 function evictionOn(box: Box, gpus: number, score: ScoreOf): Eviction | undefined {
-  if (!box.couldHaveRoom(gpus)) return undefined;
+  if (!box.couldFit(gpus)) return undefined;
   const missing = gpus - box.freeGpus;
   return missing <= 1 ? evictOne(box, missing, score) : evictSeveral(box, missing, score);
 }

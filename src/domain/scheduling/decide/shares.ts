@@ -55,12 +55,12 @@ export class Shares {
     forgetOne(shares.accounts, at);
   }
 
-  take({ hardware, account, room }: Ask, now: number): void {
-    this.#change(hardware, account, 1 / room, 1, now);
+  take({ hardware, account, max_concurrency }: Ask, now: number): void {
+    this.#change(hardware, account, 1 / max_concurrency, 1, now);
   }
 
-  giveBack({ hardware, account, room }: Ask, now: number): void {
-    this.#change(hardware, account, -1 / room, -1, now);
+  giveBack({ hardware, account, max_concurrency }: Ask, now: number): void {
+    this.#change(hardware, account, -1 / max_concurrency, -1, now);
   }
 
   held(hardware: string, account: string): number {

@@ -13,7 +13,7 @@ export interface Ask {
   /** Key of the containers that the job may use. */
   key: string;
   image: string;
-  room: number;
+  max_concurrency: number;
   run_limit_ms: number;
   at: number;
 }
@@ -29,7 +29,7 @@ export interface ContainerView {
   phase: "starting" | "ready" | "stopping";
   /** Jobs that the container runs, or that wait for it to be ready. */
   users: number;
-  room: number;
+  max_concurrency: number;
   since: number;
   /** Since when the container has no user. */
   idle_since?: number | undefined;
@@ -79,9 +79,9 @@ export interface Forecast {
 }
 /**
  * `start`: a container for the job starts. `container`: the job waits for one that is up, or that starts for
- * another. `place`: it waits for a place.
+ * another. `slot`: it waits for a slot.
  */
-export type ForecastKind = "start" | "container" | "place";
+export type ForecastKind = "start" | "container" | "slot";
 
 /** Notes that were taken on the way to a decision, for `apply` to remember. */
 export interface Notes {

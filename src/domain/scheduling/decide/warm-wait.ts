@@ -23,40 +23,40 @@ export function servedIn(
   now: number,
   { within, most }: { within: number; most: number },
 ): number[] {
-  const places: Place[] = [];
+  const slots: Slot[] = [];
   for (const one of containers) {
     if (!one.box.takes) continue;
     const run = estimates.run(one.key).mean;
     if (one.phase === "starting") {
       const ready = remainingMs(one.since, estimates.setup(one.key).mean, now);
       // Room of a container on a full box is of no use.
-      const hasRoom = canTake(one) && one.box.freeSlots > 0;
-      places.push({ wait: hasRoom ? ready : ready + run, run: undefined });
-    } else for (const began of one.runs) places.push({ wait: remainingMs(began, run, now), run });
+      const takesNow = canTake(one) && one.box.freeSlots > 0;
+      slots.push({ wait: takesNow ? ready : ready + run, run: undefined });
+    } else for (const began of one.runs) slots.push({ wait: remainingMs(began, run, now), run });
   }
-  const next = places
+  const next = slots
     .filter(({ wait }) => wait <= within)
     .sort((a, b) => a.wait - b.wait)
     .slice(0, most);
   const served: number[] = [];
   while (served.length < most) {
-    const place = next.shift();
-    if (!place || place.wait > within) break;
-    served.push(place.wait);
-    if (place.run !== undefined) putInOrder(next, { ...place, wait: place.wait + place.run });
+    const slot = next.shift();
+    if (!slot || slot.wait > within) break;
+    served.push(slot.wait);
+    if (slot.run !== undefined) putInOrder(next, { ...slot, wait: slot.wait + slot.run });
   }
   return served;
 }
 
 /** A place where a waiting job is served, and how long its run takes, after which the next one is served. */
-interface Place {
+interface Slot {
   wait: number;
   run: number | undefined;
 }
 
-function putInOrder(places: Place[], place: Place): void {
-  const at = places.findIndex(({ wait }) => wait > place.wait);
-  places.splice(at < 0 ? places.length : at, 0, place);
+function putInOrder(slots: Slot[], slot: Slot): void {
+  const at = slots.findIndex(({ wait }) => wait > slot.wait);
+  slots.splice(at < 0 ? slots.length : at, 0, slot);
 }
 
 export const remainingMs = (since: number, mean: number, now: number): number =>

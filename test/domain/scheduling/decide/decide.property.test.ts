@@ -25,8 +25,8 @@ class TrueBox {
       this.containers.delete(id);
     }
     if (starts) {
-      const { key, image, hardware, gpus, room } = ask;
-      const what = { id: container, key, image, hardware, gpus, room, since: NOW };
+      const { key, image, hardware, gpus, max_concurrency } = ask;
+      const what = { id: container, key, image, hardware, gpus, max_concurrency, since: NOW };
       const state = { phase: "starting", users: 0, runs: [], handouts: [] } as const;
       this.containers.set(container, { ...what, ...state, handouts: [] });
     }
@@ -35,7 +35,7 @@ class TrueBox {
     if (!one) return;
     one.users += 1;
     one.handouts.push(number);
-    expect(one.users).toBeLessThanOrEqual(one.room);
+    expect(one.users).toBeLessThanOrEqual(one.max_concurrency);
     const all = [...this.containers.values()];
     expect(all.length).toBeLessThanOrEqual(this.containers_max);
     expect(all.reduce((sum, { gpus }) => sum + gpus, 0)).toBeLessThanOrEqual(this.gpus);
@@ -108,9 +108,17 @@ test("no box is handed more than it has room for, and every job has run once in 
         if (what === "ask") {
           asked += 1;
           const { hardware } = fields;
-          const room = fields.key === "voice" ? 3 : 1;
+          const max_concurrency = fields.key === "voice" ? 3 : 1;
           const key = `${hardware} ${fields.key}`;
-          state.ask(ask(`${asked}`, { ...fields, key, room, gpus: GPUS[hardware] ?? 0, at: now }));
+          state.ask(
+            ask(`${asked}`, {
+              ...fields,
+              key,
+              max_concurrency,
+              gpus: GPUS[hardware] ?? 0,
+              at: now,
+            }),
+          );
         } else if (what === "advance") boxes.get(id)?.advance(now);
         else if (what === "report") report(id);
         else if (what === "withdraw" && state.has(`${asked}`)) {

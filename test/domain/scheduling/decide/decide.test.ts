@@ -15,7 +15,7 @@ test("deciding does not change the state of the pool", () => {
   expect(state.waiting).toBe(1);
 });
 
-test("a container that is up is chosen before free room", () => {
+test("a container that is up is chosen before free max_concurrency", () => {
   const state = poolOf([box("one"), box("two", { containers: [container("c")] })]);
   state.ask(ask("a"));
   expect(decide(state, NOW)).toMatchObject({ do: "join", job: "a", box: "two", container: "c" });
@@ -31,7 +31,7 @@ test("a warm job comes before one that needs a start, whatever their order", () 
   ]);
 });
 
-test("a box that has the image is chosen first among boxes with room", () => {
+test("a box that has the image is chosen first among boxes with max_concurrency", () => {
   const { image } = ask("a");
   const state = poolOf([box("one"), box("two", { images: new Set([image]) })]);
   state.ask(ask("a"));
@@ -89,17 +89,19 @@ test("a job of a class without GPUs takes no GPU, but a place for a container an
 });
 
 test("a box gets as many jobs as it has slots", () => {
-  const state = poolOf([box("one", { slots: 2, containers: [container("c", { room: 9 })] })]);
-  for (const id of ["a", "b", "c"]) state.ask(ask(id, { account: id, room: 9 }));
+  const state = poolOf([
+    box("one", { slots: 2, containers: [container("c", { max_concurrency: 9 })] }),
+  ]);
+  for (const id of ["a", "b", "c"]) state.ask(ask(id, { account: id, max_concurrency: 9 }));
   expect(handOut(state, NOW).handouts.map((one) => one.ask.id)).toEqual(["a", "b"]);
 });
 
 test("accounts take turns", () => {
-  const state = poolOf([box("one", { containers: [container("c", { room: 4 })] })], {
+  const state = poolOf([box("one", { containers: [container("c", { max_concurrency: 4 })] })], {
     account_share: 1,
   });
-  for (const id of ["a1", "a2", "a3"]) state.ask(ask(id, { room: 4 }));
-  state.ask(ask("b1", { account: "bob", room: 4 }));
+  for (const id of ["a1", "a2", "a3"]) state.ask(ask(id, { max_concurrency: 4 }));
+  state.ask(ask("b1", { account: "bob", max_concurrency: 4 }));
   expect(handOut(state, NOW).handouts.map((one) => one.ask.id)).toEqual(["a1", "b1", "a2", "a3"]);
 });
 

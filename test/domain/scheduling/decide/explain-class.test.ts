@@ -100,10 +100,10 @@ test("a box is kept for one job, and jobs of another class wait for it", () => {
 });
 
 test("jobs wait because a container has room for more and its box has no slot", () => {
-  const roomy = container("c", { users: 1, room: 32, runs: [NOW] });
+  const roomy = container("c", { users: 1, max_concurrency: 32, runs: [NOW] });
   const full = box("one", { gpus: 1, slots: 1, handed: 1, handouts: [1], containers: [roomy] });
   const state = poolOf([full]);
-  state.ask(ask("a", { room: 32 }));
+  state.ask(ask("a", { max_concurrency: 32 }));
   handOut(state, NOW);
   expect(explainClass(state, "l40s", NOW)).toMatchObject({
     reasons: [{ why: "busy" }],

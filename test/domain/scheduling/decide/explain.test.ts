@@ -7,7 +7,7 @@ import { ask, box, busy, container, NOW, poolOf } from "./samples.ts";
 
 /** Adds waits of each kind that took from half to one and a half times the expected time. */
 function learned(state: PoolState): PoolState {
-  for (const kind of ["start", "container", "place"] as const)
+  for (const kind of ["start", "container", "slot"] as const)
     for (let n = 0; n <= 10; n += 1) {
       state.forecasts.add({ job: `${kind}${n}`, kind, expected_ms: 1_000 }, NOW);
       state.forecasts.began(`${kind}${n}`, NOW + 500 + n * 100);
@@ -149,11 +149,11 @@ test("the second of two jobs with starting containers goes on when the first con
 test("a wait with fewer than five measures has no range", () => {
   const forecasts = new Forecasts();
   for (let n = 0; n < 5; n += 1) {
-    expect(forecasts.range("place", 1_000)).toBeUndefined();
-    forecasts.add({ job: `${n}`, kind: "place", expected_ms: 1_000 }, NOW);
+    expect(forecasts.range("slot", 1_000)).toBeUndefined();
+    forecasts.add({ job: `${n}`, kind: "slot", expected_ms: 1_000 }, NOW);
     forecasts.began(`${n}`, NOW + 2_000);
   }
-  expect(forecasts.range("place", 3_000)?.p50_ms).toBe(6_000);
+  expect(forecasts.range("slot", 3_000)?.p50_ms).toBe(6_000);
   expect(forecasts.range("container", 3_000)).toBeUndefined();
 });
 

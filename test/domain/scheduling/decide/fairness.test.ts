@@ -41,10 +41,14 @@ test("an account has at least one slot", () => {
 
 test("a job in a container that takes four at a time counts a quarter", () => {
   const state = poolOf([
-    box("one", { gpus: 2, containers: [container("c", { room: 4 }), container("d", { room: 4 })] }),
+    box("one", {
+      gpus: 2,
+      containers: [container("c", { max_concurrency: 4 }), container("d", { max_concurrency: 4 })],
+    }),
   ]);
   for (const account of ["a", "b"])
-    for (let n = 0; n < 5; n += 1) state.ask(ask(`${account}${n}`, { account, room: 4 }));
+    for (let n = 0; n < 5; n += 1)
+      state.ask(ask(`${account}${n}`, { account, max_concurrency: 4 }));
   // Half of two containers is one container, which four jobs fill.
   expect(served(state).length).toBe(8);
   expect(state.waitingOf("a")).toBe(1);
@@ -107,12 +111,14 @@ test("a job with a lower priority that was overtaken twenty times is served next
 });
 
 test("only the first job in turn of each priority counts as overtaken", () => {
-  const state = poolOf([box("one", { gpus: 1, containers: [container("c", { room: 9 })] })]);
-  const fields = { room: 9, key: "other" };
+  const state = poolOf([
+    box("one", { gpus: 1, containers: [container("c", { max_concurrency: 9 })] }),
+  ]);
+  const fields = { max_concurrency: 9, key: "other" };
   state.ask(ask("first", { account: "a", ...fields }));
   state.ask(ask("second", { account: "b", ...fields }));
   state.ask(ask("low", { account: "a", priority: "low", ...fields }));
-  state.ask(ask("warm", { account: "c", room: 9 }));
+  state.ask(ask("warm", { account: "c", max_concurrency: 9 }));
   expect(served(state)).toEqual(["warm"]);
   expect(["first", "second", "low"].map((id) => state.line.get(id)?.overtaken)).toEqual([1, 0, 1]);
 });

@@ -78,7 +78,7 @@ test("a box that never becomes free is not kept for a wide job endlessly", () =>
 
 test("a long line for one key with many containers takes little time", () => {
   const many = Array.from({ length: 250 }, (_, n) =>
-    container(`c${n}`, { users: 4, room: 4, runs: [NOW, NOW, NOW, NOW] }),
+    container(`c${n}`, { users: 4, max_concurrency: 4, runs: [NOW, NOW, NOW, NOW] }),
   );
   const state = poolOf([
     box("a", { gpus: 256, slots: 1_000, containers: many }),

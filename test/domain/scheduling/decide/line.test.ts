@@ -91,7 +91,7 @@ test("each remaining job has one place and never overtakes its account's jobs, w
             (other) =>
               other?.ask.account === one?.ask.account && other?.ask.priority === one?.ask.priority,
           );
-        for (const other of sooner) expect(other?.place).toBeLessThan(one?.place ?? 0);
+        for (const other of sooner) expect(other?.position).toBeLessThan(one?.position ?? 0);
       }
     }),
   );

@@ -18,12 +18,12 @@ test("a hand-out is assumed to be on its box until the box reports it", () => {
 
 test("jobs join a container that was only assumed, also after it has its own name", () => {
   const state = poolOf([box("one")]);
-  state.ask(ask("a", { room: 3 }));
+  state.ask(ask("a", { max_concurrency: 3 }));
   const first = handOut(state, NOW).handouts[0];
-  state.ask(ask("b", { room: 3, account: "bob" }));
+  state.ask(ask("b", { max_concurrency: 3, account: "bob" }));
   const second = handOut(state, NOW).handouts[0];
   expect(second).toMatchObject({ starts: false, container: first?.container });
-  const starting = container("c", { phase: "starting", users: 1, room: 3 });
+  const starting = container("c", { phase: "starting", users: 1, max_concurrency: 3 });
   const handed = first?.number ?? 0;
   state.report(box("one", { handed, handouts: [handed], containers: [starting] }), NOW);
   expect([...state.fleet.containersOf("l40s story")].map(({ id, users }) => [id, users])).toEqual([
