@@ -3,7 +3,13 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { initCommand } from "./commands/init.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
-import { hardwareCommand, modelsCommand, tagsCommand, versionsCommand } from "./commands/models.ts";
+import {
+  hardwareCommand,
+  modelsCommand,
+  rollbackCommand,
+  tagsCommand,
+  versionsCommand,
+} from "./commands/models.ts";
 import { cancelCommand, logsCommand, predictionsCommand } from "./commands/predictions.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
@@ -93,6 +99,7 @@ function createProgram(host: Host, { printsMisuse }: ProgramOptions): Command {
     cancelCommand,
     modelsCommand,
     versionsCommand,
+    rollbackCommand,
     tagsCommand,
     variablesCommand,
     hardwareCommand,

@@ -117,7 +117,7 @@ export const tags = [
   {
     name: "Model versions",
     description:
-      "A version is an immutable release of a model: a container image, the schemas of its input and output, and a configuration. Versions are numbered per model. Predictions run the latest version by default.",
+      "A version is an immutable release of a model: a container image, the schemas of its input and output, and a configuration. Versions are numbered per model. Predictions that name no version run the model's `default_version`, which is the latest unless its owner chooses another.",
   },
   {
     name: "Model variables",

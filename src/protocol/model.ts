@@ -81,6 +81,11 @@ export type CreateModel = z.infer<typeof createModel>;
 
 /** The body of PATCH: only fields that are sent change; null clears one. */
 export const updateModel = settable
+  .extend({
+    default_version: z.int().positive().nullable().meta({
+      description: "The version that runs when none is named; null for the latest",
+    }),
+  })
   .partial()
   .meta({ id: "UpdateModel", example: { visibility: "restricted", paper_url: null } });
 export type UpdateModel = z.infer<typeof updateModel>;
@@ -219,6 +224,10 @@ export const createVersion = z
     compatibilities: absentIfNull(newCompatibilities),
     /** Absent: inherited from the previous version. */
     configuration: absentIfNull(configuration),
+    set_default: z.boolean().default(true).meta({
+      description:
+        "Whether it runs when no version is named. With `false` the version that did so stays the default, unless the model has no other",
+    }),
   })
   .meta({
     id: "CreateVersion",
@@ -294,9 +303,12 @@ export const model = foundModel
   .extend({
     overview: z.string(),
     hardware: orNull(hardwareSummary).meta({
-      description: "The model's hardware, or that of its latest version if the model sets none",
+      description: "The model's hardware, or that of its default version if the model sets none",
     }),
     latest_version: orNull(version),
+    default_version: z.int().nullable().meta({
+      description: "The version that runs when none is named; null: the latest",
+    }),
   })
   .meta({ id: "Model" });
 export type Model = z.infer<typeof model>;

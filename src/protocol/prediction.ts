@@ -139,7 +139,7 @@ export type CreatePredictionOfVersion = z.infer<typeof createPredictionOfVersion
 export const createPrediction = z
   .strictObject({
     model: modelReference.meta({
-      description: "`owner/name` for the latest version, or `owner/name:3` for version 3",
+      description: "`owner/name` for the model's default version, or `owner/name:3` for version 3",
     }),
     ...createOptions,
   })

@@ -22,7 +22,11 @@ import type { WebhookEndpoint } from "../protocol/webhook.ts";
 import type { RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 import type { CategoryRow } from "../storage/models/categories.ts";
-import type { DetailedModelRow, ModelItemRow } from "../storage/models/models.ts";
+import {
+  type DetailedModelRow,
+  defaultVersion,
+  type ModelItemRow,
+} from "../storage/models/models.ts";
 import type { VersionRow, VersionSummaryRow } from "../storage/models/versions.ts";
 import type { HardwareRow } from "../storage/runners/hardware.ts";
 import type { EndpointSecret, WebhookEndpointRow } from "../storage/webhooks/endpoints.ts";
@@ -155,8 +159,8 @@ const userShapes: Record<ResourceShape, (row: UserRow) => User> = {
 const hardwareSummary = (row: Pick<HardwareRow, "identifier" | "name"> | null): Model["hardware"] =>
   row && { identifier: row.identifier, name: row.name };
 
-const asksForHardware = ({ latest_version }: Pick<DetailedModelRow, "latest_version">): boolean =>
-  latest_version?.configuration.hardware_identifier !== undefined;
+const asksForHardware = (row: DetailedModelRow): boolean =>
+  defaultVersion(row)?.configuration.hardware_identifier !== undefined;
 
 export function presenters({
   resourceShape: shape,
@@ -188,6 +192,7 @@ export function presenters({
     overview: row.overview,
     hardware: hardwareSummary(row.hardware ?? (asksForHardware(row) ? row.runsOn : null)),
     latest_version: row.latest_version && version(row.latest_version),
+    default_version: row.pinned?.number ?? null,
   });
 
   return {

@@ -73,6 +73,21 @@ it("`auspex variables` sets variables, lists them all, and deletes one", async (
   expect(await refused("variables", "bob/none")).toContain("'bob/none' was not found");
 });
 
+it("`auspex rollback` chooses the version that runs, and goes back and forward", async () => {
+  expect(await ran("rollback", "ada/story")).toBe("ada/story runs version 1 now (before: 2).\n");
+  expect(await ran("versions", "ada/story")).toMatch(/ada\/story:1 .* default /);
+  expect(await refused("rollback", "ada/story")).toContain("has no version before 1");
+  expect(await refused("versions", "delete", "ada/story:1", "-y")).toContain(
+    "Make another version the default first",
+  );
+  expect(await refused("rollback", "ada/story:9")).toContain("has no version 9");
+  expect(await told("rollback", "ada/story:2")).toEqual({
+    model: "ada/story",
+    number: 2,
+    before: 1,
+  });
+});
+
 it("`auspex tags delete` keeps an image that versions need or needed, and says until when", async () => {
   const image = ["tags", "delete", `ada/story@${digest}`, "--yes"];
   expect(await refused(...image)).toMatch(

@@ -1,5 +1,5 @@
 /** `auspex init`, `publish` and `run` up to a first answer, with a runner that has Docker. */
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { pageOf } from "../../src/protocol/common.ts";
 import { model, version } from "../../src/protocol/model.ts";
@@ -84,6 +84,24 @@ describe.runIf(dockerIsUp)("a new model", () => {
     expect(checked.status).toBe("ready");
     expect(JSON.stringify(checked.schemas.prediction.input)).toContain("Who to greet");
     expect(call).toBe("auspex run ada/checked name=world");
+  });
+
+  it("`publish --wait` leaves the version before as the default when the new one does not start", async () => {
+    const folder = `${home.folder}/broken`;
+    mkdirSync(folder);
+    writeFileSync(
+      `${folder}/Dockerfile`,
+      'FROM node:24-slim\nCMD ["node", "-e", "console.log(\'no weights\'); process.exit(3)"]\n',
+    );
+    const path = "/models/ada/greeter";
+    const before = (await world.client.call(model, "GET", path)).latest_version?.number;
+    const { code, err } = await home.run(["publish", "broken", "--model", "greeter", "--wait"]);
+    expect(code).toBe(1);
+    expect(err).toContain("it did not start");
+    expect(err).toContain(`Calls that name no version still run ada/greeter:${before}.`);
+    expect(await world.client.call(model, "GET", path)).toMatchObject({ default_version: before });
+    const ran = await home.run(["run", "ada/greeter", "name=Ada", "times=1"]);
+    expect(ran, ran.err).toMatchObject({ code: 0, out: "Hello, Ada! \n" });
   });
 
   it("a trial run costs a prediction, and leaves none that runs", async () => {

@@ -14,7 +14,7 @@ import {
   versionSummary,
 } from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
-import { Misuse } from "../failure.ts";
+import { Failure, Misuse } from "../failure.ts";
 import {
   type ImageReference,
   imageArgument,
@@ -26,6 +26,7 @@ import {
 } from "../options.ts";
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
+import type { Service } from "../service/service.ts";
 import {
   type Host,
   newServiceCommand,
@@ -165,6 +166,42 @@ function explained(error: unknown, { model, reference, isDigest }: ImageReferenc
   );
 }
 
+const ROLLBACK = `
+Without a number it is the version before the one that runs now. No version is deleted: the same command
+with a newer number goes forward again, and so does the next auspex publish.
+
+  auspex rollback ada/story
+  auspex rollback ada/story:3`;
+
+export const rollbackCommand = (host: Host) =>
+  newServiceCommand("rollback", "Choose the version that runs when a call names none")
+    .argument("<model>", "owner/name or owner/name:3", modelArgument)
+    .addHelpText("after", ROLLBACK)
+    .action(async ({ model, version: wanted }, options) => {
+      const { service, output } = await openService(host, options);
+      const path = `/models/${model}`;
+      const { default_version, latest_version } = await service.get(path, modelShape);
+      const from = default_version ?? latest_version?.number;
+      if (from === undefined)
+        throw new Failure(`${model} has no version yet: publish one with auspex publish.`);
+      const number = wanted ?? (await versionBefore(service, model, from));
+      await service.patch(path, modelShape, { default_version: number });
+      output.result(`${model} runs version ${number} now (before: ${from}).`, {
+        model,
+        number,
+        before: from,
+      });
+    });
+
+async function versionBefore(service: Service, model: string, number: number): Promise<number> {
+  const versions = await service.list(`/models/${model}/versions`, versionSummary);
+  const before = versions.find((one) => one.number < number);
+  if (before) return before.number;
+  throw new Failure(
+    `${model} has no version before ${number}. auspex versions ${model} lists its versions.`,
+  );
+}
+
 export const versionsCommand = (host: Host) =>
   newServiceCommand(
     "versions",
@@ -181,7 +218,7 @@ export const versionsCommand = (host: Host) =>
         return output.result(describe(model, one), one);
       }
       const list = pageOf(versionSummary);
-      const [{ items }, { latest_version: latest }] = await Promise.all([
+      const [{ items }, { latest_version: latest, default_version }] = await Promise.all([
         service.get(pagePath(path, options.limit), list),
         service.get(`/models/${model}`, modelShape),
       ]);
@@ -190,9 +227,10 @@ export const versionsCommand = (host: Host) =>
         `${model}:${one.number}`,
         one.created_at,
         one.container_image_digest.slice(0, "sha256:".length + 12),
+        one.number === (default_version ?? latest?.number) ? "default" : "",
         one.release_notes,
       ]);
-      const head = ["VERSION", "CREATED", "IMAGE", "NOTES"];
+      const head = ["VERSION", "CREATED", "IMAGE", "", "NOTES"];
       const note = latest && awaitsStart(latest) ? `\n${model}:${latest.number} ${WAITS}.` : "";
       showList(session, { head, rows, items: shown, note });
     })

@@ -1,9 +1,11 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
 import { rm } from "node:fs/promises";
+import { messageOf } from "../../../runner/src/lib/error.ts";
 import { PATHS } from "../../domain/images/server-description.ts";
 import {
   type Compatibilities,
   type Model,
+  model as modelShape,
   newCompatibilities,
   type Version,
   version,
@@ -11,7 +13,7 @@ import {
 } from "../../protocol/model.ts";
 import { writtenInterface } from "../../protocol/runner.ts";
 import { checkImage } from "../check/check-image.ts";
-import { endOf, Misuse } from "../failure.ts";
+import { endOf, Failure, Misuse } from "../failure.ts";
 import { makeScratch } from "../folders.ts";
 import {
   type ImageSource,
@@ -78,7 +80,7 @@ export const publishCommand = (host: Host) =>
     .option("--engine <name>", "docker or podman (default: the first that answers)")
     .option("--check", "start it on this machine first: it is ready without a runner's first start")
     .option("--env <name>", "with --check: a variable of this shell for the container", repeated)
-    .option("--wait", "until a runner has started it")
+    .option("--wait", "make it the default only once a runner has started it")
     .addHelpText("after", MORE)
     .action(async (folder, options) => {
       const session = await openService(host, options);
@@ -139,11 +141,13 @@ export const publishCommand = (host: Host) =>
         manifest,
         configuration,
         described,
+        setDefault: !options.wait,
       });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
       display.say(`Published ${reference}, ${formatBytes(compressedSize)} compressed.`);
-      const shown = await (options.wait ? started(session, model, made) : made);
+      const runs = found?.default_version ?? latest?.number;
+      const shown = await (options.wait ? started(session, model, made, runs) : made);
       const call = exampleCall(model, shown);
       if (shown.status === "awaiting_first_start")
         display.say(`${AWAITS} ${options.wait ? RUN_AGAIN : RUN_IT}`);
@@ -203,20 +207,36 @@ async function requirePush(session: ServiceSession, name: string, { id: model }:
   await new Repository({ client, name, state: folders.state }).requirePush();
 }
 
-/** @returns the version after its first start. @throws Failure with the reason why it did not start */
-async function started(session: ServiceSession, model: string, made: Version): Promise<Version> {
+/**
+ * Waits until a runner has started the version, and makes it the default.
+ * @param runs the default version until then. Undefined: the model has no other version
+ * @returns the version after its first start
+ * @throws Failure with the reason why it did not start, and which version is still the default
+ */
+async function started(
+  session: ServiceSession,
+  model: string,
+  { number, ...made }: Version,
+  runs: number | undefined,
+): Promise<Version> {
   const { service, signal, display } = session;
-  const reference = `${model}:${made.number}`;
+  const reference = `${model}:${number}`;
   try {
-    await warmUp(session, reference, made);
+    await warmUp(session, reference, { number, ...made });
     display.say(`A runner has ${reference} warm.`);
-    const read = () => service.get(`/models/${model}/versions/${made.number}`, version);
-    return await completedVersion(read, signal);
+    const read = () => service.get(`/models/${model}/versions/${number}`, version);
+    const shown = await completedVersion(read, signal);
+    await service.patch(`/models/${model}`, modelShape, { default_version: number });
+    if (runs !== undefined) display.say(`Calls that name no version run ${reference} now.`);
+    return shown;
   } catch (error) {
-    const call = exampleCall(model, made);
-    const how = call === undefined ? "" : ` (${call})`;
-    const advice = `Interrupted. ${reference} is published: its first run starts it${how}.`;
-    throw endOf(error, signal, advice);
+    const still =
+      runs === undefined
+        ? `Its first run starts it: ${exampleCall(model, { number, ...made }) ?? `auspex run ${model}`}`
+        : `Calls that name no version still run ${model}:${runs}. To release ${reference} anyway: auspex rollback ${reference}`;
+    if (error instanceof Failure && !signal.aborted)
+      throw new Failure(`${messageOf(error)}\n${still}`);
+    throw endOf(error, signal, `Interrupted. ${reference} is published. ${still}`);
   }
 }
 

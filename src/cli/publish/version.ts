@@ -36,6 +36,8 @@ export interface NewVersion {
   schemas?: ProjectManifest["schemas"];
   compatibilities?: ProjectManifest["compatibilities"];
   configuration?: Configuration;
+  /** False: the version that runs now stays the default. */
+  set_default: boolean;
 }
 
 export interface VersionOptions {
@@ -45,10 +47,11 @@ export interface VersionOptions {
   configuration: Configuration | undefined;
   /** The facts that `--check` has read from the server. */
   described: Known;
+  setDefault: boolean;
 }
 
 export function newVersion(options: VersionOptions): NewVersion {
-  const { digest, notes, manifest, configuration, described } = options;
+  const { digest, notes, manifest, configuration, described, setDefault } = options;
   return {
     release_notes: notes,
     image: digest,
@@ -56,6 +59,7 @@ export function newVersion(options: VersionOptions): NewVersion {
     ...(manifest.schemas && { schemas: manifest.schemas }),
     ...(manifest.compatibilities && { compatibilities: manifest.compatibilities }),
     ...(configuration && { configuration }),
+    set_default: setDefault,
   };
 }
 

@@ -41,7 +41,7 @@ interface Post<T> {
 
 interface Sent {
   /** A request with content is a POST and one without is a GET, unless it says otherwise. */
-  method?: "DELETE" | "PUT";
+  method?: "DELETE" | "PATCH" | "PUT";
   content?: string;
   headers?: Record<string, string>;
   parse?: Parse;
@@ -96,6 +96,12 @@ export class Service {
   put<T extends z.ZodType>(path: string, schema: T, body: object): Promise<z.output<T>> {
     return this.#retried(() =>
       this.#send(path, schema, { method: "PUT", content: JSON.stringify(body) }),
+    );
+  }
+
+  patch<T extends z.ZodType>(path: string, schema: T, body: object): Promise<z.output<T>> {
+    return this.#retried(() =>
+      this.#send(path, schema, { method: "PATCH", content: JSON.stringify(body) }),
     );
   }
 
@@ -184,12 +190,14 @@ export async function usernameOf(service: Service): Promise<string> {
   return ownerName(await service.get("/user", user));
 }
 
-/** Returns the named version, or the latest. */
+/** Returns the named version, or the model's default version. */
 export async function readVersion(service: Service, reference: ModelReference): Promise<Version> {
   const path = `/models/${reference.model}`;
   if (reference.version !== undefined)
     return service.get(`${path}/versions/${reference.version}`, version);
-  const { latest_version } = await service.get(path, model);
+  const { latest_version, default_version } = await service.get(path, model);
+  if (default_version !== null && default_version !== latest_version?.number)
+    return service.get(`${path}/versions/${default_version}`, version);
   if (latest_version) return latest_version;
   throw new Failure(
     `${reference.model} has no version yet. Its owner publishes one: auspex publish`,

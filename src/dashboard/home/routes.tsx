@@ -15,6 +15,7 @@ import {
 import { listRunners } from "../../services/runners/fleet.ts";
 import { isServed } from "../../services/runners/run-estimate.ts";
 import { isSetUp } from "../../services/sign-in/operators.ts";
+import { defaultVersion } from "../../storage/models/models.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { type Gallery, ModelCards } from "../models/list.tsx";
 import { BODIES } from "../playground/code/bodies.ts";
@@ -71,7 +72,7 @@ async function callCommand(
     if (error instanceof ProblemError && error.code === "not_found") return undefined;
     throw error;
   });
-  const version = model?.latest_version;
+  const version = model && defaultVersion(model);
   if (!version) return undefined;
   const input = exampleInput(versionSchema(version.schemas, "input"));
   return shellSample("predictions", origin, BODIES.predictions({ origin, reference: path, input }));

@@ -1,6 +1,6 @@
 /** Overview of a model: the description by its owner, with details in a sidebar. */
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { egressText } from "../ui/configuration.ts";
 import { Markdown } from "../ui/markdown.ts";
@@ -44,6 +44,7 @@ const NoOverview = ({ model, viewer }: Props) => (
 
 function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const { latest_version: latest, hardware, categories } = model;
+  const version = defaultVersion(model);
   return (
     <dl class="details">
       {!latest && <Fact name="Predictions">{model.predictions_count.toLocaleString("en")}</Fact>}
@@ -53,10 +54,17 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
           <Time at={latest.created_at} />
         </Fact>
       )}
+      {version && version.number !== latest?.number && (
+        <Fact name="Default version">
+          <a href={modelAddress(model, `/versions/${version.number}`)}>{version.number}</a>
+        </Fact>
+      )}
       <Fact name="Hardware">
-        <bdi>{latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}</bdi>
+        <bdi>
+          {version?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
+        </bdi>
       </Fact>
-      {latest && <Fact name="Network access">{egressText(latest.configuration)}</Fact>}
+      {version && <Fact name="Network access">{egressText(version.configuration)}</Fact>}
       {latest && owns && (
         <Fact name="To change these">
           <a href={modelAddress(model, "/versions/new")}>Publish a version</a>

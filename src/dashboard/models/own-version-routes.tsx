@@ -1,11 +1,12 @@
 /** Pages for owners of versions: …/versions/new and …/versions/{n}/delete. */
 
 import type { Hardware } from "../../protocol/hardware.ts";
+import { updateModel } from "../../services/models/models.ts";
 import { ownConfiguration } from "../../services/models/version-image.ts";
 import { createVersion, deleteVersion, imagePath } from "../../services/models/versions.ts";
 import { recentTags } from "../../services/registry/lists.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
@@ -50,39 +51,54 @@ interface Props {
   images: ImageChoices;
 }
 
-const NewVersion = ({ model, hardware, draft, origin, images }: Props) => (
-  <>
-    <h2>New version</h2>
-    <p>
-      A version is a container image with its input and output schemas. Versions never change: to
-      fix one, publish the next.
-      {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
-    </p>
-    <PublishCommand model={model} origin={origin} />
-    <Form action={modelAddress(model, "/versions/new")} class="model-form" draft={draft}>
-      <fieldset class="box group">
-        <legend>Image</legend>
-        <ImageFields model={model} images={images} />
-        <TextField
-          name="release_notes"
-          label="Release notes"
-          hint="What is new, in one sentence."
-          maxlength={255}
-        />
-        <Choices
-          name="interface"
-          label="Container interface"
-          values={[ownConfiguration(model.latest_version).interface ?? ""]}
-          options={INTERFACES}
-          one
-        />
-      </fieldset>
-      <Schemas model={model} />
-      <Runtime model={model} hardware={hardware} />
-      <Submit>Publish version</Submit>
-    </Form>
-  </>
-);
+const NewVersion = ({ model, hardware, draft, origin, images }: Props) => {
+  const runs = defaultVersion(model);
+  return (
+    <>
+      <h2>New version</h2>
+      <p>
+        A version is a container image with its input and output schemas. Versions never change: to
+        fix one, publish the next.
+        {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
+      </p>
+      <PublishCommand model={model} origin={origin} />
+      <Form action={modelAddress(model, "/versions/new")} class="model-form" draft={draft}>
+        <fieldset class="box group">
+          <legend>Image</legend>
+          <ImageFields model={model} images={images} />
+          <TextField
+            name="release_notes"
+            label="Release notes"
+            hint="What is new, in one sentence."
+            maxlength={255}
+          />
+          <Choices
+            name="interface"
+            label="Container interface"
+            values={[ownConfiguration(model.latest_version).interface ?? ""]}
+            options={INTERFACES}
+            one
+          />
+        </fieldset>
+        <Schemas model={model} />
+        <Runtime model={model} hardware={hardware} />
+        {runs && (
+          <Choices
+            name="set_default"
+            label="Calls that name no version"
+            values={["true"]}
+            options={[
+              { value: "true", label: "Run the new version" },
+              { value: "false", label: `Keep running version ${runs.number}` },
+            ]}
+            one
+          />
+        )}
+        <Submit>Publish version</Submit>
+      </Form>
+    </>
+  );
+};
 
 const INTERFACES = [
   {
@@ -137,6 +153,20 @@ export const ownVersionPages = pages()
     const address = `/models/${owner}/${name}/versions/${number}`;
     return redirectWithFlash(c, `Version ${number} published.`, address);
   })
+  .post(
+    "/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}/default",
+    requireUser,
+    async (c) => {
+      const { owner, name, number } = c.req.param();
+      const change = { default_version: Number(number) };
+      const sent = await handleForm(c, () =>
+        updateModel(c.var.services, viewerOf(c).caller, owner, name, change),
+      );
+      if (sent.draft) return renderVersion(c, Number(number), sent.draft);
+      const address = `/models/${owner}/${name}/versions`;
+      return redirectWithFlash(c, `Version ${number} is the default now.`, address);
+    },
+  )
   .post("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}/delete", requireUser, async (c) => {
     const { owner, name, number } = c.req.param();
     const { services } = c.var;

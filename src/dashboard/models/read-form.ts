@@ -44,6 +44,7 @@ export function readVersionForm(form: FormData): CreateVersion {
   const request = {
     release_notes: fieldText(form, "release_notes"),
     ...readImageFields(form),
+    set_default: text("set_default") !== "false",
     schemas: fieldText(form, "schemas_from") === "image" ? undefined : readSchemas(form),
     // Compatibilities are those of the image if the form has none.
     compatibilities:

@@ -9,9 +9,9 @@ import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
-import { listVersions, readCompared } from "../../services/models/versions.ts";
+import { listVersions, readCompared, readVersionRuns } from "../../services/models/versions.ts";
 import type { Page, PageRequest } from "../../services/pagination.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
@@ -45,7 +45,7 @@ function Calls({
   return (
     <>
       <p>
-        These examples run the latest version; use <code>{`${name}:${number}`}</code> to pin this
+        These examples run the default version; use <code>{`${name}:${number}`}</code> to pin this
         one. For the input, see{" "}
         <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>; for everything
         else, the <a href="/docs#createPrediction">API reference</a>.
@@ -139,7 +139,7 @@ export const modelPages = pages()
     // The playground is for users who are signed in, and for links to a run, which has an owner.
     if (c.var.viewer || c.req.query("prediction") !== undefined) return next();
     const model = await modelOf(c);
-    const { latest_version: version } = model;
+    const version = defaultVersion(model);
     return version ? renderVisitor(c, model, version) : renderNoVersion(c, model);
   })
   .get("/models/:owner/:name/overview", async (c) => {
@@ -161,8 +161,17 @@ export const modelPages = pages()
     return renderModel(
       c,
       { model, page: "/versions", title: `Versions of ${referenceOf(model)}` },
-      readCompared(services, model, numbers).then((compared) => (
-        <VersionsPage model={model} viewer={viewer} versions={page} compared={compared} />
+      Promise.all([
+        readCompared(services, model, numbers),
+        viewer && readVersionRuns(services, viewer.caller, model),
+      ]).then(([compared, runs]) => (
+        <VersionsPage
+          model={model}
+          viewer={viewer}
+          versions={page}
+          runs={runs}
+          compared={compared}
+        />
       )),
     );
   })
@@ -171,7 +180,7 @@ export const modelPages = pages()
   )
   .get("/models/:owner/:name/api", async (c) => {
     const model = await modelOf(c);
-    const { latest_version: version } = model;
+    const version = defaultVersion(model);
     return renderModel(
       c,
       { model, page: "/api", title: `API of ${referenceOf(model)}` },

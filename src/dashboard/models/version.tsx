@@ -7,7 +7,7 @@ import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { describeImage } from "../../services/images/read-image.ts";
 import { readVersion, readVersionBefore } from "../../services/models/versions.ts";
 import { findImagePlaces } from "../../services/runners/run-estimate.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { ComparedVersion, VersionRow } from "../../storage/models/versions.ts";
 import type { PageContext, Viewer } from "../context.ts";
 import { About, Fields, Type } from "../docs/reference/schema.tsx";
@@ -19,7 +19,7 @@ import { isOwner, modelAddress, modelOf, referenceOf, renderModel } from "../ui/
 import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { displaySchema } from "./display-schema.ts";
 import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
-import { Changes, isComparable } from "./versions.tsx";
+import { Changes, isComparable, VersionBadges } from "./versions.tsx";
 
 interface Props {
   model: DetailedModelRow;
@@ -61,12 +61,18 @@ function VersionContent({ model, version, before, image, viewer, origin, draft }
       <Problem draft={draft} />
       <div class="bar spread title-row">
         <h2>
-          Version {number}{" "}
-          {number === model.latest_version?.number && <span class="badge">latest</span>}
+          Version {number} <VersionBadges model={model} number={number} />
         </h2>
-        <a class="button quiet" href={modelAddress(model, `?version=${number}`)}>
-          Try it
-        </a>
+        <span class="bar">
+          {isOwner(model, viewer) && number !== defaultVersion(model)?.number && (
+            <Form action={modelAddress(model, `/versions/${number}/default`)}>
+              <Submit kind="quiet">Make default</Submit>
+            </Form>
+          )}
+          <a class="button quiet" href={modelAddress(model, `?version=${number}`)}>
+            Try it
+          </a>
+        </span>
       </div>
       {release_notes && <p dir="auto">{release_notes}</p>}
       <ImageNotice image={image} isOwner={isOwner(model, viewer)} />

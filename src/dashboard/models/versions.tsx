@@ -9,8 +9,9 @@ import {
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
+import type { VersionRuns } from "../../services/models/versions.ts";
 import type { Page } from "../../services/pagination.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type {
   ComparedVersion,
   ListedSchemas,
@@ -18,7 +19,8 @@ import type {
 } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import { NoVersion } from "../publish/no-version.tsx";
-import { isOwner, modelAddress } from "../ui/model-header.tsx";
+import { duration } from "../ui/duration.ts";
+import { isOwner, modelAddress, referenceOf } from "../ui/model-header.tsx";
 import { Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
@@ -26,11 +28,14 @@ export const VersionsPage = ({
   model,
   viewer,
   versions,
+  runs,
   compared,
 }: {
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   versions: Page<VersionSummaryRow>;
+  /** Figures of the viewer's runs, by version; undefined: nobody is signed in. */
+  runs: Map<number, VersionRuns> | undefined;
   /** Schemas of the page's versions and of the one before them, newest first. */
   compared: ListedSchemas[];
 }) => {
@@ -50,14 +55,21 @@ export const VersionsPage = ({
           <div class="scroll">
             <Table
               class="stacked"
-              columns={["Version", "Release notes", "Input and output", "Published"]}
+              columns={[
+                "Version",
+                "Release notes",
+                "Input and output",
+                ...(runs ? ["Your runs", "Failed", "Median time"] : []),
+                "Published",
+              ]}
             >
-              {versions.items.map(({ number, release_notes, created_at, awaits }) => (
+              {versions.items.map(({ number, release_notes, created_at, awaits, size }) => (
                 <tr>
                   <th scope="row">
                     <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
-                    {number === latest.number && <span class="badge">latest</span>}{" "}
+                    <VersionBadges model={model} number={number} />{" "}
                     {awaits && <span class="badge">waits for its first start</span>}
+                    {!awaits && size === 0 && <span class="badge">not started yet</span>}
                   </th>
                   <td class="notes" dir="auto" data-label="Release notes">
                     {release_notes || "—"}
@@ -65,6 +77,7 @@ export const VersionsPage = ({
                   <td data-label="Input and output">
                     <ChangesOf number={number} compared={compared} />
                   </td>
+                  {runs && <Runs model={model} of={runs.get(number)} />}
                   <td data-label="Published">
                     <Time at={created_at} />
                   </td>
@@ -72,6 +85,7 @@ export const VersionsPage = ({
               ))}
             </Table>
           </div>
+          {runs && <p class="hint">Figures are of your last 1,000 runs of this model.</p>}
           <Pager previous={versions.previous_url} next={versions.next_url} />
         </>
       ) : (
@@ -80,6 +94,31 @@ export const VersionsPage = ({
     </>
   );
 };
+
+interface RunsProps {
+  model: DetailedModelRow;
+  /** Undefined: no run is of this version. */
+  of: VersionRuns | undefined;
+}
+
+const Runs = ({ model, of }: RunsProps) => (
+  <>
+    <td data-label="Your runs">
+      {of ? <a href={`/predictions?model=${referenceOf(model)}`}>{of.runs}</a> : 0}
+    </td>
+    <td data-label="Failed">{of?.failed ? <strong>{of.failed}</strong> : 0}</td>
+    <td data-label="Median time">
+      {of && of.median_seconds !== null ? duration(of.median_seconds) : "—"}
+    </td>
+  </>
+);
+
+export const VersionBadges = ({ model, number }: { model: DetailedModelRow; number: number }) => (
+  <>
+    {number === model.pinned?.number && <span class="badge">default</span>}{" "}
+    {number === model.latest_version?.number && <span class="badge">latest</span>}
+  </>
+);
 
 function ChangesOf({ number, compared }: { number: number; compared: ListedSchemas[] }) {
   const at = compared.findIndex((one) => one.number === number);

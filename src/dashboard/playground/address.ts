@@ -5,7 +5,7 @@ import type { Example } from "../../protocol/example.ts";
 import type { ExampleChoice } from "../../services/models/examples.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { modelAddress, referenceOf } from "../ui/model-header.tsx";
 import type { OpenedRun } from "./chat/open-run.ts";
@@ -54,9 +54,9 @@ export function addressIn(
   return `${modelAddress(model)}?${query}`;
 }
 
-/** The latest version is not pinned: code samples then always run the latest. */
+/** The default version is not named: code samples then always run the default. */
 export const pinnedOf = ({ model, version }: PlaygroundState) =>
-  version.number === model.latest_version?.number ? undefined : version.number;
+  version.number === defaultVersion(model)?.number ? undefined : version.number;
 
 export const samplesOf = (play: PlaygroundState, origin: string, input: Input) =>
   codeSamples({

@@ -1,4 +1,5 @@
 /** A model's playground: its own view, or the form that every model has; output and code beside it. */
+import { defaultVersion } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Submit } from "../ui/fields.tsx";
@@ -250,7 +251,7 @@ const Versions = ({ play: { model, version, versions } }: { play: PlaygroundStat
   <>
     {versions.map((number) => (
       <option value={number} selected={number === version.number}>
-        {number === model.latest_version?.number ? `${number} (latest)` : number}
+        {number === defaultVersion(model)?.number ? `${number} (default)` : number}
       </option>
     ))}
   </>

@@ -7,7 +7,7 @@ import { ProblemError } from "../../errors/errors.ts";
 import { exampleChoices } from "../../services/models/examples.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
@@ -33,7 +33,7 @@ interface VersionOfModel {
 
 /**
  * @param number the requested version
- * @param predictionVersion the version of a prediction; replaced by the latest when it has been deleted
+ * @param predictionVersion the version of a prediction; replaced by the default when it has been deleted
  * @throws ProblemError not_found
  */
 export async function findVersion(
@@ -45,13 +45,13 @@ export async function findVersion(
   const { caller } = viewerOf(c);
   const { owner = "", name = "" } = c.req.param();
   const model = await modelOf(c);
-  const { latest_version: latest } = model;
+  const runs = defaultVersion(model);
   const requested = number ?? predictionVersion;
-  if (!latest || requested === undefined || requested === latest.number)
-    return { model, version: latest ?? undefined };
+  if (!runs || requested === undefined || requested === runs.number)
+    return { model, version: runs ?? undefined };
   const version = await readVersion(services, caller, owner, name, requested).catch((error) => {
     const isGone = error instanceof ProblemError && error.code === "not_found";
-    if (isGone && number === undefined) return { version: latest };
+    if (isGone && number === undefined) return { version: runs };
     throw error;
   });
   return { model, version: version.version };

@@ -7,7 +7,7 @@ import type { Visibility } from "../../protocol/model.ts";
 import { isSuspended } from "../../services/access/access.ts";
 import { readModel, readOwnModel } from "../../services/models/models.ts";
 import { readEstimate, type VersionEstimate } from "../../services/runners/run-estimate.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext, Viewer } from "../context.ts";
@@ -58,7 +58,7 @@ export function ownModelOf(c: PageContext): Promise<DetailedModelRow> {
 interface RenderedPage {
   model: DetailedModelRow;
   page: ModelPage;
-  /** The version that the page is about; the latest by default. */
+  /** The version that the page is about; the model's default version if undefined. */
   version?: VersionRow;
   title: string;
   scripts?: string[];
@@ -72,7 +72,7 @@ export async function renderModel(
 ) {
   const { services, viewer } = c.var;
   const isOperator = viewer?.operator ?? false;
-  const run = version ?? model.latest_version;
+  const run = version ?? defaultVersion(model);
   const seesWait = isOperator || isOwner(model, viewer);
   const [body, estimate] = await Promise.all([
     content,

@@ -10,7 +10,7 @@ import {
 import { parse } from "../../routes/router.ts";
 import { readModel } from "../../services/models/models.ts";
 import { deleteVariable, listVariables, setVariable } from "../../services/models/variables.ts";
-import type { DetailedModelRow } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
@@ -54,18 +54,18 @@ const VariablesPage = ({ model, rows, chosen, draft }: PageProps) => (
 const Variables = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
   <Table
     class="variables stacked"
-    columns={[
-      "Name",
-      "Last set",
-      model.latest_version ? `Version ${model.latest_version.number}` : "Latest version",
-      { name: "Actions", is: "hidden" },
-    ]}
+    columns={["Name", "Last set", listedBy(model), { name: "Actions", is: "hidden" }]}
   >
     {rows.map((row) => (
       <Row model={model} row={row} />
     ))}
   </Table>
 );
+
+function listedBy(model: DetailedModelRow): string {
+  const version = defaultVersion(model);
+  return version ? `Version ${version.number}` : "Default version";
+}
 
 const Row = ({
   model,
@@ -81,7 +81,7 @@ const Row = ({
     <td data-label="Last set">
       {updated_at === null ? <span class="status warning">not set</span> : <Time at={updated_at} />}
     </td>
-    <td data-label="Latest version">{listingText(model, listed, updated_at !== null)}</td>
+    <td data-label={listedBy(model)}>{listingText(model, listed, updated_at !== null)}</td>
     <td class="end">
       <div class="row-actions">
         <a
@@ -106,12 +106,8 @@ const Row = ({
   </tr>
 );
 
-function listingText(
-  { latest_version }: DetailedModelRow,
-  listed: boolean,
-  isSet: boolean,
-): string {
-  if (!latest_version) return "none published";
+function listingText(model: DetailedModelRow, listed: boolean, isSet: boolean): string {
+  if (!defaultVersion(model)) return "none published";
   if (!listed) return "not listed";
   return isSet ? "listed" : "listed, but not set";
 }
@@ -193,7 +189,8 @@ export const variablePages = pages()
   });
 
 /** Versions never change: one that does not list the variable never gets it. */
-function setMessage(name: string, { latest_version: version }: DetailedModelRow): string {
+function setMessage(name: string, model: DetailedModelRow): string {
+  const version = defaultVersion(model);
   if (version?.configuration.variable_names?.includes(name))
     return `${name} set. New predictions get it within 10 seconds.`;
   const reason = version
@@ -212,7 +209,7 @@ async function show(c: PageContext, draft: Draft) {
     listVariables(services, viewerOf(c).caller, owner, name, all),
   ]);
   const chosen = variableName.safeParse(c.req.query("name")).data ?? "";
-  const rows = rowsOf(items, model.latest_version);
+  const rows = rowsOf(items, defaultVersion(model));
   return renderModel(
     c,
     { model, page: "/variables", title: `Variables of ${referenceOf(model)}` },

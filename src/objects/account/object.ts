@@ -23,6 +23,7 @@ import type {
   KeyHolder,
   ListedDelivery,
   ListedPredictions,
+  ModelRun,
   PredictionFilter,
   Usage,
   UsageRow,
@@ -42,6 +43,7 @@ import {
   findPrediction,
   listPredictions,
   selectOldest,
+  selectRuns,
   selectUnfinished,
 } from "./prediction-lists.ts";
 import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
@@ -168,6 +170,11 @@ export class AccountObject extends DurableObject<Bindings> {
   /** Some predictions that have not ended. */
   unfinished(limit: number): Pick<PredictionRow, "id" | "object_id">[] {
     return selectUnfinished(this.#db, limit).all();
+  }
+
+  /** The account's last runs of a model, newest first. */
+  runsOf(modelId: string, limit: number): ModelRun[] {
+    return selectRuns(this.#db, modelId, limit).all();
   }
 
   /**

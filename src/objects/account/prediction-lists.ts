@@ -1,5 +1,5 @@
 /** Reads the index of predictions. */
-import { and, eq, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { mergeSorted } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
@@ -176,6 +176,19 @@ export const selectNextDue = (db: AccountDatabase) =>
     .where(sql`${predictions.due_at} IS NOT NULL`)
     .orderBy(predictions.due_at)
     .limit(1);
+
+/** The last runs of a model, for figures of its versions. */
+export const selectRuns = (db: AccountDatabase, modelId: string, limit: number) =>
+  db
+    .select({
+      version_number: predictions.version_number,
+      status: predictions.status,
+      execution_time: predictions.execution_time,
+    })
+    .from(predictions)
+    .where(ofModel(modelId))
+    .orderBy(desc(predictions.id))
+    .limit(limit);
 
 export type OldRow = Pick<
   PredictionRow,

@@ -37,6 +37,7 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "list",
       "listDeliveries",
       "unfinished",
+      "runsOf",
       "usage",
       "usagePage",
       "chargeWrites",
@@ -80,6 +81,8 @@ export interface PredictionFilter {
   /** The shortest execution time, in seconds. */
   min_execution_time?: number;
 }
+
+export type ModelRun = Pick<PredictionRow, "version_number" | "status" | "execution_time">;
 
 /** A page of predictions. If `reached` is set, rows were checked up to this one only; others may match. */
 export interface ListedPredictions {

@@ -4,7 +4,8 @@ import { v7 as uuid } from "uuid";
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { mergeSorted } from "../../domain/cursor.ts";
-import { ValidationFailure } from "../../domain/schemas/validation.ts";
+import { outputModalityOf } from "../../domain/models/output-modality.ts";
+import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { notFound, notVisible } from "../../errors/errors.ts";
 import type {
   CreateModel,
@@ -24,12 +25,14 @@ import {
   findModelByName,
   insertModel,
   type ListedModelRow,
+  type ModelRow,
   listModels as modelsOf,
   listOwnModels as ownModelsOf,
   syncListings,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
 import { namesSeenBy } from "../../storage/models/targets.ts";
+import { findVersion } from "../../storage/models/versions.ts";
 import { type Caller, requireAccess, requireAccountAccess } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
@@ -123,14 +126,16 @@ export async function updateModel(
   name: string,
   { category_slugs, ...changes }: UpdateModel,
 ): Promise<Model> {
-  const { id } = await readOwnModel(services, caller, owner, name);
+  const model = await readOwnModel(services, caller, owner, name);
+  const { id } = model;
   await checkNames(services, changes.hardware_identifier, category_slugs);
+  const runs = await wantedDefault(services, model, changes.default_version);
   if (category_slugs !== undefined || Object.keys(changes).length > 0) {
     const now = Date.now();
     const updating = updateRow(
       services.db,
       id,
-      { ...changes, updated_at: now },
+      { ...changes, ...runs, updated_at: now },
       category_slugs,
       quotaOf(services, caller.user_id),
     );
@@ -139,6 +144,24 @@ export async function updateModel(
     if (changes.visibility !== undefined) forgetHidden();
   }
   return getModel(services, id);
+}
+
+/**
+ * Returns the changes that make a version the default.
+ * @param number null: the latest; undefined: no change
+ * @throws ValidationFailure if the model has no such version
+ */
+async function wantedDefault(
+  { db }: Services,
+  { id, name, latest_version }: DetailedModelRow,
+  number: number | null | undefined,
+): Promise<Partial<ModelRow>> {
+  if (number === undefined) return {};
+  const version = number === null ? latest_version : await findVersion(db, id, number);
+  if (number !== null && !version)
+    throw invalid(["body", "default_version"], `the model has no version ${number}`);
+  const makes = version ? outputModalityOf(version, name) : undefined;
+  return { default_version: number, makes: makes ?? null };
 }
 
 /**

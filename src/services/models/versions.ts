@@ -1,6 +1,8 @@
 /** Versions of models: publishing, reading and deleting them. */
 import { outputModalityOf } from "../../domain/models/output-modality.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import type { ModelRun } from "../../objects/stubs/account.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
 import { timesReleased } from "../../storage/accounts/users.ts";
 import { isLimitReached } from "../../storage/database.ts";
@@ -18,6 +20,7 @@ import {
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
+import { findAccount } from "../access/accounts.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
@@ -61,6 +64,7 @@ export async function createVersion(
       makes: outputModalityOf(content, name),
       size: 0,
       created_at: Date.now(),
+      set_default: request.set_default,
     },
     { given: named?.configuration, files: named?.files, read },
     max,
@@ -108,13 +112,48 @@ export const readCompared = async (
   return listCompared(db, id, newest, { limit: numbers.length + 1, chars: COMPARED_CHARS });
 };
 
+/** How many of an account's last runs of a model the figures of its versions are of. */
+const RUNS = 1_000;
+
+export interface VersionRuns {
+  runs: number;
+  failed: number;
+  /** The median execution time of those that succeeded, in seconds. Null: none has succeeded. */
+  median_seconds: number | null;
+}
+
+/** Returns figures of the caller's last runs of a model, by the number of the version. */
+export async function readVersionRuns(
+  services: Services,
+  caller: Caller,
+  { id }: Pick<DetailedModelRow, "id">,
+): Promise<Map<number, VersionRuns>> {
+  const account = await findAccount(services, caller.user_id);
+  const runs = (await account?.runsOf(id, RUNS)) ?? [];
+  const byVersion = Map.groupBy(runs, ({ version_number }) => version_number);
+  return new Map([...byVersion].map(([number, of]) => [number, figuresOf(of)]));
+}
+
+function figuresOf(runs: ModelRun[]): VersionRuns {
+  const seconds = runs
+    .flatMap(({ status, execution_time }) =>
+      status === "succeeded" && execution_time !== null ? [execution_time] : [],
+    )
+    .sort((a, b) => a - b);
+  return {
+    runs: runs.length,
+    failed: runs.filter(({ status }) => status === "failed").length,
+    median_seconds: seconds[Math.floor(seconds.length / 2)] ?? null,
+  };
+}
+
 /** Returns the version before this one, if there is any. */
 export const readVersionBefore = ({ db }: Services, { model_id, number }: VersionRow) =>
   findVersionBefore(db, model_id, number);
 
 /**
  * Deletes a version. Predictions that were accepted run to their end.
- * @throws ProblemError not_found, forbidden
+ * @throws ProblemError not_found, forbidden; conflict for the model's `default_version`
  */
 export async function deleteVersion(
   services: Services,
@@ -126,7 +165,11 @@ export async function deleteVersion(
   const { id } = await readOwnModel(services, caller, owner, name);
   if (!(await findVersion(services.db, id, number)))
     throw versionNotFound(`${owner}/${name}`, number);
-  await deleteRow(services.db, id, number, keptUntil(services));
+  if (!(await deleteRow(services.db, id, number, keptUntil(services))))
+    throw new ProblemError(
+      "conflict",
+      `Version ${number} is the default version of '${owner}/${name}'. Make another version the default first: PATCH /v1/models/${owner}/${name} with \`default_version\`.`,
+    );
   forgetModel(caller, owner, name);
   forgetVersion(id, number);
 }

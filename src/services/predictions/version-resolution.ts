@@ -55,9 +55,12 @@ interface Target {
   version: TargetVersionRow | undefined;
 }
 
-/** The latest version, which is selected with its model. */
-const latestOf = ({ latest_version, latest_hardware }: TargetRow): TargetVersionRow | undefined =>
-  latest_version ? { ...latest_version, hardware: latest_hardware } : undefined;
+/** Returns the default version, which is selected with its model. */
+const defaultOf = ({
+  default_version,
+  default_hardware,
+}: TargetRow): TargetVersionRow | undefined =>
+  default_version ? { ...default_version, hardware: default_hardware } : undefined;
 
 function knownTarget(userId: string, target: TargetName): Target {
   const path = pathOf(target);
@@ -65,7 +68,7 @@ function knownTarget(userId: string, target: TargetName): Target {
   const { number } = target;
   if (!model) return { model, version: undefined };
   const version =
-    number === undefined ? latestOf(model) : versions.known(versionKey(model.id, number));
+    number === undefined ? defaultOf(model) : versions.known(versionKey(model.id, number));
   return { model, version };
 }
 
@@ -83,7 +86,7 @@ function loadingTarget(target: TargetName) {
     keepVisible(path, isPrivate ? undefined : model);
     if (version) keepVersion(versionKey(version.model_id, version.number), version);
     if (target.number !== undefined) return { model, version };
-    return { model, version: model && latestOf(model) };
+    return { model, version: model && defaultOf(model) };
   };
 }
 
@@ -117,7 +120,7 @@ export async function resolveVersion(
 }
 
 /**
- * Resolves a reference for callers that need certain compatibilities: until the first start of the latest
+ * Resolves a reference for callers that need certain compatibilities: until the first start of the default
  * version tells them, `owner/name` means the version before it.
  */
 export async function resolveAnswering(

@@ -64,26 +64,38 @@ export const modelItem = {
 };
 
 /** The number of the latest version, for a query of `models`. */
-export const latestNumber = sql`(
+const latestNumber = sql`(
   SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} ORDER BY v.number DESC LIMIT 1)`;
+
+/** The number of the version that runs when none is named, for a query of `models`. */
+export const defaultNumber = sql`coalesce(${models.default_version}, ${latestNumber})`;
 
 /** How many versions back callers by compatibility are answered while newer ones await their first start. */
 const ANSWERING_AMONG = 20;
 
+/** The number that the default version has, or that a new version would have had before it was deleted. */
+const newest = sql`coalesce(${models.default_version}, ${models.last_version})`;
+
 /**
- * The latest version whose compatibilities are known, for a query of `models`. A version that awaits its
- * first start does not replace it.
+ * The default version, or the newest before it whose compatibilities are known, for a query of `models`. A
+ * version that awaits its first start does not replace it.
  */
 export const answeringNumber = sql<number | null>`(
   SELECT v.number FROM ${versions} v
-  WHERE v.model_id = ${models.id} AND v.number > ${models.last_version} - ${sql.raw(String(ANSWERING_AMONG))}
+  WHERE v.model_id = ${models.id} AND v.number <= ${newest}
+    AND v.number > ${newest} - ${sql.raw(String(ANSWERING_AMONG))}
     AND coalesce(v.awaits, '') NOT LIKE '%"compatibilities"%'
   ORDER BY v.number DESC LIMIT 1)`;
 
-/** The hardware that the latest version would run on. */
+/** The version that an owner has made the default. */
+const pinned = alias(versions, "pinned");
+
+const hardwareOf = (version: typeof versions | typeof pinned) => sql`coalesce(
+  ${version.configuration} ->> 'hardware_identifier', ${models.hardware_identifier}, ${DEFAULT_HARDWARE})`;
+
+/** The hardware that the default version would run on. */
 const runsOn = alias(hardware, "runs_on");
-const runsOnName = sql`coalesce(
-  ${versions.configuration} ->> 'hardware_identifier', ${models.hardware_identifier}, ${DEFAULT_HARDWARE})`;
+const runsOnName = sql`iif(${pinned.number} IS NULL, ${hardwareOf(versions)}, ${hardwareOf(pinned)})`;
 
 /**
  * Returns the price of an hour on the hardware of a version. Undefined: the version is deleted; null: there
@@ -95,7 +107,7 @@ export const findPricePerHour = async (db: Database, modelId: string, number: nu
       .select({ price: hardware.price_per_hour })
       .from(versions)
       .innerJoin(models, eq(models.id, versions.model_id))
-      .innerJoin(hardware, eq(hardware.identifier, runsOnName))
+      .innerJoin(hardware, eq(hardware.identifier, hardwareOf(versions)))
       .where(and(eq(versions.model_id, modelId), eq(versions.number, number)))
       .get()
   )?.price;
@@ -111,12 +123,18 @@ const detailed = (db: Database) =>
       runsOn,
       pool_made_at: pools.made_at,
       latest_version: versions,
+      /** The version that an owner has made the default. Null: the latest is. */
+      pinned,
     })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
     .leftJoin(hardware, eq(hardware.identifier, models.hardware_identifier))
     .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .leftJoin(
+      pinned,
+      and(eq(pinned.model_id, models.id), eq(pinned.number, models.default_version)),
+    )
     .leftJoin(runsOn, eq(runsOn.identifier, runsOnName))
     .leftJoin(pools, eq(pools.name, runsOn.pool));
 
@@ -180,6 +198,12 @@ export const findGalleryFacts = (db: Database, ids: string[]) =>
     .all();
 
 export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>>;
+
+/** Returns the version that runs when none is named. Null: the model has no version. */
+export const defaultVersion = ({
+  pinned,
+  latest_version,
+}: Pick<DetailedModelRow, "pinned" | "latest_version">) => pinned ?? latest_version;
 
 /**
  * Lists an owner's models, newest first.
@@ -286,8 +310,7 @@ export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][numb
 export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
 
 /**
- * Lists models that a user may see and whose latest version of known compatibilities has one of these, newest
- * first.
+ * Lists models that a user may see and whose default version has one of these compatibilities, newest first.
  * @param ids limits the list to these; null: all
  */
 export const listCallable = (
@@ -338,7 +361,10 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
 /** Inserts a model. Fails (`isLimitReached`) if the owner has `max` models, and like `writeWithinQuota`. */
 export async function insertModel(
   db: Database,
-  row: Omit<ModelRow, "seq" | "last_version" | "hidden_at" | "makes" | "cover_key">,
+  row: Omit<
+    ModelRow,
+    "seq" | "last_version" | "default_version" | "hidden_at" | "makes" | "cover_key"
+  >,
   slugs: string[],
   max: number,
   allowance: StorageQuota,
@@ -349,7 +375,11 @@ export async function insertModel(
   await writeWithinQuota(db, allowance, inserting, ...setCategories(db, row.id, slugs));
 }
 
-/** Updates a model. Fails like `writeWithinQuota`. @param slugs undefined: keeps the categories */
+/**
+ * Updates a model, unless the version that shall be the default has been deleted meanwhile. Fails like
+ * `writeWithinQuota`.
+ * @param slugs undefined: keeps the categories
+ */
 export async function updateModel(
   db: Database,
   id: string,
@@ -357,7 +387,15 @@ export async function updateModel(
   slugs: string[] | undefined,
   allowance: StorageQuota,
 ): Promise<void> {
-  const updating = db.update(models).set(changes).where(eq(models.id, id));
+  const { default_version: number } = changes;
+  const isThere =
+    typeof number === "number"
+      ? sql`EXISTS (SELECT 1 FROM versions WHERE model_id = ${id} AND number = ${number})`
+      : undefined;
+  const updating = db
+    .update(models)
+    .set(changes)
+    .where(and(eq(models.id, id), isThere));
   await writeWithinQuota(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
 

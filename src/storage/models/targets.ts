@@ -4,13 +4,13 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Database } from "../database.ts";
 import { hardware, models, users, versions } from "../schema/index.ts";
-import { answeringNumber, isSeenBy, latestNumber } from "./models.ts";
+import { answeringNumber, defaultNumber, isSeenBy } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
 
 export interface TargetName {
   owner: string;
   name: string;
-  /** The number of the version. Undefined: the latest version. */
+  /** The number of the version. Undefined: the default version. */
   number: number | undefined;
 }
 
@@ -38,7 +38,7 @@ const isOfVersion = eq(
 );
 
 /**
- * Selects the target in one batch: the model with its latest version, as far as predictions need them, and
+ * Selects the target in one batch: the model with its default version, as far as predictions need them, and
  * the version that is named. A viewer that is NULL sees nothing.
  */
 export const selectTarget = (db: Database, target: TargetName, viewer: string | SQL) =>
@@ -63,19 +63,18 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
       hardware_identifier: models.hardware_identifier,
       hardware: facts(ofModel, "model"),
       variables: sealedVariables,
-      /** The latest version whose compatibilities are known. */
       answering_number: answeringNumber.as("answering_number"),
-      latest_version: versions,
-      latest_hardware: facts(ofVersion, "version"),
+      default_version: versions,
+      default_hardware: facts(ofVersion, "version"),
     })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .leftJoin(ofModel, isOfModel)
-    .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, defaultNumber)))
     .leftJoin(ofVersion, isOfVersion)
     .where(isNamed(target, viewer));
 
-/** Selects the version that is named. The latest one has come with the model. No version has the number 0. */
+/** Selects the version that is named. The default one has come with the model. No version has the number 0. */
 const selectVersion = (db: Database, target: TargetName, viewer: string | SQL) =>
   db
     .select({ ...getTableColumns(versions), hardware: facts(ofVersion, "version") })

@@ -1,4 +1,16 @@
-import { and, desc, eq, gte, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  desc,
+  eq,
+  gte,
+  inArray,
+  isNotNull,
+  lt,
+  lte,
+  not,
+  type SQLWrapper,
+  sql,
+} from "drizzle-orm";
 import type { OutputModality } from "../../domain/models/output-modality.ts";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
@@ -30,18 +42,23 @@ export async function insertVersion(
   db: Database,
   version: Omit<VersionRow, "number" | "configuration" | "own_configuration" | "weight_files"> & {
     makes: OutputModality | undefined;
+    /** Whether it runs when no version is named. False: the version that did so stays the default. */
+    set_default: boolean;
   },
   { given, files, read }: ConfigurationSources,
   max: number,
   allowance: StorageQuota,
 ): Promise<VersionRow> {
-  const { makes, ...row } = version;
+  const { makes, set_default, ...row } = version;
   const own = given
     ? sql`${JSON.stringify(given)}`
     : sql`coalesce((SELECT coalesce(own_configuration, configuration) FROM versions
         WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '{}')`;
   // An image in this registry replaces the repository that an earlier version named.
   const here = sql`json_remove(${own}, '$.image')`;
+  // A trigger has set the model's `last_version` to the number that the insert gave.
+  const before = sql`(SELECT max(number) FROM versions
+    WHERE model_id = ${row.model_id} AND number < last_version)`;
   const inserting = db
     .insert(versions)
     .values({
@@ -60,7 +77,11 @@ export async function insertVersion(
     db,
     allowance,
     inserting,
-    setOutputModality(db, row.model_id, makes),
+    db
+      .update(models)
+      .set({ default_version: set_default ? null : sql`coalesce(default_version, ${before})` })
+      .where(eq(models.id, row.model_id)),
+    setOutputModality(db, row.model_id, makes, sql`last_version`),
   );
   if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;
@@ -91,6 +112,7 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
       created_at: versions.created_at,
       container_image_digest: versions.container_image_digest,
       awaits: versions.awaits,
+      size: versions.size,
     })
     .from(versions)
     .where(and(eq(versions.model_id, modelId), where))
@@ -213,35 +235,54 @@ export async function completeVersion(
     .update(versions)
     .set({ ...reported, awaits: null })
     .where(and(isOne(model_id, number), isNotNull(versions.awaits)));
-  const latest = sql`last_version = ${number}`;
-  await writeWithinQuota(db, allowance, completing, setOutputModality(db, model_id, makes, latest));
+  const setting = setOutputModality(db, model_id, makes, number);
+  await writeWithinQuota(db, allowance, completing, setting);
 }
 
+/** Sets the kind of output of a model, if the version is its default. */
 const setOutputModality = (
   db: Database,
   modelId: string,
   makes: OutputModality | undefined,
-  where?: SQL,
+  number: SQLWrapper | number,
 ) =>
   db
     .update(models)
     .set({ makes: makes ?? null })
-    .where(and(eq(models.id, modelId), where));
+    .where(and(eq(models.id, modelId), sql`coalesce(default_version, last_version) = ${number}`));
 
 /**
- * Deletes a version. Predictions that were accepted run to their end.
+ * Deletes a version, unless it is its model's `default_version` and a later one exists: calls would move to
+ * that one. Predictions that were accepted run to their end.
  * @param keepUntil how long they may need the version's files
+ * @returns whether it was deleted
  */
 export async function deleteVersion(
   db: Database,
   modelId: string,
   number: number,
   keepUntil: number,
-): Promise<void> {
-  await db.batch([
+): Promise<boolean> {
+  const isHeld = sql`(EXISTS (SELECT 1 FROM models WHERE id = ${modelId} AND default_version = ${number})
+    AND EXISTS (SELECT 1 FROM versions WHERE model_id = ${modelId} AND number > ${number}))`;
+  const [, deleted] = await db.batch([
     keepUploadsOf(db, { modelId, number }, keepUntil),
-    db.delete(versions).where(isOne(modelId, number)),
+    db
+      .delete(versions)
+      .where(and(isOne(modelId, number), not(isHeld)))
+      .returning({ number: versions.number }),
+    db
+      .update(models)
+      .set({ default_version: null })
+      .where(
+        and(
+          eq(models.id, modelId),
+          eq(models.default_version, number),
+          sql`NOT EXISTS (SELECT 1 FROM versions WHERE model_id = ${modelId} AND number = ${number})`,
+        ),
+      ),
   ]);
+  return deleted.length > 0;
 }
 
 const isOne = (modelId: string, number: number) =>

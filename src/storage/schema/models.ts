@@ -38,11 +38,13 @@ export const models = sqliteTable(
     hardware_identifier: text(),
     /** The last version number given, kept by a trigger: numbers are never reused. */
     last_version: integer().notNull().default(0),
+    /** The version that runs when none is named. Null: the latest. */
+    default_version: integer(),
     /** The rowid of the model's search documents. */
     seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
-    /** The kind of output of its latest version; null: unknown. Triggers list the model by that. */
+    /** The kind of output of its default version; null: unknown. Triggers list the model by that. */
     makes: text().$type<OutputModality>(),
     /**
      * The picture of the model's gallery entry, in R2: a file of one of its examples. Null: no example has

@@ -321,7 +321,7 @@ test("Ctrl+C while publish waits for a start says that the version is published,
   const { code, out, err } = await run.end();
   expect([code, out]).toEqual([130, ""]);
   expect(err).toMatch(
-    /\nauspex: Interrupted\. ada\/story:1 is published: its first run starts it \(auspex run ada\/story name=world\)\.\n$/,
+    /\nauspex: Interrupted\. ada\/story:1 is published\. Its first run starts it: auspex run ada\/story name=world\n$/,
   );
 });
 

@@ -140,6 +140,7 @@ const shown = ({ name, visibility, versions }: FakeModel) => ({
   paper_url: null,
   overview: "",
   hardware: null,
+  default_version: null,
   latest_version: versions.length > 0 ? versionShown(versions.at(-1) ?? {}, versions.length) : null,
 });
 

@@ -16,6 +16,7 @@ import {
   selectNextDue,
   selectOldest,
   selectPage,
+  selectRuns,
   selectUnfinished,
 } from "../../../src/objects/account/prediction-lists.ts";
 import type { PredictionFilter } from "../../../src/objects/stubs/account.ts";
@@ -97,6 +98,7 @@ const LISTS: Record<string, (db: AccountDatabase) => Query[]> = {
   "due first": (db) => [selectNextDue(db)],
   "that are oldest": (db) => [selectOldest(db, 10)],
   "of most used models": (db) => [selectMostUsed(db, "2026-11-15", 6)],
+  "of a model's last runs": (db) => [selectRuns(db, "m1", 1_000)],
   "of a day and models": (db) => [selectUsage(db, "2026-11-15", ["m1"])],
   "of an export's usage": (db) => [
     selectUsagePage(db, FIRST),

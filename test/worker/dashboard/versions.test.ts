@@ -38,7 +38,7 @@ describe("a version", () => {
     await images.publish({ image: "v1" });
     expect(await listed(`/models/${model}`)).toEqual([
       "3 latest waits for its first start",
-      "2",
+      "2 not started yet",
       "1 waits for its first start",
     ]);
   });
@@ -130,7 +130,7 @@ describe("a version", () => {
     );
     expect(await read("/versions/4")).toContain("since version 3 It takes and returns the same.");
     expect(await read("/versions")).toMatch(
-      /4 latest First None .* 3 First changed input removed steps removed old changed output .* 1 First — /,
+      /4 latest not started yet First None .* 3 not started yet First changed input removed steps removed old changed output .* 1 not started yet First — /,
     );
   });
 
