@@ -14,7 +14,6 @@ interface Props {
   assets: Manifest;
   /** The query of the search. */
   query?: string;
-  /** Scripts besides that of every page. */
   scripts?: string[];
   /** More navigation, below the list of pages. */
   navigation?: Child;

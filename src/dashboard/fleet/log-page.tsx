@@ -1,29 +1,21 @@
 /** `/fleet/runners/:id/log`: the last lines of a runner's own log, which an operator has asked it for. */
-import {
-  ANY_LINE,
-  isAnyLine,
-  isWanted,
-  type LogLevel,
-  type LogQuery,
-} from "../../domain/predictions/log-search.ts";
+import type { LogLevel } from "../../domain/predictions/log-level.ts";
 import { isOffline, isResponding } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerLog } from "../../protocol/runner-log.ts";
 import type { KnownLog } from "../../services/runners/runner-history.ts";
-import { foundNote } from "../prediction-view/log-note.ts";
-import { Line, LogTools } from "../prediction-view/logs.tsx";
+import { DownloadLog, Line } from "../prediction-view/logs.tsx";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Time } from "../ui/parts.tsx";
 import { State } from "./runner.tsx";
 
 interface LogPageProps extends KnownLog {
-  query: LogQuery;
   now: number;
 }
 
 /** client/fleet.ts keeps it up to date, and asks a runner that was away once it is back. */
-export const LogPage = ({ runner, log, query, now }: LogPageProps) => {
+export const LogPage = ({ runner, log, now }: LogPageProps) => {
   const heard = isResponding(runner, now);
   return (
     <div data-fleet class="runner-page">
@@ -41,7 +33,7 @@ export const LogPage = ({ runner, log, query, now }: LogPageProps) => {
           <State runner={runner} now={now} />
           <div class="runner-actions">
             {heard && !log?.waiting && (
-              <AskForLog id={runner.id} query={query}>
+              <AskForLog id={runner.id}>
                 {log?.sent_at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
               </AskForLog>
             )}
@@ -58,24 +50,14 @@ export const LogPage = ({ runner, log, query, now }: LogPageProps) => {
         </p>
       </div>
       <div data-part="lines" data-empty={log?.sent_at == null ? "" : undefined}>
-        {log && <Lines id={runner.id} log={log} query={query} />}
+        {log && <Lines id={runner.id} log={log} />}
       </div>
     </div>
   );
 };
 
-export const AskForLog = ({
-  id,
-  query: { find, level } = ANY_LINE,
-  children,
-}: {
-  id: string;
-  query?: LogQuery;
-  children: string;
-}) => (
+export const AskForLog = ({ id, children }: { id: string; children: string }) => (
   <Form action={`/fleet/runners/${id}/log`}>
-    {find !== "" && <input type="hidden" name="find" value={find} />}
-    {level && <input type="hidden" name="level" value={level} />}
     <Submit kind="quiet">{children}</Submit>
   </Form>
 );
@@ -154,28 +136,19 @@ const Taken = ({ log: { sent_at, lines } }: { log: RunnerLog }) => (
   </>
 );
 
-function Lines({ id, log, query }: { id: string; log: RunnerLog; query: LogQuery }) {
+function Lines({ id, log }: { id: string; log: RunnerLog }) {
   const { asked_at, sent_at, lines } = log;
   if (sent_at === null) return asked_at === null ? <Unasked /> : null;
-  const read = lines.map(({ at, level, text }) => {
-    const shown = LEVELS[level];
-    const wanted = isWanted(text, shown, query);
-    return { at: Date.parse(at), segments: [{ text, style: "" }], level: shown, wanted };
-  });
-  const found = read.filter(({ wanted }) => wanted).length;
-  const path = `/fleet/runners/${id}/log`;
   return (
     <>
       <p class="hint" role="status">
         <Taken log={log} />
       </p>
       <div class="prediction-logs">
-        <LogTools action={path} query={query} download={[`${path}.txt`, `${id}.log.txt`]}>
-          {foundNote(found, lines.length, isAnyLine(query))}
-        </LogTools>
+        <DownloadLog path={`/fleet/runners/${id}/log.txt`} id={id} />
         <pre tabindex={0}>
-          {read.map((one) => (
-            <Line {...one} find={query.find} />
+          {lines.map(({ at, level, text }) => (
+            <Line at={Date.parse(at)} segments={[{ text, style: "" }]} level={LEVELS[level]} />
           ))}
         </pre>
       </div>

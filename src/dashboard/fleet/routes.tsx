@@ -16,7 +16,6 @@ import { withTimeout } from "../../services/with-timeout.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
-import { readLogQuery } from "../prediction-view/logs.tsx";
 import { modelsIn } from "./containers.tsx";
 import { hardwarePages } from "./hardware.tsx";
 import { LogPage, logText } from "./log-page.tsx";
@@ -78,7 +77,7 @@ export const fleetPages = pages()
   })
   .get(LOG, requireOperator, async (c) => {
     const read = await readRunnerLog(c.var.services, c.req.param("id"));
-    const page = <LogPage {...read} query={readLogQuery(c)} now={Date.now()} />;
+    const page = <LogPage {...read} now={Date.now()} />;
     return c.render(page, { title: `Log of ${read.runner.name}`, scripts: ["fleet"] });
   })
   .get(`${LOG}.txt`, requireOperator, async (c) => {
@@ -91,11 +90,8 @@ export const fleetPages = pages()
   })
   .post(LOG, requireOperator, async (c) => {
     const id = c.req.param("id");
-    const form = await readForm(c);
     await askForRunnerLog(c.var.services, id);
-    const lookedFor = ["find", "level"].map((name) => [name, fieldText(form, name)]);
-    const query = new URLSearchParams(lookedFor.filter(([, text]) => text !== ""));
-    return c.redirect(`${logAddress(id)}${query.size > 0 ? `?${query}` : ""}`, 303);
+    return c.redirect(logAddress(id), 303);
   })
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);

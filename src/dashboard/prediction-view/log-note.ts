@@ -13,9 +13,3 @@ function subject(lines: number, torn: boolean): string {
   if (torn) return `${whole} and the beginning of the next are`;
   return `${whole} ${lines === 1 ? "is" : "are"}`;
 }
-
-/** Returns the number of lines that match a search; empty if all lines were asked for. */
-export function foundNote(found: number, lines: number, isAll: boolean): string {
-  if (isAll) return "";
-  return `${found} of ${lines} line${lines === 1 ? "" : "s"}`;
-}

@@ -1,4 +1,3 @@
-/** The steps of a prediction and their durations. */
 import type { Step } from "../../domain/predictions/timeline.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { duration } from "../ui/duration.ts";

@@ -3,7 +3,6 @@
  * client/parts/prediction-view.ts keeps it live: it fetches elements with `data-part` again from the
  * server at each step, and updates the others itself, event by event.
  */
-import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import { setupText } from "../../domain/predictions/timeline.ts";
 import type { Explanation, ReasonCode } from "../../protocol/explanation.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
@@ -19,15 +18,7 @@ import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
 import { Timeline } from "./timeline.tsx";
 
 /** @param host host of the page */
-export function PredictionPanel({
-  view,
-  host,
-  logQuery,
-}: {
-  view: PredictionView;
-  host: string;
-  logQuery?: LogQuery;
-}) {
+export function PredictionPanel({ view, host }: { view: PredictionView; host: string }) {
   const { prediction, output, display, live, last, omitted } = view;
   const address = `/predictions/${prediction.id}`;
   const all = `${address}/json`;
@@ -92,7 +83,7 @@ export function PredictionPanel({
           {!live && pieces.length + omitted > 0 && <Downloads view={view} pieces={pieces} />}
         </div>
       </section>
-      <Logs view={view} query={logQuery} />
+      <Logs view={view} />
       <div data-part="metrics">
         <Metrics metrics={prediction.metrics} price={view.price} />
       </div>

@@ -1,5 +1,4 @@
 /** The page of one prediction: its view, input, webhooks and actions. */
-import type { LogQuery } from "../../domain/predictions/log-search.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
@@ -17,7 +16,6 @@ export function PredictionPage({
   webhooks,
   shares,
   host,
-  logQuery,
   ownModel,
 }: {
   /** The prediction's model as `owner/name`, if it is the viewer's own. */
@@ -26,7 +24,6 @@ export function PredictionPage({
   webhooks: WebhookEvent[];
   shares: ShareRow[];
   host: string;
-  logQuery: LogQuery;
 }) {
   const { id, model, created_at } = view.prediction;
   const version = `Version ${model.version_number}`;
@@ -52,7 +49,7 @@ export function PredictionPage({
         {view.token !== null && <By token={view.token} />}
       </p>
       <div class="prediction">
-        <PredictionPanel view={view} host={host} logQuery={logQuery} />
+        <PredictionPanel view={view} host={host} />
         <aside>
           <h2>Input</h2>
           <Input view={view} host={host} />

@@ -22,7 +22,6 @@ import { listWebhooks, redeliver } from "../../services/webhooks/deliveries.ts";
 import { pageReader, requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
-import { readLogQuery } from "../prediction-view/logs.tsx";
 import { PredictionPanel, Why } from "../prediction-view/view.tsx";
 import { fragment } from "../ui/layout.tsx";
 import { shortId } from "../ui/parts.tsx";
@@ -73,7 +72,6 @@ export const predictionPages = pages()
         webhooks={items}
         shares={shares}
         host={host}
-        logQuery={readLogQuery(c)}
         ownModel={isOwn ? view.model : undefined}
       />,
       {

@@ -36,7 +36,6 @@ export const modelAddress = (
   page: string = "",
 ) => `/models/${owner.username}/${name}${page}`;
 
-/** Returns the model's name with its owner's. */
 export const referenceOf = ({ owner, name }: Pick<DetailedModelRow, "owner" | "name">) =>
   `${owner.username}/${name}`;
 

@@ -111,7 +111,6 @@ export const Tabs = ({
   tabs,
 }: {
   label: string;
-  /** The address of the current tab. */
   current: string;
   tabs: (readonly [address: string, name: string])[];
 }) => (

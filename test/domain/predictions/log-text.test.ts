@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_CHARS, MAX_LOG_LINES } from "../../../src/domain/predictions/display-limits.ts";
-import { isWanted, levelOf, withHits } from "../../../src/domain/predictions/log-search.ts";
+import { levelOf } from "../../../src/domain/predictions/log-level.ts";
 import { LogTail } from "../../../src/domain/predictions/log-tail.ts";
 import { logFile, plainText, segmentsOf } from "../../../src/domain/predictions/log-text.ts";
 
@@ -85,41 +85,6 @@ test("an indented line has the level of the line before it", () => {
   expect(levelOf('  File "predict.py", line 3', "error")).toBe("error");
   expect(levelOf("\tat INFO", "error")).toBe("error");
   expect(levelOf("done", "error")).toBeUndefined();
-});
-
-test("a filter for a level shows its lines and those of more serious levels", () => {
-  const wanted = (level: "info" | "error") =>
-    (["debug", "info", "warning", "error", undefined] as const).filter((of) =>
-      isWanted("x", of, { find: "", level }),
-    );
-  expect(wanted("info")).toEqual(["info", "warning", "error"]);
-  expect(wanted("error")).toEqual(["error"]);
-  expect(isWanted("Loading Weights", undefined, { find: "weights", level: undefined })).toBe(true);
-  expect(isWanted("Loading", undefined, { find: "weights", level: undefined })).toBe(false);
-});
-
-test("hits are marked across styles and regardless of case", () => {
-  const segments = [
-    { text: "loading wei", style: "" },
-    { text: "ghts, WEIGHTS", style: "bold" },
-  ];
-  const shown = withHits(segments, "weights").map(({ text, style, hit }) => [text, style, hit]);
-  expect(shown).toEqual([
-    ["loading ", "", false],
-    ["wei", "", true],
-    ["ghts", "bold", true],
-    [", ", "bold", false],
-    ["WEIGHTS", "bold", true],
-  ]);
-  expect(withHits(segments, "").map(({ text }) => text)).toEqual(["loading wei", "ghts, WEIGHTS"]);
-  const many = withHits([{ text: "ab".repeat(10_000), style: "" }], "b");
-  expect(many.filter(({ hit }) => hit)).toHaveLength(20);
-  expect(many.map(({ text }) => text).join("")).toBe("ab".repeat(10_000));
-  // This capital has two units as a small letter.
-  expect(withHits([{ text: "\u0130\u0130a", style: "" }], "a").at(-1)).toMatchObject({
-    text: "a",
-    hit: true,
-  });
 });
 
 const tailOf = (...pieces: string[]) => {

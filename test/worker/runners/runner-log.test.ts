@@ -27,11 +27,10 @@ const send = (
   changes: object = {},
 ) => client.json("POST", "/v1/runner/log", { runner_id, session, pool, lines, ...changes });
 
-const press = ({ id }: FakeRunner, lookedFor = {}) =>
-  visitor.send(`/fleet/runners/${id}/log`, lookedFor);
+const press = ({ id }: FakeRunner) => visitor.send(`/fleet/runners/${id}/log`);
 
-async function look({ id }: FakeRunner, query = "") {
-  const { status, html } = await visitor.look(`/fleet/runners/${id}/log${query}`);
+async function look({ id }: FakeRunner) {
+  const { status, html } = await visitor.look(`/fleet/runners/${id}/log`);
   expect(status).toBe(200);
   return html;
 }
@@ -54,7 +53,6 @@ test("a polling runner is asked for its log at once, and the page shows it", asy
   expect(text).toContain("03:04:05");
   expect(html).toContain("&lt;b&gt;disk&lt;/b&gt; full");
   expect(text).toContain("Ask again");
-  expect(textOf(await look(runner, "?level=warning"))).toContain("1 of 2 lines");
   const file = await visitor.look(`/fleet/runners/${runner.id}/log.txt`);
   expect(file.html).toBe(
     "2026-01-02T03:04:05.000Z info  registered\n2026-01-02T03:04:05.000Z warn  <b>disk</b> full\n",
@@ -66,18 +64,6 @@ test("a polling runner is asked for its log at once, and the page shows it", asy
   expect(later).not.toContain("registered");
   const empty = await visitor.look(`/fleet/runners/${runner.id}/log.txt`);
   expect(empty.html).toMatch(/no lines .* ten minutes\. Ask it again: http.*\/log\n$/);
-});
-
-test("the log page keeps its search when the log is asked for again", async () => {
-  const { runner } = await registered();
-  await runner.tellState({ free: 0 });
-  await press(runner);
-  await send(runner, [line("disk full", "warn")]);
-  const html = await look(runner, "?find=a%26b&level=warning");
-  expect(html).toContain('<input type="hidden" name="find" value="a&amp;b"/>');
-  expect(html).toContain('<input type="hidden" name="level" value="warning"/>');
-  const { location } = await press(runner, { find: "a&b", level: "warning" });
-  expect(location).toBe(`/fleet/runners/${runner.id}/log?find=a%26b&level=warning`);
 });
 
 test("a full runner is asked for its log with each snapshot until it answers", async () => {

@@ -1,18 +1,9 @@
 /** The log: keeps the last lines, and says how many earlier ones were dropped. */
 
-import {
-  ANY_LINE,
-  isAnyLine,
-  isWanted,
-  LOG_LEVELS,
-  type LogLevel,
-  type LogQuery,
-  levelOf,
-  withHits,
-} from "../../../domain/predictions/log-search.ts";
+import { LOG_LEVELS, type LogLevel, levelOf } from "../../../domain/predictions/log-level.ts";
 import { type LogLine, LogTail, newLine } from "../../../domain/predictions/log-tail.ts";
-import { plainText, type Segment, segmentsOf } from "../../../domain/predictions/log-text.ts";
-import { foundNote, logNote } from "../../prediction-view/log-note.ts";
+import { plainText, segmentsOf } from "../../../domain/predictions/log-text.ts";
+import { logNote } from "../../prediction-view/log-note.ts";
 import { element } from "./element.ts";
 import { clockText } from "./enhance.ts";
 import { TextBuffer } from "./output-view.ts";
@@ -20,7 +11,6 @@ import { TextBuffer } from "./output-view.ts";
 export class LogView {
   readonly #box: HTMLElement | null;
   readonly #note: HTMLElement | null;
-  readonly #search: LogSearch;
   readonly #tail: LogTail;
   readonly #buffer = new TextBuffer((text) => this.#append(text));
   #hidden: number;
@@ -32,7 +22,6 @@ export class LogView {
   constructor(root: HTMLElement) {
     this.#box = root.querySelector("[data-logs]");
     this.#note = root.querySelector("[data-logs-hidden]");
-    this.#search = LogSearch.of(root);
     this.#ahead = Number(root.dataset.now) - Date.now();
     const { hidden, torn } = this.#box?.dataset ?? {};
     this.#hidden = Number(hidden ?? 0);
@@ -74,12 +63,10 @@ export class LogView {
     while (this.#hidden + box.childElementCount > from) box.lastElementChild?.remove();
     for (; this.#hidden < state.hidden; this.#hidden++) box.firstElementChild?.remove();
     const [first, last] = [lines[0], lines.at(-1)];
-    if (state.torn && first)
-      box.firstElementChild?.replaceWith(lineElement(first, null, this.#search.query));
+    if (state.torn && first) box.firstElementChild?.replaceWith(lineElement(first, null));
     for (const line of lines.slice(Math.max(0, from - state.hidden)))
       if (line !== last || plainText(line.text) !== "")
-        box.append(lineElement(line, box.lastElementChild, this.#search.query));
-    this.#search.count();
+        box.append(lineElement(line, box.lastElementChild));
     if (!this.#note || (state.hidden === 0 && !state.torn)) return;
     this.#note.hidden = false;
     this.#note.textContent = logNote(state.hidden, state.torn);
@@ -94,13 +81,13 @@ function linesIn(box: HTMLElement | null) {
   return [...lines, { at: last?.at ?? null, text }];
 }
 
-function lineElement(line: LogLine, before: Element | null, query: LogQuery): HTMLElement {
-  const segments = segmentsOf(line.text);
-  const text = textOf(segments);
-  const level = levelOf(text, levelIn(before));
-  const created = element("span", "line", element("span", "", ...nodesOf(segments, query)));
+function lineElement(line: LogLine, before: Element | null): HTMLElement {
+  const nodes = segmentsOf(line.text).map(({ text, style }) =>
+    style === "" ? text : element("b", style, text),
+  );
+  const level = levelOf(plainText(line.text), levelIn(before));
+  const created = element("span", "line", element("span", "", ...nodes));
   if (level) created.dataset.level = level;
-  created.hidden = !isWanted(text, level, query);
   if (line.at !== null) {
     const time = element("time", "", clockText(new Date(line.at)));
     time.dateTime = new Date(line.at).toISOString();
@@ -110,101 +97,14 @@ function lineElement(line: LogLine, before: Element | null, query: LogQuery): HT
   return created;
 }
 
-/** Shows or hides a line by the current search, and marks its hits. @returns whether it is shown */
-export function updateLine(line: HTMLElement, query: LogQuery): boolean {
-  const segments = segmentsIn(line);
-  const text = textOf(segments);
-  line.hidden = !isWanted(text, levelIn(line), query);
-  const hasHits = line.querySelector("mark") !== null;
-  if (hasHits || (!line.hidden && query.find !== ""))
-    contentOf(line)?.replaceChildren(...nodesOf(segments, query));
-  return !line.hidden;
-}
-
 /** Reads a line back from an element that the server or `lineElement` has made. */
 const lineIn = (line: Element): LogLine => {
   const time = line.querySelector("time");
-  return { text: contentOf(line)?.textContent ?? "", at: time && Date.parse(time.dateTime) };
+  const text = line.querySelector(":scope > span")?.textContent ?? "";
+  return { text, at: time && Date.parse(time.dateTime) };
 };
-
-function segmentsIn(line: Element): Segment[] {
-  const segments: Segment[] = [];
-  for (const node of contentOf(line)?.childNodes ?? []) {
-    const style = node instanceof HTMLElement && node.localName === "b" ? node.className : "";
-    const last = segments.at(-1);
-    if (last?.style === style) last.text += node.textContent ?? "";
-    else segments.push({ text: node.textContent ?? "", style });
-  }
-  return segments;
-}
-
-const textOf = (segments: Segment[]) => segments.map(({ text }) => text).join("");
-
-const contentOf = (line: Element) => line.querySelector(":scope > span");
 
 function levelIn(line: Element | null): LogLevel | undefined {
   const name = line?.getAttribute("data-level");
   return LOG_LEVELS.find((level) => level === name);
-}
-
-const nodesOf = (segments: Segment[], { find }: LogQuery): (string | Node)[] =>
-  withHits(segments, find).map(({ text, style, hit }) => {
-    const content = hit ? element("mark", "", text) : text;
-    return style === "" ? content : element("b", style, content);
-  });
-
-const attached = new WeakMap<HTMLElement, LogSearch>();
-
-export class LogSearch {
-  readonly #root: HTMLElement;
-  readonly #form: HTMLFormElement | null;
-
-  /** The search of a view, which stays when the view is no longer live. */
-  static of(root: HTMLElement): LogSearch {
-    const search = attached.get(root) ?? new LogSearch(root);
-    attached.set(root, search);
-    return search;
-  }
-
-  private constructor(root: HTMLElement) {
-    this.#root = root;
-    this.#form = root.querySelector("[data-log-tools]");
-    const button = this.#form?.querySelector<HTMLButtonElement>("[data-find]");
-    if (button) button.hidden = true;
-    this.#form?.addEventListener("submit", (event) => event.preventDefault());
-    this.#form?.addEventListener("input", () => this.update());
-  }
-
-  get query(): LogQuery {
-    if (!this.#form) return ANY_LINE;
-    const values = new FormData(this.#form);
-    const level = values.get("level");
-    return {
-      find: String(values.get("find") ?? ""),
-      level: LOG_LEVELS.find((one) => one === level),
-    };
-  }
-
-  count(): void {
-    const count = this.#form?.querySelector("[data-found]");
-    const { query } = this;
-    const lines = isAnyLine(query) ? [] : this.#lines;
-    const text = foundNote(
-      lines.filter(({ hidden }) => !hidden).length,
-      lines.length,
-      isAnyLine(query),
-    );
-    // Screen readers would read an unchanged text out again.
-    if (count && count.textContent !== text) count.textContent = text;
-  }
-
-  update(): void {
-    const { query } = this;
-    for (const line of this.#lines) updateLine(line, query);
-    this.count();
-  }
-
-  get #lines(): HTMLElement[] {
-    return [...this.#root.querySelectorAll<HTMLElement>("[data-logs] > .line")];
-  }
 }

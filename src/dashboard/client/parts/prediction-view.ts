@@ -8,7 +8,7 @@ import type { Json } from "../../../protocol/common.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
 import { enhance } from "./enhance.ts";
 import { attachTrees } from "./json-tree.ts";
-import { LogSearch, LogView } from "./log-view.ts";
+import { LogView } from "./log-view.ts";
 import { MarkdownMode } from "./markdown.ts";
 import { OutputView } from "./output-view.ts";
 import { CancelForm, keepExplained, showElapsed } from "./prediction-controls.ts";
@@ -33,7 +33,6 @@ export function attachPrediction(root: HTMLElement): () => void {
     : root.querySelector<HTMLElement>("[data-prediction]");
   if (!view) return () => {};
   attachTrees(view);
-  LogSearch.of(view);
   attachZoom(view);
   const markdown = new MarkdownMode(view);
   if (view.dataset.live === undefined) return () => {};
@@ -280,7 +279,6 @@ class LivePrediction {
       this.#root.querySelector("[data-by-server]") !== null;
     if (state === "ended" && isLess) {
       replaceAppended(this.#root, page);
-      LogSearch.of(this.#root).update();
       this.#markdown.update();
     }
     return state;

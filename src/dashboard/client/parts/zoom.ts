@@ -55,7 +55,6 @@ class Zoom {
       if (key === "ArrowLeft") this.#turn(-1);
       if (key === "ArrowRight") this.#turn(1);
     });
-    // A click next to the picture closes the dialog.
     this.#dialog.addEventListener("click", ({ target }) => {
       if (target === this.#dialog) this.#dialog.close();
     });

@@ -48,7 +48,6 @@ export function ReferencePage({ document, assets }: { document: Document; assets
   );
 }
 
-/** The groups of the document, in its order. */
 function groupsOf(document: Document): Group[] {
   const operations = operationsIn(document);
   const posted = Object.values(document.webhooks ?? {}).flatMap(({ post }) => post ?? []);
