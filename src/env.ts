@@ -200,11 +200,8 @@ export interface Settings {
   maxReaders: number;
   /** Open streams and waiting requests per account, in each isolate. */
   maxStreams: number;
-  /** Storage quota of an account in the database. */
   accountBytes: number;
-  /** The storage quota of all accounts together in the database. */
   databaseBytes: number;
-  /** The storage quota of an account's images, in R2. */
   imageBytes: number;
   /** The storage quota of an account's files, in R2. */
   fileBytes: number;

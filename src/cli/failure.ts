@@ -43,7 +43,6 @@ export class Interrupted extends Failure {
     this.code = 128 + constants.signals[signal];
   }
 
-  /** Returns an interrupt with this message instead. */
   saying(message: string): Interrupted {
     return new Interrupted(this.#signal, message);
   }

@@ -40,14 +40,12 @@ function readReference(text: string, what: string, shape: string): ModelReferenc
 export const modelArgument = (text: string): ModelReference =>
   readReference(text, "model", "owner/name, or owner/name:3 for its version 3");
 
-/** A model, and none of its versions. */
 export function wholeModelArgument(text: string): string {
   const { model, version } = readReference(text, "model", "owner/name");
   if (version === undefined) return model;
   throw new Misuse(`'${text}' is a version: write the model, ${model}.`);
 }
 
-/** One version of a model. */
 export function versionArgument(text: string) {
   const { model, version } = readReference(text, "version", "owner/name:3");
   if (version !== undefined) return { model, version };
@@ -107,7 +105,6 @@ export function compatibilityOption(
   throw new InvalidArgumentError(`Write name=true or name=false. Names: ${names}.`);
 }
 
-/** The id of a prediction, or its address. */
 export function predictionArgument(text: string): string {
   const [id] = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(text.toLowerCase()) ?? [];
   if (id === undefined)

@@ -43,7 +43,6 @@ export async function copyExample(name: string, folder: string, root = EXAMPLES)
   }
 }
 
-/** Writes all examples into folders of their names. */
 export async function copyExamples(folder: string, root = EXAMPLES): Promise<void> {
   for (const name of await exampleNames(root)) await copyExample(name, join(folder, name), root);
 }

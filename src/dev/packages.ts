@@ -39,7 +39,6 @@ interface NodePackage {
   folder: string;
   /** The module that is run, in the folder. */
   entry: string;
-  /** Paths in the package, each with its source. */
   files: [path: string, source: string][];
   plugins?: Plugin[];
 }

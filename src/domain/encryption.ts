@@ -67,7 +67,6 @@ export async function decrypt(
   });
 }
 
-/** The prefix of every ciphertext of this key. */
 export const keyPrefix = async (purpose: Purpose, secret: string): Promise<string> =>
   `v1.${(await keyOf(purpose, secret)).id}.`;
 

@@ -3,7 +3,6 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { RegistryErrorCode, RegistryErrors } from "../protocol/registry.ts";
 
-/** An error that only a registry has. */
 export class RegistryError extends Error {
   readonly status: ContentfulStatusCode;
   readonly code: RegistryErrorCode;

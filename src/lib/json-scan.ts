@@ -4,7 +4,6 @@
  */
 
 export interface JsonBounds {
-  /** Nested arrays and objects. */
   depth: number;
   /** Arrays, objects, strings, numbers, booleans and nulls; property names do not count. */
   values: number;

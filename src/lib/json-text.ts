@@ -19,7 +19,6 @@ const SPACE = /[ \t\n\r]/;
 const SPACE_OR_QUOTE = /[" \t\n\r]/g;
 const SPACES = /[ \t\n\r]*/y;
 
-/** Returns the text in one line for any reader, without spaces between values. */
 export function oneLineJson(text: string): string {
   const compact = SPACE.test(text) ? withoutSpaces(text) : text;
   return withoutSeparators(compact);
@@ -135,7 +134,6 @@ export function textFrom(value: Json, source: JsonSource | undefined): string {
 }
 
 interface Changes {
-  /** Lists and objects that have changed. */
   parts: Set<Json>;
   /** The earlier place of each item of a list whose length has changed. */
   lists: Map<Json, (number | undefined)[]>;

@@ -24,7 +24,6 @@ import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
 import { clientNetwork, lengthOf, limitAddress, limitRate, meterWrites } from "./rate-limit.ts";
 
-/** Requires an access token with one of the scopes. */
 export const requireScope = (...scopes: [Scope, ...Scope[]]) =>
   userToken(countByToken, anyScope(scopes));
 

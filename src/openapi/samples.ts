@@ -86,7 +86,6 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
   },
 };
 
-/** Adds the samples to the schemas' fields. */
 export const addSamples = (schemas: Schemas): Schemas =>
   Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {

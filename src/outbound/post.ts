@@ -11,7 +11,6 @@ export const HOST_LIMIT_SECONDS = 10;
 export interface WebhookRequest {
   url: string;
   headers: Record<string, string>;
-  /** The body as JSON text. */
   body: string;
   /** Texts that are not quoted even if the receiver repeats them. */
   secrets?: string[];

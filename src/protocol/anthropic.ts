@@ -7,7 +7,6 @@ import { z } from "zod";
 import { cursorText, integerText, json, timestamp, validationError } from "./common.ts";
 import { openAiModelName, openAiWebhook } from "./openai/chat.ts";
 
-/** The convention's own limit of one request. */
 const MAX_MESSAGES = 100_000;
 /** The convention's own limit of one message. */
 const MAX_BLOCKS = 100_000;

@@ -16,7 +16,6 @@ export const manifest = z.object({
   icons: z.record(z.string(), z.string()),
   /** The content of the SVG of the bird (32 by 32). */
   bird: z.string(),
-  /** The runner's package, at /auspex-runner.tgz. */
   runner: packageSummary,
   /** The package of the command, at /auspex.tgz. */
   cli: packageSummary,

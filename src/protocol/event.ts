@@ -87,7 +87,6 @@ function isReportedEvent(value: unknown): value is ReportedEvent {
 
 export interface StatusChange {
   status: string;
-  /** The number of the attempt that began. */
   attempt?: number;
   /** The number of an attempt whose runner was lost or returned the job. The prediction waits for another. */
   lost?: number;

@@ -48,11 +48,9 @@ export const exportLine = z
         description: "How many of its values are null because they were deleted meanwhile",
       }),
     }),
-    /** A file that a prediction has made. */
     line("file", { prediction_id: uuid, name: z.string(), size: z.int(), url: z.url() }),
     /** A prediction that could not be read just now, or its files. */
     line("failure", { prediction, detail: z.string() }),
-    /** The last line of an export that was cut short, with the reason. */
     line("problem", { problem }),
     /** The last line: an export without it was cut short. */
     line("end", {

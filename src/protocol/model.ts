@@ -93,7 +93,6 @@ export type UpdateModel = z.infer<typeof updateModel>;
 export const modelSort = z.enum(["created_at", "predictions_count"]);
 export type ModelSort = z.infer<typeof modelSort>;
 
-/** The query of GET /models and GET /models/{model_owner}. */
 export const modelsQuery = (maxPage: number) =>
   pageQuery(maxPage).extend({
     sort_by: modelSort.default("created_at").meta({
@@ -105,7 +104,6 @@ export const modelsQuery = (maxPage: number) =>
     }),
   });
 
-/** A JSON Schema, 2020-12. */
 export const jsonSchema = jsonObject;
 
 const components = z.object({ schemas: jsonObjects }).meta({

@@ -125,7 +125,6 @@ export const predictionSearch = z
   .meta({ id: "PredictionSearch", description: "A step of a search through the accounts" });
 export type PredictionSearch = z.infer<typeof predictionSearch>;
 
-/** The query of PUT …/suspension. */
 export const suspensionQuery = z.object({
   models: z.enum(["keep", "hide"]).default("keep").meta({
     description:

@@ -95,7 +95,6 @@ export const runnerHistory = z
   .meta({ id: "RunnerHistory", description: "What a runner had to do over the last 24 hours" });
 export type RunnerHistory = z.infer<typeof runnerHistory>;
 
-/** The kinds of events that are kept. */
 export const RUNNER_EVENT_KINDS = [
   "started",
   "stopping",

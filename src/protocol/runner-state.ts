@@ -94,7 +94,6 @@ export const runnerSnapshot = z.object({
   handed: z.int().nonnegative(),
   /** The number of jobs that the runner may have at a time; fewer while its previous process has some. */
   slots: z.int().nonnegative().max(MAX_JOBS),
-  /** The jobs that the runner has, by the numbers of their hand-outs. */
   jobs: z.array(handout).max(MAX_JOBS),
   /** The number of containers that the runner may have. */
   max_containers: z.int().min(1).max(MAX_CONTAINERS),

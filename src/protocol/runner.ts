@@ -35,7 +35,6 @@ import { jobWeight, MAX_WEIGHTS } from "./weights.ts";
 /** Increased by changes that break older runners. */
 export const RUNNER_PROTOCOL = 2;
 
-/** The header with the lease of a job. */
 export const LEASE_HEADER = "x-auspex-lease";
 
 export const containerInterface = z.enum(["cog", "vendora"]);

@@ -6,7 +6,6 @@ import { gramsOf, isCommon, wordsOf } from "./words.mjs";
 
 /** The weight of meaning against spelling: spelling is certain, meaning is learned from a small text. */
 const MEANING = 1.5;
-/** The weight of a common word. */
 const COMMON_WEIGHT = 0.1;
 /** The size of the cache of words. */
 const REMEMBERED = 20_000;

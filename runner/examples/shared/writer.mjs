@@ -78,7 +78,6 @@ export class Writer {
   }
 }
 
-/** The number of tokens in all messages. */
 export function countTokens(messages) {
   return messages.reduce((sum, { text }) => sum + tokenize(text).length, 0);
 }

@@ -1,5 +1,3 @@
-// A text as sound: the sounds of its letters, one after the other.
-
 import { GAPS, LETTER, RATE, soundOf } from "./voice.mjs";
 
 const DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];

@@ -69,7 +69,6 @@ function checkStorage({ Driver, DockerRootDir }: DockerInfo): Finding {
   return { ok: true, name: "docker storage", detail, advice };
 }
 
-/** How Docker will give containers their GPUs. */
 export function checkToolkit(info: DockerInfo, gpus: readonly Device[]): Finding {
   const name = "nvidia container toolkit";
   const real = gpus.filter(({ pretend }) => !pretend);

@@ -172,7 +172,6 @@ export class Container {
     return this.#occupancy.users;
   }
 
-  /** The state of the container, for the pool. */
   get state(): ContainerState {
     const { hardware, maxConcurrency } = this.#specification;
     return {
@@ -261,7 +260,6 @@ export class Container {
     }
   }
 
-  /** Opens a file of the container. */
   async read(path: string): Promise<ContainerFile> {
     if (this.#alive) return this.#alive.read(path);
     throw external(`the container ended before its file ${path} was read`);

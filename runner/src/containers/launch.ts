@@ -41,7 +41,6 @@ interface LaunchOptions {
   publish: SetupListener;
   /** Called with the container as soon as it runs. */
   onRunning: (running: RunningContainer) => void;
-  /** Aborted when it has ended. */
   ended: AbortSignal;
   /** Aborted to give up. */
   signal: AbortSignal;

@@ -35,7 +35,6 @@ export class ContainerPool {
     this.#onChange = onChange;
   }
 
-  /** The containers that are ready and have room for another run. */
   warm(): WarmContainer[] {
     const available = [...this.#containers].filter(({ isReady, hasRoom }) => isReady && hasRoom);
     return available.map(({ key, model }) => ({ key, model }));

@@ -286,7 +286,6 @@ class CrashOutput extends PassingReporter {
   }
 }
 
-/** The lines of a text that were not logged, on lines of their own. */
 export function unlogged(printed: string, logged: string): string {
   const known = new Set(logged.split("\n").map((line) => line.trimEnd()));
   const lines = printed.split("\n").filter((line) => line !== "" && !known.has(line.trimEnd()));

@@ -29,7 +29,6 @@ export interface ControlPlaneOptions {
   token: string;
 }
 
-/** The URL and the credentials of a channel. */
 export interface ChannelAddress {
   url: string;
   headers: Record<string, string>;

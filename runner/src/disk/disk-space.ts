@@ -18,7 +18,6 @@ export interface DiskUsage {
 export interface DiskSpaceOptions {
   /** Rejects if the usage cannot be read. */
   usage: () => Promise<DiskUsage>;
-  /** Bytes to be kept free. */
   keptFree: number;
   log: Log;
 }

@@ -111,7 +111,6 @@ export interface Left {
 
 export interface OpenEngine {
   url: URL;
-  /** The machine that runs the containers. */
   machine: Machine;
   /** IDs of the containers that can be adopted. */
   kept?: readonly string[];

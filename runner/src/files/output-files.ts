@@ -21,7 +21,6 @@ const MAX_FILES = 10_000;
 export interface OutputOptions {
   /** The directory for files until they are stored. */
   directory: string;
-  /** The limit of bytes of one file. */
   max_file_bytes: number;
 }
 
@@ -65,7 +64,6 @@ export class OutputFiles {
     return new OutputServer(this.#server, new OutputFolder(this.#folders, this.#bounds), url);
   }
 
-  /** Returns a reporter for one run that replaces files by URLs. */
   open({ job, input, container, declaresFiles, reporter, stop }: OutputRun): StoredOutput {
     const log = this.#log;
     const failed = new AbortController();

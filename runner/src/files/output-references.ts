@@ -15,7 +15,6 @@ import type { OutputStore } from "./output-store.ts";
 /** The limit of files per run. Each is at least one request and one stored object. */
 const MAX_FILES = 10_000;
 
-/** A file of a container. */
 export interface ContainerFile {
   content: Readable;
   /** The time of the last modification, in ms since the epoch. */

@@ -31,7 +31,6 @@ interface ReceivedFile {
 /** An upload in progress. */
 interface Upload {
   name: string;
-  /** The runs that may own the file and have not ended. */
   runs: Set<RunFiles>;
   ended: Promise<void>;
   cut(): void;

@@ -54,7 +54,6 @@ export interface Run {
   reporter: RunReporter;
   /** Stores a file that comes inside the output; undefined if the output has no files. */
   saveFile?: SaveFile | undefined;
-  /** Aborted to stop the model. */
   stop: AbortSignal;
 }
 

@@ -58,7 +58,6 @@ interface ReadTurnOptions {
   mutex: Mutex;
   /** How long a turn lasts. */
   turnMs: number;
-  /** Aborts waiting for another turn. */
   end: AbortSignal;
   /** Called when a turn has brought less than a megabyte. */
   onStalled: () => void;

@@ -18,7 +18,6 @@ export interface RunReporter {
    * false if the output limit is exceeded
    */
   reserve(bytes: number): boolean;
-  /** An output as JSON, for which room was reserved. */
   outputJson(json: string): void;
   /** An output that was stored elsewhere, for which room was reserved. */
   storedOutput(value: StoredValue): void;
@@ -108,7 +107,6 @@ export interface Reservation {
   leave(): void;
 }
 
-/** The state of the containers that the runner reports to the pool. */
 export type ExecutorState = Pick<RunnerSnapshot, "containers" | "devices" | "max_containers">;
 
 export interface Executor {

@@ -47,7 +47,6 @@ export class Slots {
     for (const job of this.#running.keys()) job.releaseUnstarted(reason);
   }
 
-  /** Releases every job, started or not. */
   release(reason: string): void {
     for (const job of this.#running.keys()) job.release(reason);
   }

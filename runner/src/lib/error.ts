@@ -1,5 +1,3 @@
-/** Errors of calls to the control plane, and whether to retry. */
-
 export class ControlPlaneError extends Error {
   override readonly name = "ControlPlaneError";
   /** The status of the answer; undefined without an answer. */

@@ -3,7 +3,6 @@ import { buffer } from "node:stream/consumers";
 import { createGzip } from "node:zlib";
 import { pack } from "tar-stream";
 
-/** Paths with their content. */
 export type Files = [path: string, content: string | Buffer][];
 
 /** The date npm gives to everything it packs. */

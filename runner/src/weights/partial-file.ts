@@ -67,12 +67,10 @@ export class PartialFile {
     this.#front = frontRange(rangeCount(size, bytes), come);
   }
 
-  /** Numbers of the ranges that have not come. */
   get missing(): number[] {
     return missingRanges(this.size, this.#bytes, this.#come);
   }
 
-  /** Bytes of the ranges that have come. */
   get come(): number {
     return [...this.#come].reduce((sum, index) => sum + lengthOf(this.rangeAt(index)), 0);
   }

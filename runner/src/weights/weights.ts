@@ -41,7 +41,6 @@ export interface WeightOptions {
   url: string;
 }
 
-/** The weights of a job, with the image and the keys that open them. */
 export interface WeightsRequest extends Pick<Job, "image" | "keys"> {
   weights: readonly JobWeight[];
 }

@@ -73,7 +73,6 @@ export function modelNameOf(folder: string): string | undefined {
 const SEPARATOR = /^(?:\.|_{1,2}|-+)$/;
 
 export interface Written {
-  /** Paths of the files of the model. */
   files: string[];
   /** The model's name, derived from that of the folder. */
   name: string;

@@ -75,7 +75,6 @@ const deleteCommand = (host: Host) =>
 
 const pathOf = (model: string) => `/models/${model}/variables`;
 
-/** The names that the containers of its latest version get. */
 const listedIn = ({ latest_version }: Model): Set<string> =>
   new Set(latest_version?.configuration.variable_names);
 

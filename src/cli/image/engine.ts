@@ -73,7 +73,6 @@ export class Engine {
     await outputOf([this.name, "image", "rm", tag], { signal: this.#signal });
   }
 
-  /** Whether the engine has an image of this name. */
   has(reference: string): Promise<boolean> {
     return answers([this.name, "image", "inspect", reference], this.#signal);
   }
@@ -155,7 +154,6 @@ interface Running {
   ended: Promise<void>;
 }
 
-/** The signal ends the program. */
 export function start([name = "", ...args]: string[], options: ProgramOptions): Running {
   const { signal } = options;
   const child = spawn(name, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });

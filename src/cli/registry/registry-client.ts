@@ -103,7 +103,6 @@ export class RegistryClient {
   }
 }
 
-/** An error answer of the registry, with its code. */
 export class RegistryError extends ControlPlaneError {
   /** An error code of OCI, such as DIGEST_INVALID. */
   readonly code: string;

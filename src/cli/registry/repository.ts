@@ -20,7 +20,6 @@ const tagList = z.object({ tags: z.array(z.string()) });
 const PARALLEL = 4;
 
 export interface PushEvents {
-  /** Bytes that were sent. */
   onSent?: (bytes: number) => void;
   /** Bytes that an earlier process had sent. */
   onArrived?: (bytes: number) => void;

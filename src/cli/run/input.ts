@@ -35,7 +35,6 @@ export function readPair(argument: string): Pair {
 }
 
 export interface InputOptions {
-  /** The input that the pairs change. */
   base: Input;
   pairs: Pair[];
   /** The schemas of the version; undefined while they are unknown. */

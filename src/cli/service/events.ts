@@ -40,7 +40,6 @@ export interface Follow {
   signal: AbortSignal;
   /** The request whose response is the stream. Later connections use GET with the id of the prediction. */
   create?: { body: object; key: string };
-  /** The id of an existing prediction. */
   id?: string;
   /** Time without an event after which the stream ends, even if the prediction goes on. */
   idleSeconds?: number | undefined;

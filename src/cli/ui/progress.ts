@@ -35,7 +35,6 @@ export function progressBar(progress: Progress, columns: number): string {
   return line ?? percent.slice(0, Math.max(room, 0));
 }
 
-/** Returns the progress as a line of a log. */
 export const progressLine = (progress: Progress): string =>
   [percentOf, amountOf, speedOf, leftOf]
     .map((text) => text(progress).trim())

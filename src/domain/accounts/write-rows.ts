@@ -30,7 +30,6 @@ export const ROWS_OF = {
   tag: 5,
   /** A part of an upload that is completed or deleted. */
   part: 1,
-  /** A version of a model that is deleted. */
   version: 5,
   /** A model of an account with a new username: it is indexed again. */
   renamedModel: 15,

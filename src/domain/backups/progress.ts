@@ -17,7 +17,6 @@ export type BackupPosition =
 
 export interface BackupProgress {
   kind: "backup";
-  /** The id of the key that all parts of the backup have. */
   key_id: string;
   parts: number;
   position: BackupPosition;

@@ -26,7 +26,6 @@ export function stringsOf(value: Json): Set<string> {
   return found;
 }
 
-/** A file or an upload of this deployment that a string names. */
 export interface NamedFile {
   source: string;
   /** The name of the file; undefined for the file of an upload. */

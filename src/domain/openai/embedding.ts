@@ -49,7 +49,6 @@ export function embeddingsOf(
 const EXPECTED =
   'Expected are {"data": [{"embedding": […]}]}, {"embeddings": [[…]]}, a list of vectors, or one vector of numbers.';
 
-/** Returns the vectors of one output, each with its other fields. */
 function entriesOf(output: Json): Fields[] {
   const list = isObject(output) ? (output.data ?? output.embeddings ?? output) : output;
   const entries = isVector(list) || isObject(list) ? [list] : list;

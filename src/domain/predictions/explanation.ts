@@ -71,7 +71,6 @@ const isInLine = (answer: PoolAnswer): boolean =>
 const isBehind = ({ moments }: RunFacts, answer: PoolAnswer): boolean =>
   moments.started !== null && isInLine(answer);
 
-/** Returns the number of the present attempt, or of the last that failed. */
 function attemptOf({ times, moments: { failed, started } }: RunFacts): number {
   const isOver = isTerminal(times.status) && started === null;
   return isOver ? Math.max(1, failed.length) : failed.length + 1;

@@ -30,7 +30,6 @@ export const sharedInput = (
 ): Record<string, Json> | undefined =>
   isObject(input) ? withoutHidden(input, isHidden) : undefined;
 
-/** Whether an input names a file: by itself, or by the upload whose content it is. */
 export function namesFile(input: string, source: string, name: string): boolean {
   if (new RegExp(`/v1/uploads/${source}"`, "i").test(input)) return true;
   const files = input.split(new RegExp(`/v1/files/${source}/`, "i")).slice(1);

@@ -18,7 +18,6 @@ import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
 import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
-/** A webhook as it is stored (domain/webhooks/stored-secret.ts). */
 export interface StoredWebhook extends Webhook {
   encrypted?: boolean;
 }

@@ -24,7 +24,6 @@ const MARGIN_MS = 6 * 3_600_000;
 const FORM = /^([0-9a-f-]{36})\.([0-9a-f-]{36})\.(\d{13})\.([\w-]{43})$/;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** Returns when a grant ends that is made now. */
 export const grantEnd = (now: number, setupTimeoutSeconds: number): number =>
   now + setupTimeoutSeconds * 1_000 + MARGIN_MS;
 

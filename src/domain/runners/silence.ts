@@ -13,7 +13,6 @@ const OFFLINE_REPORTS = 3;
 /** How long a runner may be silent before it is shown as offline. */
 export const offlineMs = (telemetrySeconds: number) => OFFLINE_REPORTS * telemetrySeconds * 1_000;
 
-/** Whether a runner is offline or stopped. */
 export const isOffline = ({ state }: Pick<RunnerState, "state">): boolean =>
   state === "offline" || state === "stopped";
 

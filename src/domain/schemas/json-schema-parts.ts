@@ -1,4 +1,3 @@
-/** The parts of a schema, and the part that each reference names. */
 import { resolvePointer } from "./json-pointer.ts";
 import type { Keywords, SchemaPart } from "./json-schema-shape.ts";
 

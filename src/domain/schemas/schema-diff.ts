@@ -36,7 +36,6 @@ export interface FieldChange {
 const MAX_DEPTH = 4;
 const MAX_FIELDS = 500;
 
-/** Returns the changes in the order of the schema after, then removed fields as before. */
 export function schemaChanges(before: Json, after: Json): FieldChange[] {
   const [old, now] = [fieldsIn(before), fieldsIn(after)];
   const changes = [...now].flatMap(([name, facts]): FieldChange[] => {

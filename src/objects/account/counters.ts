@@ -165,7 +165,6 @@ export const selectMostUsed = (db: AccountDatabase, day: string, limit: number) 
     .orderBy(desc(sums.predictions), usage.model_id)
     .limit(limit);
 
-/** The tokens with which an account has run most since a day. */
 export const selectMostUsedTokens = (db: AccountDatabase, day: string, limit: number) =>
   db
     .select({ token_id: usage.token_id, ...sums })

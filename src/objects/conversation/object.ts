@@ -124,7 +124,6 @@ export class ConversationObject extends DurableObject<Bindings> {
 
   // ---- items
 
-  /** Adds all or none of the items. */
   add(member: Member, items: ItemJson[]): Added | Refused {
     const record = this.#recordFor(member);
     if ("refused" in record) return record;

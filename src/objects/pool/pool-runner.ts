@@ -267,7 +267,6 @@ export class PoolRunner {
     return unseen;
   }
 
-  /** How many of the held jobs fit. */
   get freeSlotsForHeld(): number {
     return Math.max(0, this.slots - this.#jobs.length - (this.#unseen - this.held.length));
   }

@@ -190,8 +190,6 @@ export class Handouts {
   }
 }
 
-/** The variables of a prediction, decrypted for its runner. */
-
 /** The error of a prediction whose variables cannot be decrypted, for the model's owner and the operator. */
 const VARIABLES_NOT_DECRYPTED =
   "The model's variables could not be decrypted: they were encrypted with a SECRET_KEY that this deployment does not have. Its operator can append that key to SECRET_KEY, or the owner can set the variables again.";

@@ -29,7 +29,6 @@ export interface EncodedEvents {
   bytes: Uint8Array;
 }
 
-/** Events that were shown together. */
 export interface ShownEvents extends EncodedEvents {
   first: number;
 }

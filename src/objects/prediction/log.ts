@@ -47,7 +47,6 @@ export const NOTHING_BEFORE: Before = { atWork: false, unstarted: false };
 
 export class EventLog {
   readonly #rows: LogRows;
-  /** The id of the last event, and of the last one that is stored. */
   #last: number;
   #stored: number;
   #totals: LogTotals;
@@ -216,7 +215,6 @@ export class EventLog {
     return this.#rows.outputsByRow(attempt, last);
   }
 
-  /** Yields the texts of the log, as far as it is stored, row by row. */
   textsByRow(): Generator<string> {
     return this.#rows.textsByRow(this.#stored);
   }

@@ -172,7 +172,6 @@ export interface RunnerCondition {
   failed_starts: FailedInARow | null;
 }
 
-/** A start that a machine has failed, as its prediction reports it. */
 export interface FailedJob {
   /** The runners on which the prediction's start has failed, the present one last. */
   failed_on: string[];

@@ -59,7 +59,6 @@ export const callErrors = {
   504: openAiErrorResponse("The model did not finish in time, and the prediction was canceled"),
 };
 
-/** Errors of calls that the version must be compatible with. */
 export const compatibleErrors = {
   ...callErrors,
   400: openAiErrorResponse(

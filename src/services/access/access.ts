@@ -1,4 +1,3 @@
-/** Enforces access: turns the decisions of domain/accounts/access.ts into errors. */
 import { type Access, accessToAccount, type Principal } from "../../domain/accounts/access.ts";
 import { notVisible, ProblemError } from "../../errors/errors.ts";
 import type { Priority } from "../../protocol/common.ts";

@@ -1,4 +1,3 @@
-/** Usage of an account. */
 import { lastDays, tokenName, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { csvLine } from "../../lib/text.ts";

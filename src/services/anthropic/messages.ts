@@ -35,7 +35,6 @@ const PING = eventText(exactText({ type: "ping" }), undefined, "ping");
 
 /** A call whose prediction has been created. */
 export interface BegunMessage extends BegunCall {
-  /** The types of tools that the model was not given because its container has none. */
   omittedTools: string[];
   /** The types of blocks that the model was not given. */
   omittedContent: string[];

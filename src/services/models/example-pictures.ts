@@ -1,4 +1,3 @@
-/** The picture of a model: a file of one of its examples. */
 import { ownFileName, stringsOf } from "../../domain/models/example-content.ts";
 import type { Json } from "../../protocol/common.ts";
 import { factsOf, fileKey, headFile } from "../../storage/files/files.ts";
@@ -36,7 +35,6 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 const PICTURE = /^image\/(?:png|jpeg|webp|gif|avif)$/;
 
-/** The keys of the files of an example's output, in their order. */
 const keysIn = ({ id, output }: ExampleRow) =>
   ownFilesIn(id, output).map((text) => fileKey(id, ownFileName(id, text) ?? ""));
 

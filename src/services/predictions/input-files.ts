@@ -216,7 +216,6 @@ function fileOf({ pathname }: URL): OneFile | undefined {
 
 const keyOf = ({ source_id, file_name }: OneFile) => fileKey(source_id, file_name);
 
-/** Whether the caller may read a file: as its owner, or by the URL's signature. */
 async function mayRead(services: Services, caller: Caller, file: OneFile, { searchParams }: URL) {
   const query = signedQuery.safeParse(Object.fromEntries(searchParams)).data;
   if (query && query.expires * 1000 > Date.now()) {

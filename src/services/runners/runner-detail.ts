@@ -1,4 +1,3 @@
-/** A runner with all that the service knows of it: its GPUs and containers, from its pool, and its work. */
 import type { ReportedRunner } from "../../objects/stubs/pool.ts";
 import type { RunnerContainer, RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";

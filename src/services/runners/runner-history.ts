@@ -81,7 +81,6 @@ const presentDay = (day: KnownHistory["day"], now: number): RunnerHistory => ({
   ),
 });
 
-/** Kinds of events whose detail is a time. */
 const WITH_TIME: KeptEvent["kind"][] = ["lost", "silent", "set_aside"];
 
 function presentEvent(

@@ -91,7 +91,6 @@ export const listShares = (
     present: (row) => row,
   });
 
-/** Lists the shares of a prediction of the caller, at most as many as an account may have. */
 export const readShares = ({ db }: Services, { user_id }: Caller, predictionId: string) =>
   listSharesOf(db, user_id, predictionId, Date.now());
 

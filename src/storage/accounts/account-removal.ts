@@ -93,7 +93,6 @@ const called = (db: Database, id: string, state: "leaving" | "gone") => [
     .where(sql`${usersWords.rowid} IN (SELECT rank FROM users_documents WHERE id = ${id})`),
 ];
 
-/** Takes the closed accounts that have waited longest. */
 export const takeClosedAccounts = (db: Database, now: number, limit: number) =>
   db
     .update(users)

@@ -47,7 +47,6 @@ export const findActivity = (db: Database, ids: string[]): Promise<Activity[]> =
     ) AS used_at
     FROM json_each(${JSON.stringify(ids)})`);
 
-/** Former usernames, which stay reserved for the user. */
 export const listFormerUsernames = (db: Database, userId: string, current: string) =>
   db
     .select({ username: usernames.username })

@@ -1,4 +1,3 @@
-/** The progress of backups and restores. */
 import { and, eq, isNull, ne, sql } from "drizzle-orm";
 import type { BackupProgress, RestoreProgress } from "../../domain/backups/progress.ts";
 import type { PartEntry } from "../../protocol/backup.ts";

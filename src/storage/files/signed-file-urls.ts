@@ -1,4 +1,3 @@
-/** The keys that sign URLs, and URLs of files signed with them. */
 import { type SigningKey, signGrant, signingKey } from "../../domain/files/signed-url.ts";
 import type { Settings } from "../../env.ts";
 import { bytesOfHex, derivedKey } from "../../lib/hex.ts";

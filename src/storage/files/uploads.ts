@@ -45,7 +45,6 @@ export const findFileBytes = async (db: Database, userId: string): Promise<numbe
   return row?.bytes ?? 0;
 };
 
-/** Lists the uploads that runners have begun for a prediction. */
 export const listUploadsOf = (db: Database, predictionId: string, limit: number) =>
   db.select().from(uploads).where(eq(uploads.prediction_id, predictionId)).limit(limit).all();
 

@@ -51,7 +51,6 @@ export interface Pictured {
   key: string;
 }
 
-/** The key of a picture, as long as its example is shown. */
 const keyOf = ({ id, key }: Pictured) =>
   sql`(SELECT ${key} FROM examples WHERE id = ${id} AND removes_at IS NULL)`;
 

@@ -6,7 +6,6 @@ import { models, modelVariables } from "../schema/index.ts";
 
 export type VariableRow = typeof modelVariables.$inferSelect;
 
-/** Lists a model's variables by name, without values. */
 export function listVariables(db: Database, modelId: string, keyset: Keyset) {
   const { where, order, limit } = range([modelVariables.name], "asc", keyset);
   return db

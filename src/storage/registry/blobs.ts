@@ -125,7 +125,6 @@ export const droppingUnused = (db: Database, place: Place) =>
     .select(sql`SELECT ${place.key}, NULL WHERE NOT ${isStored(place)}`)
     .onConflictDoNothing();
 
-/** Makes garbage of an object that nothing names. */
 export const droppingObject = (db: Database, key: string) =>
   db.insert(registryGarbage).values({ key }).onConflictDoNothing();
 

@@ -108,7 +108,6 @@ export const listShutOutRunners = (db: Database, revokedBefore: number, limit: n
     .limit(limit)
     .all();
 
-/** Deletes revoked tokens that nothing refers to. */
 export const deleteRevokedTokens = (db: Database, revokedBefore: number) =>
   db
     .delete(runnerTokens)

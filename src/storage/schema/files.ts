@@ -18,7 +18,6 @@ export const uploads = sqliteTable(
     prediction_id: text(),
     /** The caller that created the upload: a token, or a session of the dashboard. Null: a runner. */
     token_id: text(),
-    /** The key in R2. */
     key: text().notNull(),
     /** R2's id of the multipart upload. */
     multipart_id: text().notNull(),

@@ -140,7 +140,6 @@ export const registryUploads = sqliteTable(
     id: text().primaryKey(),
     model_id: text().notNull(),
     user_id: text().notNull(),
-    /** The key in R2. */
     key: text().notNull(),
     /** R2's id of the multipart upload. Null until a whole part has arrived. */
     multipart_id: text(),

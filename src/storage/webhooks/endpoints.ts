@@ -30,7 +30,6 @@ export async function insertEndpoint(
   return result.meta.changes > 0;
 }
 
-/** Finds an endpoint of any account. */
 export const findEndpoint = (db: Database, id: string) =>
   db.select().from(webhookEndpoints).where(eq(webhookEndpoints.id, id)).get();
 

@@ -126,7 +126,6 @@ const variablesLine = (variables: Record<string, string>): string =>
 const quote = (value: string): string =>
   `'${value.replaceAll("'", `'\\''`).replaceAll("\n", `'"$n"'`)}'`;
 
-/** Returns an image's command: its ENTRYPOINT, and its CMD or the replacement of the CMD. */
 function startCommand(
   { Entrypoint, Cmd }: { Entrypoint?: string | string[] | null; Cmd?: string[] | null },
   instead?: readonly string[],
@@ -143,7 +142,6 @@ interface HostConfigOptions {
   network: string;
   /** The DNS servers that Docker queries for the container. */
   dns: readonly string[];
-  /** The address of HOST_NAME. */
   hostAddress: string;
   port: number;
   deviceRequests: Dockerode.DeviceRequest[];

@@ -284,7 +284,6 @@ export function extractFile(archive: NodeJS.ReadableStream, path: string): Promi
   return promise;
 }
 
-/** The label's value is the runner's name. */
 const RUNNER_LABEL = "auspex.runner";
 /** The label's value is the image with its digest. */
 const IMAGE_LABEL = "auspex.image";

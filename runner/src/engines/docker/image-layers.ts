@@ -18,7 +18,6 @@ import type { OwnRegistry } from "./own-registry.ts";
 export interface Layer {
   /** The digest of the compressed layer; Docker's progress names a layer by the first 12 digits. */
   digest: string;
-  /** The size of the compressed layer. */
   size: number;
   /** The digest of the unpacked layer. */
   diffId: string;

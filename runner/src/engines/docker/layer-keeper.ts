@@ -27,7 +27,6 @@ const ID_LENGTH = 12;
 export interface LayerKeeperOptions {
   docker: Dockerode;
   runner: string;
-  /** The reference of the image that is pulled. */
   reference: string;
   image: ImageLayers;
   log: Log;

@@ -95,7 +95,6 @@ export class PullProgress {
   }
 }
 
-/** Returns the amount in the unit of the total. */
 export function formatAmount(part: number, total: number): string {
   const [unit, name] = total < 1e6 ? ([1e3, "kB"] as const) : ([1e6, "MB"] as const);
   const whole = total / unit >= 10;

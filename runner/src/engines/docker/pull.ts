@@ -25,7 +25,6 @@ const SERVER_ERROR = /unexpected HTTP status: 500/i;
 
 interface ImagePullerOptions {
   docker: Dockerode;
-  /** The runner's name. */
   runner: string;
   /** The deployment's own. */
   registry: OwnRegistry | undefined;

@@ -10,7 +10,6 @@ import { external, Failure } from "../../lib/failure.ts";
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_FIELD_CHARS = 200;
 
-/** For a failed response without a reason. */
 export const NO_REASON_GIVEN = "the response failed without an error message";
 
 const optionalText = z.string().nullish().catch(null);

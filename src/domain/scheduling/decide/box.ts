@@ -21,7 +21,6 @@ export interface Container {
 /** A hand-out, with the job as it waited. */
 export interface Handed extends Handout {
   job: Job;
-  /** Keys of the containers that the hand-out replaces. */
   stopped: readonly string[];
   /** Whether the container was ready for the hand-out, or has become ready. */
   began: boolean;

@@ -26,7 +26,6 @@ export function recordFailedStart(job: Job, boxId: string, times: number, now: n
 /** A state that no box has: boxes count theirs from 0. */
 const NO_STATE = -1;
 
-/** Whether the box declined the job as it is. */
 export const hasDeclined = (job: Job, box: Box): boolean =>
   declinedUntil(job, box) === Number.POSITIVE_INFINITY;
 

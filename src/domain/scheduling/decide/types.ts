@@ -65,7 +65,6 @@ export interface Reservation {
   job: string;
   hardware: string;
   box: string;
-  /** When the box is expected to have room for the job. */
   free_at: number;
   /** When the box has room even if each run takes as long as it may. */
   free_by: number;
