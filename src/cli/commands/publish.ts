@@ -216,13 +216,14 @@ async function requirePush(session: ServiceSession, name: string, { id: model }:
 async function started(
   session: ServiceSession,
   model: string,
-  { number, ...made }: Version,
+  made: Version,
   runs: number | undefined,
 ): Promise<Version> {
   const { service, signal, display } = session;
+  const { number } = made;
   const reference = `${model}:${number}`;
   try {
-    await warmUp(session, reference, { number, ...made });
+    await warmUp(session, reference, made);
     display.say(`A runner has ${reference} warm.`);
     const read = () => service.get(`/models/${model}/versions/${number}`, version);
     const shown = await completedVersion(read, signal);
@@ -232,7 +233,7 @@ async function started(
   } catch (error) {
     const still =
       runs === undefined
-        ? `Its first run starts it: ${exampleCall(model, { number, ...made }) ?? `auspex run ${model}`}`
+        ? `Its first run starts it: ${exampleCall(model, made) ?? `auspex run ${model}`}`
         : `Calls that name no version still run ${model}:${runs}. To release ${reference} anyway: auspex rollback ${reference}`;
     if (error instanceof Failure && !signal.aborted)
       throw new Failure(`${messageOf(error)}\n${still}`);

@@ -11,7 +11,7 @@ import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
 import type { VersionRuns } from "../../services/models/versions.ts";
 import type { Page } from "../../services/pagination.ts";
-import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type {
   ComparedVersion,
   ListedSchemas,

@@ -88,7 +88,7 @@ describe("the default version", () => {
   });
 });
 
-/** What the model does, as three numbers and a set. */
+/** The versions that the model should have. */
 interface Expected {
   versions: Set<number>;
   last: number;
