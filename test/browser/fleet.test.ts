@@ -44,7 +44,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   runner.open("gated", "open");
   await endOf(site.world, running, "succeeded");
   const waiting = await site.world.create("hello", { name: "Ada" });
-  const stats = page.getByRole("region", { name: "cpu" }).locator("dl.stats > div");
+  const stats = page.getByRole("region", { name: "cpu" }).locator("dl.totals > div");
   const waits = (many: number) =>
     stats.filter({ hasText: new RegExp(`^Waiting\\s*${many}$`) }).waitFor();
   await waits(1);

@@ -26,7 +26,7 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
 const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   <section aria-labelledby="picture-title">
     <h2 id="picture-title">Picture</h2>
-    <div class="bar picture">
+    <div class="bar">
       <div class="portrait">
         {user.avatar_url ? (
           <img src={new URL(user.avatar_url).pathname} alt={user.username} data-portrait />
@@ -71,7 +71,7 @@ const PictureFile = () => (
 const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   <section aria-labelledby="about-title">
     <h2 id="about-title">About you</h2>
-    <Form action="/account" class="profile" draft={draft}>
+    <Form action="/account" class="measure" draft={draft}>
       <TextField
         name="username"
         label="Username"

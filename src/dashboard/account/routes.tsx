@@ -70,7 +70,7 @@ const DeletePage = ({
       <li>Images of your models that lie in another registry. Delete them there.</li>
       <li>Predictions that others made with your models.</li>
     </ul>
-    <Form action="/account/delete" class="narrow delete-form" draft={draft}>
+    <Form action="/account/delete" class="narrow spaced" draft={draft}>
       <TextField
         name="username"
         label={`Type ${username} to confirm`}

@@ -47,7 +47,7 @@ function Chart({ report: { days, models, total } }: { report: UsageReport }) {
           <Bar day={day} names={names} ceiling={ceiling} x={n * STEP + (STEP - BAR) / 2} />
         ))}
       </svg>
-      <div class="x-axis" aria-hidden="true">
+      <div class="bar spread x-axis" aria-hidden="true">
         {[days[0], days[Math.floor((days.length - 1) / 2)], days.at(-1)].map((day) => (
           <span>{day?.day}</span>
         ))}
@@ -103,7 +103,7 @@ export const UsagePage = ({
         Usage still counts them.
       </p>
     )}
-    <nav class="periods" aria-label="Period">
+    <nav class="segments below" aria-label="Period">
       {PERIODS.map((days) => (
         <a
           href={days === 30 ? "/account/usage" : `/account/usage?days=${days}`}

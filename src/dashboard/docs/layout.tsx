@@ -38,8 +38,8 @@ export const DocsLayout = ({
       <a class="skip" href="#main">
         Skip to content
       </a>
-      <header>
-        <p class="title">
+      <header class="bar spread">
+        <p class="bar title">
           <a class="brand" href="/">
             <Bird assets={assets} />
             Auspex
@@ -80,12 +80,12 @@ export const DocsLayout = ({
 /** Folded on narrow screens. */
 const Pages = ({ path }: { path: string }) => (
   <nav aria-label="Documentation" class="pages">
-    <details class="fold">
-      <summary>Guides and reference</summary>
+    <details class="box fold">
+      <summary class="strong">Guides and reference</summary>
       <ul>
         {NAVIGATION.map(({ title, pages }) => (
           <li>
-            <span class="group">{title}</span>
+            <span class="strong">{title}</span>
             <ul>
               {pages.map(([address, label]) => (
                 <li>

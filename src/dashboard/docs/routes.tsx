@@ -32,10 +32,11 @@ const SearchPage = ({ query, found, assets }: Props) => (
     {query !== "" && found.length === 0 && (
       <p>Nothing has all of these words. Try fewer of them, or the beginning of a word.</p>
     )}
-    <ol class="found">
+    <ol class="ruled spaced found">
       {found.map(({ path, id, page, title, excerpt }) => (
         <li>
-          <a href={id === "" ? path : `${path}#${id}`}>{title}</a> <span class="where">{page}</span>
+          <a href={id === "" ? path : `${path}#${id}`}>{title}</a>{" "}
+          <span class="quiet small">{page}</span>
           <p>{excerpt}</p>
         </li>
       ))}

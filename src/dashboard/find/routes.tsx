@@ -87,7 +87,7 @@ const FindPage = ({ query, groups }: { query: string; groups: [string, Item[]][]
       )}
       {groups.map(([name, items]) => (
         <section>
-          <h2>{name}</h2>
+          <h2 class="quiet small">{name}</h2>
           <ul>
             {items.map(([address, label, hint]) => (
               <li>

@@ -115,7 +115,7 @@ export function RunHistory({ day, slots }: { day: Day; slots: number }) {
         name="Predictions at a time"
         text={String}
       />
-      <div class="day" aria-hidden="true">
+      <div class="bar spread" aria-hidden="true">
         <span>24 hours ago</span>
         <span>now</span>
       </div>

@@ -57,7 +57,10 @@ export const HardwarePage = ({
         <ClassForm draft={draft} edited={edited} />
       </section>
     ) : (
-      <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
+      <details
+        class="new-token spaced"
+        open={draft.values !== undefined || page.items.length === 0}
+      >
         <summary class="button primary">New hardware class</summary>
         <ClassForm draft={draft} edited={undefined} />
       </details>
@@ -99,7 +102,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       autocomplete="off"
       required
     />
-    <div class="two-columns">
+    <div class="cards">
       <NumberField whole name="gpus" label="GPUs" value={edited?.gpus ?? 0} />
       <NumberField name="ram_per_gpu_gb" label="GB per GPU" value={edited?.ram_per_gpu_gb ?? 0} />
       <NumberField whole name="cpus" label="CPU cores" value={edited?.cpus ?? 1} />
@@ -167,7 +170,7 @@ const List = ({ items }: { items: Hardware[] }) => (
           <strong>{one.identifier}</strong> {one.name !== one.identifier && <bdi>{one.name}</bdi>}
           <small>{summaryOf(one)}</small>
         </div>
-        <div class="row-actions">
+        <div class="flow">
           <a
             class="button quiet"
             href={`/fleet/hardware/${one.identifier}`}

@@ -16,7 +16,7 @@ export interface NewRunner {
 }
 
 export const Install = ({ created }: { created: NewRunner }) => (
-  <section class="box new-secret" aria-labelledby="created-title">
+  <section class="panel new-secret" aria-labelledby="created-title">
     <h2 id="created-title">
       Your new runner token: <bdi>{created.name}</bdi>
     </h2>

@@ -31,7 +31,7 @@ export const LogPage = ({ runner, log, now }: LogPageProps) => {
             Log of <bdi>{runner.name}</bdi>
           </h1>
           <State runner={runner} now={now} />
-          <div class="runner-actions">
+          <div class="flow push runner-actions">
             {heard && !log?.waiting && (
               <AskForLog id={runner.id}>
                 {log?.sent_at == null && log?.asked_at == null ? "Show the log" : "Ask again"}

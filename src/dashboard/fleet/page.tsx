@@ -16,9 +16,9 @@ const MAX_SHOWN = 10;
 
 const Alerts = ({ alerts }: { alerts: FleetAlert[] }) =>
   alerts.length === 0 ? null : (
-    <section class="box alerts" aria-labelledby="alerts-title">
+    <section class="panel below alerts" aria-labelledby="alerts-title">
       <h2 id="alerts-title">Needs attention</h2>
-      <ul>
+      <ul class="pairs">
         {alerts.slice(0, MAX_SHOWN).map(({ level, about, name, text }) => (
           <li>
             <span class={`status ${level === "bad" ? "failed" : "warning"}`}>
@@ -257,7 +257,7 @@ function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: s
     ["Median wait", waitText(queue.median_wait_ms)],
   ];
   return (
-    <dl class="figures stats" data-part={`class ${identifier}`}>
+    <dl class="figures totals" data-part={`class ${identifier}`}>
       {stats.map(([name, value]) => (
         <Fact name={name}>{value}</Fact>
       ))}

@@ -56,7 +56,7 @@ export const RunnerPage = ({
       {runner.outdated && <Update runner={runner} view={view} />}
       <div data-part="gauges">
         {heard && (
-          <dl class="gauges">
+          <dl class="cards gauges">
             <Gauges runner={runner} />
           </dl>
         )}
@@ -203,7 +203,7 @@ const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
 
 const List = ({ events }: { events: RunnerEvent[] }) =>
   events.length === 0 ? null : (
-    <ol class="runner-events">
+    <ol class="ruled pairs">
       {events.map((event) => (
         <li>
           <Time at={event.at} exact />

@@ -32,7 +32,7 @@ export const Runner = ({
 }) => {
   const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
   return (
-    <li class="box runner" aria-labelledby={`runner-${runner.id}`}>
+    <li class="panel below runner" aria-labelledby={`runner-${runner.id}`}>
       <div class="bar runner-head" {...part("head")}>
         <h3 id={`runner-${runner.id}`}>
           <a href={`/fleet/runners/${runner.id}`}>
@@ -52,10 +52,10 @@ export const Runner = ({
       {runner.outdated && <Update runner={runner} view={view} />}
       {isResponding(runner, view.now) && (
         <>
-          <dl class="gauges" {...part("gauges")}>
+          <dl class="cards gauges" {...part("gauges")}>
             <Gauges runner={runner} />
           </dl>
-          <dl class="runner-work" {...part("contents")}>
+          <dl class="figures runner-work" {...part("contents")}>
             <RunnerWork runner={runner} own={view.own} />
           </dl>
         </>
@@ -132,7 +132,7 @@ export function Actions({
   if (draining || set_aside_until !== null) verbs.push("Resume");
   if (!draining && !offline) verbs.push("Drain");
   return (
-    <div class="runner-actions">
+    <div class="flow push runner-actions">
       {verbs.map((verb) => (
         <Form action={`/fleet/runners/${id}/${verb.toLowerCase()}`}>
           {onOwnPage && <input type="hidden" name="from" value={OWN_PAGE} />}

@@ -38,7 +38,7 @@ const RunnerTokensPage = ({
       revoke them separately.
     </p>
     {created && <Install created={created} />}
-    <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
+    <details class="new-token spaced" open={draft.values !== undefined || page.items.length === 0}>
       <summary class="button primary">New runner token</summary>
       {hardware.length === 0 ? <NoHardware /> : <NewToken draft={draft} hardware={hardware} />}
     </details>
@@ -93,7 +93,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
       {tokens.map(({ id, name, prefix, hardware, last_used_at, created_at }) => (
         <tr>
           <th scope="row">
-            <bdi>{name}</bdi> <small>{prefix}…</small>
+            <bdi>{name}</bdi> <small class="mono">{prefix}…</small>
           </th>
           <td data-label="Hardware">{hardware.join(", ")}</td>
           <td data-label="Last used">

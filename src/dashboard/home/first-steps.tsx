@@ -49,8 +49,8 @@ export function FirstSteps(props: Props) {
   return (
     <ol class="box checklist" data-steps>
       {steps.map(({ title, isDone, result, how }, n) => (
-        <li class={isDone ? "done" : undefined} data-part={title}>
-          {isDone ? <Icon name="done" /> : <span class="step-number">{n + 1}</span>}
+        <li class={isDone ? "done quiet" : undefined} data-part={title}>
+          {isDone ? <Icon name="done" /> : <span class="step-number quiet strong">{n + 1}</span>}
           <div>
             <h2>
               {title} {isDone && <span class="visually-hidden">(done)</span>}

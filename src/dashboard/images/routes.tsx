@@ -28,14 +28,16 @@ function ImageItem({ image, username }: Props) {
   return (
     <li>
       <div class="bar image-names">
-        <a href={`/models/${username}/${name}`}>{name}</a>
+        <a class="strong" href={`/models/${username}/${name}`}>
+          {name}
+        </a>
         {tags.items.map((tag) => (
-          <span class="badge">{tag}</span>
+          <span class="badge clip">{tag}</span>
         ))}
         {tags.more && <small>and more tags</small>}
         {tags.items.length === 0 && <small>no tag</small>}
       </div>
-      <div class="image-digest">
+      <div class="bar image-digest">
         <code class="clip">{digest}</code>
         <button type="button" class="quiet" data-copy hidden>
           Copy<span class="visually-hidden"> digest</span>
@@ -92,8 +94,8 @@ function Removal({ image, username }: Props) {
   const isNeeded = versions.items.length > 0 || held_until !== undefined;
   if (isNeeded && tags.items.length === 0) return null;
   return (
-    <details class="image-removal">
-      <summary>
+    <details>
+      <summary class="quiet small">
         Delete<span class="visually-hidden">{` ${name}, ${digest.slice(0, 15)}`}</span>
       </summary>
       {tags.items.length > 0 && (
@@ -194,7 +196,7 @@ const ImagesPage = ({
 
 /** Commands with a name that the reader replaces. */
 const Commands = ({ pusher }: { pusher: Pusher }) => (
-  <div class="push-commands">
+  <div class="measure">
     <Copy
       lines
       text={imageText({ ...pusher, name: "my-model", token: undefined, isFirst: true })}

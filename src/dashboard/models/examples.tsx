@@ -40,7 +40,7 @@ const Examples = (props: Props) =>
   props.examples.length === 0 ? (
     <NoExamples {...props} />
   ) : (
-    <ol class="examples">
+    <ol class="spaced">
       {props.examples.map((one, n) => (
         <li>
           <OneExample {...props} example={one} n={n} />
@@ -79,7 +79,7 @@ function OneExample({
   const whole = modelAddress(model, `?example=${id}`);
   const links = { host, all: modelAddress(model, "/examples"), whole };
   return (
-    <article class="box example" aria-labelledby={`example-${n}`}>
+    <article class="panel below example" aria-labelledby={`example-${n}`}>
       <div class="bar spread title-row">
         <h2 id={`example-${n}`}>Example {n + 1}</h2>
         <p class="hint">
@@ -88,9 +88,9 @@ function OneExample({
           {isCover && ". Lists show its picture for the model."}
         </p>
       </div>
-      <div class="example-sides">
+      <div class="split example-sides">
         <section aria-label={`Input of example ${n + 1}`}>
-          <h3>Input</h3>
+          <h3 class="quiet">Input</h3>
           <dl class="input">
             {Object.entries(example.input).map(([name, value]) => (
               <>
@@ -103,7 +103,7 @@ function OneExample({
           </dl>
         </section>
         <section aria-label={`Output of example ${n + 1}`}>
-          <h3>Output</h3>
+          <h3 class="quiet">Output</h3>
           <div class="outputs">
             <Values of={example.output} outputs={outputs} input={example.input} {...links} />
           </div>

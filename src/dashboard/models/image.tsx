@@ -126,7 +126,7 @@ const Layers = ({ content: { layers, moreLayers } }: { content: ImageContent }) 
 const Labels = ({ content: { labels, moreLabels } }: { content: ImageContent }) => (
   <details>
     <summary>{count(labels.length + moreLabels, "label")}</summary>
-    <dl class="details side-by-side">
+    <dl class="details ruled pairs">
       {labels.map((label) => (
         <Fact name={label.name}>
           <LabelValue label={label} />

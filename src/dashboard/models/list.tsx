@@ -90,7 +90,7 @@ export const OwnerTabs = ({ current, username }: { current: string; username: st
 );
 
 export const ModelCards = ({ models, gallery }: { models: ModelItem[]; gallery: Gallery }) => (
-  <ul class="gallery">
+  <ul class="cards gallery">
     {models.map((model) => (
       <ModelCard model={model} facts={gallery.get(model.id)} />
     ))}
@@ -178,11 +178,11 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
           <VisibilityBadge visibility={model.visibility} />
         </h2>
         {model.description && (
-          <p class="clamp description" dir="auto">
+          <p class="clamp flush" dir="auto">
             {model.description}
           </p>
         )}
-        <p class="flow model-meta">
+        <p class="flow quiet small model-meta">
           {facts?.makes && <span>{MODALITY_NAMES[facts.makes]}</span>}
           <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
           {facts && <Published at={facts.published_at} />}

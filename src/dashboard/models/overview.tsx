@@ -13,7 +13,7 @@ interface Props {
 }
 
 export const OverviewPage = ({ model, viewer }: Props) => (
-  <div class="with-aside">
+  <div class="split with-aside">
     <div>
       {model.overview ? (
         <Markdown text={model.overview} />

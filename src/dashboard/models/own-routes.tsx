@@ -212,7 +212,7 @@ const Link = ({
 );
 
 const Deletion = ({ model, draft }: { model: DetailedModelRow; draft: Draft }) => (
-  <section class="box danger-zone" aria-labelledby="delete">
+  <section class="panel measure danger-zone" aria-labelledby="delete">
     <h2 id="delete">Delete this model</h2>
     <p>
       This also deletes its versions, and nobody can run it anymore. Its predictions are kept. This

@@ -20,7 +20,7 @@ import { renderVersion } from "./version.tsx";
 import { type ImageChoices, ImageFields, Runtime, Schemas } from "./version-form.tsx";
 
 const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: string }) => (
-  <details class="publish-command">
+  <details class="spaced">
     <summary>Publish from the command line</summary>
     <p>Builds, pushes and publishes, in the folder of the model:</p>
     <Copy text={`auspex publish --model ${model.owner.username}/${model.name}`} />

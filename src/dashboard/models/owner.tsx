@@ -82,7 +82,7 @@ const About = ({
       </p>
       {bio && <p dir="auto">{bio}</p>}
       {urls.map((url) => (
-        <a class="owner-link" href={url} rel="nofollow noopener">
+        <a class="small" href={url} rel="nofollow noopener">
           {url.replace(/^https?:\/\//, "")}
         </a>
       ))}

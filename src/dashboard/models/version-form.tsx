@@ -68,7 +68,7 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
           hint="One per line, as in huggingface.co or *.hf.co."
           value={egress.hosts}
           rows={3}
-          class="code"
+          class="mono"
           required
           mayHide
         />
@@ -111,7 +111,7 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
         }
         value={configuration.variable_names?.join("\n")}
         rows={3}
-        class="code"
+        class="mono"
       />
       <TextArea
         name="weights"
@@ -125,7 +125,7 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
         }
         value={weightLines(configuration)}
         rows={3}
-        class="code"
+        class="mono"
       />
     </fieldset>
   );
@@ -264,7 +264,7 @@ export function Schemas({ model }: Props) {
           hint="JSON Schema (2020-12). The playground builds its form from it. Cog images serve theirs at /openapi.json."
           value={JSON.stringify(input, null, 2)}
           rows={12}
-          class="code"
+          class="mono"
           required
           mayHide
         />
@@ -274,7 +274,7 @@ export function Schemas({ model }: Props) {
           hint="JSON Schema. {} accepts any output."
           value={JSON.stringify(output, null, 2)}
           rows={4}
-          class="code"
+          class="mono"
           required
           mayHide
         />
@@ -284,7 +284,7 @@ export function Schemas({ model }: Props) {
           hint="What both refer to with #/components/schemas/…: components of the image’s /openapi.json, verbatim. Most versions need none."
           value={components && JSON.stringify(components, null, 2)}
           rows={4}
-          class="code"
+          class="mono"
         />
         <Choices
           name="stream_output"

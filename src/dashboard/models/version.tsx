@@ -83,7 +83,7 @@ function VersionContent({ model, version, before, image, viewer, origin, draft }
           run ends, its runner reports it, and this page is complete.
         </p>
       )}
-      <dl class="details side-by-side">
+      <dl class="details ruled pairs">
         <Fact name="Published">
           <Time at={version.created_at} />
         </Fact>
@@ -135,7 +135,7 @@ const seconds = (count: number | undefined) =>
   count === undefined ? undefined : `${count.toLocaleString("en")} s`;
 
 const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }) => (
-  <details class="box danger-zone">
+  <details class="panel measure danger-zone">
     <summary>Delete version {number}</summary>
     <p>Nobody can run it anymore, and its number is not reused. Its predictions are kept.</p>
     <Form
@@ -153,7 +153,7 @@ export function SchemaView({ title, schema }: { title: string; schema: Json }) {
   return (
     <section class="schema">
       <h3>{title}</h3>
-      <p class="type">
+      <p class="quiet small">
         <Type schema={display} />
       </p>
       <About schema={display} Text={InlineCode} />

@@ -141,7 +141,7 @@ export function Changes({ before, after }: { before: ComparedVersion; after: Sch
   const [was, is] = [before.schemas.prediction.stream_output, after.prediction.stream_output];
   const isSame = input.length + output.length === 0 && was === is;
   return (
-    <section class="box changes" aria-labelledby="changes">
+    <section class="panel spaced changes" aria-labelledby="changes">
       <h3 id="changes">Changes since version {before.number}</h3>
       {isSame && <p class="hint">It takes and returns the same.</p>}
       <FieldChanges title="Input" changes={input} />
@@ -160,13 +160,13 @@ const FieldChanges = ({ title, changes }: { title: string; changes: FieldChange[
   changes.length === 0 ? null : (
     <>
       <h4>{title}</h4>
-      <ul>
+      <ul class="pairs">
         {changes.map(({ name, change, differences }) => (
           <li>
             <span class={`change ${change}`}>{change}</span>
             <span>
               {name === "" ? "all of it" : <code>{name}</code>}{" "}
-              <span class="differences">
+              <span class="quiet">
                 {differences
                   .map((one) => (change === "changed" ? changeText(one) : factText(one)))
                   .join(", ")}
@@ -212,7 +212,7 @@ function ChangedNames({ before, after }: { before: Schemas; after: Schemas }) {
   if (changes.length === 0 && !output) return <>None</>;
   const shown = changes.slice(0, MAX_NAMES);
   return (
-    <ul class="changed-names">
+    <ul class="small">
       {shown.map(({ name, change }) => (
         <li>
           <span class={`change ${change}`}>{change}</span>{" "}

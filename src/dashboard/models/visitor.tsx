@@ -34,7 +34,7 @@ interface Props extends ChosenExample {
 }
 
 const Visitor = ({ model, version, examples, host, ...chosen }: Props) => (
-  <div class="playground">
+  <div class="split playground">
     <section class="playground-input" aria-labelledby="playground-input">
       <div class="bar spread title-row">
         <h2 id="playground-input">Input</h2>

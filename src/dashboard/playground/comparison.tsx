@@ -79,7 +79,7 @@ function Choice({ model, runs, fields, both }: ChoiceProps) {
     <form action={address} class="bar compare-choice">
       {NAMES.map((name, n) => (
         <p>
-          <label for={`compare-${name}`}>{`Run ${n === 0 ? "A" : "B"}`}</label>
+          <label class="quiet small" for={`compare-${name}`}>{`Run ${n === 0 ? "A" : "B"}`}</label>
           <select id={`compare-${name}`} name={name}>
             <Options runs={runs} fields={fields} chosen={both?.[n]?.prediction} />
           </select>
@@ -87,7 +87,7 @@ function Choice({ model, runs, fields, both }: ChoiceProps) {
       ))}
       <Submit kind="quiet">Compare</Submit>
       <a
-        class="compare-back"
+        class="button quiet"
         href={both ? `${address}?prediction=${both[0].prediction.id}` : address}
       >
         Back to the playground
@@ -142,7 +142,7 @@ function Compared({ both, host }: { both: Both; host: string }) {
         <p class="hint">An input that was removed or is too large for a page is not compared.</p>
       )}
       {same.length > 0 && (
-        <details class="same-fields">
+        <details class="spaced">
           <summary class="quiet">{`The same in both: ${same.map(({ name }) => name).join(", ")}`}</summary>
           <dl class="input">
             {same.map(({ name, a: value }) => (
@@ -154,7 +154,7 @@ function Compared({ both, host }: { both: Both; host: string }) {
           </dl>
         </details>
       )}
-      <div class="compared" data-compared>
+      <div class="split compared" data-compared>
         {both.map((view, n) => (
           <section aria-label={`Run ${n === 0 ? "A" : "B"}`}>
             <h3>{`Run ${n === 0 ? "A" : "B"}`}</h3>

@@ -39,7 +39,7 @@ export function ExampleOutput({ model, example, isVersionGone, host }: OutputPro
   const { version_number: number, execution_time } = example;
   return (
     <div data-example-output>
-      <p class="box example-mark">
+      <p class="box small below example-mark">
         <strong>An example from {model.owner.username}.</strong>{" "}
         {execution_time === null
           ? "Made with "
@@ -100,7 +100,9 @@ interface ChoicesProps {
 export const ExampleChoices = ({ examples, address, current, host, fields }: ChoicesProps) =>
   examples.length === 0 ? null : (
     <nav class="run-row" aria-labelledby="examples" data-examples>
-      <h2 id="examples">Examples</h2>
+      <h2 id="examples" class="quiet small">
+        Examples
+      </h2>
       <ol>
         {examples.map(({ id, input, output }, n) => (
           <li>
@@ -120,7 +122,7 @@ export const ExampleChoices = ({ examples, address, current, host, fields }: Cho
 /** A link to the examples, which are below the form on narrow pages. */
 export const ToExamples = ({ count }: { count: number }) =>
   count === 0 ? null : (
-    <p class="to-examples">
+    <p class="quiet to-examples">
       {"Or start from "}
       <a href="#examples">{count === 1 ? "an example" : `one of ${count} examples`}</a>
     </p>

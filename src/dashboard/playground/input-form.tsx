@@ -46,7 +46,7 @@ export function InputForm({ play }: { play: PlaygroundState }) {
             Ctrl + Enter
           </span>
         </button>
-        <span class="playground-modes">
+        <span class="bar push">
           {fields.length > 0 && (
             <a href={addressIn(play, { asJson: !asJson })} data-switch-mode>
               {asJson ? "Edit as form" : "Edit as JSON"}
@@ -64,7 +64,7 @@ const JsonInput = ({ raw }: { raw: string }) => (
     <Area
       text={raw}
       rows={14}
-      attributes={{ ...useControl(JSON_FIELD, undefined), class: "code", spellcheck: "false" }}
+      attributes={{ ...useControl(JSON_FIELD, undefined), class: "mono", spellcheck: "false" }}
     />
   </Field>
 );
@@ -83,7 +83,7 @@ export function Control({ field, n }: Props) {
       <div class="field">
         {/* Wrapped: a label directly below .field is styled as one above its control. */}
         <div>
-          <label class="choice">
+          <label class="choice strong">
             <input
               {...attributes}
               required={false}
@@ -126,7 +126,7 @@ function hintOf({ name, label, description, ...field }: FilledField): Child | un
         </>
       )}
       {description && rules && "· "}
-      {rules && <span class="rules">{rules}</span>}
+      {rules && <span class="nowrap">{rules}</span>}
     </>
   );
 }
@@ -176,7 +176,7 @@ function FieldControl({ field, attributes }: InnerProps) {
         </>
       );
     case "json":
-      return <Area text={text} attributes={{ ...attributes, class: "code", spellcheck: false }} />;
+      return <Area text={text} attributes={{ ...attributes, class: "mono", spellcheck: false }} />;
     case "strings":
       return <Area text={text} attributes={{ ...attributes, required: false }} rows={3} />;
     case "lines":

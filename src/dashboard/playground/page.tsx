@@ -49,7 +49,7 @@ function FormView({ play, viewer, origin }: Props) {
         </div>
       )}
       <div
-        class="playground"
+        class="split playground"
         data-playground={modelAddress(model)}
         data-model={referenceOf(play.model)}
         data-version={version.number}
@@ -214,7 +214,7 @@ const EarlierPredictions = ({ play }: { play: PlaygroundState }) =>
 
 /** Submits the form, so that typed values are carried over. */
 const VersionSelect = ({ play }: { play: PlaygroundState }) => (
-  <div class="playground-version">
+  <div class="bar playground-version">
     <label for={VERSION_FIELD}>Version</label>
     <select id={VERSION_FIELD} name={VERSION_FIELD} form="playground-form">
       <Versions play={play} />
@@ -234,7 +234,7 @@ const VersionSelect = ({ play }: { play: PlaygroundState }) => (
 
 /** Another version of a chat is another page, to which the conversation is carried over. */
 const VersionForm = ({ play }: { play: PlaygroundState }) => (
-  <form class="playground-version" action={modelAddress(play.model)}>
+  <form class="bar playground-version" action={modelAddress(play.model)}>
     <input type="hidden" name="view" value={play.view} />
     {play.prediction && (
       <input type="hidden" name="prediction" value={play.prediction.prediction.id} />

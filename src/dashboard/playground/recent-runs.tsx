@@ -27,7 +27,9 @@ export const RecentRuns = ({ runs, address, current, host, asForm, version, fiel
     data-live={runs.some(({ prediction }) => !isTerminal(prediction.status)) ? "true" : undefined}
     hidden={runs.length === 0}
   >
-    <h2 id="recent-runs">Your recent runs</h2>
+    <h2 id="recent-runs" class="quiet small">
+      Your recent runs
+    </h2>
     <ol>
       {runs.map(({ prediction: { id, status, created_at }, content }) => (
         <li>
@@ -44,7 +46,11 @@ export const RecentRuns = ({ runs, address, current, host, asForm, version, fiel
         </li>
       ))}
     </ol>
-    {runs.length > 1 && <a href={compareAddress(address, runs, current?.id)}>Compare two runs</a>}
+    {runs.length > 1 && (
+      <a class="small" href={compareAddress(address, runs, current?.id)}>
+        Compare two runs
+      </a>
+    )}
   </nav>
 );
 

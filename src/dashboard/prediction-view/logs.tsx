@@ -16,7 +16,7 @@ export function Logs({ view }: { view: PredictionView }) {
   const last = logs.lines.at(-1)?.text ?? "";
   return (
     <details class="prediction-logs" open={live || prediction.status === "failed"}>
-      <summary>Logs</summary>
+      <summary class="strong">Logs</summary>
       <DownloadLog path={`/predictions/${prediction.id}/logs.txt`} id={prediction.id} />
       <p class="hint" data-logs-hidden hidden={hidden === 0 && !torn}>
         {logNote(hidden, torn)}
@@ -37,8 +37,8 @@ export function Logs({ view }: { view: PredictionView }) {
 }
 
 export const DownloadLog = ({ path, id }: { path: string; id: string }) => (
-  <p class="bar log-tools">
-    <a href={path} download={`${id}.log.txt`}>
+  <p class="bar small log-tools">
+    <a class="push" href={path} download={`${id}.log.txt`}>
       Download the log
     </a>
   </p>

@@ -113,7 +113,7 @@ export function Embeddings({ vectors, input }: EmbeddingsProps) {
               <RowName n={n} names={names} />
               <td class="number">{String(vector.length)}</td>
               <td class="number">{short(norm(vector))}</td>
-              <td class="vector">
+              <td class="mono">
                 {vector.slice(0, FIRST).map(short).join(", ")}
                 {vector.length > FIRST && ", …"}
               </td>
@@ -206,7 +206,7 @@ function InputValue({ value, ...source }: Source & { value: Json }) {
   const messages = messagesIn(value);
   if (!messages) return <OutputValue output={outputOf(value, source.host)} {...source} />;
   return (
-    <ol class="messages">
+    <ol class="stack">
       {messages.map((message) => (
         <Turn message={message} />
       ))}
@@ -216,7 +216,7 @@ function InputValue({ value, ...source }: Source & { value: Json }) {
 
 const Turn = ({ message: { role, text, others } }: { message: Message }) => (
   <li>
-    <strong class="role">{role}</strong>
+    <strong class="small">{role}</strong>
     {text !== "" && <div class="output-item text">{text}</div>}
     {others.length > 0 && <p class="hint">{others.join(", ")}</p>}
   </li>

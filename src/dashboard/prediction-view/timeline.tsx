@@ -24,7 +24,7 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
       {steps.map((step) => (
         <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
           <span class="step">{nameOf(step, status)}</span>
-          <span class="duration">
+          <span class="duration quiet small numbers">
             <StepTime step={step} />
           </span>
           <Phases step={step} />

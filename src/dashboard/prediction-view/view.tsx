@@ -101,7 +101,7 @@ function Head({ view }: { view: PredictionView }) {
       <a class="own-page" href={address}>
         Open its page
       </a>
-      <span class="flow prediction-actions">
+      <span class="flow push">
         {live && !canceling && (
           <Form action={`${address}/cancel`}>
             <button type="submit" class="quiet" data-cancel>
@@ -129,7 +129,7 @@ function Head({ view }: { view: PredictionView }) {
 }
 
 const Setup = ({ setup }: { setup: PredictionView["setup"] }) => (
-  <div class="prediction-setup" data-setup hidden={setup === null}>
+  <div class="hint prediction-setup" data-setup hidden={setup === null}>
     <p data-setup-text>{setup && setupText(setup)}</p>
     <progress max="1" value={setup?.progress} aria-label="Setup" />
   </div>
@@ -187,7 +187,7 @@ function Downloads({ view, pieces }: { view: PredictionView; pieces: Output[] })
     ["JSON", `${address}.json`, "json"],
   ];
   return (
-    <p class="flow downloads">
+    <p class="flow quiet small">
       {"Download "}
       {files.map(([name, file, extension]) => (
         <a href={file} download={`${prediction.id}.${extension}`}>
@@ -213,7 +213,7 @@ const Metrics = ({
 }) => {
   const all = Object.entries(metrics ?? {});
   return all.length === 0 && price === undefined ? null : (
-    <dl class="figures metrics" aria-label="Metrics">
+    <dl class="figures spaced" aria-label="Metrics">
       {all.map(([name, value]) => (
         <Fact name={name.replaceAll("_", " ")}>{metricText(name, value)}</Fact>
       ))}

@@ -47,7 +47,7 @@ export function PredictionTable({ predictions }: { predictions: ListedPrediction
   const live = predictions.some(({ prediction }) => !isTerminal(prediction.status));
   return (
     <Table
-      class="predictions"
+      class="stacked predictions"
       data-live={live ? "true" : undefined}
       columns={[
         "Prediction",
@@ -70,7 +70,7 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
   const { owner, name, version_number } = prediction.model;
   return (
     <tr data-row={id}>
-      <th scope="row">
+      <th scope="row" class="mono">
         <a href={`/predictions/${id}`} title={id}>
           {shortId(id)}
         </a>
@@ -90,7 +90,7 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
       <td data-label="Created">
         <Time at={created_at} exact />
         {token && (
-          <small class="by">
+          <small class="by clip">
             {"by "}
             <a href={`/predictions?${new URLSearchParams({ token })}`}>
               <bdi>{token}</bdi>
@@ -151,7 +151,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
   const isRare = RARE.some((name) => values[name] !== "" || issues[name]);
   return (
     <>
-      <form method="get" action="/predictions" class="bar prediction-filters" data-filters>
+      <form method="get" action="/predictions" class="bar filters" data-filters>
         <fieldset>
           <legend class="visually-hidden">Status</legend>
           {taskStatus.options.map((status) => (
@@ -168,8 +168,8 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
         </fieldset>
         <Text name="model" label="Model" of={listQuery} placeholder="owner/name" maxlength={127} />
         <details open={isRare}>
-          <summary>More filters</summary>
-          <div class="rare">
+          <summary class="quiet small">More filters</summary>
+          <div class="cards">
             <Text
               name="id"
               label="ID"
@@ -192,7 +192,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
         <Submit kind="quiet">Filter</Submit>
       </form>
       {chips.length > 0 && (
-        <ul class="bar chips" aria-label="Filters that are on">
+        <ul class="bar small chips" aria-label="Filters that are on">
           {chips.map(({ text, address }) => (
             <li>
               <a class="chip" href={address} aria-label={`Remove: ${text}`}>

@@ -48,7 +48,7 @@ export function PredictionPage({
         <Time at={created_at} exact />
         {view.token !== null && <By token={view.token} />}
       </p>
-      <div class="prediction">
+      <div class="split prediction">
         <PredictionPanel view={view} host={host} />
         <aside>
           <h2>Input</h2>
@@ -105,7 +105,7 @@ const Webhooks = ({ predictionId, events }: { predictionId: string; events: Webh
   events.length === 0 ? null : (
     <>
       <h2>Webhooks</h2>
-      <ol class="deliveries">
+      <ol class="ruled deliveries">
         {events.map((event) => (
           <li>
             <p>

@@ -22,7 +22,7 @@ export interface PublishState {
 
 /** @param level of its headings: those of the page around it come before */
 export const PublishWays = ({ state, level = 2 }: { state: PublishState; level?: 2 | 3 }) => (
-  <div class="publish-ways">
+  <div class="measure">
     <Token state={state} level={level} />
     <Ways state={state} />
     <FirstAnswer state={state} level={level} />
@@ -38,7 +38,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
   if (names.token !== undefined) {
     const Heading = `h${level}` as const;
     return (
-      <section class="box new-secret" aria-labelledby="created-title">
+      <section class="panel new-secret" aria-labelledby="created-title">
         <Heading id="created-title">Your new token</Heading>
         <p>
           The commands below contain it. Copy them now and keep it secret: it will not be shown
@@ -62,7 +62,7 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
 }
 
 const Ways = ({ state: { names } }: { state: PublishState }) => (
-  <div class="box ways">
+  <div class="box spaced ways">
     <Way title="With the auspex command" text={commandText(names)} open>
       Needs Node.js 22.13 or newer, and Docker, Podman or Cog.{" "}
       {names.isFirst ? (
@@ -102,7 +102,7 @@ const Way = ({
   children: Child;
 }) => (
   <details name="ways" open={open}>
-    <summary>{title}</summary>
+    <summary class="strong">{title}</summary>
     <Copy lines text={text} />
     <p class="hint">{children}</p>
   </details>

@@ -123,7 +123,7 @@ export const NewLinkPage = ({
   <>
     <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
     <h1>Link created</h1>
-    <section class="box new-secret" aria-labelledby="new-link">
+    <section class="panel new-secret" aria-labelledby="new-link">
       <h2 id="new-link">Copy the link now: it is not shown again</h2>
       <Copy text={address} label="Copy link" />
       <p class="hint">

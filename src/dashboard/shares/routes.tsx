@@ -57,7 +57,7 @@ function SharedPage({ view, host }: Props) {
             {view.execution_time !== null && `, ran ${duration(Number(view.execution_time))}`}.
             Shared by a link that ends on <Time at={view.expires_at} />.
           </p>
-          <div class="prediction">
+          <div class="split prediction">
             <Output view={view} host={host} />
             <aside>
               <h2>Input</h2>

@@ -68,7 +68,7 @@ export const SignInPage = ({
       />
       <Submit>Sign in</Submit>
     </Form>
-    <div class="alternatives">
+    <div class="stack spaced">
       <button type="button" class="quiet" data-passkey={next} hidden>
         Sign in with a passkey
       </button>
@@ -126,7 +126,7 @@ export const SignUpPage = ({
       <Submit>Create account</Submit>
     </Form>
     {github && (
-      <div class="alternatives">
+      <div class="stack spaced">
         <GitHub next="/" />
       </div>
     )}

@@ -58,7 +58,7 @@ const Models = ({ models }: { models: string[] }) => (
         </>
       }
       rows={3}
-      class="code"
+      class="mono"
     />
     {models.length > 0 && <OwnModels models={models} />}
   </>
@@ -86,7 +86,7 @@ export interface CreatedToken {
 }
 
 export const TokenCreated = ({ created: { token, name, url } }: { created: CreatedToken }) => (
-  <section class="box new-secret" aria-labelledby="created-title">
+  <section class="panel new-secret" aria-labelledby="created-title">
     <h2 id="created-title">Your new token: {name}</h2>
     <p>Copy it now and keep it secret. It will not be shown again.</p>
     <Copy text={token} label="Copy token" />

@@ -32,7 +32,7 @@ const TokensPage = ({
       revoke one without affecting the others.
     </p>
     {created && <TokenCreated created={created} />}
-    <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
+    <details class="new-token spaced" open={draft.values !== undefined || page.items.length === 0}>
       <summary class="button primary" hidden={page.items.length === 0}>
         New token
       </summary>
@@ -75,7 +75,7 @@ export const TokenTable = ({
       {tokens.map(({ id, name, prefix, scopes, models, priority, ...dates }) => (
         <tr>
           <th scope="row">
-            <bdi>{name}</bdi> <small>{prefix}…</small>
+            <bdi>{name}</bdi> <small class="mono">{prefix}…</small>
           </th>
           <td data-label="Scopes">
             {scopes.join(", ")}

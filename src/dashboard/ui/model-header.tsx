@@ -82,7 +82,7 @@ export async function renderModel(
       <header class="model-header">
         <h1>
           <a href={`/models/${model.owner.username}`}>{model.owner.username}</a>
-          <span class="slash">/</span>
+          <span class="slash quiet">/</span>
           <a href={modelAddress(model)}>{model.name}</a>
         </h1>
         <VisibilityBadge visibility={model.visibility} />
@@ -93,7 +93,7 @@ export async function renderModel(
           </p>
         )}
         {model.description && (
-          <p class="description" dir="auto">
+          <p class="quiet" dir="auto">
             {model.description}
           </p>
         )}
@@ -187,8 +187,8 @@ function Waiting({ reasons, isOperator }: WaitingProps) {
   if (all === 0) return null;
   const longest = Date.now() - Math.min(...reasons.map(({ since }) => since));
   return (
-    <div class="model-waiting">
-      <p>
+    <div class="warning-note">
+      <p class="flush">
         <strong>{all === 1 ? "1 prediction waits" : `${all} predictions wait`}</strong>
         {`, ${all === 1 ? "for" : "the longest for"} ${duration(Math.max(0, longest) / 1_000)}.`}
         {reasons.length === 1 && <Why reasons={reasons} isOperator={isOperator} />}

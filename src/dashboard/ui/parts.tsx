@@ -15,7 +15,7 @@ export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>)
 
 /** Links to the pages above a page, outermost first. */
 export const Above = ({ places }: { places: (readonly [address: string, name: string])[] }) => (
-  <nav class="breadcrumb" aria-label="Above this page">
+  <nav class="small" aria-label="Above this page">
     {places.map(([address, name], n) => (
       <>
         {n > 0 && " / "}
@@ -35,7 +35,7 @@ export const linkToPrediction = (id: string) => [`/predictions/${id}`, shortId(i
 /** @param previous URL of the API list page, of which path and query are used */
 export const Pager = ({ previous, next }: { previous: string | null; next: string | null }) =>
   previous === null && next === null ? null : (
-    <nav class="pager" aria-label="Pages">
+    <nav class="bar spread spaced pager" aria-label="Pages">
       {previous === null ? (
         <span />
       ) : (

@@ -16,7 +16,7 @@ export interface Invitation {
 
 /** @param title the kind of the link */
 export const NewLink = ({ link, title }: { link: string; title: string }) => (
-  <section class="box new-secret" aria-labelledby="link-title">
+  <section class="panel new-secret" aria-labelledby="link-title">
     <h2 id="link-title">{title}</h2>
     <p>It is shown only once, can be used once and expires in seven days.</p>
     <Copy text={link} label="Copy link" />
@@ -24,7 +24,7 @@ export const NewLink = ({ link, title }: { link: string; title: string }) => (
 );
 
 export const Invite = ({ draft }: { draft: Draft }) => (
-  <details class="new-token" open={draft.values !== undefined}>
+  <details class="new-token spaced" open={draft.values !== undefined}>
     <summary class="button primary">Invite a user</summary>
     <Form action="/users/invitations" class="narrow" id="invite" draft={draft}>
       <TextField

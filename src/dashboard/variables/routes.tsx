@@ -53,7 +53,7 @@ const VariablesPage = ({ model, rows, chosen, draft }: PageProps) => (
 
 const Variables = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
   <Table
-    class="variables stacked"
+    class="stacked"
     columns={["Name", "Last set", listedBy(model), { name: "Actions", is: "hidden" }]}
   >
     {rows.map((row) => (
@@ -83,7 +83,7 @@ const Row = ({
     </td>
     <td data-label={listedBy(model)}>{listingText(model, listed, updated_at !== null)}</td>
     <td class="end">
-      <div class="row-actions">
+      <div class="flow">
         <a
           class="button quiet"
           href={`${modelAddress(model, "/variables")}?name=${name}`}
@@ -115,7 +115,7 @@ function listingText(model: DetailedModelRow, listed: boolean, isSet: boolean): 
 /** Values are never shown again, not even one that was just rejected. */
 function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
   return (
-    <section class="set-variable" aria-labelledby="set-title">
+    <section class="measure" aria-labelledby="set-title">
       <h2 id="set-title">Set a variable</h2>
       <Form action={modelAddress(model, "/variables")} draft={draft}>
         <TextField
@@ -133,7 +133,7 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
           name="value"
           label="Value"
           hint="Up to 32,768 characters. Can span several lines."
-          class="code"
+          class="mono"
           rows={3}
           maxlength={32_768}
           // Some browsers send spell-checked text to a service.

@@ -41,7 +41,7 @@ export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) 
 );
 
 const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
-  <form method="get" action={DELIVERIES} class="bar delivery-filters" data-filters>
+  <form method="get" action={DELIVERIES} class="bar filters" data-filters>
     <fieldset>
       <legend class="visually-hidden">State</legend>
       {WHICH.map(([value, label]) => (

@@ -59,7 +59,7 @@ function EventPage({
         {" · "}
         <a href={DELIVERIES}>All deliveries</a>
       </p>
-      <div class="deliveries" data-after-end>
+      <div class="ruled deliveries" data-after-end>
         {event.deliveries.map((delivery) => (
           <Delivery
             delivery={delivery}

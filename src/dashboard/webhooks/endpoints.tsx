@@ -48,7 +48,7 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
     {endpoints.length === 0 && <Teach />}
     {endpoints.length < most ? (
       <details
-        class="new-token"
+        class="new-token spaced"
         open={draft.values !== undefined || (endpoints.length === 0 && !created)}
       >
         <summary class="button primary" hidden={endpoints.length === 0 && !created}>
@@ -99,7 +99,7 @@ const Teach = () => (
       Create one below, and it receives a request like this whenever a prediction starts or ends. To
       be told of a single prediction, send <code>webhook</code> with it instead.
     </p>
-    <pre class="box example">
+    <pre class="panel example">
       <code>{BODY}</code>
     </pre>
   </Empty>
@@ -171,7 +171,7 @@ const event = await verifyWebhook(request, process.env.WEBHOOK_SECRET);
 console.log(event.webhook.event, event.status, event.output);`;
 
 export const SecretCreated = ({ created: { url, secret, origin } }: { created: NewSecret }) => (
-  <section class="box new-secret" aria-labelledby="created-title">
+  <section class="panel new-secret" aria-labelledby="created-title">
     <h2 id="created-title">
       Secret for <bdi>{url}</bdi>
     </h2>
@@ -249,7 +249,7 @@ export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
 
 /** The URL of a webhook in lists: it has up to 2,048 characters, of which the first identify it. */
 export const WebhookUrl = ({ url }: { url: string }) => (
-  <bdi class="clamp webhook-url" title={url}>
+  <bdi class="clamp" title={url}>
     {url}
   </bdi>
 );

@@ -47,7 +47,7 @@ const callOf = (id: string) => {
 
 test("a field of any JSON value is not shown as a list of it", () => {
   expect(callOf("getPrediction")).toContain(
-    '<code class="name">output</code> <span class="type">any</span>',
+    '<code class="name">output</code> <span class="quiet small">any</span>',
   );
   expect(html).not.toContain("array of any");
 });
@@ -128,7 +128,7 @@ test("headings of the reference are in order, and landmarks exist", () => {
   for (const [n, level] of levels.entries()) {
     expect(level).toBeLessThanOrEqual((levels[n - 1] ?? 0) + 1);
   }
-  for (const landmark of ["<header>", "<nav aria-label=", '<main id="main"']) {
+  for (const landmark of ["<header class=", "<nav aria-label=", '<main id="main"']) {
     expect(html).toContain(landmark);
   }
 });

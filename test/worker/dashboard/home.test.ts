@@ -10,7 +10,7 @@ import { newClient } from "../support/world.ts";
 const CHOOSE = "Choose a model, or publish one";
 
 const stepsIn = (html: string) =>
-  [...html.matchAll(/<li( class="done")? data-part="([^"]*)"/g)].map(([, done, title]) =>
+  [...html.matchAll(/<li( class="done quiet")? data-part="([^"]*)"/g)].map(([, done, title]) =>
     done ? `[${title}]` : title,
   );
 

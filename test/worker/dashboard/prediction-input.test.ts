@@ -85,7 +85,7 @@ describe("the input of a run", () => {
     ];
     const html = await page(who, await who.waiting({ input: { messages, seed: 7 } }));
     expect(html).toContain(
-      '<ol class="messages"><li><strong class="role">system</strong><div class="output-item text">Be &lt;brief&gt;.</div></li><li><strong class="role">user</strong><p class="hint">image</p></li></ol>',
+      '<ol class="stack"><li><strong class="small">system</strong><div class="output-item text">Be &lt;brief&gt;.</div></li><li><strong class="small">user</strong><p class="hint">image</p></li></ol>',
     );
     expect(html).toContain('<dt>seed</dt><dd><div class="output-item"><code>7</code>');
   });

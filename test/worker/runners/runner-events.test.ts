@@ -38,7 +38,7 @@ const gpu = (n: number, holder: string | null, lost?: true) => ({
 
 /** Returns the events as the page has them, newest first. */
 const eventsOf = async (runner: FakeRunner) => {
-  const [, list = ""] = (await look(runner)).match(/<ol class="runner-events">(.*?)<\/ol>/s) ?? [];
+  const [, list = ""] = (await look(runner)).match(/<ol class="ruled pairs">(.*?)<\/ol>/s) ?? [];
   return [...list.matchAll(/<\/time><span[^>]*>(.*?)<\/span><\/li>/gs)].map(([, words = ""]) =>
     textOf(words.replaceAll(/<\/?bdi>/g, "")).trim(),
   );

@@ -121,7 +121,7 @@ class RunCard {
   readonly #note = element("p", "media-note hint");
   readonly #problem = element("p", "problem");
   readonly #partial = element("img", "media-partial");
-  readonly #items = element("div", "media-items");
+  readonly #items = element("div", "cards media-items");
   readonly #text = element("div", "media-text");
   readonly #cancel = button("Cancel", "quiet", () => void this.#stop());
   readonly #stream: PredictionStream;
@@ -138,7 +138,7 @@ class RunCard {
       element(
         "div",
         "bar media-head",
-        element("p", "media-label", label),
+        element("p", "media-label quiet", label),
         this.#cancel,
         link(`/predictions/${id}`, "Prediction"),
       ),
@@ -199,12 +199,12 @@ class RunCard {
         element(
           "li",
           "",
-          element("span", "media-time", timeText(start)),
+          element("span", "quiet", timeText(start)),
           element("span", "", spoken),
           ...(end === undefined ? [] : [element("small", "", `${(end - start).toFixed(1)} s`)]),
         ),
       );
-      parts.push(element("ol", "media-segments", ...rows));
+      parts.push(element("ol", "ruled media-segments", ...rows));
     }
     this.#text.replaceChildren(...parts);
   }

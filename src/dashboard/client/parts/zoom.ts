@@ -34,7 +34,7 @@ class Zoom {
   readonly #openers: HTMLElement[];
   readonly #picture = element("img", "");
   readonly #count = element("span", "hint");
-  readonly #download = element("a", "", "Download");
+  readonly #download = element("a", "push", "Download");
   readonly #dialog = element("dialog", "zoom");
   #at = 0;
 

@@ -37,8 +37,8 @@ export function GuidePage({ guide, path, origin, assets }: Props) {
 /** The headings of the two levels below the title. */
 const Contents = ({ headings }: Pick<Guide, "headings">) => (
   <nav aria-label="On this page" class="toc">
-    <details class="fold">
-      <summary>On this page</summary>
+    <details class="box fold">
+      <summary class="strong">On this page</summary>
       <ul>
         {headings
           .filter(({ level }) => level <= 3)
@@ -61,7 +61,7 @@ function Environment({ text, origin }: { text: string; origin: string }) {
     ...(withToken ? ["export AUSPEX_TOKEN=aus_…"] : []),
   ];
   return (
-    <aside class="environment">
+    <aside class="box environment">
       <p>
         The examples read the address of this deployment
         {withToken && (
@@ -76,7 +76,7 @@ function Environment({ text, origin }: { text: string; origin: string }) {
         <pre tabindex={0}>
           <code>{lines.join("\n")}</code>
         </pre>
-        <button type="button" data-copy hidden>
+        <button type="button" class="quiet" data-copy hidden>
           Copy
         </button>
       </div>
@@ -91,7 +91,7 @@ function Neighbors({ path }: { path: string }) {
   const previous = pages[index - 1];
   const next = pages[index + 1];
   return (
-    <nav aria-label="Previous and next" class="neighbors">
+    <nav aria-label="Previous and next" class="bar spread neighbors">
       {previous && (
         <a href={previous[0]} rel="prev">
           ← {previous[1]}

@@ -57,7 +57,7 @@ const textIn = (html: string) =>
 
 /** Adds a button that client code shows, like `Copy` in ui/parts.tsx. */
 const copyable = (pre: string) =>
-  `<div class="copy">${pre}<button type="button" data-copy hidden>Copy</button></div>`;
+  `<div class="copy">${pre}<button type="button" class="quiet" data-copy hidden>Copy</button></div>`;
 
 /** Other guides are pages beside this one. No URL of the repository is known: its files are named. */
 function link(href: string, text: string): string {

@@ -112,7 +112,7 @@ function Access({ operation }: { operation: OperationObject }) {
 const Parameters = ({ parameters }: { parameters: Parameter[] }) => (
   <>
     <h4>Parameters</h4>
-    <Table class="parameters" columns={["Name", "Type", "Description"]}>
+    <Table class="stacked parameters" columns={["Name", "Type", "Description"]}>
       {parameters.map(({ name, in: where, required, description, schema = {} }) => (
         <tr>
           <th scope="row">
@@ -140,7 +140,7 @@ const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => 
   <>
     {Object.entries(content).map(([type, { schema = {}, example }]) => (
       <>
-        <p class="media">
+        <p class="hint">
           <code>{type}</code>{" "}
           {refName(schema) && (
             <>
@@ -180,7 +180,7 @@ function Responses({ answers, schemas }: AnswersProps) {
         .map(([status, answer]) => (
           <Success status={status} answer={answer} schemas={schemas} />
         ))}
-      <ul class="errors">
+      <ul class="hint errors">
         {entries
           .filter(([status]) => status >= "400")
           .map(([status, { description }]) => (
@@ -217,10 +217,10 @@ function Success({
     <details class="answer">
       <summary>{title}</summary>
       {own.length > 0 && (
-        <ul class="fields">
+        <ul class="ruled fields">
           {own.map(([name, header]) => (
             <li>
-              <code class="name">{name}</code> <span class="type">header</span>
+              <code class="name">{name}</code> <span class="quiet small">header</span>
               <p>{header.description}</p>
             </li>
           ))}
@@ -240,7 +240,7 @@ const LANGUAGES = [
 /** Client code (client/docs.ts) chooses the same language everywhere, and remembers it. */
 const Samples = ({ name, request }: { name: string | undefined; request: SampleRequest }) => (
   <div class="code-samples">
-    <fieldset class="segments" aria-label="Language" data-choice="language" data-languages>
+    <fieldset class="segments small" aria-label="Language" data-choice="language" data-languages>
       {LANGUAGES.map(([language, label]) => (
         <label>
           <input

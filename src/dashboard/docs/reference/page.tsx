@@ -35,7 +35,7 @@ export function ReferencePage({ document, assets }: { document: Document; assets
       scripts={["docs"]}
     >
       <h1>{info.title} API</h1>
-      <p class="base">
+      <p class="quiet">
         Base URL: <code>{document.servers?.[0]?.url}</code> ·{" "}
         <a href="/v1/openapi.json">OpenAPI document</a> · version {info.version}
       </p>
@@ -121,7 +121,7 @@ const SchemaList = ({ schemas }: { schemas: Schemas }) => (
       .map(([name, schema]) => (
         <article id={anchorOf(name)} class="schema">
           <h3>{name}</h3>
-          <p class="type">
+          <p class="quiet small">
             <Type schema={schema} />
           </p>
           <About schema={schema} />

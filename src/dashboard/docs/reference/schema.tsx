@@ -83,11 +83,11 @@ interface Props<Described extends Schema> {
 export function Fields({ schema, Text }: Props<InlineSchema>) {
   if (!schema.properties) return null;
   return (
-    <ul class="fields">
+    <ul class="ruled fields">
       {Object.entries(schema.properties).map(([name, field]) => (
         <li>
           <code class="name">{name}</code>{" "}
-          <span class="type">
+          <span class="quiet small">
             <Type schema={field} />
           </span>
           {!schema.required?.includes(name) && <span class="optional"> optional</span>}

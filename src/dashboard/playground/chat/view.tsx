@@ -123,7 +123,7 @@ const Conversation = ({
     <ol class="turns" data-turns aria-label="Messages" />
     <p class="visually-hidden" role="status" data-announce />
     <form class="composer" data-composer>
-      <ul class="attachments" data-attachments aria-label="Attached pictures" hidden />
+      <ul class="flow attachments" data-attachments aria-label="Attached pictures" hidden />
       <label for="chat-message" class="visually-hidden">
         Message
       </label>
@@ -148,7 +148,7 @@ const Conversation = ({
         <button type="button" class="plain" data-clear hidden>
           New chat
         </button>
-        <small id="chat-keys">
+        <small id="chat-keys" class="push">
           Enter sends<span class="more-keys">, Shift + Enter breaks the line</span>
         </small>
         <button type="button" class="quiet" data-stop aria-keyshortcuts="Escape" hidden>
@@ -180,7 +180,7 @@ const Settings = ({
     </div>
     {fields.length > 0 && (
       <details>
-        <summary>Sampling</summary>
+        <summary class="strong">Sampling</summary>
         {fields.map((field, n) => (
           <Control field={field} n={n} />
         ))}
@@ -188,7 +188,7 @@ const Settings = ({
     )}
     {withTools && (
       <details data-tools-panel>
-        <summary>Tools</summary>
+        <summary class="strong">Tools</summary>
         <div class="field">
           <label for="chat-tools">Functions that the model may call</label>
           <p class="hint" id="chat-tools-hint">
@@ -197,7 +197,7 @@ const Settings = ({
           </p>
           <textarea
             id="chat-tools"
-            class="code"
+            class="mono"
             rows={6}
             spellcheck={false}
             aria-describedby="chat-tools-hint"

@@ -32,9 +32,9 @@ export class AnswerView {
   readonly #actions: TurnActions;
   readonly #text = new MarkdownView("prose");
   readonly #reasoning = new MarkdownView("prose");
-  readonly #thoughts = element("details", "thoughts", element("summary", "", "Reasoning"));
+  readonly #thoughts = element("details", "thoughts hint", element("summary", "", "Reasoning"));
   readonly #calls = element("div", "calls");
-  readonly #note = element("p", "turn-note hint");
+  readonly #note = element("p", "turn-note hint flush");
   readonly #problem = element("p", "problem");
   readonly #foot = element("div", "bar turn-foot");
   #callViews: CallView[] = [];
@@ -102,7 +102,7 @@ export class AnswerView {
     again.classList.add("if-last");
     parts.push(again);
     if (prediction !== undefined) parts.push(link(`/predictions/${prediction}`, "Prediction"));
-    parts.push(element("small", "", factsOf(turn)));
+    parts.push(element("small", "numbers", factsOf(turn)));
     this.#foot.replaceChildren(...parts);
   }
 }
@@ -146,7 +146,7 @@ const SHOWN_CHARS = 20_000;
 let count = 0;
 
 class CallView {
-  readonly root = element("section", "box call");
+  readonly root = element("section", "panel call");
   readonly #name = element("code", "");
   readonly #arguments = element("code", "");
   readonly #result = element("pre", "call-result");
@@ -179,7 +179,7 @@ class CallView {
   #addForm(give: (result: string) => void): void {
     count += 1;
     const label = element("label", "", "Result to give to the model");
-    const field = element("textarea", "code");
+    const field = element("textarea", "mono");
     field.id = `call-result-${count}`;
     field.rows = 2;
     field.placeholder = '{"temperature": 21}';
@@ -212,7 +212,7 @@ function readable(json: string): string {
 }
 
 export function previewView({ preview, name }: Pick<Picture, "preview" | "name">): HTMLElement {
-  if (preview === "") return element("span", "box picture-name", name);
+  if (preview === "") return element("span", "badge", name);
   return picture(preview, name);
 }
 
