@@ -102,7 +102,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       autocomplete="off"
       required
     />
-    <div class="cards">
+    <div class="cards below">
       <NumberField whole name="gpus" label="GPUs" value={edited?.gpus ?? 0} />
       <NumberField name="ram_per_gpu_gb" label="GB per GPU" value={edited?.ram_per_gpu_gb ?? 0} />
       <NumberField whole name="cpus" label="CPU cores" value={edited?.cpus ?? 1} />

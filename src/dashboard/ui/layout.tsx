@@ -143,7 +143,7 @@ const SignInLink = ({
 }: {
   request: { method: string; path: string };
 }) => (
-  <p class="sign-in-link">
+  <p class="sign-in-link flush">
     {method === "GET" && path !== "/sign-in" && (
       <a href={`/sign-in${path === "/" ? "" : `?next=${encodeURIComponent(path)}`}`}>Sign in</a>
     )}
