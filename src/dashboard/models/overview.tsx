@@ -72,7 +72,7 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
       )}
       {categories.length > 0 && (
         <Fact name="Categories">
-          <ul class="flow tags">
+          <ul class="flow">
             {categories.map(({ slug, name }) => (
               <li>
                 <a href={`/models?category=${slug}`}>{name}</a>

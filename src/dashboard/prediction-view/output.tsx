@@ -63,7 +63,7 @@ function Text({ text, isWhole }: { text: string; isWhole: boolean }) {
     <>
       <div class="output-item text">{shown}</div>
       {rest !== "" && (
-        <details class="output-rest">
+        <details>
           <summary>{`Show the next ${Math.ceil(rest.length / 1024)} KB`}</summary>
           <div class="output-item text">{rest}</div>
         </details>

@@ -129,7 +129,7 @@ function Head({ view }: { view: PredictionView }) {
 }
 
 const Setup = ({ setup }: { setup: PredictionView["setup"] }) => (
-  <div class="hint prediction-setup" data-setup hidden={setup === null}>
+  <div class="hint" data-setup hidden={setup === null}>
     <p data-setup-text>{setup && setupText(setup)}</p>
     <progress max="1" value={setup?.progress} aria-label="Setup" />
   </div>

@@ -133,7 +133,7 @@ const PeopleTable = ({ people }: { people: Person[] }) => (
           <th scope="row">
             <a href={`/users/${person.username}`}>{person.username}</a>
             {person.name !== "" && (
-              <small class="named">
+              <small>
                 <bdi>{person.name}</bdi>
               </small>
             )}
