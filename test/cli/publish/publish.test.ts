@@ -200,7 +200,7 @@ test.skipIf(!hasScript)(
   async () => {
     await useEngine("oci");
     edge.fate = (method) => (method === "PATCH" ? "held" : "pass");
-    const command = [process.execPath, COMMAND, "publish", "story"];
+    const command = [...COMMAND, "publish", "story"];
     const terminal = spawn("script", ["-qec", command.join(" "), "/dev/null"], {
       cwd: home.folder,
       env: { ...home.environment, TERM: "xterm", SHELL: "/bin/sh" },

@@ -45,7 +45,8 @@ export class Home {
   }
 
   start(args: string[], { environment, input = "" }: StartOptions = {}): Started {
-    const child = spawn(process.execPath, [COMMAND, ...args], {
+    const [program, ...flags] = COMMAND;
+    const child = spawn(program, [...flags, ...args], {
       cwd: this.folder,
       env: { ...this.environment, ...environment },
     });

@@ -15,7 +15,7 @@ interface Dialogue {
 /** @returns the exit code, and everything that was on the screen */
 export async function inTerminal(home: Home, args: string[], { keys, after }: Dialogue) {
   // A new terminal has no size, so the script sets one.
-  const sized = ["stty cols 100 rows 30;", process.execPath, COMMAND];
+  const sized = ["stty cols 100 rows 30;", ...COMMAND];
   const command = [...sized, ...args].join(" ");
   const call =
     process.platform === "darwin"

@@ -134,7 +134,7 @@ export class World {
       slots: 4,
       stateFolder,
       ...(this.#models && { models: { owner: this.#user.username, folder } }),
-      command: [process.execPath, RUNNER],
+      command: RUNNER,
       ...options,
     });
     this.#runners.push(runner);
