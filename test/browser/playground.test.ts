@@ -316,7 +316,7 @@ it("fields turn into JSON and back with their values", async () => {
   const { page } = visitor;
   await visitor.open(playground("sums"));
   await page.getByLabel("numbers", { exact: true }).fill("[1, 2,\n x]");
-  await page.getByText("Not valid JSON: 'x]' is unexpected at line 2, column 2").first().waitFor();
+  await page.getByText("Not valid JSON: Unexpected token 'x'").first().waitFor();
   await page.getByLabel("numbers", { exact: true }).fill("[1, 2]");
   await page.getByLabel("operation").selectOption({ label: "mean" });
   await page.getByRole("link", { name: "Edit as JSON" }).click();
