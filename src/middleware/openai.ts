@@ -54,6 +54,15 @@ export const resolveTarget = (call: OpenAiCall) =>
     await next();
   });
 
+/** What a call takes from its request besides its body. */
+export function callIn(
+  c: Context<AppEnv>,
+  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+): Omit<Call, "call" | "body" | "webhook"> {
+  const { target, inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
+  return { target, origin: new URL(c.req.url).origin, idempotencyKey, sent, source, onInputSent };
+}
+
 /**
  * Begins the call of a request. Its body may have megabytes, and the call may wait for minutes: routes read the
  * body from the request in the function that begins the call, so that no closure holds it meanwhile.
@@ -63,17 +72,26 @@ export async function begin(
   call: OpenAiCall,
   body: Call["body"],
   webhook: Call["webhook"],
-  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+  headers: Parameters<typeof callIn>[1],
   more: Pick<Call, "input" | "isOwnInput" | "streams"> = {},
 ): Promise<BegunCall> {
-  const { services, caller, target } = c.var;
-  const { origin } = new URL(c.req.url);
-  const { inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
-  const order = {
-    ...{ call, target, body, webhook, origin, idempotencyKey, sent, source, onInputSent },
-    ...more,
-  };
+  const { services, caller } = c.var;
+  const order = { call, body, webhook, ...callIn(c, headers), ...more };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.id);
   return { ...begun, request: askedOf(begun.request) };
+}
+
+/** Names the prediction and what it left out, for the headers of the response. */
+export function noteBegun<Begun extends OmittingCall>(c: Context<AppEnv>, begun: Begun): Begun {
+  c.set("predictionId", begun.id);
+  c.set("omittedTools", begun.omittedTools);
+  c.set("omittedContent", begun.omittedContent);
+  return begun;
+}
+
+interface OmittingCall {
+  id: string;
+  omittedTools: string[];
+  omittedContent: string[];
 }

@@ -4,16 +4,14 @@
  */
 
 import { createRoute } from "@hono/zod-openapi";
-import type { Context } from "hono";
-import type { AppEnv } from "../../context.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesImages } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { addPredictionHeaders, callIn, noteBegun, resolveTarget } from "../../middleware/openai.ts";
 import { countRequest, messageRequest, tokenCount } from "../../protocol/anthropic.ts";
 import { beginMessage, messageAnswer, messageStream } from "../../services/anthropic/messages.ts";
-import { type Call, waitForCall } from "../../services/openai/calls.ts";
+import { waitForCall } from "../../services/openai/calls.ts";
 import {
   beginCount,
   countAnswer,
@@ -110,13 +108,7 @@ messageRoutes.openapi(create, async (c) => {
       webhook,
     });
   };
-  const beginning = async () => {
-    const begun = await begin();
-    c.set("predictionId", begun.id);
-    c.set("omittedTools", begun.omittedTools);
-    c.set("omittedContent", begun.omittedContent);
-    return begun;
-  };
+  const beginning = async () => noteBegun(c, await begin());
   if (stream)
     return openAiEvents(
       await limitOpenStream(c, async () => messageStream(services, await beginning())),
@@ -140,11 +132,3 @@ messageRoutes.openapi(count, async (c) => {
     return c.json(countAnswer(services, await waitForCall(services, begun)), 200);
   });
 });
-
-function callIn(
-  c: Context<AppEnv>,
-  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
-): Omit<Call, "call" | "body" | "webhook"> {
-  const { target, inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
-  return { target, origin: new URL(c.req.url).origin, idempotencyKey, sent, source, onInputSent };
-}

@@ -2,14 +2,10 @@
  * POST /v1/vendora/chat/completions, completions and embeddings. `vendora` is the contract's name for OpenAI's
  * API, whose requests and responses these calls use.
  */
-import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
-import { requireScopeToRun } from "../../middleware/authentication.ts";
-import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
-import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
+import { begin } from "../../middleware/openai.ts";
 import { chatRequest, completionRequest } from "../../protocol/openai/chat.ts";
 import { embeddingRequest } from "../../protocol/openai/tasks.ts";
 import { type BegunCall, waitForCall } from "../../services/openai/calls.ts";
@@ -23,18 +19,16 @@ import {
   wholeAnswer,
 } from "../../services/openai/choices.ts";
 import { exactLog } from "../../services/openai/log-reader.ts";
-import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import {
   body,
   bodyResponse,
-  callHeaders,
   callResponse,
+  callRoute,
   compatibleErrors,
   openAiEvents,
   openAiJson,
   predictionHeaders,
-  tags,
 } from "./document.ts";
 
 const chatCompletion = body("ChatCompletion", "A chat completion in the format of OpenAI's API");
@@ -61,21 +55,12 @@ data: [DONE]
 
 `;
 
-const chat = createRoute({
-  method: "post",
+const chat = callRoute("chat_completions", chatRequest, {
   path: "/vendora/chat/completions",
   operationId: "createChatCompletion",
-  tags,
   summary: "Create a chat completion",
   description:
     "Creates a chat completion in the format of OpenAI's API, with a version that has the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("chat_completions"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(chatRequest) },
   responses: {
     200: callResponse(
       "The completion, or a stream of chunks",
@@ -104,21 +89,12 @@ data: [DONE]
 
 `;
 
-const complete = createRoute({
-  method: "post",
+const complete = callRoute("completions", completionRequest, {
   path: "/vendora/completions",
   operationId: "createCompletion",
-  tags,
   summary: "Create a completion",
   description:
     "Continues a prompt, in the format of OpenAI's API, with a version that has the compatibility `vendora_completions`. All fields are passed to the container. A model behind the Cog interface takes one prompt at a time. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("completions"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(completionRequest) },
   responses: {
     200: callResponse("The completion, or a stream of chunks", completion, COMPLETION, CHUNKS),
     ...compatibleErrors,
@@ -134,21 +110,12 @@ const EMBEDDINGS = {
   usage: { prompt_tokens: 4, total_tokens: 4 },
 };
 
-const embed = createRoute({
-  method: "post",
+const embed = callRoute("embeddings", embeddingRequest, {
   path: "/vendora/embeddings",
   operationId: "createEmbeddings",
-  tags,
   summary: "Create embeddings",
   description:
     "Creates embeddings in the format of OpenAI's API, with a version that has the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("embeddings"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(embeddingRequest) },
   responses: {
     200: {
       ...bodyResponse("One embedding per input", embeddings, EMBEDDINGS),

@@ -1,14 +1,19 @@
 /** Documentation and responses that the routes of the OpenAI convention share. */
 
-import { z } from "@hono/zod-openapi";
+import { createRoute, type RouteConfig, z } from "@hono/zod-openapi";
 import type { TypedResponse } from "hono";
 import { exactText } from "../../lib/exact-json.ts";
 import { EVENT_STREAM } from "../../lib/sse.ts";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
+import { takesDataUris } from "../../middleware/body.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
 import { type Json, json } from "../../protocol/common.ts";
 import { openAiErrorBody, openAiInvalid } from "../../protocol/openai/error.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
 import type { EventStream } from "../../services/access/concurrency-limit.ts";
 import { createHeaders } from "../predictions/create-document.ts";
-import { jsonResponse } from "../responses.ts";
+import { jsonBody, jsonResponse } from "../responses.ts";
 
 export const FILE = { type: "string", format: "binary" } as const;
 
@@ -152,3 +157,32 @@ export const formContent = (required: string[], properties: Record<string, Prope
     },
   },
 });
+
+/** A POST whose JSON body names the model and may have files as data URIs. */
+export const callRoute = <
+  const Path extends string,
+  Body extends z.ZodType,
+  Responses extends RouteConfig["responses"],
+>(
+  call: OpenAiCall,
+  body: Body,
+  route: {
+    path: Path;
+    operationId: string;
+    summary: string;
+    description: string;
+    responses: Responses;
+  },
+) =>
+  createRoute({
+    ...route,
+    method: "post",
+    tags,
+    middleware: [
+      takesDataUris,
+      requireScopeToRun(modelInBody),
+      addPredictionHeaders,
+      resolveTarget(call),
+    ] as const,
+    request: { headers: callHeaders, body: jsonBody(body) },
+  });

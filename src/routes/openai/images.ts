@@ -1,5 +1,5 @@
 /** POST /v1/vendora/images/generations and /v1/vendora/images/edits. */
-import { createRoute, type z } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
@@ -7,7 +7,7 @@ import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { takesForm } from "../../middleware/form-body.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { addPredictionHeaders, callIn, resolveTarget } from "../../middleware/openai.ts";
 import {
   type AskedImages,
   type ImageRequest,
@@ -17,13 +17,13 @@ import {
 import { askedOf, type BegunCall, waitForCall } from "../../services/openai/calls.ts";
 import { imageStream } from "../../services/openai/image-stream.ts";
 import { beginEdit, beginImages, imagesAnswer, isServer } from "../../services/openai/images.ts";
-import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import {
   body,
   callErrors,
   callHeaders,
   callResponse,
+  callRoute,
   FILE,
   FILES,
   formContent,
@@ -62,20 +62,11 @@ const responses = {
 const HOW =
   "A model of the Cog interface gets an input that is made by its schema; a parameter that would change the picture and has no place there is a 400. A server gets the request itself. Each image is a file of the prediction: `response_format` selects its URL or its content as base64, and without it there are both. Closing the connection cancels the request. Requires the scope `predict`.";
 
-const generate = createRoute({
-  method: "post",
+const generate = callRoute("images_generations", imageRequest, {
   path: "/vendora/images/generations",
   operationId: "createImage",
-  tags,
   summary: "Create images",
   description: `Creates images from a text in the format of OpenAI's API, with a version that has the compatibility \`vendora_images_generations\`. ${HOW}`,
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("images_generations"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(imageRequest) },
   responses,
 });
 
@@ -116,7 +107,7 @@ imageRoutes.openapi(generate, async (c) => {
   const headers = c.req.valid("header");
   return answered(c, askedIn(c.req.valid("json")), "image_generation", () => {
     const { webhook, ...request } = c.req.valid("json");
-    return beginImages(services, caller, request, callIn(c, headers, webhook));
+    return beginImages(services, caller, request, { ...callIn(c, headers), webhook });
   });
 });
 
@@ -125,7 +116,7 @@ imageRoutes.openapi(edit, async (c) => {
   const headers = c.req.valid("header");
   return answered(c, askedIn(c.req.valid("json")), "image_edit", async () => {
     const { webhook, ...request } = c.req.valid("json");
-    return beginEdit(services, caller, request, callIn(c, headers, webhook));
+    return beginEdit(services, caller, request, { ...callIn(c, headers), webhook });
   });
 });
 
@@ -158,14 +149,4 @@ async function answered(
     const stream = await imagesAnswer(services, request, target, ended);
     return new Response(stream, { headers: { "content-type": "application/json" } });
   });
-}
-
-function callIn(
-  c: Context<AppEnv>,
-  { "idempotency-key": idempotencyKey }: z.infer<typeof callHeaders>,
-  webhook: ImageRequest["webhook"],
-) {
-  const { target, inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
-  const { origin } = new URL(c.req.url);
-  return { target, origin, idempotencyKey, sent, source, onInputSent, webhook };
 }

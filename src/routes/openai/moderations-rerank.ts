@@ -1,25 +1,19 @@
 /** POST /v1/vendora/moderations and /v1/vendora/rerank. */
 
-import { createRoute } from "@hono/zod-openapi";
-import { requireScopeToRun } from "../../middleware/authentication.ts";
-import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
-import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
+import { begin } from "../../middleware/openai.ts";
 import { moderationRequest, rerankRequest } from "../../protocol/openai/tasks.ts";
 import { waitForCall } from "../../services/openai/calls.ts";
 import { exactLog } from "../../services/openai/log-reader.ts";
 import { moderation, ranking } from "../../services/openai/moderations-rerank.ts";
-import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import {
   body,
   bodyResponse,
-  callHeaders,
+  callRoute,
   compatibleErrors,
   openAiJson,
   predictionHeaders,
-  tags,
 } from "./document.ts";
 
 const MODERATION = {
@@ -30,21 +24,12 @@ const MODERATION = {
   ],
 };
 
-const moderate = createRoute({
-  method: "post",
+const moderate = callRoute("moderations", moderationRequest, {
   path: "/vendora/moderations",
   operationId: "createModeration",
-  tags,
   summary: "Classify texts and images",
   description:
     "Says whether texts or images are harmful, in the format of OpenAI's API, with a version that has the compatibility `vendora_moderations`. The categories are those of the model. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("moderations"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(moderationRequest) },
   responses: {
     200: {
       ...bodyResponse(
@@ -65,21 +50,12 @@ const RANKING = {
   usage: { prompt_tokens: 14, total_tokens: 14 },
 };
 
-const rerank = createRoute({
-  method: "post",
+const rerank = callRoute("rerank", rerankRequest, {
   path: "/vendora/rerank",
   operationId: "rerankDocuments",
-  tags,
   summary: "Rank documents by relevance",
   description:
     "Ranks documents by their relevance to a query, in the format of Jina's and Cohere's APIs, with a version that has the compatibility `vendora_rerank`. The best come first, `top_n` of them. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("rerank"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(rerankRequest) },
   responses: {
     200: {
       ...bodyResponse(

@@ -1,14 +1,11 @@
 /** POST /v1/vendora/responses/input_tokens and /v1/vendora/responses/compact. */
 import { createRoute } from "@hono/zod-openapi";
-import type { Context } from "hono";
-import type { AppEnv } from "../../context.ts";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
-import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { addPredictionHeaders, callIn, resolveTarget } from "../../middleware/openai.ts";
 import { compactRequest, inputTokens, inputTokensRequest } from "../../protocol/openai/response.ts";
-import { type Call, waitForCall } from "../../services/openai/calls.ts";
+import { waitForCall } from "../../services/openai/calls.ts";
 import {
   beginCompaction,
   beginInputCount,
@@ -25,6 +22,7 @@ import {
   bodyResponse,
   callErrors,
   callHeaders,
+  callRoute,
   openAiErrorResponse,
   openAiJson,
   predictionHeaders,
@@ -77,21 +75,12 @@ const COMPACTION = {
   },
 };
 
-const compact = createRoute({
-  method: "post",
+const compact = callRoute("responses", compactRequest, {
   path: "/vendora/responses/compact",
   operationId: "compactResponse",
-  tags,
   summary: "Compact a conversation",
   description:
     "Has the model sum up a conversation, and returns the summary as one item that later requests send in its place. Its `encrypted_content` is text in base64, and every model understands it. Nothing is stored. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("responses"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(compactRequest) },
   responses: {
     200: {
       ...bodyResponse("The compacted conversation", compaction, COMPACTION),
@@ -104,8 +93,8 @@ const compact = createRoute({
 export const responseContextRoutes = router();
 
 responseContextRoutes.openapi(count, async (c) => {
-  const { services, caller, target } = c.var;
-  const call = { ...callIn(c, c.req.valid("header")), target };
+  const { services, caller } = c.var;
+  const call = callIn(c, c.req.valid("header"));
   const begin = async () => {
     const request = await withInput(services, caller, c.req.valid("json"));
     const begun = await beginInputCount(services, caller, request, call);
@@ -121,19 +110,11 @@ responseContextRoutes.openapi(count, async (c) => {
 });
 
 responseContextRoutes.openapi(compact, async (c) => {
-  const { services, caller, target } = c.var;
-  const call = { ...callIn(c, c.req.valid("header")), target };
+  const { services, caller } = c.var;
+  const call = callIn(c, c.req.valid("header"));
   return limitWaitingRequest(c, async () => {
     const begun = await beginCompaction(services, caller, c.req.valid("json"), call);
     c.set("predictionId", begun.id);
     return openAiJson(compacted(services, await waitForCall(services, begun)));
   });
 });
-
-function callIn(
-  c: Context<AppEnv>,
-  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
-): Omit<Call, "call" | "body" | "webhook" | "target"> {
-  const { inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
-  return { origin: new URL(c.req.url).origin, idempotencyKey, sent, source, onInputSent };
-}

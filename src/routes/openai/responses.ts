@@ -1,14 +1,8 @@
 /** /v1/vendora/responses. */
 import { createRoute, z } from "@hono/zod-openapi";
-import {
-  requireScope,
-  requireScopeToRun,
-  requireValidToken,
-} from "../../middleware/authentication.ts";
-import { takesDataUris } from "../../middleware/body.ts";
+import { requireScope, requireValidToken } from "../../middleware/authentication.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
-import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, resolveTarget } from "../../middleware/openai.ts";
+import { callIn, noteBegun } from "../../middleware/openai.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/openai/response.ts";
 import { keepConversationItems } from "../../services/openai/conversation-updates.ts";
 import {
@@ -27,14 +21,13 @@ import {
   replayResponse,
 } from "../../services/openai/responses.ts";
 import { socketContextOf } from "../../services/openai/socket-context.ts";
-import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
 import {
   body,
   bodyResponse,
   callErrors,
-  callHeaders,
   callResponse,
+  callRoute,
   ITEMS,
   items,
   openAiErrorResponse,
@@ -84,21 +77,12 @@ const oneResponse = z.object({
 
 const badRequest = (description: string) => ({ 400: openAiErrorResponse(description) });
 
-const create = createRoute({
-  method: "post",
+const create = callRoute("responses", responseRequest, {
   path: "/vendora/responses",
   operationId: "createResponse",
-  tags,
   summary: "Create a response",
   description:
     "Creates a response in the format of OpenAI's API, with a version that has the compatibility `vendora_responses` or `vendora_chat_completions`. The request is translated to a chat unless the container's own responses do at least as much. Functions, namespaces and custom tools are passed to the container as functions, and their calls are returned in the original form. Other tools are left out, unless the version's input schema includes them or `tool_choice` requires one. With `background`, the call returns 202 immediately, and the response continues independently of the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("responses"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(responseRequest) },
   responses: {
     200: callResponse(
       "The response, or a stream of its events",
@@ -191,8 +175,7 @@ export const responseRoutes = router();
 responseRoutes.openapi(create, async (c) => {
   const { services, caller, target } = c.var;
   const { stream, background, generate } = c.req.valid("json");
-  const { origin } = new URL(c.req.url);
-  const idempotencyKey = c.req.valid("header")["idempotency-key"];
+  const headers = c.req.valid("header");
   const socket = socketContextOf(c.req.raw);
   if (generate === false) {
     const request = c.req.valid("json");
@@ -202,17 +185,9 @@ responseRoutes.openapi(create, async (c) => {
   }
   const begin = () => {
     const { webhook, ...request } = c.req.valid("json");
-    const { inlineFiles: sent, sentBody: source, releaseBody: onInputSent } = c.var;
-    const call = { target, webhook, origin, idempotencyKey, sent, source, onInputSent, socket };
-    return beginResponse(services, caller, request, call);
+    return beginResponse(services, caller, request, { ...callIn(c, headers), webhook, socket });
   };
-  const beginning = async () => {
-    const begun = await begin();
-    c.set("predictionId", begun.id);
-    c.set("omittedTools", begun.omittedTools);
-    c.set("omittedContent", begun.omittedContent);
-    return begun;
-  };
+  const beginning = async () => noteBegun(c, await begin());
   if (stream)
     return openAiEvents(
       await limitOpenStream(c, async () => responseStream(services, await beginning())),

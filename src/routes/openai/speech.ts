@@ -1,18 +1,14 @@
 /** POST /v1/vendora/audio/speech. */
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { speechInput } from "../../domain/openai/speech.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
-import { requireScopeToRun } from "../../middleware/authentication.ts";
-import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream } from "../../middleware/concurrent-requests.ts";
-import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
+import { begin } from "../../middleware/openai.ts";
 import { speechRequest } from "../../protocol/openai/audio.ts";
 import { modelInput } from "../../services/openai/model-input.ts";
 import { speechStream } from "../../services/openai/speech.ts";
-import { jsonBody } from "../responses.ts";
 import { router } from "../router.ts";
-import { callHeaders, compatibleErrors, predictionHeaders, tags } from "./document.ts";
+import { callRoute, compatibleErrors, predictionHeaders } from "./document.ts";
 
 const EVENTS = `data: {"type":"speech.audio.delta","audio":"UklGRiQAAABXQVZF"}
 
@@ -20,21 +16,12 @@ data: {"type":"speech.audio.done","usage":{"input_tokens":6,"output_tokens":0,"t
 
 `;
 
-const speak = createRoute({
-  method: "post",
+const speak = callRoute("audio_speech", speechRequest, {
   path: "/vendora/audio/speech",
   operationId: "createSpeech",
-  tags,
   summary: "Create speech",
   description:
     "Says a text aloud in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_speech`. The bytes are sent as the model makes them; `stream_format: sse` sends them as events. Servers get all fields. For a Cog model they become inputs of its schema; a `response_format` that it cannot make is a `400`, since nothing is converted, and by default it makes what it likes. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [
-    takesDataUris,
-    requireScopeToRun(modelInBody),
-    addPredictionHeaders,
-    resolveTarget("audio_speech"),
-  ] as const,
-  request: { headers: callHeaders, body: jsonBody(speechRequest) },
   responses: {
     200: {
       description: "The sound, with its media type, or a stream of events",
