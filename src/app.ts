@@ -4,6 +4,7 @@ import { mountDocs } from "./dashboard/docs/routes.tsx";
 import { conventionResponse, errorResponse, ProblemError } from "./errors/errors.ts";
 import { openAiProblem } from "./errors/openai.ts";
 import { isRegistryRequest } from "./errors/registry.ts";
+import { isReplicateRequest } from "./errors/replicate.ts";
 import { requestBody } from "./middleware/body.ts";
 import { responseHeaders, separateFilesOrigin } from "./middleware/response-headers.ts";
 import { exportRoutes } from "./routes/accounts/export.ts";
@@ -33,6 +34,9 @@ import { operatorRoutes } from "./routes/operator.ts";
 import { lookUpRoutes } from "./routes/predictions/look-up.ts";
 import { predictionRoutes } from "./routes/predictions/predictions.ts";
 import { registryRoutes } from "./routes/registry/registry.ts";
+import { replicateAccountRoutes } from "./routes/replicate/account.ts";
+import { replicateModelRoutes } from "./routes/replicate/models.ts";
+import { replicatePredictionRoutes } from "./routes/replicate/predictions.ts";
 import { router } from "./routes/router.ts";
 import { fleetRoutes, runnerHistoryRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
@@ -69,6 +73,10 @@ api.notFound((c) => {
   if (convention) {
     const detail = `${nothing} The base URL for this client is ${origin}${BASE_PATHS[convention]}.`;
     return conventionResponse(openAiProblem(404, detail), c, convention);
+  }
+  if (isReplicateRequest(c)) {
+    const detail = `${nothing} The base URL for this client is ${origin}/replicate/v1.`;
+    return errorResponse(new ProblemError("not_found", detail), c);
   }
   const next = isRegistryRequest(c)
     ? "Images are {owner}/{model}, such as ada/story."
@@ -110,6 +118,9 @@ api.route("/v1", fleetRoutes);
 api.route("/v1", lookUpRoutes);
 api.route("/v1", backupRoutes);
 api.route("/v1", runnerRoutes);
+api.route("/replicate/v1", replicatePredictionRoutes);
+api.route("/replicate/v1", replicateModelRoutes);
+api.route("/replicate/v1", replicateAccountRoutes);
 api.route("/", registryRoutes);
 api.route("/", assetRoutes);
 api.route("/", avatarRoutes);

@@ -27,6 +27,7 @@ import {
   registryProblem,
   registryResponse,
 } from "./registry.ts";
+import { isReplicateRequest, replicateValidationResponse } from "./replicate.ts";
 
 const PROBLEMS = {
   bad_request: [400, "Bad request"],
@@ -114,6 +115,7 @@ function validationResponse(failure: ValidationFailure, c: Context): Response {
   if (convention === "vendora") return openAiValidationResponse(failure);
   if (convention === "vendorb") return anthropicValidationResponse(failure, c.get("requestId"));
   if (isRegistryRequest(c)) return registryResponse(invalidManifest(failure.message));
+  if (isReplicateRequest(c)) return replicateValidationResponse(failure, c);
   return Response.json({ detail: failure.issues }, { status: 422 });
 }
 

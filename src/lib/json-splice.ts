@@ -43,6 +43,13 @@ export function* arrayPieces<Reference = never>(
   yield separator === "[" ? empty : "]";
 }
 
+/** A text of JSON whose parts come one by one. */
+export function* textPieces(parts: Iterable<string>): Generator<string> {
+  yield '"';
+  for (const part of parts) yield JSON.stringify(part).slice(1, -1);
+  yield '"';
+}
+
 /** `objectText` is `objectPieces` for texts alone: 0.6 µs instead of 3 µs. */
 export function objectText(members: object, values: Record<string, string>): string {
   let text = JSON.stringify(members).slice(0, -1);

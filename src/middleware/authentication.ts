@@ -6,6 +6,7 @@ import { RECENT_CHECK_MS } from "../domain/accounts/access.ts";
 import { WRITE_ROWS, type WriteRoute } from "../domain/accounts/write-rows.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
 import { conventionOf, ProblemError } from "../errors/errors.ts";
+import { isReplicateRequest } from "../errors/replicate.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
@@ -283,9 +284,13 @@ function allScopes(scopes: Scope[]) {
 const forbidden = (what: string) =>
   new ProblemError("forbidden", `This requires a token with ${what}. Create one at /tokens.`);
 
-/** Returns the bearer token. Clients of the Anthropic convention may send it as a key instead. */
+/**
+ * Returns the bearer token. Clients of the Anthropic convention may send it as a key instead, and early ones of
+ * Replicate call it a `Token`.
+ */
 function bearer(c: Context): string {
-  const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];
+  const scheme = isReplicateRequest(c) ? /^(?:bearer|token) +(\S+)$/i : /^bearer +(\S+)$/i;
+  const [, token] = scheme.exec(c.req.header("authorization") ?? "") ?? [];
   const key = conventionOf(c) === "vendorb" ? c.req.header("x-api-key") : undefined;
   const sent = token ?? key;
   if (sent) return sent;

@@ -55,7 +55,8 @@ export async function limitExport(
   return watched(c, await countExport(c.var.services, c.var.caller.user_id, open), lastWords);
 }
 
-async function watched<Stream extends EventStream>(
+/** Ends a stream that the Worker writes when `lastWords` returns any. */
+export async function watched<Stream extends EventStream>(
   { req }: CallerContext,
   stream: Stream,
   lastWords: () => Promise<string | undefined>,

@@ -10,20 +10,22 @@ import { ANONYMOUS_BYTES } from "./body.ts";
  */
 export type NamedModel = (c: Context<AppEnv>) => string | undefined | Promise<string | undefined>;
 
-const naming = z.object({ model: modelReference });
-
 /**
  * Returns the model of a JSON body that is small enough for an anonymous sender; the sender of a larger one
  * is identified first. Errors of the body are reported later.
  */
-export const modelInBody: NamedModel = async ({ req }) => {
-  // A form is read only once, by `takesForm`.
-  if (/^multipart\//i.test(req.header("content-type") ?? "")) return undefined;
-  const length = req.header("content-length");
-  if (length === undefined || Number(length) > ANONYMOUS_BYTES) return undefined;
-  const body: unknown = await req.json().catch(() => undefined);
-  return naming.safeParse(body).data?.model;
-};
+export const fieldInBody =
+  (field: string): NamedModel =>
+  async ({ req }) => {
+    // A form is read only once, by `takesForm`.
+    if (/^multipart\//i.test(req.header("content-type") ?? "")) return undefined;
+    const length = req.header("content-length");
+    if (length === undefined || Number(length) > ANONYMOUS_BYTES) return undefined;
+    const body: unknown = await req.json().catch(() => undefined);
+    return z.object({ [field]: modelReference }).safeParse(body).data?.[field];
+  };
+
+export const modelInBody = fieldInBody("model");
 
 export const modelInPath: NamedModel = ({ req }) => {
   const { model_owner, model_name, version_number } = req.param();

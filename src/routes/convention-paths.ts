@@ -12,6 +12,8 @@ const PREFIXES: [RegExp, string][] = [
   [/^(?:\/anthropic|\/v1\/vendorb)(?:\/v1)?(?=\/|$)/, "/v1/vendorb"],
   [new RegExp(`^/v1(?=/(?:${OPENAI})(?:/|$))`), "/v1/vendora"],
   [/^\/v1(?=\/messages(?:\/|$))/, "/v1/vendorb"],
+  // Python's client adds `/v1` to its base URL; the others have it there.
+  [/^\/replicate(?:\/v1)*(?=\/|$)/, "/replicate/v1"],
 ];
 
 /** The `getPath` of the API's router. @returns the path of the route that serves the request */

@@ -47,7 +47,7 @@ export async function parseBody<Schema extends z.ZodType>(
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  where: "body" | "query",
+  where: "body" | "query" | "header",
 ): z.infer<Schema> {
   const result = schema.safeParse(value);
   if (!result.success) throw new ValidationFailure(zodIssues(result.error, where, value));

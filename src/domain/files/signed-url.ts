@@ -6,7 +6,12 @@ import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 /** The action that a URL allows. The first item is the kind, so that one kind cannot pass for another. */
 export type Grant =
   | ["part", uploadId: string, number: number, length: number, holder: string | null]
-  | ["file", key: string];
+  | ["file", key: string]
+  /** Reads the event stream of a prediction, as the token could that asked for the URL. */
+  | ["stream", predictionId: string, tokenId: string];
+
+/** A secret that is derived with the same keys, of an account's webhooks (storage/files/signed-file-urls.ts). */
+type Secret = ["webhooks", userId: string];
 
 /** The key of signatures. It takes 5 µs for each, and Web Crypto 40 µs: an upload has up to 10,000 URLs. */
 export type SigningKey = HMAC;
@@ -15,7 +20,7 @@ export type SigningKey = HMAC;
 export const signingKey = (bytes: Uint8Array): SigningKey => new HMAC(SHA256, bytes);
 
 /** @param expires Unix seconds */
-export const signGrant = (key: SigningKey, grant: Grant, expires: number): string =>
+export const signGrant = (key: SigningKey, grant: Grant | Secret, expires: number): string =>
   encodeBase64Url(digest(key, grant, expires).slice().buffer).replaceAll("=", "");
 
 /** Whether one of the keys signed the grant, checked in constant time. */
@@ -29,7 +34,7 @@ export function verifyGrant(
   return keys.some((key) => equal(digest(key, grant, expires), bytes));
 }
 
-const digest = (key: SigningKey, grant: Grant, expires: number): Uint8Array =>
+const digest = (key: SigningKey, grant: Grant | Secret, expires: number): Uint8Array =>
   key
     .reset()
     .update(new TextEncoder().encode(JSON.stringify([...grant, expires])))

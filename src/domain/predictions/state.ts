@@ -20,6 +20,8 @@ import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
 export interface StoredWebhook extends Webhook {
   encrypted?: boolean;
+  /** The API whose shape its bodies have, and whose secret signs them. By default our own. */
+  api?: "replicate";
 }
 
 /** An Idempotency-Key, and what distinguishes a repeated create from another one with the same key. */

@@ -28,6 +28,7 @@ import {
   HOLDER_HEADER,
   type LastRun,
   type OriginalRequest,
+  type ReplicateView,
   type Snapshot,
   type WriteGrant,
 } from "../stubs/prediction.ts";
@@ -151,10 +152,11 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @param chars a snapshot with more characters has no body
    * @param bareChars a snapshot with more than `chars` has a body without its output, unless that has more
    * than these
+   * @param view for the shape of Replicate's API
    */
-  async get(chars: number, bareChars = 0): Promise<Snapshot | undefined> {
+  async get(chars: number, bareChars = 0, view?: ReplicateView): Promise<Snapshot | undefined> {
     await this.#effects.ending;
-    return this.#load()?.snapshot(chars, bareChars);
+    return this.#load()?.snapshot(chars, bareChars, view);
   }
 
   /** Returns what `get` does, or `larger` for a prediction with more characters. */
@@ -239,12 +241,13 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Serves `/stream`, `/create`, `/content`, `/output` and `/log` for readers (stubs/prediction.ts: openStream,
+   * Serves `/stream`, `/create`, `/content`, `/replicate`, `/output` and `/log` for readers (stubs/prediction.ts: openStream,
    * createAndFollow, openContent, openLogFile), and `/channel` for runners.
    */
   override async fetch(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url);
-    const read = await readResponse(pathname, () => this.#created(), this.ctx.storage);
+    const url = new URL(request.url);
+    const { pathname } = url;
+    const read = await readResponse(url, () => this.#created(), this.ctx.storage);
     if (read) return read;
     if (pathname === "/channel") {
       const holder: LeaseHolder = JSON.parse(request.headers.get(HOLDER_HEADER) ?? "");

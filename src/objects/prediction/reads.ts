@@ -13,7 +13,7 @@ import { holdForRequest } from "../../lib/current-request.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 import { getFile, listValues, putValue, valueKey } from "../../storage/files/files.ts";
 import { contentStream, type Piece } from "../stubs/content.ts";
-import { type History, LOG_TYPE } from "../stubs/prediction.ts";
+import { type History, LOG_TYPE, replicateViewOf } from "../stubs/prediction.ts";
 import { eventsIn } from "./log-rows.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -25,8 +25,9 @@ import type { PredictionRecord } from "./record.ts";
 /** The most reads of one account in one isolate, whose objects share 128 MB: a row takes up to 1.2 MB. */
 const MAX_READS = 50;
 
-const READS: Record<string, (record: PredictionRecord) => Generator<Piece>> = {
+const READS: Record<string, (record: PredictionRecord, url: URL) => Generator<Piece>> = {
   "/content": (record) => record.content(),
+  "/replicate": (record, url) => record.content(undefined, replicateViewOf(url)),
   "/output": (record) => record.wholeOutput(),
   "/log": (record) => record.logFile(),
 };
@@ -37,21 +38,21 @@ const READS: Record<string, (record: PredictionRecord) => Generator<Piece>> = {
  * paths
  */
 export async function readResponse(
-  path: string,
+  url: URL,
   created: () => Promise<PredictionRecord | undefined>,
   storage: DurableObjectStorage,
 ): Promise<Response | undefined> {
-  const piecesOf = READS[path];
+  const piecesOf = READS[url.pathname];
   if (!piecesOf) return undefined;
   await created();
   await storage.sync();
   const record = await created();
-  const isLog = path === "/log";
+  const isLog = url.pathname === "/log";
   if (!record || (isLog && record.life.dataRemoved)) return new Response(null, { status: 404 });
   const entered = OpenRequest.enter(`contents of ${record.life.spec.user_id}`, MAX_READS);
   if (!entered) return new Response(null, { status: 429 });
   const leave = holdForRequest(entered);
-  return new Response(contentStream(piecesOf(record), leave), {
+  return new Response(contentStream(piecesOf(record, url), leave), {
     headers: isLog
       ? { "content-type": LOG_TYPE }
       : { etag: `W/"${await sha256(record.contentVersion)}"` },

@@ -3,19 +3,26 @@ import type { WebhookDeadline } from "../../domain/predictions/deadlines.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import { logFile } from "../../domain/predictions/log-text.ts";
 import { presentPrediction } from "../../domain/predictions/state.ts";
+import { replicateHead } from "../../domain/replicate/prediction.ts";
 import {
   destinationsOf,
   Outbox,
   type OutboxEvent,
   type WebhookEvent,
 } from "../../domain/webhooks/outbox.ts";
-import { arrayPieces, type JsonPieces, joined, objectPieces } from "../../lib/json-splice.ts";
+import {
+  arrayPieces,
+  type JsonPieces,
+  joined,
+  objectPieces,
+  textPieces,
+} from "../../lib/json-splice.ts";
 import type { Finish } from "../../protocol/channel.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { WebhookEventName } from "../../protocol/webhook.ts";
 import type { Piece } from "../stubs/content.ts";
-import type { Snapshot } from "../stubs/prediction.ts";
+import type { ReplicateView, Snapshot } from "../stubs/prediction.ts";
 import { type Before, EventLog, PublishWatermark } from "./log.ts";
 import { Entries, encodeEvents } from "./log-events.ts";
 import { LogRows } from "./log-rows.ts";
@@ -132,10 +139,11 @@ export class PredictionRecord {
    * @param most characters of text; a snapshot with more has no body
    * @param mostBare characters of text without the output; with at most these the body has null as its output
    */
-  snapshot(most: number, mostBare = 0): Snapshot {
+  snapshot(most: number, mostBare = 0, view?: ReplicateView): Snapshot {
     const { spec, state, terminal } = this.life;
     const { id, call, created_at } = spec;
-    const body = upTo(most, this.content()) ?? upTo(mostBare, this.content(["null"]));
+    const body =
+      upTo(most, this.content(undefined, view)) ?? upTo(mostBare, this.content(["null"], view));
     const { status, stored } = state;
     return { id, call, created_at, terminal, status, stored, body };
   }
@@ -144,20 +152,43 @@ export class PredictionRecord {
    * Yields the JSON of the prediction, as of the first piece. Each row of a large log is read when its piece
    * is asked for, and other work may run in between.
    * @param output in place of the prediction's own
+   * @param view for the shape of Replicate's API, which has the log
    * @throws Error when its data is deleted meanwhile
    */
-  *content(output?: Piece[]): Generator<Piece> {
+  *content(output?: Piece[], view?: ReplicateView): Generator<Piece> {
     const { state, outputAttempt, dataRemoved } = this.life;
-    const members = { ...this.present(), data_removed: dataRemoved };
+    const members = view
+      ? this.replicateHead(this.present(), view)
+      : { ...this.present(), data_removed: dataRemoved };
     const outputs = this.log.outputsByRow(outputAttempt);
+    const logs = view && logFile(this.log.textsByRow());
     yield* objectPieces<StoredValue>(
       members,
       dataRemoved
-        ? { input: ["null"], output: ["null"] }
-        : { input: [this.input()], output: output ?? outputOf(state.output, outputs) },
+        ? { input: ["null"], output: ["null"], ...(view && { logs: ["null"] }) }
+        : {
+            input: [this.input()],
+            output: output ?? outputOf(state.output, outputs),
+            ...(logs && { logs: textPieces(logs) }),
+          },
     );
     if (this.isForgotten || this.life.dataRemoved !== dataRemoved)
       throw new Error("The data of the prediction was deleted while it was read.");
+  }
+
+  /** @param prediction as it is now, or was at an event */
+  replicateHead(prediction: Prediction, view: ReplicateView) {
+    const { spec, state, dataRemoved } = this.life;
+    return replicateHead(prediction, {
+      ...view,
+      origin: new URL(spec.url).origin,
+      model_id: spec.model_id,
+      token_id: spec.token_id,
+      data_removed: dataRemoved,
+      started_at: state.attempt?.started_at ?? null,
+      cancel_at: spec.cancel_at,
+      webhook: spec.webhook,
+    });
   }
 
   /** Yields the JSON of the output, in the same way. */
@@ -174,7 +205,7 @@ export class PredictionRecord {
   }
 
   /** Yields the whole log as a text file. Each row is read when its text is asked for. */
-  *logFile(): Generator<Piece> {
+  *logFile(): Generator<string> {
     yield* logFile(this.log.textsByRow());
     this.#assertKept();
   }

@@ -17,10 +17,11 @@ import { HOST_LIMIT_SECONDS, mayPost, post } from "../../outbound/post.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
 import { database } from "../../storage/database.ts";
+import { signStreamUrl, webhookSecrets } from "../../storage/files/signed-file-urls.ts";
 import { getCachedEndpoint, recordOutcome } from "../../storage/webhooks/endpoint-cache.ts";
 import type { WebhookEndpointRow } from "../../storage/webhooks/endpoints.ts";
 import { accountAt } from "../stubs/account.ts";
-import type { EventDeliveries } from "../stubs/prediction.ts";
+import type { EventDeliveries, ReplicateView } from "../stubs/prediction.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** A try counts as lost after this many time limits: one to prepare it, one to post it, and a margin. */
@@ -46,6 +47,8 @@ interface TryResult {
   endpoint?: WebhookEndpointRow | undefined;
 }
 
+type BodyFor = (event: OutboxEvent, delivery: Delivery) => Promise<string>;
+
 export class WebhookSender {
   readonly #options: WebhookSenderOptions;
 
@@ -56,8 +59,10 @@ export class WebhookSender {
   /** Starts the tries that are due. */
   begin(record: PredictionRecord, outbox: Outbox, now: number): void {
     const bodies = new Map<OutboxEvent, Promise<string>>();
-    /** Returns the body of an event, which is made once for all its destinations. */
-    const bodyFor = (event: OutboxEvent): Promise<string> => {
+    const { api } = record.life.spec.webhook ?? {};
+    /** Returns the body of an event, which is made once for all destinations of the same API. */
+    const bodyFor = (event: OutboxEvent, { endpoint_id }: Delivery): Promise<string> => {
+      if (endpoint_id === null && api === "replicate") return this.#replicateBody(record, event);
       const body = bodies.get(event) ?? webhookBody(record, event, this.#options.find);
       bodies.set(event, body);
       return body;
@@ -72,7 +77,7 @@ export class WebhookSender {
     record: PredictionRecord,
     outbox: Outbox,
     begun: BegunTry,
-    bodyFor: (event: OutboxEvent) => Promise<string>,
+    bodyFor: BodyFor,
   ): Promise<void> {
     const { outcome, endpoint } = await this.#send(record, begun, bodyFor).catch((error) =>
       unprepared(record, error),
@@ -93,13 +98,13 @@ export class WebhookSender {
   async #send(
     { life: { spec } }: PredictionRecord,
     { event, delivery, attempt }: BegunTry,
-    bodyFor: (event: OutboxEvent) => Promise<string>,
+    bodyFor: BodyFor,
   ): Promise<TryResult> {
     const { timeoutMs } = this.#settings;
     const target = await withTimeout(this.#targetOf(spec, delivery), timeoutMs);
     if ("outcome" in target) return target;
     if (!(await mayPost(this.#options.env, spec.user_id, target.url))) return THROTTLED;
-    const body = await withTimeout(bodyFor(event), timeoutMs);
+    const body = await withTimeout(bodyFor(event, delivery), timeoutMs);
     const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
     const headers = await signedHeaders(message, target.secrets);
     const { url, secrets } = target;
@@ -108,12 +113,15 @@ export class WebhookSender {
   }
 
   async #targetOf(
-    { id, webhook }: PredictionSpec,
+    { id, user_id, webhook }: PredictionSpec,
     { endpoint_id }: Delivery,
   ): Promise<Target | { outcome: Outcome }> {
-    const { secretKeys } = settings(this.#options.env);
+    const { env } = this.#options;
+    const { secretKeys } = settings(env);
     if (endpoint_id === null) {
-      const { url = "", secret, encrypted } = webhook ?? {};
+      const { url = "", secret, encrypted, api } = webhook ?? {};
+      if (api === "replicate")
+        return { url, secrets: await webhookSecrets(settings(env), database(env.DB), user_id) };
       if (secret === undefined) return { url, secrets: [] };
       return { url, secrets: [await readSecret(secretKeys, id, { secret, encrypted })] };
     }
@@ -121,6 +129,19 @@ export class WebhookSender {
     if (!endpoint) return { outcome: { ...failure("the endpoint has been deleted"), final: true } };
     if (!endpoint.enabled) return { outcome: failure("the endpoint is switched off") };
     return { url: endpoint.url, secrets: await signingSecrets(secretKeys, endpoint), endpoint };
+  }
+
+  async #replicateBody(record: PredictionRecord, event: OutboxEvent): Promise<string> {
+    const { env, find } = this.#options;
+    const { url, id, token_id } = record.life.spec;
+    const stream_url =
+      token_id === ""
+        ? undefined
+        : await signStreamUrl(settings(env), database(env.DB), new URL(url).origin, {
+            id,
+            token_id,
+          });
+    return replicateBody(record, event, { stream_url }, find);
   }
 
   get #settings() {
@@ -162,15 +183,9 @@ async function webhookBody(
   find: FindValue,
 ): Promise<string> {
   const { life } = record;
-  const removed = life.dataRemoved;
-  // A list is too large by its sum. Of a `value` only the last output counts, which may be small.
-  const tooLarge = event.output !== "value" && event.output_bytes > MAX_DATA_BYTES;
-  const [input, output] = await Promise.all([
-    removed ? undefined : textOf([record.input()], find),
-    removed || tooLarge ? undefined : textOf(record.outputAsOf(event), find),
-  ]);
+  const { input, output } = await dataOf(record, event, find);
   const about = {
-    data_removed: removed,
+    data_removed: life.dataRemoved,
     data_omitted: input === undefined || output === undefined,
     webhook: {
       id: eventId(life.spec.id, event.sequence),
@@ -181,6 +196,45 @@ async function webhookBody(
   } satisfies Partial<WebhookPayload>;
   const values = { input: input ?? "null", output: output ?? "null" };
   return objectText({ ...event.prediction, ...about }, values);
+}
+
+/** Returns JSON texts, undefined for one that is left out. */
+async function dataOf(record: PredictionRecord, event: OutboxEvent, find: FindValue) {
+  if (record.life.dataRemoved) return {};
+  // A list is too large by its sum. Of a `value` only the last output counts, which may be small.
+  const tooLarge = event.output !== "value" && event.output_bytes > MAX_DATA_BYTES;
+  const [input, output] = await Promise.all([
+    textOf([record.input()], find),
+    tooLarge ? undefined : textOf(record.outputAsOf(event), find),
+  ]);
+  return { input, output };
+}
+
+/** Characters of the log in a body of Replicate's API: its end. */
+const MAX_LOG_CHARS = 256 * 1024;
+
+/** Bytes of outputs and logs up to which each `output` event reads the log, which blocks the object. */
+const QUICKLY_READ_BYTES = 512 * 1024;
+
+/** Returns the body in the shape of Replicate's API, which has the log. */
+async function replicateBody(
+  record: PredictionRecord,
+  event: OutboxEvent,
+  view: ReplicateView,
+  find: FindValue,
+): Promise<string> {
+  const { input, output } = await dataOf(record, event, find);
+  const { output_bytes, logs_bytes } = record.log.totals;
+  const isQuick = event.event !== "output" || output_bytes + logs_bytes <= QUICKLY_READ_BYTES;
+  const log = record.life.dataRemoved || !isQuick ? [] : record.logFile();
+  const logs = [...log].join("").slice(-MAX_LOG_CHARS);
+  const omitted = input === undefined || output === undefined;
+  const members = {
+    ...record.replicateHead(event.prediction, view),
+    logs,
+    ...(omitted && { data_omitted: true }),
+  };
+  return objectText(members, { input: input ?? "null", output: output ?? "null" });
 }
 
 /** undefined when the text is too large, or a part of it does not exist. */

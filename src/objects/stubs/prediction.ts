@@ -5,6 +5,7 @@ import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { LogLine, TailState } from "../../domain/predictions/log-tail.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { RunFacts } from "../../domain/predictions/timeline.ts";
+import type { ReplicateFacts } from "../../domain/replicate/prediction.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import type { JsonPieces } from "../../lib/json-splice.ts";
@@ -140,7 +141,7 @@ export async function createRequestIn(
  */
 export async function openContent(
   stub: PredictionStub,
-  part: "content" | "output" = "content",
+  part: "content" | "output" | ReturnType<typeof replicatePart> = "content",
 ): Promise<{ pieces: AsyncIterable<ContentPiece>; etag: string } | "full" | undefined> {
   const { ok, status, body, headers } = await stub.fetch(`https://prediction/${part}`);
   if (status === 429) return "full";
@@ -149,6 +150,16 @@ export async function openContent(
   if (etag === null) throw new Error("the content of a prediction has no ETag");
   return { pieces: contentPieces(body), etag };
 }
+
+/** The facts that the shape of Replicate's API has, and the prediction does not know. */
+export type ReplicateView = Pick<ReplicateFacts, "stream_url" | "waited">;
+
+/** The part of a prediction that is all of it in that shape, for `openContent`. */
+export const replicatePart = (view: ReplicateView) =>
+  `replicate?view=${encodeURIComponent(JSON.stringify(view))}` as const;
+
+export const replicateViewOf = ({ searchParams }: URL): ReplicateView =>
+  JSON.parse(searchParams.get("view") ?? "{}");
 
 export const LOG_TYPE = "text/plain; charset=utf-8";
 

@@ -43,7 +43,7 @@ export class LogReader {
   readonly #parse: ParseLog;
   #pending: Promise<NumberedEntry[] | undefined> | undefined;
   /** The id of the last entry, and whether it was the end. */
-  #last = 0;
+  #last: number;
   #ended = false;
   /** The error that ended reading early: further reads throw it. */
   #over: Error | undefined;
@@ -53,6 +53,7 @@ export class LogReader {
    * @param leave called when the reader leaves before the end
    * @param begun the stream from the first event on, if it is open already
    * @param parse exactLog where outputs are translated and written again
+   * @param after the id of the entry before the first one
    */
   constructor(
     services: Services,
@@ -61,7 +62,9 @@ export class LogReader {
     leave?: LeaveAction,
     begun?: ReadableStream<Uint8Array> | null,
     parse: ParseLog = parsedLog,
+    after = 0,
   ) {
+    this.#last = after;
     const option = leave && { leave };
     this.#parse = parse;
     this.#read = readerOfEvents(parse);

@@ -1,6 +1,6 @@
 /** Creates the object of a prediction, which writes its row and claims its Idempotency-Key. */
 
-import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { JsonSource } from "../../lib/json-text.ts";
 import { TimedOut } from "../../lib/timeout.ts";
@@ -205,6 +205,8 @@ function unavailable(
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
   origin: string;
+  /** The API that the request came to, if its webhook has another shape than ours. */
+  api?: StoredWebhook["api"];
   /** The prediction's id, if it must be known before. Files that were sent have one already (`sent`). */
   id?: string | undefined;
   validateInput: boolean;

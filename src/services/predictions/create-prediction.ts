@@ -96,7 +96,7 @@ export async function createResolved(
       ...{ schema: filesSchema, input: asked, text: askedText },
       ...{ origin, sent },
     }),
-    storedWebhook(services, id, request.webhook),
+    storedWebhook(services, id, request.webhook, options.api),
     getEnabledEndpoints(services.db, caller.user_id),
     openAccount(services, caller.user_id),
   ]);
@@ -174,8 +174,9 @@ export async function storedWebhook(
   { settings }: Services,
   id: string,
   webhook: Webhook | null | undefined,
+  api?: StoredWebhook["api"],
 ): Promise<StoredWebhook | null> {
-  if (webhook?.secret === undefined) return webhook ?? null;
+  if (webhook?.secret === undefined) return webhook ? { ...webhook, ...(api && { api }) } : null;
   return { ...webhook, ...(await storedSecret(settings.secretKeys, id, webhook.secret)) };
 }
 

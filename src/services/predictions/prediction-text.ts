@@ -12,14 +12,19 @@ export interface PredictionText {
   etag?: string;
 }
 
-/** @returns undefined when it has been deleted meanwhile @throws ProblemError too_many_requests */
+/**
+ * @param part of a large prediction, which is read piece by piece
+ * @returns undefined when it has been deleted meanwhile
+ * @throws ProblemError too_many_requests
+ */
 export async function predictionText(
   services: Services,
   stub: PredictionStub,
   { id, body }: Snapshot,
+  part?: Parameters<typeof openContent>[1],
 ): Promise<PredictionText | undefined> {
   if (!body) {
-    const content = await openContent(stub);
+    const content = await openContent(stub, part);
     if (content === "full")
       throw tooManyConnections(
         `The prediction '${id}' is there, but you are reading as many large ones as you may. Finish reading some, then read it at GET /v1/predictions/${id}.`,

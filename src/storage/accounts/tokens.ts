@@ -52,6 +52,22 @@ export const findLiveToken = (db: Database, id: string) =>
     .where(and(eq(tokens.id, id), isNull(users.suspended_at)))
     .get();
 
+/** Finds the principal of a token. Undefined as for `findLiveToken`. */
+export const findTokenById = (db: Database, id: string) =>
+  db
+    .select({
+      token_id: tokens.id,
+      user_id: tokens.user_id,
+      scopes: tokens.scopes,
+      models: tokens.models,
+      priority: tokens.priority,
+      expires_at: tokens.expires_at,
+    })
+    .from(tokens)
+    .innerJoin(users, eq(users.id, tokens.user_id))
+    .where(and(eq(tokens.id, id), isNull(users.suspended_at)))
+    .get();
+
 /** The id of a token's user, for other statements of the batch: NULL if there is no such token. */
 export const userOfToken = (hash: string) =>
   sql`(SELECT ${tokens.user_id} FROM ${tokens} WHERE ${tokens.hash} = ${hash})`;

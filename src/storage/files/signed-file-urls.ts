@@ -1,3 +1,4 @@
+import { decodeBase64Url } from "hono/utils/encode";
 import { type SigningKey, signGrant, signingKey } from "../../domain/files/signed-url.ts";
 import type { Settings } from "../../env.ts";
 import { bytesOfHex, derivedKey } from "../../lib/hex.ts";
@@ -40,6 +41,38 @@ export async function signFileUrl(
   const signature = signGrant(newest, ["file", key], seconds);
   const at = settings.filesOrigin ?? origin;
   return `${at}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
+}
+
+/** How long the URL of a stream is valid. */
+const STREAM_MS = 86_400_000;
+
+/** Returns the URL at which clients of Replicate's API read an event stream, which they do without a token. */
+export async function signStreamUrl(
+  settings: Settings,
+  db: Database,
+  origin: string,
+  { id, token_id }: { id: string; token_id: string },
+): Promise<string> {
+  const expires = Math.floor((Date.now() + STREAM_MS) / 1_000);
+  const [newest] = await signingKeys(settings, db);
+  const signature = signGrant(newest, ["stream", id, token_id], expires);
+  const query = `token_id=${token_id}&expires=${expires}&signature=${signature}`;
+  return `${origin}/replicate/v1/streams/${id}?${query}`;
+}
+
+/**
+ * Returns the secrets that sign an account's webhooks in the shape of Replicate's API, newest first: one for
+ * each key. They are derived, so that there is nothing to store or to create.
+ */
+export async function webhookSecrets(
+  settings: Settings,
+  db: Database,
+  userId: string,
+): Promise<[newest: string, ...older: string[]]> {
+  const [newest, ...older] = await signingKeys(settings, db);
+  const secretOf = (key: SigningKey) =>
+    `whsec_${decodeBase64Url(signGrant(key, ["webhooks", userId], 0)).toBase64()}`;
+  return [secretOf(newest), ...older.map(secretOf)];
 }
 
 async function ownKey(db: Database): Promise<ArrayBuffer> {

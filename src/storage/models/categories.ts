@@ -16,6 +16,9 @@ export function listCategories(db: Database, keyset: Keyset) {
     .all();
 }
 
+export const findCategory = (db: Database, slug: string) =>
+  db.select().from(categories).where(eq(categories.slug, slug)).get();
+
 export const findCategories = (db: Database, slugs: string[]) =>
   db
     .select({ slug: categories.slug })

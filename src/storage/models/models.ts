@@ -140,6 +140,10 @@ const detailed = (db: Database) =>
 
 export const findModel = (db: Database, id: string) => detailed(db).where(eq(models.id, id)).get();
 
+/** @param ids 100 at most */
+export const findModels = (db: Database, ids: string[]) =>
+  detailed(db).where(inArray(models.id, ids)).all();
+
 /**
  * Whether a user may see the model. The query checks this itself, so that hidden models take as long as
  * missing ones.

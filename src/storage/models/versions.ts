@@ -12,12 +12,14 @@ import {
   sql,
 } from "drizzle-orm";
 import type { OutputModality } from "../../domain/models/output-modality.ts";
+import { versionIdOf } from "../../domain/replicate/versions.ts";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, failedOn } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { models, versions } from "../schema/index.ts";
+import { models, users, versions } from "../schema/index.ts";
+import { isSeenBy } from "./models.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
@@ -40,7 +42,10 @@ export interface ConfigurationSources {
  */
 export async function insertVersion(
   db: Database,
-  version: Omit<VersionRow, "number" | "configuration" | "own_configuration" | "weight_files"> & {
+  version: Omit<
+    VersionRow,
+    "number" | "configuration" | "own_configuration" | "weight_files" | "hash"
+  > & {
     makes: OutputModality | undefined;
     /** Whether it runs when no version is named. False: the version that did so stays the default. */
     set_default: boolean;
@@ -59,12 +64,15 @@ export async function insertVersion(
   // A trigger has set the model's `last_version` to the number that the insert gave.
   const before = sql`(SELECT max(number) FROM versions
     WHERE model_id = ${row.model_id} AND number < last_version)`;
+  const next = sql`coalesce((SELECT last_version FROM models WHERE id = ${row.model_id}), 0) + 1`;
+  const { first, hashes } = await nextHashes(db, row.model_id);
   const inserting = db
     .insert(versions)
     .values({
       ...row,
       number: sql`iif((SELECT count(*) FROM versions WHERE model_id = ${row.model_id}) >= ${max}, NULL,
-        coalesce((SELECT last_version FROM models WHERE id = ${row.model_id}), 0) + 1)`,
+        ${next})`,
+      hash: sql`${JSON.stringify(hashes)} ->> CAST(${next} - ${first} AS INTEGER)`,
       configuration: read ? sql`json_patch(${JSON.stringify(read)}, ${here})` : own,
       own_configuration: read && Object.keys(read).length > 0 ? here : null,
       weight_files: files
@@ -87,6 +95,17 @@ export async function insertVersion(
   return inserted;
 }
 
+/** The most versions of one model that are inserted at once. Further ones would have no hash. */
+const AT_ONCE = 32;
+
+/** Returns the hashes of the numbers that the next versions get: D1 computes no SHA-256. */
+async function nextHashes(db: Database, modelId: string) {
+  const found = db.select({ last: models.last_version }).from(models).where(eq(models.id, modelId));
+  const first = ((await found.get())?.last ?? 0) + 1;
+  const hashes = Array.from({ length: AT_ONCE }, (_, n) => versionIdOf(modelId, first + n));
+  return { first, hashes };
+}
+
 /** NULL, which the column refuses, if one of the files has been deleted. */
 function ifAllThere(files: WeightFile[]) {
   if (files.length === 0) return [];
@@ -102,6 +121,16 @@ export const isFileGone = (error: unknown): boolean =>
 export const findVersion = (db: Database, modelId: string, number: number) =>
   db.select().from(versions).where(isOne(modelId, number)).get();
 
+/** Finds a version by its ID in Replicate's API, if the viewer sees its model. */
+export const findVersionByHash = (db: Database, hash: string, viewerId: string | undefined) =>
+  db
+    .select({ owner: users.username, name: models.name, number: versions.number })
+    .from(versions)
+    .innerJoin(models, eq(models.id, versions.model_id))
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(and(eq(versions.hash, hash), isSeenBy(viewerId)))
+    .get();
+
 /** Lists versions, newest first. */
 export function listVersions(db: Database, modelId: string, keyset: Keyset) {
   const { where, order, limit } = range([versions.number], "desc", keyset);
@@ -114,6 +143,18 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
       awaits: versions.awaits,
       size: versions.size,
     })
+    .from(versions)
+    .where(and(eq(versions.model_id, modelId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+/** Lists versions in full, newest first. */
+export function listWholeVersions(db: Database, modelId: string, keyset: Keyset) {
+  const { where, order, limit } = range([versions.number], "desc", keyset);
+  return db
+    .select()
     .from(versions)
     .where(and(eq(versions.model_id, modelId), where))
     .orderBy(...order)

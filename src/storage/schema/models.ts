@@ -93,9 +93,12 @@ export const versions = sqliteTable(
     /** The files of `configuration.weights`, as far as predictions need them without another look-up. */
     weight_files: text({ mode: "json" }).$type<WeightFile[]>().notNull().default([]),
     created_at: integer().notNull(),
+    /** The version's ID in Replicate's API (domain/replicate/versions.ts), to find it by. */
+    hash: text(),
   },
   (t) => [
     primaryKey({ columns: [t.model_id, t.number] }),
+    uniqueIndex("versions_hash").on(t.hash).where(sql`hash IS NOT NULL`),
     index("versions_image").on(t.model_id, t.container_image_digest, t.number),
   ],
 );

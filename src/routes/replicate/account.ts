@@ -1,0 +1,45 @@
+/** The account, hardware and webhook secret of Replicate's API, and what this service does not have. */
+import { Hono } from "hono";
+import type { AppEnv } from "../../context.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import { allowAnonymous, requireScope } from "../../middleware/authentication.ts";
+import { ownerName } from "../../protocol/user.ts";
+import { getOwnUser } from "../../services/accounts/users.ts";
+import { databaseFor } from "../../services/models/public-reads.ts";
+import { readWebhookSecret } from "../../services/replicate/predictions.ts";
+import { listHardware } from "../../services/runners/hardware.ts";
+
+/** Replicate does not divide this list into pages. */
+const MAX_HARDWARE = 1_000;
+
+const TRAININGS =
+  "This service does not train models. Train elsewhere, and publish the result as a version: see /docs/publishing.";
+
+const DEPLOYMENTS =
+  "This service has no deployments. Run the model itself with POST /models/{owner}/{name}/predictions.";
+
+const missing = (detail: string) => () => {
+  throw new ProblemError("not_found", detail);
+};
+
+export const replicateAccountRoutes = new Hono<AppEnv>()
+  .get("/account", requireScope("read", "predict"), async (c) => {
+    const user = await getOwnUser(c.var.services, c.var.caller);
+    const username = ownerName(user);
+    const name = ("username" in user ? user.name : user.display_name) || username;
+    return c.json({ type: "user", username, name, avatar_url: user.avatar_url });
+  })
+  .get("/hardware", allowAnonymous, async (c) => {
+    const { services, caller } = c.var;
+    const request = { cursor: undefined, size: MAX_HARDWARE, url: c.req.url };
+    const { items } = await listHardware(services, request, databaseFor(services, caller));
+    return c.json(items.map(({ identifier, name }) => ({ sku: identifier, name })));
+  })
+  .get("/webhooks/default/secret", requireScope("predict"), async (c) =>
+    c.json({ key: await readWebhookSecret(c.var.services, c.var.caller) }),
+  )
+  .all("/trainings", missing(TRAININGS))
+  .all("/trainings/*", missing(TRAININGS))
+  .all("/models/:owner/:name/versions/:version/trainings", missing(TRAININGS))
+  .all("/deployments", missing(DEPLOYMENTS))
+  .all("/deployments/*", missing(DEPLOYMENTS));
