@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { median } from "./statistics.ts";
 
-export interface Round {
+interface Round {
   /** Median of its requests, ms. */
   latency: number;
   /** Requests per second. */

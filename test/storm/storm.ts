@@ -24,7 +24,7 @@ import { type Checked, checkAll } from "./promises/all.ts";
 import { Recorder } from "./recorder.ts";
 import { unleash } from "./weather/weather.ts";
 
-export interface StormOptions {
+interface StormOptions {
   seed: number;
   predictions: number;
   minutes: number;

@@ -36,17 +36,17 @@ describe("a run", () => {
   });
 
   it("a run streams items as they grow, and the logs", async () => {
-    const { reporter, finish } = box.run("text-generation", {
-      max_tokens: 12,
-      delay_ms: 2,
-      seed: 1,
-    });
-    await reporter.first("output");
-    expect(reporter.of("output").length).toBeLessThan(12);
+    const stop = signals();
+    const slow = { max_tokens: 500, delay_ms: 1_000 };
+    const long = box.run("text-generation", slow, {}, stop);
+    await long.reporter.first("output");
+    stop.abortCancel();
+    expect(await long.finish).toMatchObject({ status: "canceled", output: "items" });
+    expect(JSON.stringify(long.reporter.of("setup"))).toContain("trained in");
+    const { reporter, finish } = box.run("text-generation", { max_tokens: 12, seed: 1 });
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
     expect(reporter.of("output")).toHaveLength(12);
     expect(reporter.of("logs").join("")).toContain("seed 1");
-    expect(JSON.stringify(reporter.of("setup"))).toContain("trained in");
   });
 
   it("a run takes reports in any order, each item once, and none after the end", async () => {

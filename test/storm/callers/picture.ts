@@ -16,7 +16,7 @@ export const COLOURS = [
   { dark: "#000000", light: "#ffffff", width: 60 },
 ];
 
-export const coloursOf = ({ colours }: Pick<Picture, "colours">) => {
+const coloursOf = ({ colours }: Pick<Picture, "colours">) => {
   const chosen = COLOURS[colours];
   if (!chosen) throw new Error(`no colours ${colours}`);
   return chosen;

@@ -32,7 +32,7 @@ export interface ReaderPlan {
   isEventSource: boolean;
 }
 
-export interface WebhookPlan {
+interface WebhookPlan {
   secret: "standard" | "text";
   output: boolean;
   /** Behaviours of the receiver before the first success. */

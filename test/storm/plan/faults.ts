@@ -10,7 +10,7 @@ export type Target =
   /** The process of a model, or its container. */
   | { what: "model"; runner: number };
 
-export interface Harm {
+interface Harm {
   how: "kill" | "power cut" | "pause" | "drain" | "cut" | "reset" | "delay" | "swallow" | "refuse";
   /** The duration, until the target runs again or the cable is healed. 0 for a harm of a moment. */
   ms: number;

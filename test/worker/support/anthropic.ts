@@ -21,7 +21,7 @@ export const ask = (
 ) => client.post(PATH, asking(model, more), headers);
 
 /** Returns the data of a stream's events, each of which has the name of its type; comments are left out. */
-export async function toldBy(response: Response): Promise<{ type: string }[]> {
+async function toldBy(response: Response): Promise<{ type: string }[]> {
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
   const text = await response.text();
   return [...text.matchAll(/^event: (.*)\ndata: (.*)\n\n/gm)].map(([, name, data = ""]) => {
