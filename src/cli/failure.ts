@@ -70,7 +70,6 @@ export function explain(error: unknown): Explanation {
   return { message: [messageOf(error), ...adviceFor(error)].join("\n"), status, code };
 }
 
-/** Explains an error of the parser of options and arguments. */
 function explainMisuse({ code, message }: CommanderError): Explanation {
   const isHelp = code === "commander.help";
   const why = isHelp ? "A command is needed." : message.replace(/^error: /, "");

@@ -24,7 +24,6 @@ export function requireNode(running: string): void {
 }
 
 export interface Folders {
-  /** Folder of the credentials. */
   config: string;
   /** Folder of the notes that let interrupted work resume. */
   state: string;

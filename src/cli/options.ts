@@ -26,7 +26,6 @@ export interface ModelReference {
   /** `owner/name` */
   model: string;
   version: number | undefined;
-  /** The text as it was given. */
   text: string;
 }
 
@@ -83,7 +82,6 @@ export const variableArgument = nameArgument(variableName);
 /** Some names are reserved for the runner and cannot be set. */
 export const settableArgument = nameArgument(settableName);
 
-/** A tag of an image. */
 export function tagOption(text: string): string {
   const { success, data, error } = tag.safeParse(text);
   if (success) return data;
@@ -112,7 +110,6 @@ export function predictionArgument(text: string): string {
   return id;
 }
 
-/** One of a few words. */
 export const choice =
   <Word extends string>(words: readonly Word[]) =>
   (text: string): Word => {

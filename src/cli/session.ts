@@ -8,11 +8,9 @@ import { createDisplay, type Display, silentDisplay } from "./ui/display.ts";
 import { createOutput, type Output, table } from "./ui/output.ts";
 import { formatDuration } from "./ui/progress.ts";
 
-/** The environment, the folders and the signal of the process. */
 export interface Host {
   environment: NodeJS.ProcessEnv;
   folders: Folders;
-  /** A signal that aborts with `Interrupted`. */
   signal: AbortSignal;
 }
 
@@ -23,7 +21,6 @@ export interface Session extends Host {
   onRetry: (error: unknown, delayMs: number) => void;
 }
 
-/** A session with a deployment. */
 export interface ServiceSession extends Session {
   access: Access;
   service: Service;

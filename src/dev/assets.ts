@@ -148,7 +148,6 @@ async function readIcons(): Promise<Manifest["icons"]> {
   return Object.fromEntries(await Promise.all(Object.entries(ICONS).map(read)));
 }
 
-/** Returns the markup inside the `<svg>` of a file. */
 async function drawing(path: string): Promise<string> {
   const [, inside] = /^<svg[^>]*>(.*)<\/svg>\s*$/s.exec(await readFile(path, "utf8")) ?? [];
   if (inside === undefined) throw new Error(`${path} is no SVG.`);

@@ -29,7 +29,6 @@ export class Client {
     this.#token = token;
   }
 
-  /** The response, with any status. */
   fetch(method: string, path: string, { body, headers, signal }: Call = {}): Promise<Response> {
     return fetch(`${this.#url}/v1${path}`, {
       method,

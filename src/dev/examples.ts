@@ -21,7 +21,6 @@ export async function exampleNames(root = EXAMPLES): Promise<string[]> {
   return folders.filter((name) => name !== "shared").sort();
 }
 
-/** The files of one complete example, with where each is kept. */
 export async function exampleFiles(
   name: string,
   root = EXAMPLES,
@@ -35,7 +34,6 @@ export async function exampleFiles(
   ].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Writes one complete example into the folder. */
 export async function copyExample(name: string, folder: string, root = EXAMPLES): Promise<void> {
   for (const [path, source] of await exampleFiles(name, root)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

@@ -43,7 +43,6 @@ interface NodePackage {
   plugins?: Plugin[];
 }
 
-/** Writes the package. */
 async function packPackage(
   { folder, entry, files: sources, plugins = [] }: NodePackage,
   file: string,

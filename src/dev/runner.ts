@@ -1,4 +1,3 @@
-/** Starts the real runner as a child process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
@@ -105,7 +104,6 @@ export async function requireDocker(): Promise<void> {
   });
 }
 
-/** The class of the example models, and a token for their runner. */
 export async function seedExamples(operator: Client): Promise<string> {
   await operator.call(hardware, "PUT", `/operator/hardware/${EXAMPLES_CLASS}`, {
     body: { name: "Example models, without Docker" },

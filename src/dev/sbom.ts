@@ -23,7 +23,6 @@ export interface Package extends z.infer<typeof packageJson> {
 
 const FOLDER = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 
-/** The packages of a bundle, sorted by folder. */
 export async function packagesIn({ inputs }: z.infer<typeof metafileJson>): Promise<Package[]> {
   const folders = Object.keys(inputs).flatMap((path) => FOLDER.exec(path) ?? []);
   return Promise.all(

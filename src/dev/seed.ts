@@ -67,7 +67,6 @@ export async function publishModels(
   );
 }
 
-/** Publishes one model, with the digest of its folder or of its image. */
 export async function publishModel(
   owner: Client,
   username: string,

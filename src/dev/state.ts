@@ -14,7 +14,6 @@ import { ROOT } from "./bundle.ts";
 const secrets = z.object({
   operatorToken: z.string(),
   secretKey: z.string().default(() => randomBytes(32).toString("hex")),
-  /** The password for the dashboard. */
   password: z.string().default(() => randomBytes(9).toString("base64url")),
   seed: z.object({ username: z.string(), token: z.string(), runnerToken: z.string() }).optional(),
   /** Token of the example models' runner next to one with Docker, if there was one. */
@@ -25,7 +24,6 @@ const secrets = z.object({
 export type Secrets = z.infer<typeof secrets>;
 
 export const STATE_FOLDER = join(ROOT, ".auspex");
-/** Folder of `npm start -- --empty`. */
 export const EMPTY_FOLDER = join(STATE_FOLDER, "empty");
 const file = join(STATE_FOLDER, "secrets.json");
 

@@ -54,7 +54,6 @@ export function showUsage({
   username: string;
   /** The login for the dashboard. */
   login: { email: string; password: string };
-  /** Whether one of the runners has Docker. */
   docker: boolean;
 }): void {
   const pages = pagesOf(url);

@@ -54,7 +54,7 @@ export const resolveTarget = (call: OpenAiCall) =>
     await next();
   });
 
-/** What a call takes from its request besides its body. */
+/** Returns the fields of a call that do not come from its body. */
 export function callIn(
   c: Context<AppEnv>,
   { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { integerText, timestamp, uuid } from "./common.ts";
 
-/** The query parameters of a signed URL. */
 export const signedQuery = z.object({
   expires: integerText(0, 99_999_999_999).meta({
     description: "When the URL expires, in Unix seconds",

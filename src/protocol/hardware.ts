@@ -55,7 +55,6 @@ export const hardware = machine
   .meta({ id: "Hardware" });
 export type Hardware = z.infer<typeof hardware>;
 
-/** The body of PUT /operator/hardware/{identifier}. */
 export const putHardware = machine
   .extend({
     gpus: gpus.default(0),

@@ -24,7 +24,6 @@ export const waitingJob = z.object({
 });
 export type WaitingJob = z.infer<typeof waitingJob>;
 
-/** Queue `dispatch`. */
 export const dispatchMessage = waitingJob;
 
 /** Queue `counts`: how many predictions of a model an account has made, ever. */

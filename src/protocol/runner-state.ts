@@ -82,7 +82,6 @@ export type Measured = z.infer<typeof measured>;
 /** A job that was handed out and that has no place there: it goes to another runner, uncounted. */
 const declined = z.object({
   handout,
-  /** The reason, for operators. */
   reason: z.string().max(200),
 });
 export type Declined = z.infer<typeof declined>;
@@ -111,7 +110,6 @@ export const runnerSnapshot = z.object({
 });
 export type RunnerSnapshot = z.infer<typeof runnerSnapshot>;
 
-/** The response to a snapshot that is sent by itself. */
 export const snapshotResponse = z.object({
   /** Jobs wait for room in this pool: changes are told at once, not only five times a second. */
   wanted: z.boolean(),

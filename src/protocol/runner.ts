@@ -267,7 +267,6 @@ export const MAX_WHOLE_FILE = 8 * 1024 * 1024;
 
 export const storedFile = z.object({ url: z.url() });
 
-/** The response of POST /v1/runner/uploads. */
 export const runnerUpload = z.object({
   id: uuid,
   part_size: z.number().int().positive(),

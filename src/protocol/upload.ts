@@ -39,7 +39,6 @@ export const createUpload = z
   .meta({ id: "CreateUpload", description: "A file to upload" });
 export type CreateUpload = z.infer<typeof createUpload>;
 
-/** The body of POST …/uploads/{id}/complete. */
 export const completeUpload = z
   .strictObject({
     etags: z.array(etag).min(1).max(MAX_PARTS).meta({

@@ -51,7 +51,6 @@ const target = z
   })
   .meta({ description: "Absolute path in the container", example: "/models/qwen.gguf" });
 
-/** One of `configuration.weights`. */
 const configuredWeight = z
   .strictObject({
     target,

@@ -76,6 +76,5 @@ function hasFailed(error: unknown, message: RegExp): boolean {
   return false;
 }
 
-/** Finds a key that the deployment generated for itself. */
 export const findKey = (db: Database, name: string) =>
   db.select().from(keys).where(eq(keys.name, name)).get();

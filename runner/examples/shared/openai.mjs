@@ -6,7 +6,6 @@ import http from "node:http";
 
 const MAX_BODY = 10 * 1024 * 1024;
 
-/** An error of the request or the server, as the API returns it. */
 export class Refusal extends Error {
   constructor(status, message, { type = "invalid_request_error", param = null, code = null } = {}) {
     super(message);

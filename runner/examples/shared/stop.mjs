@@ -38,7 +38,6 @@ function overlap(text, stops) {
   return 0;
 }
 
-/** The tokens that end before `end`, and the rest. */
 function split(tokens, end) {
   let left = end;
   let place = 0;

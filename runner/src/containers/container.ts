@@ -163,7 +163,6 @@ export class Container {
     return !this.#retired && this.users < this.#specification.maxConcurrency;
   }
 
-  /** Whether other runs have used it before the current one. */
   get hasRunBefore(): boolean {
     return this.#occupancy.hasRunBefore;
   }

@@ -97,7 +97,6 @@ export class ContainerPool {
     this.#changed();
   }
 
-  /** Adopts a container of the previous process. */
   adopt(left: LeftContainer, parts: ContainerParts): void {
     const { name, hardware, gpus } = left;
     const lease = this.#ledger.taken(name, hardware, gpus);

@@ -53,7 +53,6 @@ export class Activity {
     };
   }
 
-  /** A user has left. */
   left(): void {
     this.#idleSince = performance.now();
   }
@@ -119,7 +118,6 @@ export class Occupancy {
     return this.#joins > 0;
   }
 
-  /** Whether other runs have used it before the current one. */
   get hasRunBefore(): boolean {
     return this.#joins > 1;
   }

@@ -29,7 +29,6 @@ export interface Outbox {
 export type ChannelEnd =
   /** The finish was acknowledged. */
   | { kind: "finished"; finish: Finish }
-  /** The job was released. */
   | { kind: "released" }
   /** The attempt no longer belongs to this runner. */
   | { kind: "fenced"; reason: string }

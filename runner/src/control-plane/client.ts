@@ -79,7 +79,6 @@ export class ControlPlane {
     return this.#service.call("/v1/runner/jobs/claim", claimResponse, call);
   }
 
-  /** Reports the runner's state to the pool. */
   reportState(body: StateRequest, signal: AbortSignal) {
     const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
     return this.#service.call("/v1/runner/state", snapshotResponse, call);
@@ -149,7 +148,6 @@ export class ControlPlane {
   }
 }
 
-/** The file operations of the control plane, authorized by the lease of a job. */
 export type FileStore = Pick<
   ControlPlane,
   "file" | "storeFile" | "beginUpload" | "completeUpload" | "storeValue"

@@ -9,7 +9,6 @@ import { type Finish, WINDOW_BYTES } from "../../../src/protocol/channel.ts";
 export const FRAME_BYTES = 256 * 1024;
 
 export interface Portion {
-  /** The JSON of each event. */
   events: string[];
   /** Set in the last portion only. */
   finish?: Finish;

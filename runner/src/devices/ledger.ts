@@ -38,7 +38,6 @@ interface Room {
   containers: number;
   gpus: number;
   memory_bytes: number;
-  /** The fraction of the processors. */
   fraction: number;
 }
 
@@ -115,7 +114,6 @@ export class Ledger {
     return undefined;
   }
 
-  /** Returns the share of a container with `gpus` GPUs. */
   share(gpus: number): Share {
     return shareOf(gpus, this.#devices.size, this.machine, this.#settings);
   }

@@ -13,7 +13,6 @@ export interface Evictable {
   remove(): Promise<boolean>;
 }
 
-/** A source of evictables: a store of images or weights. */
 export interface EvictionSource {
   /** The folder of the evictables. Removing them makes room on its disk only. */
   readonly folder: string;

@@ -1,7 +1,6 @@
 /** The operator's settings for containers, and the defaults of the sandbox. */
 export interface ProcessOptions {
   kind: "process";
-  /** The directory that contains the model folders. */
   models: string;
   /** The directory for the pid files, which must outlive the runner. */
   state: string;

@@ -36,7 +36,6 @@ export class CacheFolder {
     this.root = root;
   }
 
-  /** Creates the directories, and removes the partial files of an earlier process. */
   async create(): Promise<void> {
     for (const kind of ["files", "sources", "partial"]) {
       await mkdir(join(this.root, kind), { recursive: true, mode: 0o700 });

@@ -200,7 +200,6 @@ export class FileCache {
     return added;
   }
 
-  /** Removes content that no source has and no holder uses. */
   #drop({ content }: Source, reason: "sources" | "holders"): void {
     const dropped = this.#contents.get(content);
     if (!dropped) return;

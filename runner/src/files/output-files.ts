@@ -26,7 +26,6 @@ export interface OutputOptions {
 
 export interface OutputRun {
   job: RunnableJob;
-  /** The job's input with the URLs that the container gets. */
   input: RunnableJob["input"];
   container: { files: OutputServer; read(path: string): Promise<ContainerFile> };
   /** Whether `file:///…` in the output means a file of the container. */

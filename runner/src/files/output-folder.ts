@@ -15,7 +15,6 @@ export interface FolderLimits {
   count: number;
 }
 
-/** A file on this machine. */
 export interface LocalFile {
   path: string;
   name: string;

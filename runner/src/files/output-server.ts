@@ -28,7 +28,6 @@ interface ReceivedFile {
   runs: Set<RunFiles>;
 }
 
-/** An upload in progress. */
 interface Upload {
   name: string;
   runs: Set<RunFiles>;
@@ -97,7 +96,6 @@ export class OutputServer {
     if (received) await this.#folder.remove(received.file);
   }
 
-  /** Waits for the uploads that may belong to this run. */
   async settle(run: RunFiles): Promise<void> {
     const uploads = [...this.#uploads].filter(({ runs }) => runs.has(run));
     if (uploads.length === 0) return;
@@ -216,7 +214,6 @@ export class RunFiles {
     throw external("the output has the URL of a file that does not exist, or no longer exists");
   }
 
-  /** Adds a file of this run that is not uploaded. */
   add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
     return this.#server.add(this, content, name, mime_type);
   }

@@ -48,7 +48,6 @@ export interface Run {
   /** The model as callers know it: `owner/name`. */
   model: string;
   input: Record<string, Json>;
-  /** The files in the input. */
   files: FilesByUrl;
   limits: Limits;
   reporter: RunReporter;
@@ -81,7 +80,6 @@ export interface Outcome {
 }
 
 export interface Session {
-  /** Whether the outputs have files, as far as the container declares it. */
   readonly declaresFiles: boolean;
   /** Whether a run ends with its connection, so that an abandoned run needs no kill. */
   readonly stopsOnDisconnect: boolean;
@@ -90,7 +88,6 @@ export interface Session {
   /** Returns the server's description of itself, even during runs; undefined without an answer. */
   describe(): Promise<ServerDescription | undefined>;
   shutdown(): Promise<void>;
-  /** Closes the connections. */
   close(): void;
 }
 

@@ -9,7 +9,6 @@ import { external } from "../lib/failure.ts";
 export interface Listening {
   host: string;
   port: number;
-  /** The variables that give the server the host and the port. */
   variables: readonly string[];
   /** Returns the addresses of the server's processes, such as `127.0.0.1:8000`; undefined if unknown. */
   addresses: () => Promise<string[] | undefined>;

@@ -129,7 +129,6 @@ export interface Executor {
    * @returns why there is no room for it
    */
   reserve(job: JobOrder, stop: readonly string[]): Reservation | string;
-  /** Waits for a container and runs the job in it. */
   run: Reservation["run"];
   /** Stops all containers. @param options.leavesIdle whether idle containers stay for the next process */
   close(options?: { leavesIdle?: boolean }): Promise<void>;

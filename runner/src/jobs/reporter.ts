@@ -31,7 +31,6 @@ const FEW_METRICS = 200;
 
 export interface ReporterOptions {
   limits: Pick<Limits, "output_bytes" | "logs_bytes">;
-  /** Called when there is something to take. */
   onChange: () => void;
   /** Called once when the output exceeds its limits; the reporter accepts no more events after that. */
   onBreach: (message: string) => void;

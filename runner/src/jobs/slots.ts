@@ -21,7 +21,6 @@ export class Slots {
     return Array.from(this.#running.keys(), (job) => job.id);
   }
 
-  /** The numbers of the jobs' hand-outs. */
   get handouts(): number[] {
     return Array.from(this.#running.keys(), (job) => job.handout);
   }

@@ -157,7 +157,6 @@ export interface BodyRequest {
   method: "PATCH" | "POST" | "PUT";
   headers?: Record<string, string>;
   content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** Bytes of the content. */
   length: number;
   /** How long to wait for a response before the content is sent. */
   waitMs?: number;

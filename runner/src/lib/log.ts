@@ -12,7 +12,6 @@ export interface Log {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
-  /** A log that adds these fields to every line. */
   with(fields: Fields): Log;
 }
 

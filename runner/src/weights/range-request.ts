@@ -7,7 +7,6 @@ import { open, readBytes } from "../lib/http-client.ts";
 import { VERSION } from "../lib/version.ts";
 import type { ByteRange } from "./range-plan.ts";
 
-/** The URL of a file, and the headers that authorize the request. */
 export interface FileSource {
   url: string;
   headers: Record<string, string>;

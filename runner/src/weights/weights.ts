@@ -37,7 +37,6 @@ export interface WeightOptions {
   directory: string;
   /** The limit of all files in it. */
   bytes: number;
-  /** The URL of the deployment. */
   url: string;
 }
 
@@ -71,7 +70,6 @@ interface Part {
 }
 
 export class Weights implements EvictionSource {
-  /** The folder of the weights. */
   readonly folder: string;
   readonly #url: string;
   readonly #store: WeightStore;

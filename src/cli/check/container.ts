@@ -98,7 +98,6 @@ export class TrialContainer {
     void this.#watch();
   }
 
-  /** A signal that aborts with a failure when the container has ended by itself. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }

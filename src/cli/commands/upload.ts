@@ -69,7 +69,6 @@ class FileUpload {
     return url;
   }
 
-  /** Finds the interrupted upload of this file, or creates one. */
   async #findOrBegin(): Promise<Upload> {
     const { service, display } = this.#session;
     const note = await this.#notes.find(this.#identity);
@@ -156,7 +155,6 @@ function unlessForgotten(error: unknown): undefined {
 
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** The file as it is now. */
 export interface LocalFile {
   /** Absolute path, with symbolic links resolved. */
   path: string;

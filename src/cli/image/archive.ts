@@ -138,7 +138,6 @@ function savedImage(
   return { config: { digest: digestOf(config), bytes: config }, layers, manifest: undefined };
 }
 
-/** The image of the index.json of an OCI layout. */
 function layoutImage(contents: Contents, layout: Buffer, name: string | undefined): Archive {
   const { mediaType, digest } = pick([...imagesIn(contents, layout)], name).descriptor;
   const bytes = contents.blob(digest);

@@ -38,7 +38,6 @@ export interface PushOptions {
   access: Access;
   /** `owner/name` */
   name: string;
-  /** The id of the model. */
   model: string;
   tag: string;
   /** Folder for layers until they are sent. */
@@ -219,7 +218,6 @@ export class PushProgress implements Live {
     return this.#show("reading", size);
   }
 
-  /** A layer is sent. */
   sending({ digest, size }: Pick<Layer, "digest" | "size">) {
     this.#layers += 1;
     const { add, found, end } = this.#show(shortDigest(digest), size);

@@ -26,7 +26,6 @@ export function createOutput(
   };
 }
 
-/** Columns as wide as their widest cell. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -9,10 +9,8 @@ import { MAX_QUERY } from "./search/find.ts";
 interface Props {
   title: string;
   description: string;
-  /** The path of this page. */
   path: string;
   assets: Manifest;
-  /** The query of the search. */
   query?: string;
   scripts?: string[];
   /** More navigation, below the list of pages. */

@@ -1,4 +1,3 @@
-/** The image of a version: its layers, its labels and the runners that have it. */
 import type { ShownLabel } from "../../domain/images/shown-labels.ts";
 import { byteText } from "../../lib/text.ts";
 import type { DescribedImage, ImageContent } from "../../services/images/read-image.ts";

@@ -134,7 +134,6 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
 export interface ImageChoices {
   /** The repository of the model here, as clients push to it. */
   repository: string;
-  /** Tags of the repository, last pushed first. */
   tags: PushedTag[];
   /** Whether the operator allows images of other registries. */
   isElsewhereAllowed: boolean;

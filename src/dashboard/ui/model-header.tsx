@@ -113,7 +113,6 @@ export async function renderModel(
   );
 }
 
-/** The badge is shown only for models that are not public. */
 export const VisibilityBadge = ({ visibility }: { visibility: Visibility }) =>
   visibility === "public" ? null : <span class="badge">{visibility}</span>;
 

@@ -13,7 +13,6 @@ export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>)
   </div>
 );
 
-/** Links to the pages above a page, outermost first. */
 export const Above = ({ places }: { places: (readonly [address: string, name: string])[] }) => (
   <nav class="small" aria-label="Above this page">
     {places.map(([address, name], n) => (

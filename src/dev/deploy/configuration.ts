@@ -9,7 +9,6 @@ export interface Configuration {
   account: string | undefined;
   database: string;
   buckets: { name: string; jurisdiction: string | undefined }[];
-  /** Names of queues, with dead-letter queues. */
   queues: string[];
   /** Jurisdiction of Durable Objects, and of everything that a deploy makes. Empty: anywhere. */
   jurisdiction: string;

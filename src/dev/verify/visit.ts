@@ -27,7 +27,6 @@ export class Visit {
   readonly token: string;
   readonly client: Client;
   readonly operator: Client;
-  /** Folder on this machine. */
   readonly folder: string;
   /** The models of the visit's runner; none is published yet. */
   readonly models: ModelFolder[];

@@ -39,7 +39,6 @@ interface ChoicePieces<Choice, Piece> {
 
 /** The format of a call's answers. */
 export interface ChoiceFormat<Choice, Piece> {
-  /** The `object` of a whole answer, and of a chunk. */
   whole: string;
   chunk: string;
   /** @throws TranslationFailed for an output that is no answer to the call */

@@ -93,7 +93,6 @@ export function traitsOf(
 const optional = (name: string, value: string | undefined) =>
   value === undefined ? {} : { [name]: value };
 
-/** Returns all properties, which events have. */
 export const eventTraits = (traits: Traits): Required<Traits> => ({
   size: "auto",
   quality: "auto",

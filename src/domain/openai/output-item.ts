@@ -58,7 +58,6 @@ export abstract class OutputItem {
     this.#emit("response.output_item.done", { output_index: this.#index, item: this.value });
   }
 
-  /** Emits a container's event of this item, with the id and index of this response. */
   emitForeign({ type: _type, sequence_number: _number, ...fields }: Fields, type: string): void {
     this.#emit(type, { ...fields, item_id: this.id, output_index: this.#index });
   }
@@ -242,7 +241,6 @@ export class TextItem extends OutputItem {
   }
 }
 
-/** Returns the text of a part, whose field is named by its kind. */
 const partText = ({ text, refusal }: Fields) => textOf(text) || textOf(refusal);
 
 const CALLS = { function: "function_call", custom: "custom_tool_call" } as const;

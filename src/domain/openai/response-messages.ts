@@ -242,7 +242,6 @@ function joinedUsers(items: Fields[]): Fields[] {
   return all;
 }
 
-/** Returns an item of history, with parts of unknown types as text. */
 function withKnownParts(item: Fields): Fields {
   const { type, role, content, output } = item;
   if (role === "assistant" && Array.isArray(content))

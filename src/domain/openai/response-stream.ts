@@ -166,7 +166,6 @@ export class ResponseStream implements Translation {
 
 type Outcome = Pick<PredictionWithIO, "status" | "output" | "metrics" | "error" | "updated_at">;
 
-/** Returns the response of a prediction, as its log would produce it. */
 export function responseOf(head: ResponseHead, { output, ...prediction }: Outcome): Resource {
   const stream = new ResponseStream(head);
   if (prediction.status !== "pending") {
@@ -177,7 +176,6 @@ export function responseOf(head: ResponseHead, { output, ...prediction }: Outcom
   return stream.resource();
 }
 
-/** Returns the events of a response for which the model does not run. */
 export function preparedEvents(head: ResponseHead): StreamEvent[] {
   const resource = new ResponseResource(head);
   const state = { output: [], usage: null, error: null, incomplete_details: null };

@@ -47,7 +47,6 @@ export class ToolCallReader {
     return this.#calls.length;
   }
 
-  /** Takes the pieces of one delta, or all calls of a whole message. */
   take(given: readonly GivenCall[]): CallPiece[] {
     const seen = new Set<ToolCall>();
     return given.map((one) => {

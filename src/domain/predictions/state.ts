@@ -42,7 +42,6 @@ export interface PredictionSpec {
   id: string;
   url: string;
   user_id: string;
-  /** The account's object, which has the row. */
   account_object: string;
   /** The access token that created the prediction; empty for a session of the dashboard. */
   token_id: string;

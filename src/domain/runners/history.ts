@@ -18,7 +18,6 @@ export interface GpuUse {
 export interface HistoryStep {
   reports: number;
   running: number;
-  /** The mean use and the most memory of each GPU. */
   gpus: GpuUse[];
 }
 

@@ -24,7 +24,6 @@ export function versionSchema(schemas: Schemas, side: Side): JsonSchema {
   return whole[side];
 }
 
-/** Returns the keywords at a schema's root, with references resolved. */
 export const rootKeywords = (schemas: Schemas, side: Side): Keywords => {
   const schema = versionSchema(schemas, side);
   return new SchemaResolver(schema).resolve(schema);

@@ -44,7 +44,6 @@ export interface WebhookEvent {
   sequence: number;
   event: WebhookEventName;
   at: number;
-  /** The prediction as of this event. */
   prediction: Prediction;
   /** The attempt that made the output, how its outputs form it, their number and their bytes. */
   attempt: number;

@@ -157,7 +157,6 @@ export class AccountObject extends DurableObject<Bindings> {
     return findPrediction(this.#db, id);
   }
 
-  /** Lists predictions, newest first. */
   list(filter: PredictionFilter, keyset: Keyset): ListedPredictions {
     return listPredictions(this.#db, filter, keyset);
   }

@@ -57,7 +57,6 @@ export class Upkeep {
     );
   }
 
-  /** Removes the data of short runs that is due. */
   async removeDue(now: number): Promise<void> {
     const removal = this.#removals.next;
     if (!removal || removal.due_at > now) return;

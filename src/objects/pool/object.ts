@@ -204,7 +204,6 @@ export class PoolObject extends DurableObject<Bindings> {
     return { runners: holders.slice(0, most), more: Math.max(0, holders.length - most) };
   }
 
-  /** Returns the pool's forecast of a run with such a container. */
   runEstimate(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolRunEstimate {
     const { setup_ms, run_ms } = this.#state.estimates.measuredOf(job.container_key);
     const takers = [...this.#connected.all].filter(

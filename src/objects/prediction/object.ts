@@ -288,7 +288,6 @@ export class PredictionObject extends DurableObject<Bindings> {
     return leasedInput(await this.#created(), holder);
   }
 
-  /** Whether the attempt that a lease names may read this file: its input names it. */
   async mayReadFile(holder: LeaseHolder, key: string): Promise<boolean> {
     return mayReadFile(await this.#created(), holder, key);
   }

@@ -19,7 +19,6 @@ const PREDICTIONS = 10;
 
 export interface PersonPrediction {
   prediction: Prediction;
-  /** `waits_again` of the row, as in ListedPrediction. */
   waitsAgain: boolean;
 }
 

@@ -41,7 +41,6 @@ export interface ReadImage {
   facts: ImageFacts;
 }
 
-/** The manifests and the configuration of an image, as they were pushed. */
 export interface OpenImage {
   /** The manifest that the reference names: an index, if it is one. */
   named: FoundManifest;

@@ -20,7 +20,6 @@ const ADDRESS =
 export const keptUntil = ({ settings }: Services): number =>
   Date.now() + settings.retentionSeconds * 1_000 + WORK_MS;
 
-/** A configuration, and what predictions need to know of the files that it names. */
 export interface NamedFiles {
   configuration: Configuration;
   files: WeightFile[];

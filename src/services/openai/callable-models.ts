@@ -1,4 +1,3 @@
-/** The models that can be called by a convention. */
 import { CONVENTION, type Convention } from "../../domain/openai/call.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";

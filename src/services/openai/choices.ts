@@ -27,7 +27,6 @@ import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import { exactLog, type NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
-/** The format of a call's answers, and their ids. */
 export interface Answers<Choice, Piece> {
   format: ChoiceFormat<Choice, Piece>;
   idOf(predictionId: string): string;

@@ -41,7 +41,6 @@ export async function explainPrediction(
   return explainRow(services, await findOwnPrediction(services, caller, id));
 }
 
-/** Explains a prediction whose record is deleted, from its row. */
 export const explainRow = ({ present }: Services, row: PredictionRow): Explanation =>
   explanationOfRow(present.prediction(row, ""));
 

@@ -96,7 +96,6 @@ async function checkPool(
   );
 }
 
-/** Returns the classes that exist, grouped by pool. */
 export async function groupByPool({ db }: Services, identifiers: string[]): Promise<string[][]> {
   const found = await findAllHardware(db, identifiers);
   const pools = Map.groupBy(found, ({ pool }) => pool);

@@ -122,7 +122,6 @@ export async function updateEndpoint(
   return updated;
 }
 
-/** Clears the failures of an endpoint that is enabled again or gets another URL. */
 function clearedHealth(
   { url }: WebhookEndpointRow,
   request: UpdateWebhookEndpoint,

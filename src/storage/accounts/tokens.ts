@@ -137,14 +137,12 @@ const modelNames: SQL<string[] | null> = sql`iif(tokens.models IS NULL, NULL, (
 
 const listed = { ...getTableColumns(tokens), models: modelNames };
 
-/** Finds the models of a token, as `owner/name`. */
 export const findModelNames = (db: Database, id: string) =>
   db.select({ models: modelNames }).from(tokens).where(eq(tokens.id, id)).get();
 
 export type TokenRow = Awaited<ReturnType<typeof listTokens>>[number];
 export type RunnerTokenRow = typeof runnerTokens.$inferSelect;
 
-/** Lists a user's tokens, newest first. */
 export function listTokens(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([tokens.id], "desc", keyset);
   return db
@@ -156,7 +154,6 @@ export function listTokens(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** Lists runner tokens that are not revoked, newest first. */
 export function listRunnerTokens(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([runnerTokens.id], "desc", keyset);
   return db

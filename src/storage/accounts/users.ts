@@ -129,7 +129,6 @@ export async function timesReleased(db: Database, username: string): Promise<num
   return row?.times ?? 0;
 }
 
-/** Lists users by the time they joined. */
 export function listUsers(db: Database, direction: Direction, keyset: Keyset) {
   const { where, order, limit } = range([users.id], direction, keyset);
   return db

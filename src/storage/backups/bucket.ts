@@ -53,7 +53,6 @@ async function putOnce(
 
 export const getManifest = (bucket: R2Bucket, id: string) => bytesOf(bucket, manifestKey(id));
 
-/** Lists complete backups, newest first. */
 export async function listBackups(bucket: R2Bucket): Promise<StoredBackup[]> {
   const objects = await listAll(bucket, { prefix: "manifests/", include: ["customMetadata"] });
   return objects
@@ -74,7 +73,6 @@ export async function missingParts(bucket: R2Bucket, { id, parts }: Manifest): P
   return parts.flatMap(({ sha256 }, n) => (stored.has(partKey(id, n + 1, sha256)) ? [] : [n + 1]));
 }
 
-/** Lists the ids of backups that have parts, complete or not. */
 export async function listBegun(bucket: R2Bucket): Promise<string[]> {
   const { delimitedPrefixes } = await bucket.list({ prefix: "parts/", delimiter: "/" });
   return delimitedPrefixes.map((prefix) => prefix.slice("parts/".length, -1));

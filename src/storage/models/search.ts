@@ -82,7 +82,6 @@ export const searchModels = (
     .where(sql`${models.seq} = found.seq`)
     .all();
 
-/** Finds users, like `searchModels`. */
 export const searchUsers = (db: Database, expressions: string[], keyset: Keyset) =>
   db
     .select({ rank, ...getTableColumns(users) })

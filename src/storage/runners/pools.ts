@@ -20,7 +20,6 @@ export const savePool = (db: Database, row: typeof pools.$inferInsert) =>
       },
     });
 
-/** Lists pools with a location that are not made. */
 export const listUnmadePools = (db: Database, limit: number) =>
   db
     .select()

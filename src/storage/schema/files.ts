@@ -19,7 +19,6 @@ export const uploads = sqliteTable(
     /** The caller that created the upload: a token, or a session of the dashboard. Null: a runner. */
     token_id: text(),
     key: text().notNull(),
-    /** R2's id of the multipart upload. */
     multipart_id: text().notNull(),
     size: integer().notNull(),
     mime_type: text().notNull(),
@@ -27,7 +26,6 @@ export const uploads = sqliteTable(
     part_size: integer().notNull(),
     created_at: integer().notNull(),
     completed_at: integer(),
-    /** When the sweep removes the upload. */
     expires_at: integer().notNull(),
     /** When the removal of the upload began: from then on nobody can read it. */
     removed_at: integer(),
@@ -49,7 +47,6 @@ export const fileBytes = sqliteTable("file_bytes", {
   bytes: integer().notNull(),
 });
 
-/** The parts of pending uploads that have arrived. */
 export const uploadParts = sqliteTable(
   "upload_parts",
   {

@@ -36,7 +36,6 @@ export const findEndpoint = (db: Database, id: string) =>
 export const findOwnEndpoint = (db: Database, userId: string, id: string) =>
   db.select().from(webhookEndpoints).where(isOwn(userId, id)).get();
 
-/** Selects the enabled endpoints of an account with their events. */
 export const selectEnabled = (db: Database, userId: string | SQL) =>
   db
     .select({ id: webhookEndpoints.id, events: webhookEndpoints.events })

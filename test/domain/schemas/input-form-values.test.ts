@@ -77,9 +77,8 @@ describe("what a text means", () => {
     ["[1e999, nope]", "Unexpected token 'o', \"[1e999, nope]\" is not valid JSON"],
     ["[".repeat(200_000), "Unexpected end"],
   ])("JSON that goes wrong says where: %.20s", (text, where) => {
-    const fault = expect.stringMatching(/^Not valid JSON: [^]*/);
-    expect(readField(field("json", text))).toEqual({ fault });
-    expect(readField(field("json", text))).toEqual({ fault: expect.stringContaining(where) });
+    for (const part of ["Not valid JSON: ", where])
+      expect(readField(field("json", text))).toEqual({ fault: expect.stringContaining(part) });
   });
 });
 

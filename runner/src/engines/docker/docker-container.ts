@@ -47,7 +47,6 @@ export class DockerContainer implements RunningContainer {
   #logsSince = 0;
   #reason: Failure | undefined;
 
-  /** Adopts a container that the previous process has started. */
   static adopt(container: Dockerode.Container, address: URL): DockerContainer {
     return new DockerContainer(container, address);
   }

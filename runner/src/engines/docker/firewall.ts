@@ -100,7 +100,6 @@ export async function isFirewallIntact(
   return checks.every(Boolean);
 }
 
-/** Removes the rules. Ignores those that were already removed. */
 export async function removeFirewall({ bridge }: FirewallRules): Promise<void> {
   const chain = chainName(bridge);
   for (const hook of HOOKS) await succeeds("-D", hook, ...jumpArguments(bridge));

@@ -155,7 +155,6 @@ export class DockerImages {
     this.#holds.get(signal)?.();
   }
 
-  /** A container of it has ended. */
   async ended(image: Image): Promise<void> {
     await this.#store?.used(this.#localReference(image));
   }

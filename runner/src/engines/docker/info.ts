@@ -31,7 +31,6 @@ export type DockerInfo = z.infer<typeof dockerInfo>;
 export const usesContainerdStore = ({ DriverStatus }: DockerInfo): boolean =>
   DriverStatus?.some(([, value]) => value === "io.containerd.snapshotter.v1") ?? false;
 
-/** Returns the folders with images and with the files of containers, on Docker's machine. */
 export const imageFolders = (info: DockerInfo): string[] =>
   usesContainerdStore(info) ? [info.DockerRootDir, CONTAINERD_ROOT] : [info.DockerRootDir];
 

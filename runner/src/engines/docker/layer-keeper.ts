@@ -44,7 +44,6 @@ export class LayerKeeper {
     this.#options = options;
   }
 
-  /** To be called with each line of the pull's progress. */
   add(line: ProgressLine): void {
     if (line.id === undefined || !isThere(line)) return;
     this.#present.add(line.id);

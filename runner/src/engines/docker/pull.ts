@@ -30,7 +30,6 @@ interface ImagePullerOptions {
   registry: OwnRegistry | undefined;
   /** Undefined if images are not removed to make room. */
   room: PullRoom | undefined;
-  /** Whether Docker drops the layers of a pull that breaks. */
   dropsLayers: boolean;
   log: Log;
 }
@@ -246,7 +245,6 @@ export class PullRoom {
     }
   }
 
-  /** The digests of the unpacked layers of each image here. */
   async #localLayers(): Promise<string[][]> {
     const images = await this.#docker.listImages();
     const inspected = await Promise.all(

@@ -92,7 +92,6 @@ export async function findModel(
   return readModel(join(models, owner, name));
 }
 
-/** Returns all models as `owner/name`. */
 export async function listOwned(models: string): Promise<string[]> {
   const names: string[] = [];
   for (const owner of (await readdir(models)).sort()) {

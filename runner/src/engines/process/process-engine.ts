@@ -235,7 +235,6 @@ function visibleGpus(gpus: readonly Device[]): Record<string, string> {
   };
 }
 
-/** The model's folder and its temporary folder. */
 interface Folders {
   directory: string;
   tmpDirectory: string;

@@ -280,7 +280,6 @@ export class CogRun {
   }
 }
 
-/** The parts that the runs of one Cog container share. */
 export interface SessionParts extends Description {
   client: ContainerClient;
   webhooks: CogWebhooks;

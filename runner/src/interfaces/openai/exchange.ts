@@ -300,7 +300,6 @@ async function describedFields(client: ContainerClient): Promise<Set<string> | u
 /** The parts that the runs of one OpenAI-compatible server share. */
 export interface SessionParts {
   client: ContainerClient;
-  /** Aborted when the container has ended. */
   ended: AbortSignal;
   timing: Timing;
   large: LargeReads;
@@ -308,7 +307,6 @@ export interface SessionParts {
   health: string;
   /** The server's name for its model; undefined if it lists none and accepts any. */
   model: string | undefined;
-  /** The runs that this runner has open in the server. */
   openRuns: Set<Run>;
   release: ReleaseWatch;
   /** The calls that the server does not have, as runs have found. */

@@ -36,7 +36,6 @@ export interface StreamOptions {
   call: OpenAiCall;
   /** The limit of characters of one event. */
   maxChars: number;
-  /** The model's name in the outputs. */
   model: string;
   output: (value: Record<string, Json>) => void;
 }

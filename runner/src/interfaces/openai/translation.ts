@@ -12,7 +12,6 @@ import { parseFailure, ServerFailure } from "./error.ts";
 
 type Body = Record<string, Json>;
 
-/** The translations by call. */
 const TRANSLATIONS = {
   responses: { ...responseRequest, ...responsePaths },
   messages: { ...messageRequest, ...messagePaths },

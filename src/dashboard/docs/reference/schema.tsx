@@ -79,7 +79,6 @@ interface Props<Described extends Schema> {
   Text?: FC<{ text: string }>;
 }
 
-/** The fields of an object. */
 export function Fields({ schema, Text }: Props<InlineSchema>) {
   if (!schema.properties) return null;
   return (
@@ -112,7 +111,6 @@ export function Inline({ text }: { text: string }) {
   );
 }
 
-/** Description and limits. */
 export function About({ schema, Text = Inline }: Props<Schema>) {
   const limits = limitsOf(schema);
   const text = [schema.description, limits.join(", ")].filter(Boolean).join(" — ");

@@ -6,7 +6,6 @@ export interface Found extends Passage {
   excerpt: string;
 }
 
-/** The longest query. */
 export const MAX_QUERY = 100;
 const MAX_FOUND = 20;
 /** Characters before and after the first word. */

@@ -18,7 +18,6 @@ export interface Container {
   runs: number[];
 }
 
-/** A hand-out, with the job as it waited. */
 export interface Handed extends Handout {
   job: Job;
   stopped: readonly string[];

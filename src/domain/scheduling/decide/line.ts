@@ -46,7 +46,6 @@ export class Line {
     return true;
   }
 
-  /** Puts a job that was taken out back to its place. */
   giveBack(job: Job): void {
     if (!this.#jobs.has(job.ask.id)) this.#put(job, true);
   }

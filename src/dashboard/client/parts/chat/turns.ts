@@ -1,4 +1,3 @@
-/** One turn of the conversation. */
 import {
   type AssistantTurn,
   openCalls,
