@@ -1,5 +1,5 @@
 /** GPUs that containers over real Docker see; the GPUs are pretended. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { PretendGpus } from "../../../runner/src/devices/device.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
@@ -31,15 +31,14 @@ describe.runIf(dockerIsUp)("a container", () => {
       ],
     });
     await box.push("revoked", "revoked.mjs");
-  }, 120_000);
-  afterAll(() => box.close());
-  beforeEach(async () => {
-    log.lines.length = 0;
     const sandbox = { capabilities: ["MKNOD", "DAC_OVERRIDE"] };
     executor = box.executor({ sandbox }, log, 4, {}, new PretendGpus(3));
     await executor.open();
+  }, 120_000);
+  afterAll(async () => {
+    await executor.close();
+    await box.close();
   });
-  afterEach(() => executor.close());
 
   const classOf = (gpus: number) => ({ hardware: { identifier: `x${gpus}`, gpus } });
 
@@ -91,7 +90,11 @@ describe.runIf(dockerIsUp)("a container", () => {
       message: expect.stringMatching(/^the container lost its GPUs.*native\.cgroupdriver/),
     });
     expect(log.lines.join()).toMatch(/warn the container lost its GPUs.*GPU-pretend-0/);
-    await vi.waitFor(async () => expect(await box.containers()).toEqual([]));
+    const { repository, digest } = box.images.revoked ?? expect.fail("revoked");
+    const label = `label=auspex.image=${repository}@${digest}`;
+    await vi.waitFor(async () =>
+      expect(await docker("ps", "--all", "--quiet", "--filter", label)).toBe(""),
+    );
     // A file that the container may open is no sign of lost GPUs.
     const model = await box.run(executor, "revoked", { device: "/dev/other" }, classOf(1)).finish;
     expect(model.error).toMatchObject({
