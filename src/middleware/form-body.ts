@@ -54,8 +54,7 @@ export const takesForm = (call: OpenAiCall, schema: z.ZodObject) =>
       reader.release();
       releaseOther?.();
     });
-    const discard = () =>
-      files.discard().catch((error) => logger.warn("Files of a form not discarded", { error }));
+    const discard = discarding(files);
     whenClientLeaves(discard);
     try {
       giveBody(c, formObject(await reader.read(), schema));
@@ -69,6 +68,38 @@ export const takesForm = (call: OpenAiCall, schema: z.ZodObject) =>
       c.executionCtx.waitUntil(discard());
     }
   });
+
+/** Reads a form whose files the route itself keeps. Files that it does not keep are discarded. */
+export async function readForm<Result>(
+  c: Context<AppEnv>,
+  take: (fields: FormField[], sent: FormFiles["sent"]) => Promise<Result>,
+): Promise<Result> {
+  const boundary = boundaryOf(c.req.header("content-type") ?? "");
+  if (boundary === undefined) {
+    const detail = "Send a form: 'Content-Type: multipart/form-data'.";
+    throw new ProblemError("unsupported_media_type", detail);
+  }
+  const { services, caller } = c.var;
+  const files = new FormFiles(services, new URL(c.req.url).origin);
+  const reader = new FormReader(c.req.raw, {
+    boundary,
+    owner: caller.user_id,
+    maxBytes: services.settings.partSizes.largest,
+    files,
+    onField: async () => {},
+  });
+  const discard = discarding(files);
+  whenClientLeaves(discard);
+  try {
+    return await take(await reader.read(), files.sent);
+  } finally {
+    reader.release();
+    c.executionCtx.waitUntil(discard());
+  }
+}
+
+const discarding = (files: FormFiles) => () =>
+  files.discard().catch((error) => logger.warn("Files of a form not discarded", { error }));
 
 /**
  * Sets the body. It is a function of its own, so that no closure holds the body while the answer is awaited.

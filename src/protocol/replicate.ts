@@ -129,6 +129,34 @@ export const updateReplicateModel = z.object({
 });
 export type UpdateReplicateModel = z.infer<typeof updateReplicateModel>;
 
+/** The field `metadata` of a form: JSON text. */
+export const sentMetadata = z
+  .string()
+  .max(4_000)
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue("not JSON");
+      return z.NEVER;
+    }
+  })
+  .pipe(z.record(z.string(), z.json()));
+
+export const replicateFile = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  content_type: z.string(),
+  size: z.int(),
+  etag: z.string(),
+  checksums: z.object({ sha256: z.string().optional() }),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: timestamp,
+  expires_at: timestamp,
+  urls: z.object({ get: z.url() }),
+});
+export type ReplicateFile = z.infer<typeof replicateFile>;
+
 export const replicateCollection = z.object({
   name: z.string(),
   slug: z.string(),

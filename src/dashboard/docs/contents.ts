@@ -10,6 +10,7 @@ const USING: Entry[] = [
   ["calling", "Calling models"],
   ["openai", "OpenAI clients"],
   ["anthropic", "Anthropic clients"],
+  ["replicate", "Coming from Replicate"],
   ["files", "Files"],
   ["webhooks", "Webhooks"],
   ["publishing", "Publishing models"],

@@ -31,7 +31,7 @@ export const sharedInput = (
   isObject(input) ? withoutHidden(input, isHidden) : undefined;
 
 export function namesFile(input: string, source: string, name: string): boolean {
-  if (new RegExp(`/v1/uploads/${source}"`, "i").test(input)) return true;
+  if (new RegExp(`/(?:v1/uploads|replicate/v1/files)/${source}"`, "i").test(input)) return true;
   const files = input.split(new RegExp(`/v1/files/${source}/`, "i")).slice(1);
   // A longer name is another file of the same source, which the input does not name.
   return files.some((file) => file.startsWith(name) && !/^[\w.-]/.test(file.slice(name.length)));

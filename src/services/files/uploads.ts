@@ -78,6 +78,7 @@ export interface Destination {
 }
 
 /**
+ * @param given `multipart_id`: of a file whose parts are in R2 already
  * @throws ValidationFailure for a size that is too large
  * @throws ProblemError too_many_requests
  */
@@ -86,6 +87,7 @@ export async function beginUpload(
   id: string,
   { user_id, prediction_id, token_id, key }: Destination,
   { size, mime_type, name }: CreateUpload,
+  given: Partial<Pick<UploadRow, "multipart_id" | "details">> = {},
 ): Promise<UploadRow> {
   const { env, db, settings } = services;
   const part_size = partSizeFor(size, settings.partSizes);
@@ -99,7 +101,7 @@ export async function beginUpload(
   const account = await findAccount(services, user_id);
   const others = (await account?.declareUpload(size)) ?? 0;
   const facts = { mime_type, name: name ?? madeName("file", mime_type) };
-  const multipart_id = await beginMultipart(env.FILES, key, facts);
+  const multipart_id = given.multipart_id ?? (await beginMultipart(env.FILES, key, facts));
   const row: UploadRow = {
     id,
     user_id,
@@ -116,6 +118,7 @@ export async function beginUpload(
     expires_at: now + settings.uploadSeconds * 1000,
     removed_at: null,
     is_utf8: false,
+    details: given.details ?? null,
   };
   // Pending uploads of a user do not block the output of a model: its prediction limits that instead.
   const bounded = prediction_id === null;

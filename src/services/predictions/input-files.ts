@@ -26,14 +26,16 @@ const MAX_URLS = 20;
 const SIGNED_URL =
   /"(https?:\/\/[^"/\\]+)\/v1\/files\/([\w-]+)\/([\w.-]+)\?expires=(\d+)&signature=[\w-]+"/g;
 
-const QUOTED_UPLOAD = /"(?:(https?:\/\/[^"/\\]+))?\/v1\/uploads\/([0-9a-f-]{36})"(?!\s*:)/gi;
+const QUOTED_UPLOAD =
+  /"(?:(https?:\/\/[^"/\\]+))?(?:\/v1\/uploads|\/replicate\/v1\/files)\/([0-9a-f-]{36})"(?!\s*:)/gi;
 
 /**
  * The files of one input at most: a D1 statement takes 100 parameters, and one runner has to fetch all files.
  */
 const MAX_FILES = 90;
 
-const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/i;
+/** An upload, as our own API or Replicate's names it. */
+const UPLOAD = /^(?:\/v1\/uploads|\/replicate\/v1\/files)\/([0-9a-f-]{36})$/i;
 const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
 
 interface FileSearch {
@@ -114,7 +116,8 @@ function boundedSearch<T>(search: () => T): T {
  * deployment may have several, and the ids decide.
  */
 function localUrl(text: string, origin: string): URL | undefined {
-  if (!/^(?:https?:\/\/[^/]+)?\/v1\/(?:uploads|files)\//.test(text)) return undefined;
+  if (!/^(?:https?:\/\/[^/]+)?(?:\/replicate)?\/v1\/(?:uploads|files)\//.test(text))
+    return undefined;
   const url = URL.parse(text, origin);
   return url && (UPLOAD.test(url.pathname) || FILE.test(url.pathname)) ? url : undefined;
 }

@@ -29,9 +29,10 @@ export async function insertUpload(
       AND ${uploads.prediction_id} IS NULL)`;
   const { id, user_id, prediction_id, token_id, key, multipart_id } = row;
   const { size, mime_type, name, part_size, created_at, expires_at } = row;
+  const details = row.details && JSON.stringify(row.details);
   const inserting = db.insert(uploads).select(sql`SELECT ${id}, ${user_id}, ${prediction_id},
     ${token_id}, ${key}, ${multipart_id}, ${size}, ${mime_type}, ${name}, ${part_size},
-    ${created_at}, NULL, ${expires_at}, NULL, 0
+    ${created_at}, NULL, ${expires_at}, NULL, 0, ${details}
     WHERE ${pending} < ${limits.max_pending}
       AND coalesce((SELECT bytes FROM ${fileBytes} WHERE user_id = ${user_id}), 0) + ${size}
         <= ${limits.max_file_bytes}`);
@@ -103,6 +104,26 @@ export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
         eq(uploads.user_id, userId),
         isNull(uploads.prediction_id),
         isNull(uploads.removed_at),
+        where,
+      ),
+    )
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+/** Lists the files of the account itself, those that expire last first. */
+export function listCompletedUploads(db: Database, userId: string, keyset: Keyset) {
+  const { where, order, limit } = range([uploads.expires_at, uploads.id], "desc", keyset);
+  return db
+    .select()
+    .from(uploads)
+    .where(
+      and(
+        eq(uploads.user_id, userId),
+        isNull(uploads.prediction_id),
+        isNull(uploads.removed_at),
+        isNotNull(uploads.completed_at),
         where,
       ),
     )

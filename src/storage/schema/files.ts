@@ -8,6 +8,12 @@ import { users } from "./accounts.ts";
  * expired upload with its file, except for a runner's upload for a prediction: the file belongs to
  * the prediction, and only the row goes.
  */
+export interface UploadDetails {
+  sha256: string;
+  /** An object that its sender chose. */
+  metadata: Record<string, unknown>;
+}
+
 export const uploads = sqliteTable(
   "uploads",
   {
@@ -31,6 +37,8 @@ export const uploads = sqliteTable(
     removed_at: integer(),
     /** Whether the file is a text without a charset in its type whose bytes are UTF-8. */
     is_utf8: integer({ mode: "boolean" }).notNull().default(false),
+    /** Facts of a file that came over Replicate's API. */
+    details: text({ mode: "json" }).$type<UploadDetails>(),
   },
   (t) => [
     index("uploads_expires").on(t.user_id, t.expires_at),

@@ -30,7 +30,7 @@ const endpoint: endpoints.WebhookEndpointRow = {
 const upload: uploads.UploadRow = {
   ...{ id: "new", user_id, prediction_id: null, token_id: null, key: "", multipart_id: "" },
   ...{ size: 1, mime_type: "", name: null, part_size: 1, created_at: 0, completed_at: null },
-  ...{ removed_at: null, is_utf8: false, expires_at: 1 },
+  ...{ removed_at: null, is_utf8: false, details: null, expires_at: 1 },
 };
 const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
 const due = { users: [user_id, other], each: 5, now: 100 };
