@@ -1,6 +1,7 @@
 /** The API: the middleware of every request, and the list of route groups. */
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
+import { REPLICATE_PATH } from "./domain/replicate/prediction.ts";
 import { conventionResponse, errorResponse, ProblemError } from "./errors/errors.ts";
 import { openAiProblem } from "./errors/openai.ts";
 import { isRegistryRequest } from "./errors/registry.ts";
@@ -76,7 +77,7 @@ api.notFound((c) => {
     return conventionResponse(openAiProblem(404, detail), c, convention);
   }
   if (isReplicateRequest(c)) {
-    const detail = `${nothing} The base URL for this client is ${origin}/replicate/v1.`;
+    const detail = `${nothing} The base URL for this client is ${origin}${REPLICATE_PATH}.`;
     return errorResponse(new ProblemError("not_found", detail), c);
   }
   const next = isRegistryRequest(c)
@@ -119,10 +120,10 @@ api.route("/v1", fleetRoutes);
 api.route("/v1", lookUpRoutes);
 api.route("/v1", backupRoutes);
 api.route("/v1", runnerRoutes);
-api.route("/replicate/v1", replicatePredictionRoutes);
-api.route("/replicate/v1", replicateModelRoutes);
-api.route("/replicate/v1", replicateFileRoutes);
-api.route("/replicate/v1", replicateAccountRoutes);
+api.route(REPLICATE_PATH, replicatePredictionRoutes);
+api.route(REPLICATE_PATH, replicateModelRoutes);
+api.route(REPLICATE_PATH, replicateFileRoutes);
+api.route(REPLICATE_PATH, replicateAccountRoutes);
 api.route("/", registryRoutes);
 api.route("/", assetRoutes);
 api.route("/", avatarRoutes);

@@ -10,6 +10,9 @@ import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import { isTerminal } from "../predictions/state.ts";
 import { versionIdOf } from "./versions.ts";
 
+/** The path of Replicate's API: the base URL of its clients, below the origin of the deployment. */
+export const REPLICATE_PATH = "/replicate/v1";
+
 /** The facts that Replicate's shape has besides those of a prediction of ours. */
 export interface ReplicateFacts {
   origin: string;
@@ -36,7 +39,7 @@ export function replicateHead(
 ): ReplicatePredictionHead {
   const { id, model, error, created_at } = prediction;
   const { origin, model_id, token_id, data_removed, stream_url, cancel_at, webhook } = facts;
-  const api = `${origin}/replicate/v1/predictions/${id}`;
+  const api = `${origin}${REPLICATE_PATH}/predictions/${id}`;
   const ended = isTerminal(prediction.status);
   const completedAt = ended ? prediction.updated_at : null;
   return {

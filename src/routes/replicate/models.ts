@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import type { AppEnv } from "../../context.ts";
+import { REPLICATE_PATH } from "../../domain/replicate/prediction.ts";
 import { allowAnonymous, requireScopeToWrite } from "../../middleware/authentication.ts";
 import { cursorText } from "../../protocol/common.ts";
 import { createReplicateModel, updateReplicateModel } from "../../protocol/replicate.ts";
@@ -56,7 +57,7 @@ export const replicateModelRoutes = new Hono<AppEnv>()
     const { services, caller } = c.var;
     const query = unquoted(await c.req.text());
     const request = pageRequest(c, undefined);
-    request.url = `${originOf(c)}/replicate/v1/models?query=${encodeURIComponent(query)}`;
+    request.url = `${originOf(c)}${REPLICATE_PATH}/models?query=${encodeURIComponent(query)}`;
     return c.json(await searchReplicateModels(services, caller, query, request));
   })
   .get("/search", allowAnonymous, async (c) => {

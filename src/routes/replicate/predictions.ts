@@ -4,7 +4,7 @@ import { createMiddleware } from "hono/factory";
 import { z } from "zod";
 import type { AppEnv } from "../../context.ts";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
-import { cancelAfterIn, webhookIn } from "../../domain/replicate/prediction.ts";
+import { cancelAfterIn, REPLICATE_PATH, webhookIn } from "../../domain/replicate/prediction.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { notVisible, ProblemError } from "../../errors/errors.ts";
 import { sourceOf } from "../../lib/json-text.ts";
@@ -138,7 +138,7 @@ async function begin(
     const { id, stub } = await createPrediction(services, caller, reference, request, options);
     const waited = waitSeconds > 0;
     const response = json(await replicateText(services, caller, stub, { id, origin, waited }), 201);
-    response.headers.set("location", `/replicate/v1/predictions/${id}`);
+    response.headers.set("location", `${REPLICATE_PATH}/predictions/${id}`);
     const applied = preferenceApplied(prefer);
     if (applied) response.headers.set("preference-applied", applied);
     return response;

@@ -1,6 +1,7 @@
 /** Files of Replicate's API: uploads that come as one form. */
 import { lacksCharset } from "../../domain/files/file-type.ts";
 import type { FormField } from "../../domain/openai/form-fields.ts";
+import { REPLICATE_PATH } from "../../domain/replicate/prediction.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { notVisible } from "../../errors/errors.ts";
 import { hex } from "../../lib/hex.ts";
@@ -129,6 +130,6 @@ function present(row: UploadRow, origin: string): ReplicateFile {
     metadata: details?.metadata ?? {},
     created_at: new Date(created_at).toISOString(),
     expires_at: new Date(expires_at).toISOString(),
-    urls: { get: `${origin}/replicate/v1/files/${id}` },
+    urls: { get: `${origin}${REPLICATE_PATH}/files/${id}` },
   };
 }

@@ -1,5 +1,6 @@
 import { decodeBase64Url } from "hono/utils/encode";
 import { type SigningKey, signGrant, signingKey } from "../../domain/files/signed-url.ts";
+import { REPLICATE_PATH } from "../../domain/replicate/prediction.ts";
 import type { Settings } from "../../env.ts";
 import { bytesOfHex, derivedKey } from "../../lib/hex.ts";
 import { type Database, findKey } from "../database.ts";
@@ -57,7 +58,7 @@ export async function signStreamUrl(
   const [newest] = await signingKeys(settings, db);
   const signature = signGrant(newest, ["stream", id, token_id], expires);
   const query = `token_id=${token_id}&expires=${expires}&signature=${signature}`;
-  return `${origin}/replicate/v1/streams/${id}?${query}`;
+  return `${origin}${REPLICATE_PATH}/streams/${id}?${query}`;
 }
 
 /**

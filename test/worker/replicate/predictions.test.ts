@@ -206,6 +206,21 @@ test("the stream's URL needs no token, has Replicate's events, and resumes after
   expect(changed.status).toBe(403);
 });
 
+test("a large prediction is read in pieces, with its logs", async () => {
+  const world = await worldOf();
+  const { client, model } = world;
+  const { body } = await create(client, `/models/${model}/predictions`, { input: INPUT });
+  const large = '"é\n'.repeat(50_000);
+  const channel = await run(world, large);
+  await channel.succeed();
+  expect(await read(client, body.id)).toMatchObject({
+    status: "succeeded",
+    output: [large],
+    logs: "loading\n",
+    urls: { stream: expect.stringMatching(`/replicate/v1/streams/${body.id}`) },
+  });
+});
+
 test("a webhook posts Replicate's prediction, for the events that were chosen", async () => {
   const world = await worldOf();
   const { client, model } = world;
