@@ -3,7 +3,7 @@ import { lacksCharset } from "../../domain/files/file-type.ts";
 import type { FormField } from "../../domain/openai/form-fields.ts";
 import { REPLICATE_PATH } from "../../domain/replicate/prediction.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
-import { notVisible } from "../../errors/errors.ts";
+import { conflict, notVisible } from "../../errors/errors.ts";
 import { hex } from "../../lib/hex.ts";
 import { isUtf8 } from "../../lib/utf8-check.ts";
 import { uuid } from "../../protocol/common.ts";
@@ -62,7 +62,8 @@ export async function createReplicateFile(
     content instanceof Uint8Array
       ? [(await putPart(FILES, row, 1, content))?.etag ?? ""]
       : content.etags;
-  await completeMultipart(FILES, row, etags);
+  if (!(await completeMultipart(FILES, row, etags)))
+    throw conflict("The file was deleted while it was stored. Send it again.");
   const expires_at = Date.now() + services.settings.retentionSeconds * 1_000;
   const is_utf8 = content instanceof Uint8Array && lacksCharset(mime_type) && isUtf8(content);
   return present(await markComplete(services, row.id, { expires_at, is_utf8 }), origin);

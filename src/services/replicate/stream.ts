@@ -52,7 +52,7 @@ export async function replicateStream(
   const stub = await predictionStub(services, caller, id);
   const { body } = await openLog(services, stub, id, { after });
   if (!body) return null;
-  return countStream(services, caller.user_id, async () => {
+  const opening = countStream(services, caller.user_id, async () => {
     const reader = new LogReader(services, stub, id, undefined, body, (json) => json, after);
     return writtenStream(reader, {
       write: (entry) => replicateEvent(entry.id, entry.event, String(entry.data)),
@@ -61,6 +61,11 @@ export async function replicateStream(
           error instanceof ProblemError ? error.message : "The stream broke off. Open it again.",
         ),
     });
+  });
+  return opening.catch(async (error: unknown) => {
+    // The account has as many streams as it may.
+    await body.cancel();
+    throw error;
   });
 }
 
