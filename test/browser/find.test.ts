@@ -44,7 +44,7 @@ it("Ctrl-K opens a dialog that finds models and pages by keyboard alone", async 
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");
   await page.keyboard.type("zzqq");
-  await dialog.getByText("Nothing is called that.").waitFor();
+  await dialog.getByText("No results.").waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
 
@@ -55,7 +55,7 @@ it("the navigation shows the current place on a phone, also one beyond the edge"
   const visitor = await site.visitor({ as: OPERATOR, phone: true });
   for (const [path, places, name] of [
     ["/users", "Main", "Users"],
-    ["/account/delete", "Account", "Delete"],
+    ["/account/delete", "Account", "Danger zone"],
   ] as const) {
     await visitor.open(path);
     const row = visitor.page.getByRole("navigation", { name: places });

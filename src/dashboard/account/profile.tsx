@@ -15,11 +15,10 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
     <h1>Profile</h1>
     <AccountTabs current="/account" />
     <p>
-      Your profile is public. <a href={`/v1/users/${user.username}`}>View it in the API</a>.
+      Your profile is public. <a href={`/v1/users/${user.username}`}>View it in the API</a>
     </p>
     <Picture user={user} draft={drafts.avatar} />
     <Profile user={user} draft={drafts.profile} />
-    <ExportSection title="Your data" />
   </>
 );
 
@@ -75,7 +74,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
       <TextField
         name="username"
         label="Username"
-        hint="Changing it changes the addresses of your models immediately, and code that uses the old ones stops working. Old usernames stay yours; you can hold up to five."
+        hint="Changing it changes the URLs of your models at once, and code that uses the old ones stops working. Up to five old usernames stay reserved for you."
         value={user.username}
         autocomplete="username"
         maxlength={63}
@@ -108,31 +107,29 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   </section>
 );
 
-/** @param title of its section, and for whom it stands there */
-export const ExportSection = ({ title, leaving = false }: { title: string; leaving?: boolean }) => (
-  <section aria-labelledby="export-title">
-    <h2 id="export-title">{title}</h2>
+/** @param leaving whether the account is about to be deleted, and its files with it */
+export const ExportText = ({ leaving = false }: { leaving?: boolean }) => (
+  <>
     <p>
-      One file has your profile, tokens (without their secrets), models with their versions, webhook
-      endpoints, uploads, usage, and your last 2,000 predictions or so with input and output while
-      these are kept. It is JSON Lines: a line for each thing.{" "}
+      One file has your profile, access tokens (without secrets), models and versions, webhook
+      endpoints, uploads, usage, and about 2,000 of your latest predictions.{" "}
       <a href="/docs/calling#export-your-account">What is included</a>
     </p>
     <ul>
       <li>
-        If you have more predictions, the last line has the URL of the next file. Without a last
-        line of the type <code>end</code>, the download was cut short.
+        JSON Lines, one record per line. A complete export ends with <code>{'"type":"end"'}</code>,
+        which links to the next file if there are more predictions.
       </li>
       <li>
-        Files are in it as URLs, which are valid for a day
-        {leaving && ", and end with the account: download them before you delete it"}.
+        Files are included as URLs that expire after a day
+        {leaving && ". They stop working with your account, so download them first"}.
       </li>
-      <li>Container images are not in it. {leaving ? "Pull" : "You can pull"} them with Docker.</li>
+      <li>Container images are not included. Pull them with Docker.</li>
     </ul>
     <p class="flow actions">
       <a class="button quiet" href="/account/export">
         Download your data
       </a>
     </p>
-  </section>
+  </>
 );

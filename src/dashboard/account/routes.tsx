@@ -23,7 +23,7 @@ import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../fo
 import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
-import { type Drafts, ExportSection, ProfilePage } from "./profile.tsx";
+import { type Drafts, ExportText, ProfilePage } from "./profile.tsx";
 import { PERIODS, UsagePage } from "./usage.tsx";
 
 const DeletePage = ({
@@ -36,39 +36,35 @@ const DeletePage = ({
   draft: Draft;
 }) => (
   <>
-    <h1>Delete your account</h1>
+    <h1>Danger zone</h1>
     <AccountTabs current="/account/delete" />
-    <p>This cannot be undone, not even by an operator.</p>
-    <ExportSection title="Keep a copy first" leaving />
-    <h2>Immediately</h2>
+    <h2>Export your data first</h2>
+    <ExportText leaving />
+    <h2>Delete your account</h2>
+    <p>Deleting your account is permanent. Operators cannot restore it.</p>
+    <h3>Immediately</h3>
     <ul>
       <li>You are signed out everywhere, and {username} can no longer sign in.</li>
       <li>
-        Your access tokens stop working within 10 seconds, and your unfinished predictions are
-        canceled.
+        Your access tokens stop working within 10 seconds, and unfinished predictions are canceled.
       </li>
       <li>Your profile and models are hidden, and nobody can run your models.</li>
-      <li>Your webhook endpoints receive no more events.</li>
+      <li>Your webhook endpoints stop receiving events.</li>
     </ul>
-    <h2>Soon after</h2>
+    <h3>Within days</h3>
     <ul>
+      <li>Inputs, outputs, logs, files and uploads are deleted.</li>
+      <li>Models, versions, variables, your picture and your usage are deleted.</li>
       <li>
-        The inputs, outputs, logs and files of your predictions are deleted, and so are your
-        uploads.
-      </li>
-      <li>
-        Your models with their versions and variables, your picture and your usage are deleted.
-      </li>
-      <li>
-        The <a href="/account/images">images</a> that you pushed are deleted within days:
-        predictions of your public models that others started may still need them.
+        <a href="/account/images">Images</a> are deleted once no running prediction of another
+        account needs them.
       </li>
     </ul>
-    <h2>What is kept</h2>
+    <h3>What is kept</h3>
     <ul>
-      <li>The username {username}, so that nobody else can take it and impersonate you.</li>
-      <li>Images of your models that lie in another registry. Delete them there.</li>
-      <li>Predictions that others made with your models.</li>
+      <li>The username {username}, so that nobody else can take it.</li>
+      <li>Images in other registries. Delete them there.</li>
+      <li>Predictions that other accounts made with your models.</li>
     </ul>
     <Form action="/account/delete" class="narrow spaced" draft={draft}>
       <TextField
@@ -86,7 +82,7 @@ const DeletePage = ({
           required
         />
       ) : (
-        <p class="hint">You must have signed in within the last 15 minutes.</p>
+        <p class="hint">Requires a sign-in within the last 15 minutes.</p>
       )}
       <Submit kind="danger">Delete account</Submit>
     </Form>
@@ -141,6 +137,16 @@ export const accountPages = pages()
         await writer.write(lines);
     });
   })
+  .get("/account/data", requireUser, (c) =>
+    c.render(
+      <>
+        <h1>Export</h1>
+        <AccountTabs current="/account/data" />
+        <ExportText />
+      </>,
+      { title: "Export" },
+    ),
+  )
   .get("/account/export", requireUser, async (c) => {
     const { caller } = viewerOf(c);
     const { before } = parse(exportQuery, c.req.query(), "query");
@@ -189,5 +195,5 @@ async function showDelete(c: PageContext, draft: Draft) {
   const { user } = viewerOf(c);
   const withPassword = await hasPassword(c.var.services, user.id);
   const page = <DeletePage username={user.username} withPassword={withPassword} draft={draft} />;
-  return c.render(page, { title: "Delete your account" });
+  return c.render(page, { title: "Danger zone" });
 }

@@ -10,7 +10,6 @@ import type { UserUsage } from "../../protocol/user.ts";
 import { duration } from "../ui/duration.ts";
 import { Empty, Price } from "../ui/parts.tsx";
 import { type Column, Table } from "../ui/table.tsx";
-import { AccountTabs } from "../ui/tabs.tsx";
 import { scaleMaximum, stack } from "./scale.ts";
 import { Storage, Totals } from "./totals.tsx";
 
@@ -95,7 +94,6 @@ export const UsagePage = ({
 }) => (
   <>
     <h1>Usage</h1>
-    <AccountTabs current="/account/usage" />
     {report.trimmed_to !== null && (
       <p>
         Your history is full: predictions up to{" "}

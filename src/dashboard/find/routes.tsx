@@ -13,7 +13,7 @@ const MAX_MODELS = 8;
 const EVERYBODY: Required<Item>[] = [
   ["/", "Home", "overview start first steps"],
   ["/models", "Models", "explore gallery browse"],
-  ["/docs", "API reference", "docs help calls openapi"],
+  ["/docs", "Docs", "api reference guides help calls openapi quickstart"],
 ];
 const SIGNED_OUT: Required<Item>[] = [["/sign-in", "Sign in", "log in login"]];
 const SIGNED_IN: Required<Item>[] = [
@@ -28,8 +28,8 @@ const SIGNED_IN: Required<Item>[] = [
   ["/account/webhooks", "Webhooks", "new add endpoints callbacks events secrets"],
   ["/account/webhooks/deliveries", "Webhook deliveries", "redeliver replay events failed"],
   ["/account/shares", "Shared links", "share links revoke"],
-  ["/account/export", "Download your data", "export account"],
-  ["/account/delete", "Delete your account", "close remove"],
+  ["/account/data", "Export", "download your data account"],
+  ["/account/delete", "Danger zone", "close remove delete your account"],
 ];
 const OPERATOR: Required<Item>[] = [
   ["/fleet", "Fleet", "runners machines gpus drain"],
@@ -82,9 +82,7 @@ const FindPage = ({ query, groups }: { query: string; groups: [string, Item[]][]
       </form>
     </search>
     <div class="finds" data-found>
-      {groups.length === 0 && (
-        <p>Nothing is called that. Models are found by the beginning of a word.</p>
-      )}
+      {groups.length === 0 && <p>No results.</p>}
       {groups.map(([name, items]) => (
         <section>
           <h2 class="quiet small">{name}</h2>

@@ -10,6 +10,7 @@ import { type Draft, emptyDraft, handleForm } from "../form.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
 import { type CreatedToken, NewToken, readTokenForm, TokenCreated } from "./new-token.tsx";
 
 const TokensPage = ({
@@ -27,9 +28,10 @@ const TokensPage = ({
 }) => (
   <>
     <h1>Access tokens</h1>
+    <AccountTabs current="/tokens" />
     <p>
-      Programs use access tokens to call Auspex as you. Give each program its own, so that you can
-      revoke one without affecting the others.
+      Access tokens let programs call the API as you. Create one per program, so that you can revoke
+      it without affecting the others.
     </p>
     {created && <TokenCreated created={created} />}
     <details class="new-token spaced" open={draft.values !== undefined || page.items.length === 0}>
@@ -40,7 +42,7 @@ const TokensPage = ({
     </details>
     {page.items.length === 0 ? (
       <Empty title="No tokens yet">
-        <p>Create one above, then paste the command shown with it into a terminal.</p>
+        <p>Create one above to call the API.</p>
       </Empty>
     ) : (
       <TokenTable tokens={page.items} now={now} />
@@ -100,7 +102,7 @@ export const TokenTable = ({
           <td class="end">
             <Form
               action={owner ? `/users/${owner}/tokens/${id}/revoke` : `/tokens/${id}/revoke`}
-              data-confirm={`Revoke ${name}${owner ? ` of ${owner}` : ""}? Programs that use it are refused within 10 seconds.`}
+              data-confirm={`Revoke ${name}${owner ? ` of ${owner}` : ""}? It stops working within 10 seconds.`}
             >
               <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
                 Revoke

@@ -7,8 +7,9 @@ export const ICONS = {
   models: "cube",
   open: "chevron-up-down",
   predictions: "bolt",
-  tokens: "key",
+  usage: "chart-bar",
   users: "users",
+  webhooks: "bell",
 } as const;
 
 export type IconName = keyof typeof ICONS;

@@ -59,7 +59,8 @@ type Place = readonly [address: string, name: string, icon: IconName];
 const MODELS: Place = ["/models", "Models", "models"];
 const OWN_PLACES: Place[] = [
   ["/predictions", "Predictions", "predictions"],
-  ["/tokens", "Tokens", "tokens"],
+  ["/account/usage", "Usage", "usage"],
+  ["/account/webhooks", "Webhooks", "webhooks"],
 ];
 const OPERATOR_PLACES: Place[] = [
   ["/fleet", "Fleet", "fleet"],
@@ -107,6 +108,14 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
   );
 }
 
+const MENU = [
+  ["/account", "Profile"],
+  ["/account/security", "Security"],
+  ["/tokens", "Access tokens"],
+  ["/account/data", "Export"],
+  ["/account/delete", "Danger zone"],
+];
+
 const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
   <details class="menu">
     <summary>
@@ -114,10 +123,9 @@ const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
       <Icon name="open" />
     </summary>
     <div class="box menu-items">
-      <a href="/account">Profile</a>
-      <a href="/account/security">Security</a>
-      <a href="/account/usage">Usage</a>
-      <a href="/account/webhooks">Webhooks</a>
+      {MENU.map(([address, name]) => (
+        <a href={address}>{name}</a>
+      ))}
       <Form action="/sign-out">
         <button type="submit" class="plain">
           Sign out

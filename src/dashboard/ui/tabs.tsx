@@ -4,11 +4,11 @@ import { Tabs } from "./parts.tsx";
 const TABS = [
   ["/account", "Profile"],
   ["/account/security", "Security"],
-  ["/account/usage", "Usage"],
+  ["/tokens", "Access tokens"],
   ["/account/images", "Images"],
-  ["/account/webhooks", "Webhooks"],
   ["/account/shares", "Shared links"],
-  ["/account/delete", "Delete"],
+  ["/account/data", "Export"],
+  ["/account/delete", "Danger zone"],
 ] as const;
 
 export const AccountTabs = ({ current }: { current: (typeof TABS)[number][0] }) => (

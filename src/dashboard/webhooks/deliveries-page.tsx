@@ -9,7 +9,6 @@ import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { AccountTabs } from "../ui/tabs.tsx";
 import { DeliveryBadge } from "./delivery.tsx";
 import { LIST, WebhookUrl } from "./endpoints.tsx";
 
@@ -22,7 +21,6 @@ export interface DeliveriesPageProps {
 export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) => (
   <>
     <h1>Webhook deliveries</h1>
-    <AccountTabs current={LIST} />
     <Above places={[[LIST, "Webhooks"]]} />
     <p class="hint">
       The last 500 that arrived and the last 500 that did not, of all your predictions. Of{" "}

@@ -8,7 +8,6 @@ import { type Draft, fieldText, fieldTexts } from "../form.ts";
 import { Choices, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Empty, Time } from "../ui/parts.tsx";
-import { AccountTabs } from "../ui/tabs.tsx";
 
 export const LIST = "/account/webhooks";
 
@@ -22,7 +21,6 @@ export interface EndpointsPageProps {
 export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPageProps) => (
   <>
     <h1>Webhooks</h1>
-    <AccountTabs current={LIST} />
     <h2>Endpoints</h2>
     <p class="hint">
       An endpoint is told what happens to all your predictions, so that your programs need not poll.{" "}

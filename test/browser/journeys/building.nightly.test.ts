@@ -42,7 +42,8 @@ const run = promisify(execFile);
 
 it("an app developer makes a token, pastes the sample, and finds the calls of that token in the list", async () => {
   const reader = await home();
-  await reader.follow("Tokens");
+  await openMenu(reader);
+  await reader.follow("Access tokens");
   await reader.unfold("New token");
   await reader.fill("Name", "My app");
   await reader.press("Create token");
@@ -72,7 +73,6 @@ it("an app developer makes a token, pastes the sample, and finds the calls of th
 it("a failing endpoint is found by its code and words, mended, and gets the missed deliveries", async () => {
   receiver.script(HOOK, [{ status: 500, body: "the disk is full" }]);
   const reader = await home();
-  await openMenu(reader);
   await reader.follow("Webhooks");
   await reader.fill("URL", receiver.url + HOOK);
   await reader.press("Create endpoint");
@@ -90,7 +90,6 @@ it("a failing endpoint is found by its code and words, mended, and gets the miss
   // The five requests are the test, and the start and end of each of the two runs.
   await receiver.waitFor(HOOK, 5);
 
-  await openMenu(reader);
   await reader.follow("Webhooks");
   await reader.follow(receiver.url + HOOK);
   await reader.follow("Deliveries");
@@ -116,7 +115,6 @@ it("a failing endpoint is found by its code and words, mended, and gets the miss
 
 it("the bill shows the cost of each model and token, and the file adds up to the page", async () => {
   const reader = await home();
-  await openMenu(reader);
   await reader.follow("Usage");
   const cells = (await reader.sees("row", new RegExp(`^${OPERATOR}/hello `))).split("\t");
   const { name, text } = await reader.download("Download as CSV");

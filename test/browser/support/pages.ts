@@ -86,6 +86,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/webhooks/deliveries": [
     page(people, "/account/webhooks/deliveries", "/account/webhooks/deliveries?which=failed"),
   ],
+  "/account/data": [page(people, "/account/data")],
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
 

@@ -336,7 +336,7 @@ it("an export is the API's download, which can be resumed here and ends with the
   const download = (query = "") => visitor.fetch(`/account/export${query}`, { method: "GET" });
   const world = await newWorld({ visibility: "public" });
   const { id } = (await client.create({ model: world.model, input: {} })).body;
-  expect((await visitor.look("/account")).html).toContain('href="/account/export"');
+  expect((await visitor.look("/account/data")).html).toContain('href="/account/export"');
   const whole = await download();
   const nameOf = ({ headers }: Response) => headers.get("content-disposition");
   expect(nameOf(whole)).toBe('attachment; filename="auspex-export.jsonl"');

@@ -7,7 +7,7 @@ import { newClient, newWorld, unique } from "../support/world.ts";
 const find = async (visitor: Visitor, query: string) => {
   const { status, html } = await visitor.look(`/find?q=${encodeURIComponent(query)}`);
   expect(status).toBe(200);
-  const groups = [...html.matchAll(/<section><h2>(.*?)<\/h2><ul>(.*?)<\/ul>/g)];
+  const groups = [...html.matchAll(/<section><h2[^>]*>(.*?)<\/h2><ul>(.*?)<\/ul>/g)];
   return groups.map(([, name, list = ""]) => [
     name,
     ...[...list.matchAll(/href="([^"]*)"/g)].map(([, address]) => address),
@@ -27,7 +27,7 @@ it("/find without a query lists the pages that the visitor may open", async () =
 it.each([
   ["billing", ["/account/usage"]],
   ["API KEY", ["/tokens"]],
-  ["  exp  acc ", ["/account/export"]],
+  ["  exp  acc ", ["/account/data"]],
   ["new token", ["/tokens"]],
   ["runner", []],
 ])("/find leads from %j to %j", async (query, addresses) => {

@@ -203,6 +203,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     status: 404,
     anonymousStatus: 404,
   },
+  "GET /account/data": each,
   "GET /account/export": each,
   "GET /account/delete": each,
   "POST /account/delete": {
