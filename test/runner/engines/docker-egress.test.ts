@@ -1,7 +1,7 @@
 // Egress that a version declares, enforced by the firewall against the container.
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
@@ -30,9 +30,17 @@ describe.runIf(dockerIsUp)("egress", () => {
     permits: () => true,
   };
 
-  async function open(engine: Partial<DockerOptions> = {}): Promise<void> {
-    executor = box.executor(engine, undefined, 4, tunnels);
-    await executor.open();
+  /** Opens one executor for all tests of a group. */
+  function withEngine(engine: Partial<DockerOptions> = {}): void {
+    beforeAll(async () => {
+      executor = box.executor(engine, undefined, 4, tunnels);
+      await executor.open();
+    });
+    afterAll(async () => {
+      await executor.close();
+      expect(await box.containers()).toEqual([]);
+      expect(await box.networks()).toEqual([]);
+    });
   }
 
   const run = (egress: Egress, input = {}) =>
@@ -56,54 +64,57 @@ describe.runIf(dockerIsUp)("egress", () => {
     server.close();
     await box.close();
   });
-  afterEach(async () => {
-    await executor.close();
-    expect(await box.containers()).toEqual([]);
-    expect(await box.networks()).toEqual([]);
-  });
 
-  it("egress none reaches nothing and resolves no names, and the run's reports still come", async () => {
-    await open();
-    expect(await look("none", { names: ["example.com"] })).toMatchObject({
-      reached: REFUSED,
-      named: { "example.com": "unknown" },
-      proxy: false,
+  describe("by what a version declares", () => {
+    withEngine();
+
+    it("egress differs by container: each has a network of its own, which is made for the first", async () => {
+      await look("public", { targets: [] });
+      expect(await box.networks()).toHaveLength(1);
+      await look("none", { targets: [] });
+      const format = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}";
+      const networks = await docker("inspect", "--format", format, ...(await box.containers()));
+      expect(networks.split("\n").sort()).toEqual((await box.networks()).sort());
+    });
+
+    it("egress none reaches nothing and resolves no names, and the run's reports still come", async () => {
+      expect(await look("none", { names: ["example.com"] })).toMatchObject({
+        reached: REFUSED,
+        named: { "example.com": "unknown" },
+        proxy: false,
+      });
+    });
+
+    it("egress with a list reaches only its hosts, through the runner", async () => {
+      const [listed, other] = [`hf.example:${port}`, `evil.example:${port}`];
+      const input = { authorities: [listed, other], names: ["hf.example"] };
+      expect(await look([listed], input)).toEqual({
+        reached: REFUSED,
+        named: { "hf.example": "unknown" },
+        travelled: { [listed]: "welcome", [other]: 403 },
+        proxy: true,
+      });
     });
   });
 
-  it("egress with a list reaches only its hosts, through the runner", async () => {
-    await open();
-    const [listed, other] = [`hf.example:${port}`, `evil.example:${port}`];
-    const input = { authorities: [listed, other], names: ["hf.example"] };
-    expect(await look([listed], input)).toEqual({
-      reached: REFUSED,
-      named: { "hf.example": "unknown" },
-      travelled: { [listed]: "welcome", [other]: 403 },
-      proxy: true,
+  describe("where the operator forbids it", () => {
+    withEngine({ sandbox: { egress: false } });
+
+    it("egress is none for all containers where the operator says so", async () => {
+      const listed = `hf.example:${port}`;
+      const travelled = { [listed]: 403 };
+      expect(await look([listed], { authorities: [listed] })).toMatchObject({ travelled });
     });
   });
 
-  it("egress differs by container: each has a network of its own", async () => {
-    await open();
-    await look("none", { targets: [] });
-    await look("public", { targets: [] });
-    const format = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}";
-    const networks = await docker("inspect", "--format", format, ...(await box.containers()));
-    expect(networks.split("\n").sort()).toEqual((await box.networks()).sort());
-  });
+  describe("without a firewall", () => {
+    withEngine({ firewall: "off" });
 
-  it("egress is none for all containers where the operator says so", async () => {
-    await open({ sandbox: { egress: false } });
-    const listed = `hf.example:${port}`;
-    const travelled = { [listed]: 403 };
-    expect(await look([listed], { authorities: [listed] })).toMatchObject({ travelled });
-  });
-
-  it("egress none is refused where there is no firewall to enforce it", async () => {
-    await open({ firewall: "off" });
-    const { error } = await run("none").finish;
-    expect(error?.source).toBe("internal");
-    expect(error?.message).toContain("without --firewall off");
-    expect(await look("public", { targets: [] })).toMatchObject({ proxy: false });
+    it("egress none is refused where there is no firewall to enforce it", async () => {
+      const { error } = await run("none").finish;
+      expect(error?.source).toBe("internal");
+      expect(error?.message).toContain("without --firewall off");
+      expect(await look("public", { targets: [] })).toMatchObject({ proxy: false });
+    });
   });
 });

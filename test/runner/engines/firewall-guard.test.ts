@@ -27,7 +27,7 @@ afterEach(() => {
 it("the removal of a guard while it restores the rules is no breach", async () => {
   const log = recordedLog();
   const onBreach = vi.fn();
-  const guard = new FirewallGuard({ rules: [RULES], intervalMs: 5, onBreach, log });
+  const guard = new FirewallGuard({ rules: () => [RULES], intervalMs: 5, onBreach, log });
   await guard.install();
   writeFileSync(join(folder, "broken"), "");
   await vi.waitFor(() => expect(log.lines.join()).toContain("was gone, restoring it"));
@@ -41,7 +41,7 @@ it("the removal of a guard while it restores the rules is no breach", async () =
 it("a stopped guard leaves the rules and restores nothing", async () => {
   const log = recordedLog();
   const onBreach = vi.fn();
-  const guard = new FirewallGuard({ rules: [RULES], intervalMs: 5, onBreach, log });
+  const guard = new FirewallGuard({ rules: () => [RULES], intervalMs: 5, onBreach, log });
   const script = `#!/bin/sh\ncat >> ${folder}/restored\n`;
   writeFileSync(join(folder, "iptables-restore"), script);
   await guard.install();
@@ -54,5 +54,25 @@ it("a stopped guard leaves the rules and restores nothing", async () => {
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(restored()).toBe(installed);
   expect(onBreach).not.toHaveBeenCalled();
+  expect(log.lines).toEqual([]);
+});
+
+it("a bridge that appears during a check has its rules before a container starts on it", async () => {
+  const log = recordedLog();
+  const rules = [RULES];
+  const guard = new FirewallGuard({
+    rules: () => [...rules],
+    intervalMs: 3_600_000,
+    onBreach: vi.fn(),
+    log,
+  });
+  writeFileSync(join(folder, "iptables-restore"), `#!/bin/sh\ncat >> ${folder}/restored\n`);
+  await guard.install();
+  const during = guard.ensure();
+  rules.push({ ...RULES, bridge: "br-closed", egress: false });
+  await guard.ensure();
+  expect(readFileSync(join(folder, "restored"), "utf8")).toContain("AUSPEX-br-closed -j REJECT");
+  await during;
+  await guard.remove();
   expect(log.lines).toEqual([]);
 });

@@ -121,10 +121,8 @@ export class DockerEngine implements Engine {
     await this.#images.open(info);
     const networks = await Networks.open(this.#docker, this.#runner, this.#log);
     this.#networks = networks;
-    // An address of this machine, so that containers of both networks can reach it.
-    const { gateway } = networks.get("open");
-    this.#hostAddress = gateway;
-    const port = await this.#listen(listen, gateway);
+    this.#hostAddress = networks.gateway;
+    const port = await this.#listen(listen, networks.gateway);
     const kept = await this.#leftovers.sweep(port === left?.port ? left.containers : []);
     await this.#installFirewall(networks, port);
     const maxBytes = this.#diskBytes;
@@ -148,7 +146,7 @@ export class DockerEngine implements Engine {
     const problem = await firewallProblem();
     if (problem !== undefined) throw internal(`${NO_FIREWALL}: ${problem}. ${FIREWALL_ADVICE}`);
     this.#firewall = new FirewallGuard({
-      rules: networks.rules(port, this.#sandbox.egress),
+      rules: () => networks.rules(port, this.#sandbox.egress),
       intervalMs: this.#watchIntervalMs,
       onBreach: (reason) => this.#killAll(reason),
       log: this.#log,
@@ -209,7 +207,7 @@ export class DockerEngine implements Engine {
     if (!networks) throw internal("the Docker engine is not open");
     const isOpen = egress === "public";
     if (!isOpen && !this.#firewall) throw internal(EGRESS_NOT_ENFORCED);
-    await networks.ensure().catch((error: unknown) => {
+    const network = await networks.ensure(isOpen ? "open" : "closed").catch((error: unknown) => {
       throw startFailure(error);
     });
     await this.#firewall?.ensure();
@@ -238,7 +236,7 @@ export class DockerEngine implements Engine {
         host: {
           sandbox: { ...this.#sandbox, runtime: runtimeOf(this.#sandbox, hardware.identifier) },
           share: lease,
-          network: networks.get(isOpen ? "open" : "closed").name,
+          network,
           dns: isOpen ? this.#sandbox.dns : UNREACHABLE_DNS,
           hostAddress: this.#hostAddress,
           port,

@@ -127,7 +127,7 @@ async function restore(table: string): Promise<void> {
 }
 
 const GONE =
-  "the firewall between containers and this machine's private network is gone and cannot be restored";
+  "the firewall between containers and this machine's private network is missing and cannot be restored";
 const ADVICE = "see the runner's log";
 
 /**
@@ -137,7 +137,8 @@ const ADVICE = "see the runner's log";
 const RESTORE = { attempts: 4, baseMs: 100, maxMs: 400, isRetryable: () => true };
 
 interface FirewallGuardOptions {
-  rules: FirewallRules[];
+  /** Returns the rules of all bridges that containers may be on. */
+  rules: () => FirewallRules[];
   /** The pause between two checks. */
   intervalMs: number;
   /** Called if the firewall is gone and cannot be restored: all containers must be killed. */
@@ -152,8 +153,8 @@ interface FirewallGuardOptions {
  */
 export class FirewallGuard {
   readonly #options: FirewallGuardOptions;
-  /** The installed rules as the system lists them, in order. */
-  readonly #installed: string[] = [];
+  /** The installed rules as the system lists them, by bridge. */
+  readonly #installed = new Map<string, string>();
   readonly #removed = new AbortController();
   #checking: Promise<void> | undefined;
   #stop = () => {};
@@ -163,7 +164,7 @@ export class FirewallGuard {
   }
 
   async install(): Promise<void> {
-    for (const rules of this.#options.rules) this.#installed.push(await installFirewall(rules));
+    await this.#checked();
     this.#stop = repeat(this.#options.intervalMs, () =>
       this.ensure().catch((reason: Failure) => {
         if (!this.#removed.signal.aborted) this.#options.onBreach(reason);
@@ -180,26 +181,39 @@ export class FirewallGuard {
   }
 
   /** @throws Failure if the rules are missing and cannot be restored */
-  ensure(): Promise<void> {
+  async ensure(): Promise<void> {
+    const bridges = this.#options.rules().map(({ bridge }) => bridge);
+    await this.#checked();
+    // A check that began before a bridge was there has left it out.
+    if (!bridges.every((bridge) => this.#installed.has(bridge))) await this.#checked();
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    for (const rules of this.#options.rules()) await removeFirewall(rules);
+  }
+
+  #checked(): Promise<void> {
     this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined;
     });
     return this.#checking;
   }
 
-  async remove(): Promise<void> {
-    await this.stop();
-    for (const rules of this.#options.rules) await removeFirewall(rules);
-  }
-
   async #check(): Promise<void> {
-    const { log, rules: all } = this.#options;
-    for (const [index, rules] of all.entries()) {
-      if (await isFirewallIntact(rules, this.#installed[index] ?? "")) continue;
-      log.warn("the containers' firewall was gone, restoring it", { bridge: rules.bridge });
+    const { log } = this.#options;
+    for (const rules of this.#options.rules()) {
+      const installed = this.#installed.get(rules.bridge);
+      if (installed !== undefined) {
+        if (await isFirewallIntact(rules, installed)) continue;
+        log.warn("the containers' firewall was gone, restoring it", { bridge: rules.bridge });
+      }
       try {
         const { signal } = this.#removed;
-        this.#installed[index] = await retry(() => reinstall(rules), { ...RESTORE, signal });
+        this.#installed.set(
+          rules.bridge,
+          await retry(() => reinstall(rules), { ...RESTORE, signal }),
+        );
       } catch (cause) {
         if (!this.#removed.signal.aborted) log.error(GONE, { bridge: rules.bridge, error: cause });
         throw ofMachine(`${GONE}: ${ADVICE}`, { cause });

@@ -1,6 +1,6 @@
 /**
- * The networks of a runner, which must be there for each start: `docker network prune` removes those
- * without containers, and so does another runner of this name when it ends.
+ * The networks of a runner, of which a start needs one: `docker network prune` removes those without
+ * containers, and so does another runner of this name when it ends.
  */
 
 import { createHash } from "node:crypto";
@@ -10,78 +10,95 @@ import type { Log } from "../../lib/log.ts";
 import { ignoreStatus } from "./errors.ts";
 import type { FirewallRules } from "./firewall.ts";
 
-const KINDS = ["open", "closed"] as const;
-
 export class Networks {
   readonly #docker: Dockerode;
   readonly #runner: string;
   readonly #log: Log;
-  readonly #networks: Record<NetworkKind, Network>;
-  #restoring: Promise<void> | undefined;
+  /** Containers of both networks reach the callback server at the gateway of this one. */
+  readonly #open: Network;
+  /** The network appears with the first container that needs it: most runners never do. */
+  #closed: Network | undefined;
+  #ensuring = Promise.resolve();
 
   static async open(docker: Dockerode, runner: string, log: Log): Promise<Networks> {
     const open = await openNetwork(docker, runner, "open");
-    const closed = await openNetwork(docker, runner, "closed");
-    return new Networks(docker, runner, log, { open, closed });
+    // An earlier process may have left containers in the closed network.
+    const isLeft = await hasNetwork(docker, networkName(runner, "closed"));
+    const closed = isLeft ? await openNetwork(docker, runner, "closed") : undefined;
+    return new Networks(docker, runner, log, open, closed);
   }
 
   private constructor(
     docker: Dockerode,
     runner: string,
     log: Log,
-    networks: Record<NetworkKind, Network>,
+    open: Network,
+    closed: Network | undefined,
   ) {
     this.#docker = docker;
     this.#runner = runner;
     this.#log = log;
-    this.#networks = networks;
+    this.#open = open;
+    this.#closed = closed;
   }
 
-  get(kind: NetworkKind): Network {
-    return this.#networks[kind];
+  get gateway(): string {
+    return this.#open.gateway;
   }
 
   /** @param callbackPort of the callback server @param egress whether containers may reach the internet */
   rules(callbackPort: number, egress: boolean): FirewallRules[] {
-    // An address of this machine, so that containers of both networks can reach it.
-    const { gateway } = this.get("open");
-    return KINDS.map((kind) => ({
-      bridge: this.get(kind).bridge,
+    const { gateway } = this;
+    return this.#all().map(({ kind, bridge }) => ({
+      bridge,
       gateway,
       callbackPort,
       egress: kind === "open" && egress,
     }));
   }
 
-  /** Makes missing networks again, with the addresses that they had: the runner listens there. */
-  ensure(): Promise<void> {
-    this.#restoring ??= this.#restore().finally(() => {
-      this.#restoring = undefined;
-    });
-    return this.#restoring;
+  /**
+   * Makes missing networks again, with the addresses that they had: the runner listens there. One call at a
+   * time makes networks, the open one first, so that no other network takes its addresses.
+   * @param kind of the network that must be there, even for the first time
+   * @returns its name
+   */
+  ensure(kind: NetworkKind): Promise<string> {
+    const ensured = this.#ensuring.then(() => this.#ensure(kind));
+    this.#ensuring = ensured.then(noop, noop);
+    return ensured;
   }
 
   async close(): Promise<void> {
-    for (const { name } of Object.values(this.#networks)) await closeNetwork(this.#docker, name);
+    for (const { name } of this.#all()) await closeNetwork(this.#docker, name);
   }
 
-  async #restore(): Promise<void> {
-    for (const kind of KINDS) {
-      const network = this.get(kind);
+  async #ensure(kind: NetworkKind): Promise<string> {
+    for (const network of this.#all()) {
       if (await hasNetwork(this.#docker, network.name)) continue;
       this.#log.warn("the containers' network was gone, making it again", {
         network: network.name,
       });
-      await openNetwork(this.#docker, this.#runner, kind, network);
+      await openNetwork(this.#docker, this.#runner, network.kind, network);
     }
+    if (kind === "open") return this.#open.name;
+    this.#closed ??= await openNetwork(this.#docker, this.#runner, "closed");
+    return this.#closed.name;
+  }
+
+  #all(): Network[] {
+    return [this.#open, ...(this.#closed ? [this.#closed] : [])];
   }
 }
+
+const noop = () => {};
 
 /**
  * One of the two bridge networks: "open" is for containers with internet access, and "closed" for containers
  * without, or with access through the runner's proxy.
  */
 interface Network {
+  kind: NetworkKind;
   name: string;
   bridge: string;
   gateway: string;
@@ -120,7 +137,7 @@ async function openNetwork(
   const { Gateway: gateway, Subnet: subnet } = network.IPAM?.Config?.[0] ?? {};
   if (gateway === undefined || subnet === undefined)
     throw ofMachine(`the network ${name} has no gateway`);
-  return { name, bridge, gateway, subnet };
+  return { kind, name, bridge, gateway, subnet };
 }
 
 const hasNetwork = async (docker: Dockerode, name: string): Promise<boolean> =>
