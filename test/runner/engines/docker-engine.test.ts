@@ -1,8 +1,9 @@
 /** The engine over real Docker: its pulls, its containers, and the files that come out of them. */
 import { execFileSync } from "node:child_process";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { checkEngine } from "../../../runner/src/check/docker.ts";
+import { DockerEngine } from "../../../runner/src/engines/docker/docker-engine.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
@@ -24,7 +25,6 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   let box: DockerBox;
   let executor: Executor;
 
-  const open = () => box.executor({}, silent, 2);
   const run = (
     model: string,
     input: Record<string, Json> = {},
@@ -60,19 +60,15 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     const anew = ["FROM node:24-slim", ...copied, "ENV FIXED_PORT=8123", "EXPOSE 8123/tcp"];
     await box.push("fixed", "server.mjs", { commands: anew });
     await box.push("server", "server.mjs");
+    executor = box.executor({}, silent, 2);
+    await executor.open();
   }, 120_000);
 
-  afterAll(() => box.close());
-
-  beforeEach(async () => {
-    executor = open();
-    await executor.open();
-  });
-
-  afterEach(async () => {
+  afterAll(async () => {
     await executor.close();
     expect(await box.containers()).toEqual([]);
     expect(await box.networks()).toEqual([]);
+    await box.close();
   });
 
   it.each(["server", "fixed"])(
@@ -95,13 +91,13 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
     const setup = JSON.stringify(reporter.of("setup"));
     expect(setup).toMatch(/pulling.*starting.*ready/);
-    const before = await box.containers();
+    const before = await box.containers("hello");
     await run("hello").finish;
-    expect(await box.containers()).toEqual(before);
+    expect(await box.containers("hello")).toEqual(before);
     const image = box.images.hello ?? expect.fail("hello");
     const reference = `${image.repository}@${image.digest}`;
     const { keys } = makeJob(image, {});
-    expect(executor.warm()).toEqual([{ key: keys.container, model: "test/model:1" }]);
+    expect(executor.warm()).toContainEqual({ key: keys.container, model: "test/model:1" });
     await vi.waitFor(() => expect(executor.images()).toContain(reference));
   });
 
@@ -160,7 +156,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       source: "external",
       message: expect.stringContaining("the image's command 'nowhere' cannot be run"),
     });
-    expect(await box.containers()).toEqual([]);
+    expect(await box.containers("wrong")).toEqual([]);
   });
 
   it("the engine refuses managed weights", async () => {
@@ -188,16 +184,17 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     await reporter.first("logs");
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled" });
-    expect(await box.containers()).toEqual([]);
+    expect(await box.containers("sums")).toEqual([]);
   });
 
   it("the engine sweeps containers of an earlier process of the same runner, and nothing else", async () => {
     const repository = box.images.probe?.repository ?? "";
     const left = (runner: string) =>
       docker("run", "-d", "--label", `auspex.runner=${runner}`, repository);
-    const [mine, other] = [await left(box.name), await left(`${box.name}-other`)];
-    const next = open();
-    await next.open();
+    const name = `${box.name}-2`;
+    const [mine, other] = [await left(name), await left(`${name}-other`)];
+    const next = new DockerEngine(name, { kind: "docker" }, silent);
+    await next.open(async () => 1);
     const ids = (await docker("ps", "-aq", "--no-trunc")).split("\n");
     expect(ids).not.toContain(mine);
     expect(ids).toContain(other);

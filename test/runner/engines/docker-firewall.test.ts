@@ -6,7 +6,6 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import { dockerIsUp, signals } from "../support/containers.ts";
 import { DockerBox, recordedLog } from "../support/docker-box.ts";
@@ -26,9 +25,16 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
   let heard: number;
   const log = recordedLog();
 
-  async function open(engine: Partial<DockerOptions>): Promise<void> {
-    executor = box.executor(engine, log);
-    await executor.open();
+  /** Opens one executor for all tests of a group. */
+  function withChecksEvery(watch_interval_ms: number): void {
+    beforeAll(async () => {
+      executor = box.executor({ watch_interval_ms }, log);
+      await executor.open();
+    });
+    afterAll(async () => {
+      await executor.close();
+      expect(await box.containers()).toEqual([]);
+    });
   }
 
   /** Returns all rules that name the bridge of this box, as `-A …`. */
@@ -85,105 +91,107 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     log.lines.length = 0;
   });
 
-  afterEach(async () => {
+  afterEach(() => {
     process.env.PATH = PATH;
-    await executor.close();
-    expect(await box.containers()).toEqual([]);
   });
 
-  it("the firewall is restored before the next container starts, and connections of the meantime are cut", async () => {
-    await open({ watch_interval_ms: NEVER });
-    const before = await rules();
-    const stop = signals();
-    const caller = box.run(executor, "caller", { port }, {}, stop);
-    await caller.reporter.first("logs");
-    expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
+  describe("between two checks", () => {
+    withChecksEvery(NEVER);
 
-    await flush();
-    await vi.waitFor(() => expect(heard).toBeGreaterThan(0), 30_000);
-    const next = await box.run(executor, "liar", { mode: "pid" }).finish;
-    expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
-    expect((await rules()).sort()).toEqual(before.sort());
-    expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
-    // The connection of the meantime is cut: the container sends in vain.
-    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 30_000);
-    const cut = heard;
-    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(2), 30_000);
-    expect(heard).toBe(cut);
-    stop.abortCancel();
-    expect(await caller.finish).toMatchObject({ status: "canceled" });
+    it("the firewall is restored before the next container starts, and connections of the meantime are cut", async () => {
+      const before = await rules();
+      const stop = signals();
+      const caller = box.run(executor, "caller", { port }, {}, stop);
+      await caller.reporter.first("logs");
+      expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
+
+      await flush();
+      await vi.waitFor(() => expect(heard).toBeGreaterThan(0), 30_000);
+      const next = await box.run(executor, "liar", { mode: "pid" }).finish;
+      expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
+      expect((await rules()).sort()).toEqual(before.sort());
+      expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
+      // The connection of the meantime is cut: the container sends in vain.
+      await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 30_000);
+      const cut = heard;
+      await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(2), 30_000);
+      expect(heard).toBe(cut);
+      stop.abortCancel();
+      expect(await caller.finish).toMatchObject({ status: "canceled" });
+    });
+
+    it("the firewall holds while Docker's own jump is missing, as during the creation of a network", async () => {
+      const stop = signals();
+      const caller = box.run(executor, "caller", { host: "10.0.0.1", port: 80 }, {}, stop);
+      await caller.reporter.first("logs");
+      const before = await refused();
+      await run("iptables", ["-w", "5", "-D", "FORWARD", "-j", "DOCKER-USER"]);
+      try {
+        await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(before + 2), 30_000);
+      } finally {
+        await run("iptables", ["-w", "5", "-I", "FORWARD", "-j", "DOCKER-USER"]);
+      }
+      stop.abortCancel();
+      expect(await caller.finish).toMatchObject({ status: "canceled" });
+      expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
+    });
+
+    it("the firewall is restored although another program removes a rule at the same moment", async () => {
+      // The script imitates Docker putting its own jump first: the rule is missing, restored and checked again.
+      const folder = join(box.folder, "busy");
+      mkdirSync(folder);
+      const checks = join(folder, "checks");
+      const { stdout: iptables } = await run("which", ["iptables"]);
+      const script = [
+        "#!/bin/sh",
+        `case "$*" in *"-C FORWARD"*) echo >> ${checks}; [ $(wc -l < ${checks}) -gt 3 ] || exit 1;; esac`,
+        `exec ${iptables.trim()} "$@"`,
+      ];
+      writeFileSync(join(folder, "iptables"), `${script.join("\n")}\n`, { mode: 0o755 });
+      process.env.PATH = `${folder}:${PATH}`;
+      const fresh = { variables: { STYLE: "fresh" } };
+      const next = await box.run(executor, "liar", { mode: "pid" }, fresh).finish;
+      expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
+      expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
+    });
   });
 
-  it("the firewall is restored by itself, whichever rules were removed", async () => {
-    await open({ watch_interval_ms: 50 });
-    const before = (await rules()).sort();
-    await flush();
-    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 30_000);
-    const [own = ""] = before.filter((rule) => rule.startsWith("-A AUSPEX"));
-    await run("iptables", ["-w", "5", "-F", own.split(" ")[1] ?? ""]);
-    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 30_000);
-    const way = ["FORWARD", "-j", "DOCKER-USER"];
-    await run("iptables", ["-w", "5", "-D", ...way]);
-    await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 30_000);
-  });
+  describe("with regular checks", () => {
+    withChecksEvery(50);
 
-  it("the firewall holds while Docker's own jump is missing, as during the creation of a network", async () => {
-    await open({ watch_interval_ms: NEVER });
-    const stop = signals();
-    const caller = box.run(executor, "caller", { host: "10.0.0.1", port: 80 }, {}, stop);
-    await caller.reporter.first("logs");
-    const before = await refused();
-    await run("iptables", ["-w", "5", "-D", "FORWARD", "-j", "DOCKER-USER"]);
-    try {
-      await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(before + 2), 30_000);
-    } finally {
-      await run("iptables", ["-w", "5", "-I", "FORWARD", "-j", "DOCKER-USER"]);
-    }
-    stop.abortCancel();
-    expect(await caller.finish).toMatchObject({ status: "canceled" });
-    expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
-  });
+    it("the firewall is restored by itself, whichever rules were removed", async () => {
+      const before = (await rules()).sort();
+      await flush();
+      await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 30_000);
+      const [own = ""] = before.filter((rule) => rule.startsWith("-A AUSPEX"));
+      await run("iptables", ["-w", "5", "-F", own.split(" ")[1] ?? ""]);
+      await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 30_000);
+      const way = ["FORWARD", "-j", "DOCKER-USER"];
+      await run("iptables", ["-w", "5", "-D", ...way]);
+      await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 30_000);
+    });
 
-  it("the firewall is restored although another program removes a rule at the same moment", async () => {
-    await open({ watch_interval_ms: NEVER });
-    // The script imitates Docker putting its own jump first: the rule is missing, restored and checked again.
-    const folder = join(box.folder, "busy");
-    mkdirSync(folder);
-    const checks = join(folder, "checks");
-    const { stdout: iptables } = await run("which", ["iptables"]);
-    const script = [
-      "#!/bin/sh",
-      `case "$*" in *"-C FORWARD"*) echo >> ${checks}; [ $(wc -l < ${checks}) -gt 3 ] || exit 1;; esac`,
-      `exec ${iptables.trim()} "$@"`,
-    ];
-    writeFileSync(join(folder, "iptables"), `${script.join("\n")}\n`, { mode: 0o755 });
-    process.env.PATH = `${folder}:${PATH}`;
-    const next = await box.run(executor, "liar", { mode: "pid" }).finish;
-    expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
-    expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
-  });
-
-  it("a firewall that cannot be restored ends all containers and lets none start", async () => {
-    await open({ watch_interval_ms: 50 });
-    const caller = box.run(executor, "caller", { port });
-    await caller.reporter.first("logs");
-    // The broken path stands for an iptables that was uninstalled.
-    const broken = join(box.folder, "broken");
-    mkdirSync(broken);
-    for (const name of ["iptables", "iptables-restore"]) {
-      writeFileSync(join(broken, name), "#!/bin/sh\nexit 4\n");
-      chmodSync(join(broken, name), 0o755);
-    }
-    process.env.PATH = `${broken}:${PATH}`;
-    const message = expect.stringMatching(/^the firewall between containers .* restored/);
-    const error = { source: "internal", message };
-    expect(await caller.finish).toMatchObject({ status: "failed", error });
-    await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);
-    expect(await box.run(executor, "liar").finish).toMatchObject({ status: "failed", error });
-    expect(log.lines.join()).toContain("iptables-restore");
-    // Work goes on when the firewall can be restored.
-    process.env.PATH = PATH;
-    const next = await box.run(executor, "liar", { mode: "pid" }).finish;
-    expect(next).toMatchObject({ status: "succeeded" });
+    it("a firewall that cannot be restored ends all containers and lets none start", async () => {
+      const caller = box.run(executor, "caller", { port });
+      await caller.reporter.first("logs");
+      // The broken path stands for an iptables that was uninstalled.
+      const broken = join(box.folder, "broken");
+      mkdirSync(broken);
+      for (const name of ["iptables", "iptables-restore"]) {
+        writeFileSync(join(broken, name), "#!/bin/sh\nexit 4\n");
+        chmodSync(join(broken, name), 0o755);
+      }
+      process.env.PATH = `${broken}:${PATH}`;
+      const message = expect.stringMatching(/^the firewall between containers .* restored/);
+      const error = { source: "internal", message };
+      expect(await caller.finish).toMatchObject({ status: "failed", error });
+      await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);
+      expect(await box.run(executor, "liar").finish).toMatchObject({ status: "failed", error });
+      expect(log.lines.join()).toContain("iptables-restore");
+      // Work goes on when the firewall can be restored.
+      process.env.PATH = PATH;
+      const next = await box.run(executor, "liar", { mode: "pid" }).finish;
+      expect(next).toMatchObject({ status: "succeeded" });
+    });
   });
 });

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { availableParallelism, networkInterfaces } from "node:os";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { checkEngine } from "../../../runner/src/check/docker.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
@@ -17,6 +17,8 @@ vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 const MIB = 1024 ** 2;
 
+const SECRET = `it's "sealed" $HOME \`id\` \\ ü\nsecond line`;
+
 const inside = z.object({
   variables: z.record(z.string(), z.string().nullable()),
   uid: z.number(),
@@ -28,9 +30,49 @@ let box: DockerBox;
 let executor: Executor;
 const log: Log & { lines: string[] } = recordedLog();
 
-async function open(engine: Partial<DockerOptions> = {}): Promise<void> {
-  executor = box.executor(engine, log);
-  await executor.open();
+/** Opens one executor for all tests of a group. */
+function withEngine(engine: Partial<DockerOptions>): void {
+  beforeAll(async () => {
+    log.lines.length = 0;
+    executor = box.executor(engine, log);
+    await executor.open();
+  });
+  afterAll(async () => {
+    await executor.close();
+    expect(await box.containers()).toEqual([]);
+    expect(await box.networks()).toEqual([]);
+  });
+}
+
+async function look(model: string, variables: Record<string, string> = {}, hardware?: JobHardware) {
+  const names = [...Object.keys(variables), "HOST"];
+  const { reporter, finish } = box.run(
+    executor,
+    model,
+    { names },
+    {
+      variables,
+      ...(hardware && { hardware }),
+    },
+  );
+  expect(await finish).toMatchObject({ status: "succeeded" });
+  const [id = ""] = await box.containers(model);
+  return { seen: inside.parse(reporter.of("output")[0]), inspected: await docker("inspect", id) };
+}
+
+const facts = z.object({
+  capabilities: z.number(),
+  noNewPrivileges: z.string(),
+  pids: z.string(),
+  memory: z.string(),
+  reached: z.record(z.string(), z.string()),
+});
+
+/** Returns the capabilities of a container, and the targets that it reaches. */
+async function probe(targets: [string, number][] = []) {
+  const { reporter, finish } = box.run(executor, "probe", { targets });
+  expect(await finish).toMatchObject({ status: "succeeded" });
+  return facts.parse(reporter.of("output")[0]);
 }
 
 beforeAll(async () => {
@@ -48,40 +90,11 @@ beforeAll(async () => {
   });
 }, 120_000);
 afterAll(() => box.close());
-beforeEach(() => {
-  log.lines.length = 0;
-});
-afterEach(async () => {
-  await executor.close();
-  expect(await box.containers()).toEqual([]);
-  expect(await box.networks()).toEqual([]);
-});
 
 describe.runIf(dockerIsUp)("a container", () => {
-  async function look(
-    model: string,
-    variables: Record<string, string> = {},
-    hardware?: JobHardware,
-  ) {
-    const names = [...Object.keys(variables), "HOST"];
-    const { reporter, finish } = box.run(
-      executor,
-      model,
-      { names },
-      {
-        variables,
-        ...(hardware && { hardware }),
-      },
-    );
-    expect(await finish).toMatchObject({ status: "succeeded" });
-    const [id = ""] = await box.containers();
-    return { seen: inside.parse(reporter.of("output")[0]), inspected: await docker("inspect", id) };
-  }
-
-  const SECRET = `it's "sealed" $HOME \`id\` \\ ü\nsecond line`;
+  withEngine({ containers: 4 });
 
   it("a container has variables that Docker does not show", async () => {
-    await open();
     const variables = { HF_TOKEN: SECRET, PPID: "7", HOST: "1.2.3.4", EMPTY: "" };
     const { seen, inspected } = await look("insider", variables);
     expect(seen.variables).toEqual({ ...variables, HOST: "0.0.0.0" });
@@ -92,7 +105,6 @@ describe.runIf(dockerIsUp)("a container", () => {
   });
 
   it("a container has variables beside the flags of Cog's server", async () => {
-    await open();
     const { seen, inspected } = await look("cog", { HF_TOKEN: SECRET });
     expect(seen.variables.HF_TOKEN).toBe(SECRET);
     expect(seen.argv).toEqual([
@@ -105,68 +117,21 @@ describe.runIf(dockerIsUp)("a container", () => {
   });
 
   it("a container without a shell has visible variables, and the log says so", async () => {
-    await open();
     const { seen, inspected } = await look("bare", { HF_TOKEN: "plain" });
     expect(seen.variables.HF_TOKEN).toBe("plain");
     expect(inspected).toContain("HF_TOKEN=plain");
     expect(log.lines.join()).toMatch(/has no \/bin\/sh, so docker inspect shows.*test\/bare/);
   });
 
-  it("a container has an equal share of the machine, and what its operator says", async () => {
-    await open({ containers: 4 });
+  it("a container has an equal share of the machine", async () => {
     const equal = JSON.parse((await look("insider")).inspected)[0].HostConfig;
     const total = Number(await docker("info", "--format", "{{.MemTotal}}"));
     expect(equal.Memory).toBe(Math.floor((total * 0.9) / 4));
     expect(equal.MemorySwap).toBe(equal.Memory);
     expect(equal.NanoCpus).toBe((availableParallelism() / 4) * 1e9);
-    await executor.close();
-    const sandbox = { runtime: "io.containerd.runc.v2", user: "1000:1000", cpus: 0, pids: 99 };
-    await open({ containers: 4, sandbox });
-    const { seen, inspected } = await look("insider", { HF_TOKEN: SECRET });
-    expect(seen.uid).toBe(1000);
-    expect(seen.variables.HF_TOKEN).toBe(SECRET);
-    const said = JSON.parse(inspected)[0].HostConfig;
-    expect(said).toMatchObject({ Runtime: "io.containerd.runc.v2", NanoCpus: 0, PidsLimit: 99 });
-  });
-
-  it.each(["/src/scratch.bin", "/data/scratch.bin"])(
-    "a container ends when it writes too much: %s",
-    async (file) => {
-      await open({ watch_interval_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
-      const { finish } = box.run(executor, "insider", { file, mebibytes: 30 });
-      const message = expect.stringContaining("wrote more than its 0.0195 GB of disk");
-      expect(await finish).toMatchObject({
-        status: "failed",
-        error: { source: "external", message },
-      });
-      expect(log.lines.join()).toContain("has no quotas: checking regularly what containers write");
-      const next = await box.run(executor, "insider").finish;
-      expect(next).toMatchObject({ status: "succeeded" });
-    },
-  );
-
-  it("a container has the runtime of its class of hardware", async () => {
-    const class_runtimes = new Map([["l40s", "io.containerd.runc.v2"]]);
-    await open({ sandbox: { runtime: "runc", class_runtimes } });
-    const runtimeOn = async (identifier: string) => {
-      const { inspected } = await look("insider", {}, { identifier, gpus: 0 });
-      return JSON.parse(inspected)[0].HostConfig.Runtime;
-    };
-    expect(await runtimeOn("l40s")).toBe("io.containerd.runc.v2");
-    expect(await runtimeOn("cpu")).toBe("runc");
-  });
-
-  it("a container is not started with a runtime that Docker does not have", async () => {
-    executor = box.executor({ sandbox: { runtime: "runsc" } }, log);
-    const message = expect.stringMatching(/^Docker has no runtime runsc, which --runtime requires/);
-    await expect(executor.open()).rejects.toMatchObject({ source: "internal", message });
-    const findings = await checkEngine({ kind: "docker", sandbox: { runtime: "runsc" } });
-    const [isolation] = findings.filter(({ name }) => name === "container isolation");
-    expect(isolation).toMatchObject({ ok: false, advice: expect.stringContaining("daemon.json") });
   });
 
   it("a container whose root is close to the machine's root is warned about", async () => {
-    await open();
     const warned = "warn root in a container is root on this machine, with fewer capabilities";
     expect(log.lines.join("\n")).toContain(warned);
     const [isolation] = (await checkEngine({ kind: "docker" })).filter(
@@ -174,35 +139,8 @@ describe.runIf(dockerIsUp)("a container", () => {
     );
     expect(isolation).toMatchObject({ ok: true, advice: expect.stringContaining("userns-remap") });
   });
-});
-
-describe.runIf(dockerIsUp)("the Docker engine", () => {
-  const facts = z.object({
-    capabilities: z.number(),
-    noNewPrivileges: z.string(),
-    pids: z.string(),
-    memory: z.string(),
-    reached: z.record(z.string(), z.string()),
-  });
-
-  /** Returns the capabilities of a container, and the targets that it reaches. */
-  async function probe(targets: [string, number][] = []) {
-    const { reporter, finish } = box.run(executor, "probe", { targets });
-    expect(await finish).toMatchObject({ status: "succeeded" });
-    return facts.parse(reporter.of("output")[0]);
-  }
-
-  it("the engine keeps a container within its limits", async () => {
-    await open({ sandbox: { pids: 64, memory_bytes: 256 * 1024 ** 2 } });
-    const seen = await probe();
-    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, SETGID 6, SETUID 7, NET_BIND_SERVICE 10.
-    const allowed = [0, 1, 3, 6, 7, 10].reduce((mask, bit) => mask + 2 ** bit, 0);
-    expect(seen).toMatchObject({ capabilities: allowed, noNewPrivileges: "1" });
-    expect(seen).toMatchObject({ pids: "64", memory: String(256 * 1024 ** 2) });
-  });
 
   it("the engine keeps a container from this machine, its neighbours and the metadata service", async () => {
-    await open();
     const server = createServer((socket) => socket.destroy()).listen(0, "0.0.0.0");
     await once(server, "listening");
     const address = server.address();
@@ -210,7 +148,12 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     // The run has ended and its idle container is the probe's neighbour.
     await box.run(executor, "liar", { mode: "pid" }).finish;
     const addressOf = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
-    const neighbour = await docker("inspect", "--format", addressOf, ...(await box.containers()));
+    const neighbour = await docker(
+      "inspect",
+      "--format",
+      addressOf,
+      ...(await box.containers("liar")),
+    );
     const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
     const mine = own.filter(({ family, internal }) => family === "IPv4" && !internal);
     const targets: [string, number][] = [
@@ -231,10 +174,83 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     await docker("run", "--rm", "node:24-slim", "node", "-e", script, mine[0]?.address ?? "");
     server.close();
   });
+});
+
+describe.runIf(dockerIsUp)("a container with limits", () => {
+  withEngine({
+    sandbox: {
+      pids: 64,
+      memory_bytes: 256 * MIB,
+      egress: false,
+      runtime: "runc",
+      class_runtimes: new Map([["l40s", "io.containerd.runc.v2"]]),
+    },
+  });
+
+  it("the engine keeps a container within its limits", async () => {
+    const seen = await probe();
+    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, SETGID 6, SETUID 7, NET_BIND_SERVICE 10.
+    const allowed = [0, 1, 3, 6, 7, 10].reduce((mask, bit) => mask + 2 ** bit, 0);
+    expect(seen).toMatchObject({ capabilities: allowed, noNewPrivileges: "1" });
+    expect(seen).toMatchObject({ pids: "64", memory: String(256 * MIB) });
+  });
 
   it("the engine keeps a container from everything if egress is off", async () => {
-    await open({ sandbox: { egress: false } });
     const { reached } = await probe([["1.1.1.1", 80]]);
     expect(reached["1.1.1.1"]).toBe("ECONNREFUSED");
+  });
+
+  it("a container has the runtime of its class of hardware", async () => {
+    const runtimeOn = async (identifier: string) => {
+      const { inspected } = await look("insider", {}, { identifier, gpus: 0 });
+      return JSON.parse(inspected)[0].HostConfig.Runtime;
+    };
+    expect(await runtimeOn("l40s")).toBe("io.containerd.runc.v2");
+    expect(await runtimeOn("cpu")).toBe("runc");
+  });
+});
+
+describe.runIf(dockerIsUp)("a container of a user", () => {
+  withEngine({
+    containers: 4,
+    sandbox: { runtime: "io.containerd.runc.v2", user: "1000:1000", cpus: 0, pids: 99 },
+  });
+
+  it("a container has the share and the user that its operator says", async () => {
+    const { seen, inspected } = await look("insider", { HF_TOKEN: SECRET });
+    expect(seen.uid).toBe(1000);
+    expect(seen.variables.HF_TOKEN).toBe(SECRET);
+    const said = JSON.parse(inspected)[0].HostConfig;
+    expect(said).toMatchObject({ Runtime: "io.containerd.runc.v2", NanoCpus: 0, PidsLimit: 99 });
+  });
+});
+
+describe.runIf(dockerIsUp)("a container with a share of the disk", () => {
+  withEngine({ watch_interval_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
+
+  it.each(["/src/scratch.bin", "/data/scratch.bin"])(
+    "a container ends when it writes too much: %s",
+    async (file) => {
+      const { finish } = box.run(executor, "insider", { file, mebibytes: 30 });
+      const message = expect.stringContaining("wrote more than its 0.0195 GB of disk");
+      expect(await finish).toMatchObject({
+        status: "failed",
+        error: { source: "external", message },
+      });
+      expect(log.lines.join()).toContain("has no quotas: checking regularly what containers write");
+      const next = await box.run(executor, "insider").finish;
+      expect(next).toMatchObject({ status: "succeeded" });
+    },
+  );
+});
+
+describe.runIf(dockerIsUp)("a runtime that Docker lacks", () => {
+  it("a container is not started with a runtime that Docker does not have", async () => {
+    const executor = box.executor({ sandbox: { runtime: "runsc" } }, log);
+    const message = expect.stringMatching(/^Docker has no runtime runsc, which --runtime requires/);
+    await expect(executor.open()).rejects.toMatchObject({ source: "internal", message });
+    const findings = await checkEngine({ kind: "docker", sandbox: { runtime: "runsc" } });
+    const [isolation] = findings.filter(({ name }) => name === "container isolation");
+    expect(isolation).toMatchObject({ ok: false, advice: expect.stringContaining("daemon.json") });
   });
 });

@@ -109,10 +109,15 @@ export class DockerBox {
     return { reporter, finish: executor.run(makeJob(image, input, more), reporter, stop) };
   }
 
-  /** Returns the IDs of this box's containers in any state. */
-  async containers(): Promise<string[]> {
-    const ids = await docker("ps", "-aq", "--filter", `label=auspex.runner=${this.name}`);
-    return ids.split("\n").filter(Boolean);
+  /** Returns the IDs of this box's containers in any state, or only those of a model, the newest first. */
+  async containers(model?: string): Promise<string[]> {
+    const labels = [`auspex.runner=${this.name}`];
+    if (model !== undefined) {
+      const { repository, digest } = this.images[model] ?? {};
+      labels.push(`auspex.image=${repository}@${digest}`);
+    }
+    const filters = labels.flatMap((label) => ["--filter", `label=${label}`]);
+    return (await docker("ps", "-aq", ...filters)).split("\n").filter(Boolean);
   }
 
   /** Returns the names of this box's networks. */
