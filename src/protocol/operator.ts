@@ -96,7 +96,7 @@ export const operatorPrediction = prediction
         "Id of the runner that has it or had it last; null if none had it, or its record is deleted",
     }),
     attempts: z.int().nullable().meta({
-      description: "How often it was given to a runner; null once its record is deleted",
+      description: "How many runners began it; null once its record is deleted",
     }),
   })
   .meta({ id: "OperatorPrediction", description: "A prediction as operators see it" });

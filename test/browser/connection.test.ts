@@ -19,13 +19,11 @@ it("a model's page follows a run: once it has started there is a container", asy
   const visitor = await site.visitor({ as: WHO });
   const { page } = visitor;
   await visitor.open(`/models/${OPERATOR}/gated`);
-  await page.locator("[data-expected]").getByText("Cold").waitFor();
+  await page.locator("[data-expected]").getByText("Cold start").waitFor();
+  await page.getByText("More options").click();
   await page.getByLabel("gate optional").fill("never-follows");
   await page.getByRole("button", { name: /^Run/ }).click();
-  await page
-    .locator("[data-expected]")
-    .getByText(/^(?:Warm|Busy)$/)
-    .waitFor();
+  await page.locator("[data-expected]").getByText("Warm", { exact: true }).waitFor();
   expect(await page.locator(".prediction-head .status").textContent()).toBe("started");
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.locator(".prediction-head .status").getByText("canceled").waitFor();

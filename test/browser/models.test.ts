@@ -163,6 +163,7 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   const { page } = visitor;
   await visitor.open(`/models/${OPERATOR}/text-generation?view=form`);
   await page.getByLabel(/^prompt/).fill("Alice was");
+  await page.getByText("More options").click();
   await page.getByLabel(/^max_tokens/).fill("8");
   await page.getByLabel(/^delay_ms/).fill("0");
   await page.getByRole("button", { name: /^Run/ }).first().click();
@@ -175,15 +176,15 @@ it("a run is pinned as an example, and its inputs are used again", async () => {
   await page.getByRole("link", { name: "Use these inputs" }).click();
   await page.waitForURL(/example=/);
   expect(await page.getByLabel(/^prompt/).inputValue()).toBe("Alice was");
-  await page.getByText("An example from").waitFor();
+  await page.getByText("Example by").waitFor();
   await visitor.look();
   // The reader's own run takes the place of the example, and the way back leads to the example.
   await page.getByRole("button", { name: /^Run/ }).first().click();
   await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
-  expect(await page.getByText("An example from").count()).toBe(0);
+  expect(await page.getByText("Example by").count()).toBe(0);
   expect(await page.locator("[data-examples] [aria-current]").count()).toBe(0);
   await page.goBack();
-  await page.getByText("An example from").waitFor();
+  await page.getByText("Example by").waitFor();
 });
 
 it("the tabs of a model keep their places, whichever is chosen", async () => {

@@ -87,9 +87,9 @@ it("Back leads to the run before, with its input, and a run to its own page", as
   await page.goBack();
   await page.waitForURL(new RegExp(`prediction=${first}`));
   await vi.waitFor(async () => expect(await prompt.inputValue()).toBe("Alice was"));
-  await page.getByRole("link", { name: "Open its page" }).click();
+  await page.getByRole("link", { name: "View prediction" }).click();
   await visitor.arrives(`/predictions/${first}`);
-  expect(await page.getByRole("link", { name: "Open its page" }).isVisible()).toBe(false);
+  expect(await page.getByRole("link", { name: "View prediction" }).isVisible()).toBe(false);
 });
 
 it("a large file goes in parts, shows its progress, and can be stopped", async () => {
@@ -159,6 +159,7 @@ it("a page that sends files starts nothing else, and keeps the displayed input t
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
   const width = page.getByLabel(/^width/);
+  await page.getByText("More options").click();
   await width.fill("64");
   await page.locator('input[type="file"]').setInputFiles(SAMPLE);
   let begun = 0;
@@ -230,8 +231,10 @@ it("another version keeps the input that was typed", async () => {
   const visitor = await site.visitor({ as: "paula" });
   const { page } = visitor;
   await visitor.open("/models/paula/twice");
+  await page.getByText("More options").click();
   await page.getByLabel("word").fill("cat");
   await page.getByLabel("Version").selectOption("1");
+  await page.getByText("More options").click();
   await page.getByLabel("steps").and(page.locator('[value="20"]')).waitFor();
   expect(await page.getByLabel("word").inputValue()).toBe("cat");
   await visitor.look();
@@ -242,6 +245,7 @@ it("text grows as it is written, and goes on where it was after a reload", async
   const { page } = visitor;
   await visitor.open(playground("text-generation"));
   await page.getByLabel("prompt").fill("The Queen");
+  await page.getByText("More options").click();
   await page.getByLabel(/^max_tokens/).fill("60");
   await page.getByLabel(/^delay_ms/).fill("100");
   await page.keyboard.press("Control+Enter");
@@ -278,6 +282,7 @@ it("an input is checked as it is typed, and its error is below its field and ann
   const { page } = visitor;
   await visitor.open(formOf("duotone"));
   const width = page.getByLabel(/^width/);
+  await page.getByText("More options").click();
   await width.fill("5000");
   await page.getByText("Input should be less than or equal to 4096").first().waitFor();
   expect(await width.getAttribute("aria-invalid")).toBe("true");
@@ -318,6 +323,7 @@ it("fields turn into JSON and back with their values", async () => {
   await page.getByLabel("numbers", { exact: true }).fill("[1, 2,\n x]");
   await page.getByText("Not valid JSON: Unexpected token 'x'").first().waitFor();
   await page.getByLabel("numbers", { exact: true }).fill("[1, 2]");
+  await page.getByText("More options").click();
   await page.getByLabel("operation").selectOption({ label: "mean" });
   await page.getByRole("link", { name: "Edit as JSON" }).click();
   const raw = page.getByLabel("Input as JSON");
@@ -325,7 +331,7 @@ it("fields turn into JSON and back with their values", async () => {
   await visitor.look();
   await raw.fill('{"numbers": [4], "operation": "median", "other": 1}');
   await page.getByRole("link", { name: "Edit as form" }).click();
-  await page.getByText("The JSON has fields that the form does not.").waitFor();
+  await page.getByText("The form has no field for part of this JSON.").waitFor();
   await raw.fill('{"numbers": [4], "operation": "median"}');
   await page.getByRole("link", { name: "Edit as form" }).click();
   expect(await page.getByLabel("operation").inputValue()).toBe('"median"');
@@ -372,7 +378,7 @@ it("recent runs are reached one by one with Tab, and keep the focus while the li
     expect(await focused()).toEqual(before);
   }
   await page.keyboard.press("Tab");
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Compare two runs");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("View all");
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");
   await visitor.arrives(new RegExp(`prediction=${ids[8]}`));

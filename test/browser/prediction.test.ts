@@ -158,7 +158,7 @@ it("a failed prediction says why in words, and runs again at a click", async () 
   const { page } = visitor;
   await visitor.open(`/predictions/${id}`);
   await badge(visitor, "failed");
-  await page.locator(".problem", { hasText: "The model failed: Told to fail" }).waitFor();
+  await page.locator(".problem", { hasText: "Model error: Told to fail" }).waitFor();
   await page.getByRole("button", { name: "Remove data" }).waitFor();
   expect(await page.locator("[data-problem]").isHidden()).toBe(true);
   await page.locator("[data-logs]").getByText("sum of 2 numbers").waitFor();

@@ -83,7 +83,7 @@ function OneExample({
       <div class="bar spread title-row">
         <h2 id={`example-${n}`}>Example {n + 1}</h2>
         <p class="hint">
-          <ExampleVersion model={model} number={number} isGone={gone.has(number)} name="Version" />
+          <ExampleVersion model={model} number={number} isGone={gone.has(number)} />
           {execution_time !== null && `, ran ${duration(Number(execution_time))}`}
           {isCover && ". Lists show its picture for the model."}
         </p>

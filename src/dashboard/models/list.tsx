@@ -155,7 +155,7 @@ export const Filters = ({
       <select name="sort">
         <option value="created_at">Newest</option>
         <option value="predictions_count" selected={query.sort === "predictions_count"}>
-          Most predictions
+          Most runs
         </option>
       </select>
     </label>
@@ -184,7 +184,8 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
         )}
         <p class="flow quiet small model-meta">
           {facts?.makes && <span>{MODALITY_NAMES[facts.makes]}</span>}
-          <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
+          {/* The count is up to two minutes old: 0 may stand beside a run that has ended. */}
+          {count > 0 && <span>{count === 1 ? "1 run" : `${count.toLocaleString("en")} runs`}</span>}
           {facts && <Published at={facts.published_at} />}
           {model.categories.map(({ slug, name }) => (
             <a href={`/models?category=${slug}`}>{name}</a>

@@ -2,7 +2,7 @@
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
-import { egressText } from "../ui/configuration.ts";
+import { egressText, isolationText } from "../ui/configuration.ts";
 import { Markdown } from "../ui/markdown.ts";
 import { isOwner, modelAddress } from "../ui/model-header.tsx";
 import { Empty, Fact, Time } from "../ui/parts.tsx";
@@ -31,12 +31,12 @@ const NoOverview = ({ model, viewer }: Props) => (
   <Empty title="No overview yet">
     {isOwner(model, viewer) ? (
       <p>
-        <a href={modelAddress(model, "/settings")}>Write an overview</a>: what the model does, what
-        it is good for, what it costs.
+        <a href={modelAddress(model, "/settings")}>Write an overview</a> to explain what the model
+        does and how to use it.
       </p>
     ) : (
       <p>
-        See <a href={modelAddress(model, "/versions")}>its versions</a> for input and output.
+        See <a href={modelAddress(model, "/versions")}>versions</a> for inputs and outputs.
       </p>
     )}
   </Empty>
@@ -47,7 +47,11 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const version = defaultVersion(model);
   return (
     <dl class="details">
-      {!latest && <Fact name="Predictions">{model.predictions_count.toLocaleString("en")}</Fact>}
+      {model.predictions_count > 0 && (
+        <Fact name="Runs" title="Updated within two minutes">
+          {model.predictions_count.toLocaleString("en")}
+        </Fact>
+      )}
       {latest && (
         <Fact name="Latest version">
           <a href={modelAddress(model, `/versions/${latest.number}`)}>{latest.number}</a>,{" "}
@@ -64,7 +68,14 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
           {version?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
         </bdi>
       </Fact>
-      {version && <Fact name="Network access">{egressText(version.configuration)}</Fact>}
+      {version && (
+        <>
+          <Fact name="Container sharing">
+            {isolationText(version.configuration, model.visibility)}
+          </Fact>
+          <Fact name="Network access">{egressText(version.configuration)}</Fact>
+        </>
+      )}
       {latest && owns && (
         <Fact name="To change these">
           <a href={modelAddress(model, "/versions/new")}>Publish a version</a>

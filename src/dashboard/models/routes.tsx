@@ -17,7 +17,7 @@ import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
 import { codeSamples } from "../playground/code/samples.ts";
 import { Code } from "../playground/code/view.tsx";
-import { NoVersion, renderNoVersion } from "../publish/no-version.tsx";
+import { NoVersion } from "../publish/no-version.tsx";
 import { publishState } from "../publish/ways.tsx";
 import { modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { examplePages } from "./examples.tsx";
@@ -28,7 +28,6 @@ import { ownVersionPages } from "./own-version-routes.tsx";
 import { OwnerPage } from "./owner.tsx";
 import { renderVersion } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
-import { renderVisitor } from "./visitor.tsx";
 
 function Calls({
   model,
@@ -134,13 +133,6 @@ export const modelPages = pages()
     const publish = isBare ? await publishState(c, undefined) : undefined;
     const page = <OwnerPage {...{ owner, viewer, query, categories, models, gallery, publish }} />;
     return c.render(page, { title: `Models by ${owner.username}` });
-  })
-  .get("/models/:owner/:name", async (c, next) => {
-    // The playground is for users who are signed in, and for links to a run, which has an owner.
-    if (c.var.viewer || c.req.query("prediction") !== undefined) return next();
-    const model = await modelOf(c);
-    const version = defaultVersion(model);
-    return version ? renderVisitor(c, model, version) : renderNoVersion(c, model);
   })
   .get("/models/:owner/:name/overview", async (c) => {
     const model = await modelOf(c);

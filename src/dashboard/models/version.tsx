@@ -15,7 +15,14 @@ import type { Draft } from "../form.ts";
 import { COMPATIBILITIES, egressText, isolationText } from "../ui/configuration.ts";
 import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { isOwner, modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
+import {
+  isOwner,
+  modelAddress,
+  modelOf,
+  referenceOf,
+  renderModel,
+  renderVersionNotFound,
+} from "../ui/model-header.tsx";
 import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { displaySchema } from "./display-schema.ts";
 import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
@@ -35,10 +42,14 @@ interface Props {
 export async function renderVersion(c: PageContext, number: number, draft: Draft) {
   const { services, viewer, origin } = c.var;
   const { owner = "", name = "" } = c.req.param();
-  const [model, { version }] = await Promise.all([
+  const [model, found] = await Promise.all([
     modelOf(c),
-    readVersion(services, viewer?.caller, owner, name, number),
+    readVersion(services, viewer?.caller, owner, name, number).catch((error: unknown) => ({
+      error,
+    })),
   ]);
+  if ("error" in found) return renderVersionNotFound(c, model, number, found.error);
+  const { version } = found;
   const namesRunners = viewer?.operator ?? false;
   const seesPlaces = viewer !== undefined && (namesRunners || isOwner(model, viewer));
   const content = async () => {
@@ -119,7 +130,7 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
     ["Hardware", <bdi>{hardware}</bdi>],
     ["Container interface", spoken === "cog" ? "Cog" : "OpenAI-compatible server"],
     ["Compatible APIs", ["Auspex API", ...conventions.map(({ name }) => name)].join(", ")],
-    ["Container sharing", isolationText(rest)],
+    ["Container sharing", isolationText(rest, model.visibility)],
     ["Network access", egressText(rest)],
     ["Timeout", seconds(rest.timeout_seconds)],
     ["Concurrency", rest.max_concurrency && `${rest.max_concurrency} per container`],

@@ -1,5 +1,6 @@
 /** The examples of a model in its playground: links to them, the chosen one, and its output. */
 
+import { fillForm } from "../../domain/schemas/input-form-values.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Example } from "../../protocol/example.ts";
 import { type ExampleChoice, goneVersions, readExample } from "../../services/models/examples.ts";
@@ -10,6 +11,7 @@ import { OutputValue } from "../prediction-view/output.tsx";
 import { isUrlKind, outputOf, outputsOf } from "../prediction-view/output-kind.ts";
 import { duration } from "../ui/duration.ts";
 import { modelAddress } from "../ui/model-header.tsx";
+import { inputFields } from "./input.ts";
 import { Picture } from "./recent-runs.tsx";
 import { type KnownField, labelOf, pictureOf, wordsOf } from "./run-inputs.ts";
 
@@ -17,15 +19,14 @@ interface OfVersion {
   model: DetailedModelRow;
   number: number;
   isGone: boolean;
-  name: "version" | "Version";
 }
 
 /** A version that is gone has no page. */
-export const ExampleVersion = ({ model, number, isGone, name }: OfVersion) =>
+export const ExampleVersion = ({ model, number, isGone }: OfVersion) =>
   isGone ? (
-    <span>{`${name} ${number}, which was deleted`}</span>
+    <span>{`Version ${number} (deleted)`}</span>
   ) : (
-    <a href={modelAddress(model, `/versions/${number}`)}>{`${name} ${number}`}</a>
+    <a href={modelAddress(model, `/versions/${number}`)}>{`Version ${number}`}</a>
   );
 
 interface OutputProps {
@@ -39,12 +40,10 @@ export function ExampleOutput({ model, example, isVersionGone, host }: OutputPro
   const { version_number: number, execution_time } = example;
   return (
     <div data-example-output>
-      <p class="box small below example-mark">
-        <strong>An example from {model.owner.username}.</strong>{" "}
-        {execution_time === null
-          ? "Made with "
-          : `Made in ${duration(Number(execution_time))} with `}
-        <ExampleVersion model={model} number={number} isGone={isVersionGone} name="version" />.
+      <p class="hint">
+        {`Example by ${model.owner.username} · `}
+        <ExampleVersion model={model} number={number} isGone={isVersionGone} />
+        {execution_time !== null && ` · ${duration(Number(execution_time))}`}
       </p>
       <div class="outputs">
         {exampleOutputs(example.output, host).map((output) => (
@@ -68,26 +67,36 @@ export interface ChosenExample {
   note: string | undefined;
 }
 
-/** @param id as the address names it @param version whose form is shown */
+export const NO_EXAMPLE: ChosenExample = {
+  example: undefined,
+  isVersionGone: false,
+  note: undefined,
+};
+
+/**
+ * @param id as the address names it; undefined: the first example, if the version's form can hold its input
+ * @param version whose form is shown
+ */
 export async function chosenExample(
   services: Services,
-  { model_id, number }: Pick<VersionRow, "model_id" | "number">,
+  version: VersionRow,
   id: string | undefined,
   origin: string,
 ): Promise<ChosenExample> {
-  if (id === undefined) return { example: undefined, isVersionGone: false, note: undefined };
+  const { model_id, number } = version;
   const example = await readExample(services, model_id, id, origin);
-  if (!example) return { example, isVersionGone: false, note: GONE };
+  if (!example) return id === undefined ? NO_EXAMPLE : { ...NO_EXAMPLE, note: GONE };
+  if (id === undefined && !fillForm(inputFields(version), example.input)) return NO_EXAMPLE;
   const made = example.version_number;
   const gone = made === number ? new Set() : await goneVersions(services, model_id, [example]);
   const isVersionGone = gone.has(made);
   const note = isVersionGone
-    ? `This example was made with version ${made}, which was deleted. This page is for version ${number}.`
+    ? `This example ran on version ${made}, which was deleted. You are viewing version ${number}.`
     : undefined;
   return { example, isVersionGone, note };
 }
 
-const GONE = "This example is no longer here.";
+const GONE = "Example not found. It may have been removed.";
 
 interface ChoicesProps {
   examples: ExampleChoice[];
@@ -117,15 +126,6 @@ export const ExampleChoices = ({ examples, address, current, host, fields }: Cho
         ))}
       </ol>
     </nav>
-  );
-
-/** A link to the examples, which are below the form on narrow pages. */
-export const ToExamples = ({ count }: { count: number }) =>
-  count === 0 ? null : (
-    <p class="quiet to-examples">
-      {"Or start from "}
-      <a href="#examples">{count === 1 ? "an example" : `one of ${count} examples`}</a>
-    </p>
   );
 
 const Made = ({ words }: { words: string | undefined }) =>

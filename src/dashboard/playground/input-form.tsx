@@ -10,7 +10,16 @@ import { modelAddress } from "../ui/model-header.tsx";
 import { addressIn, type PlaygroundState } from "./address.ts";
 import { controlName, JSON_FIELD } from "./control-names.ts";
 
-export function InputForm({ play }: { play: PlaygroundState }) {
+/** The form whose submission leads a visitor to sign in. */
+export const SIGN_IN_FORM = "sign-in-to-run";
+
+export function InputForm({
+  play,
+  isVisitor = false,
+}: {
+  play: PlaygroundState;
+  isVisitor?: boolean;
+}) {
   const { model, version, form, problem, note } = play;
   const { fields, raw, asJson, issues } = form;
   const draft: Draft = { issues, ...(problem !== undefined && { problem }) };
@@ -21,17 +30,15 @@ export function InputForm({ play }: { play: PlaygroundState }) {
       {note && <p class="hint">{note}</p>}
       {version.awaits?.includes("schemas") && (
         <p class="hint">
-          This version waits for a first start: its inputs are not known yet. Enter them as JSON, as
-          its container takes them. When a run has ended, reload this page for a form.
+          The input fields of this version are detected when it first starts. Until then, enter the
+          input as JSON. After the first run, reload this page to get a form.
         </p>
       )}
       <p class="problem" role="alert" data-form-problem hidden />
       {fields.length > 0 && (
         <fieldset class="playground-fields" data-fields-panel disabled={asJson} hidden={asJson}>
           <legend class="visually-hidden">Fields</legend>
-          {fields.map((field, n) => (
-            <Control field={field} n={n} />
-          ))}
+          <Controls fields={fields} issues={issues} />
         </fieldset>
       )}
       <fieldset class="playground-fields" data-raw-panel disabled={!asJson} hidden={!asJson}>
@@ -40,8 +47,13 @@ export function InputForm({ play }: { play: PlaygroundState }) {
       </fieldset>
       <p class="visually-hidden" role="status" data-announce />
       <div class="bar playground-actions">
-        <button type="submit" class="primary" aria-keyshortcuts="Control+Enter">
-          Run{" "}
+        <button
+          type="submit"
+          class="primary"
+          form={isVisitor ? SIGN_IN_FORM : undefined}
+          aria-keyshortcuts="Control+Enter"
+        >
+          {isVisitor ? "Sign in to run" : "Run"}{" "}
           <span hidden data-keys aria-hidden="true">
             Ctrl + Enter
           </span>
@@ -68,6 +80,31 @@ const JsonInput = ({ raw }: { raw: string }) => (
     />
   </Field>
 );
+
+/** Required fields first, or the first field where none is required; the others are folded. */
+function Controls({ fields, issues }: { fields: FilledField[]; issues: Draft["issues"] }) {
+  const all = fields.map((field, n) => ({ field, n, name: controlName(field.kind, n) }));
+  const required = all.filter(({ field }) => field.required);
+  const first = required.length > 0 ? required : all.slice(0, 1);
+  const others = all.filter((one) => !first.includes(one));
+  return (
+    <>
+      {first.map(({ field, n }) => (
+        <Control field={field} n={n} />
+      ))}
+      {others.length > 0 && (
+        <details open={others.some(({ name }) => issues[name] !== undefined)}>
+          <summary class="strong">
+            More options <span class="quiet">({others.length})</span>
+          </summary>
+          {others.map(({ field, n }) => (
+            <Control field={field} n={n} />
+          ))}
+        </details>
+      )}
+    </>
+  );
+}
 
 interface Props {
   field: FilledField;

@@ -4,25 +4,26 @@ import type { Viewer } from "../context.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Submit } from "../ui/fields.tsx";
 import { modelAddress, referenceOf } from "../ui/model-header.tsx";
-import { Empty } from "../ui/parts.tsx";
 import { addressIn, type PlaygroundState, pinnedOf, samplesOf, type Tab } from "./address.ts";
 import { Chat } from "./chat/view.tsx";
 import { Code } from "./code/view.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
-import { ExampleChoices, ExampleOutput, ToExamples } from "./examples.tsx";
-import { InputForm } from "./input-form.tsx";
+import { ExampleChoices, ExampleOutput } from "./examples.tsx";
+import { InputForm, SIGN_IN_FORM } from "./input-form.tsx";
 import { RecentRuns } from "./recent-runs.tsx";
 import { labelOf } from "./run-inputs.ts";
-import { type MediaView, ownView, VIEW_NAMES, type View } from "./views.ts";
+import { ownView, VIEW_NAMES, type View } from "./views.ts";
 
 interface Props {
   play: PlaygroundState;
-  viewer: Viewer;
+  /** Undefined for a visitor, who sees the form, and signs in to run it. */
+  viewer: Viewer | undefined;
   origin: string;
 }
 
 export function Playground({ play, viewer, origin }: Props) {
-  if (play.view !== "chat") return <FormView play={play} viewer={viewer} origin={origin} />;
+  if (play.view !== "chat" || !viewer)
+    return <FormView play={play} viewer={viewer} origin={origin} />;
   return (
     <>
       <div class="bar spread title-row">
@@ -30,7 +31,7 @@ export function Playground({ play, viewer, origin }: Props) {
         <VersionForm play={play} />
       </div>
       <noscript>
-        <p class="hint">The chat needs JavaScript. This form runs the model without it.</p>
+        <p class="hint">Chat requires JavaScript. Without it, run the model with this form.</p>
         <InputForm play={play} />
       </noscript>
       <WithoutScripts play={play} host={new URL(origin).host} />
@@ -41,12 +42,18 @@ export function Playground({ play, viewer, origin }: Props) {
 
 function FormView({ play, viewer, origin }: Props) {
   const { model, version, view, form, shape, prediction } = play;
+  const { host } = new URL(origin);
   return (
     <>
-      {ownView(version) !== undefined && (
+      {viewer && ownView(version) !== undefined && (
         <div class="bar spread title-row">
           <Views play={play} />
         </div>
+      )}
+      {!viewer && (
+        <form id={SIGN_IN_FORM} action="/sign-in">
+          <input type="hidden" name="next" value={addressIn(play, {})} />
+        </form>
       )}
       <div
         class="split playground"
@@ -56,7 +63,6 @@ function FormView({ play, viewer, origin }: Props) {
         data-pinned={pinnedOf(play)}
         data-view={view}
         data-as-form={isFormOfOther(play) ? "true" : undefined}
-        data-user={viewer.user.id}
         data-compatibilities={JSON.stringify(version.compatibilities)}
         data-fields={JSON.stringify(form.fields.map(({ text, ...field }) => field))}
         data-shape={shape && JSON.stringify(shape)}
@@ -64,28 +70,11 @@ function FormView({ play, viewer, origin }: Props) {
         <section class="playground-input" aria-labelledby="playground-input">
           <div class="bar spread title-row">
             <h2 id="playground-input">Input</h2>
-            <VersionSelect play={play} />
+            {viewer ? <VersionSelect play={play} /> : <VersionForm play={play} />}
           </div>
-          <ToExamples count={play.examples.length} />
-          <InputForm play={play} />
+          <InputForm play={play} isVisitor={!viewer} />
         </section>
         <div class="playground-result">
-          <ExampleChoices
-            examples={play.examples}
-            address={modelAddress(model)}
-            current={play.example?.id}
-            host={new URL(origin).host}
-            fields={form.fields}
-          />
-          <RecentRuns
-            runs={play.runs}
-            address={modelAddress(model)}
-            current={prediction?.prediction}
-            host={new URL(origin).host}
-            asForm={isFormOfOther(play)}
-            version={play.version.number}
-            fields={form.fields}
-          />
           <nav class="tabs" aria-label="Result">
             {TABS.map(([tab, name]) => (
               <a
@@ -99,14 +88,35 @@ function FormView({ play, viewer, origin }: Props) {
           </nav>
           <section aria-label="Output" data-panel="output" hidden={play.tab !== "output"}>
             {prediction && view === "form" ? (
-              <PredictionPanel view={prediction} host={new URL(origin).host} />
+              <PredictionPanel view={prediction} host={host} />
             ) : (
-              <NoOutput play={play} host={new URL(origin).host} />
+              <NoOutput play={play} host={host} />
             )}
           </section>
           <section aria-label="Code" data-panel="code" hidden={play.tab !== "code"}>
             <Code samples={samplesOf(play, origin, play.input)} />
           </section>
+        </div>
+        <div class="playground-rows">
+          {viewer && (
+            <RecentRuns
+              runs={play.runs}
+              model={referenceOf(model)}
+              address={modelAddress(model)}
+              current={prediction?.prediction}
+              host={host}
+              asForm={isFormOfOther(play)}
+              version={version.number}
+              fields={form.fields}
+            />
+          )}
+          <ExampleChoices
+            examples={play.examples}
+            address={modelAddress(model)}
+            current={play.example?.id}
+            host={host}
+            fields={form.fields}
+          />
         </div>
       </div>
     </>
@@ -150,7 +160,7 @@ function Views({ play }: { play: PlaygroundState }) {
 /** Views that keep the results of the page list them from the newest. */
 const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
   play.view === "form" || play.view === "chat" ? (
-    (exampleOutput(play, host) ?? <NoPrediction play={play} />)
+    (exampleOutput(play, host) ?? <NoResults view={play.view} />)
   ) : (
     <>
       <p class="visually-hidden" role="status" data-announce-result />
@@ -163,7 +173,7 @@ const NoOutput = ({ play, host }: { play: PlaygroundState; host: string }) =>
         data-label={openedLabel(play)}
       />
       <div data-no-runs hidden={(play.example ?? play.prediction) !== undefined}>
-        <NoResults view={play.view} play={play} />
+        <NoResults view={play.view} />
       </div>
     </>
   );
@@ -177,40 +187,15 @@ const openedLabel = ({ prediction, input, form }: PlaygroundState) =>
 const exampleOutput = ({ model, example, isVersionGone = false }: PlaygroundState, host: string) =>
   example && <ExampleOutput {...{ model, example, isVersionGone, host }} />;
 
-const NO_RESULTS: Record<MediaView, [title: string, text: string]> = {
-  images: ["No pictures yet", "Run the model, and its pictures are collected here."],
-  speech: ["Nothing said yet", "Enter a text and run the model, and listen to it here."],
-  transcription: [
-    "Nothing transcribed yet",
-    "Choose an audio file or record yourself, run the model, and read here what was said.",
-  ],
+const NO_RESULTS: Record<View, string> = {
+  form: "Run the model to see output here.",
+  chat: "Run the model to see output here.",
+  images: "Run the model to see images here.",
+  speech: "Enter text and press Run to generate audio.",
+  transcription: "Upload or record audio to get a transcript.",
 };
 
-const NoResults = ({ view, play }: { view: MediaView; play: PlaygroundState }) => (
-  <Empty title={NO_RESULTS[view][0]}>
-    <p>{NO_RESULTS[view][1]}</p>
-    <EarlierPredictions play={play} />
-  </Empty>
-);
-
-const NoPrediction = ({ play }: { play: PlaygroundState }) => (
-  <Empty title={play.runs.length > 0 ? "No run is open" : "No prediction yet"}>
-    <p>
-      {play.runs.length > 0 ? "Open a recent run, or fill in" : "Fill in"} the input and run the
-      model. Its output streams here, and the URL of this page then links to the prediction.
-    </p>
-    <EarlierPredictions play={play} />
-  </Empty>
-);
-
-const EarlierPredictions = ({ play }: { play: PlaygroundState }) =>
-  play.runs.length > 0 && (
-    <p>
-      <a href={`/predictions?model=${encodeURIComponent(referenceOf(play.model))}`}>
-        View your earlier predictions
-      </a>
-    </p>
-  );
+const NoResults = ({ view }: { view: View }) => <p class="box empty quiet">{NO_RESULTS[view]}</p>;
 
 /** Submits the form, so that typed values are carried over. */
 const VersionSelect = ({ play }: { play: PlaygroundState }) => (

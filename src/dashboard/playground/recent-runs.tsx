@@ -1,4 +1,4 @@
-/** The last runs of the model, above the result: each leads back to its input and output. */
+/** The last runs of the model, below the playground: each leads back to its input and output. */
 import { isTerminal } from "../../domain/predictions/state.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
@@ -8,6 +8,8 @@ import { type KnownField, labelOf, pictureOf } from "./run-inputs.ts";
 
 interface Props {
   runs: RecentRun[];
+  /** `owner/name` */
+  model: string;
   address: string;
   /** The prediction that is shown, and its status there: the list may not have heard of it yet. */
   current: { id: string; status?: Prediction["status"] } | undefined;
@@ -19,7 +21,16 @@ interface Props {
 }
 
 /** client/parts/recent-runs.ts keeps it up to date. */
-export const RecentRuns = ({ runs, address, current, host, asForm, version, fields }: Props) => (
+export const RecentRuns = ({
+  runs,
+  model,
+  address,
+  current,
+  host,
+  asForm,
+  version,
+  fields,
+}: Props) => (
   <nav
     class="run-row"
     aria-labelledby="recent-runs"
@@ -46,11 +57,10 @@ export const RecentRuns = ({ runs, address, current, host, asForm, version, fiel
         </li>
       ))}
     </ol>
-    {runs.length > 1 && (
-      <a class="small" href={compareAddress(address, runs, current?.id)}>
-        Compare two runs
-      </a>
-    )}
+    <p class="flow small">
+      <a href={`/predictions?model=${encodeURIComponent(model)}`}>View all</a>
+      {runs.length > 1 && <a href={compareAddress(address, runs, current?.id)}>Compare two runs</a>}
+    </p>
   </nav>
 );
 

@@ -9,7 +9,6 @@ import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
 import { modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import type { PlaygroundState } from "./address.ts";
@@ -41,19 +40,20 @@ export async function findVersion(
   number?: number,
   predictionVersion?: number,
 ): Promise<VersionOfModel> {
-  const { services } = c.var;
-  const { caller } = viewerOf(c);
+  const { services, viewer } = c.var;
   const { owner = "", name = "" } = c.req.param();
   const model = await modelOf(c);
   const runs = defaultVersion(model);
   const requested = number ?? predictionVersion;
   if (!runs || requested === undefined || requested === runs.number)
     return { model, version: runs ?? undefined };
-  const version = await readVersion(services, caller, owner, name, requested).catch((error) => {
-    const isGone = error instanceof ProblemError && error.code === "not_found";
-    if (isGone && number === undefined) return { version: runs };
-    throw error;
-  });
+  const version = await readVersion(services, viewer?.caller, owner, name, requested).catch(
+    (error) => {
+      const isGone = error instanceof ProblemError && error.code === "not_found";
+      if (isGone && number === undefined) return { version: runs };
+      throw error;
+    },
+  );
   return { model, version: version.version };
 }
 
@@ -70,17 +70,16 @@ export async function renderPlayground(
   { wanted, ...play }: RenderedState,
   status: ContentfulStatusCode = 200,
 ) {
-  const { services, origin } = c.var;
-  const viewer = viewerOf(c);
+  const { services, origin, viewer } = c.var;
   const { model, version } = play;
   const { owner, name } = model;
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
-  const view: View = (wanted === "own" && ownView(version)) || "form";
+  const view: View = (viewer && wanted === "own" && ownView(version)) || "form";
   const content = async () => {
     const [{ page }, runs, examples] = await Promise.all([
-      listVersions(services, viewer.caller, owner.username, name, request),
+      listVersions(services, viewer?.caller, owner.username, name, request),
       // Client code reads those of a chat when it is there.
-      view === "chat"
+      view === "chat" || !viewer
         ? []
         : recentRuns(services, viewer.caller, referenceOf(model), version, c.req.url),
       exampleChoices(services, model.id, origin),

@@ -1,4 +1,4 @@
-/** `/models/{owner}/{name}` for signed-in users: runs a model, and shows a prediction of it again. */
+/** `/models/{owner}/{name}`: runs a model, and shows a prediction of it again. Visitors sign in to run it. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
@@ -29,11 +29,11 @@ import { type PageContext, pages } from "../context.ts";
 import { fieldText } from "../form.ts";
 import { renderNoVersion } from "../publish/no-version.tsx";
 import { fragment } from "../ui/layout.tsx";
-import { modelAddress } from "../ui/model-header.tsx";
+import { modelAddress, modelOf, referenceOf, renderVersionNotFound } from "../ui/model-header.tsx";
 import { openRun } from "./chat/open-run.ts";
 import { renderComparison } from "./comparison.tsx";
 import { JSON_FIELD, runAddress, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
-import { chosenExample } from "./examples.tsx";
+import { chosenExample, NO_EXAMPLE } from "./examples.tsx";
 import {
   byControl,
   convertInput,
@@ -110,27 +110,33 @@ export const playgroundPages = pages()
     await deleteUpload(c.var.services, viewerOf(c).caller, c.req.param("id"));
     return c.json({});
   })
-  .get(ADDRESS, requireUser, async (c) => {
+  .get(ADDRESS, (c, next) => {
+    const { prediction, compare } = c.req.query();
+    // Runs have owners.
+    return prediction === undefined && compare === undefined ? next() : requireUser(c, next);
+  })
+  .get(ADDRESS, async (c) => {
     const query = playgroundQuery.parse(c.req.query());
     const { version: number, prediction: id, as, tab, compare } = query;
     if (compare !== undefined) return renderComparison(c, id, compare);
-    const { services, origin } = c.var;
+    const { services, origin, viewer } = c.var;
     const prediction =
       id === undefined ? undefined : await viewPrediction(services, viewerOf(c).caller, id, origin);
-    const { model, version } = await findVersion(
-      c,
-      number,
-      prediction?.prediction.model.version_number,
+    const found = await findVersion(c, number, prediction?.prediction.model.version_number).catch(
+      (error: unknown) => ({ error }),
     );
+    if ("error" in found)
+      return renderVersionNotFound(c, await modelOf(c), number ?? 0, found.error);
+    const { model, version } = found;
     if (prediction && prediction.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
     if (!version) return renderNoVersion(c, model);
-    const chosen = await chosenExample(
-      services,
-      version,
-      prediction ? undefined : query.example,
-      origin,
-    );
+    const own = viewer && ownView(version);
+    const isChat = own === "chat" && query.view !== "form" && as !== "json";
+    const chosen =
+      prediction || (isChat && query.example === undefined)
+        ? NO_EXAMPLE
+        : await chosenExample(services, version, query.example, origin);
     const { example, isVersionGone } = chosen;
     const sent = inputOfView(prediction) ?? example?.input;
     const { input: given, left } = sent
@@ -138,7 +144,6 @@ export const playgroundPages = pages()
       : { input: undefined, left: false };
     const form = inputFor(inputFields(version), given, as === "json");
     const input = given ?? readForm(form.fields).input;
-    const own = ownView(version);
     const { host } = new URL(origin);
     const opened =
       own === "chat" && prediction && given
@@ -160,7 +165,7 @@ export const playgroundPages = pages()
         chosen.note ??
         predictionNote(prediction, version, {
           secretsLeft: left,
-          isTooMuch: own === "chat" && !opened && query.view !== "form" && as !== "json",
+          isTooMuch: isChat && !opened,
         }),
       wanted: query.view === "form" || as === "json" || isOfForm ? "form" : "own",
     });
@@ -181,6 +186,7 @@ export const playgroundPages = pages()
       c,
       <RecentRuns
         runs={runs}
+        model={referenceOf(model)}
         address={modelAddress(model)}
         current={prediction === undefined ? undefined : { id: prediction }}
         host={new URL(origin).host}
@@ -289,14 +295,14 @@ function predictionNote(
 ): string | undefined {
   if (!view) return undefined;
   if (view.dataRemoved)
-    return "The input of this prediction was removed. The form shows the defaults.";
+    return "The input of this prediction was deleted. The form shows the defaults.";
   if (view.input === undefined) return "The input of this prediction is too large to show here.";
   const { version_number: number } = view.prediction.model;
   const notes = [
     number !== version.number &&
-      `This prediction ran version ${number}. This page is for version ${version.number}.`,
-    isTooMuch && "Its input has parts that the chat has no place for, so it is shown as a form.",
-    secretsLeft && "Enter its secrets again: they are not filled in.",
+      `This prediction ran on version ${number}. You are viewing version ${version.number}.`,
+    isTooMuch && "The chat cannot show this input, so it is shown as a form.",
+    secretsLeft && "Secrets are not filled in. Enter them again.",
   ].filter((note) => note !== false);
   return notes.length > 0 ? notes.join(" ") : undefined;
 }

@@ -18,24 +18,70 @@ const ENDS: Partial<Record<TaskStatus, string>> = {
   canceled: "Canceled",
 };
 
-export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus }) => (
+/** One line that opens. @param open whether it is open at first */
+export const Timeline = ({
+  steps,
+  status,
+  open,
+}: {
+  steps: Step[];
+  status: TaskStatus;
+  open: boolean;
+}) => (
   <>
-    <ol class="timeline">
-      {steps.map((step) => (
-        <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
-          <span class="step">{nameOf(step, status)}</span>
-          <span class="duration quiet small numbers">
-            <StepTime step={step} />
-          </span>
-          <Phases step={step} />
-        </li>
-      ))}
-    </ol>
+    <details open={open}>
+      <summary class="hint numbers clip">
+        <Brief steps={steps} />
+      </summary>
+      <ol class="timeline">
+        {steps.map((step) => (
+          <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
+            <span class="step">{nameOf(step, status)}</span>
+            <span class="duration quiet small numbers">
+              <StepTime step={step} />
+            </span>
+            <Phases step={step} />
+          </li>
+        ))}
+      </ol>
+    </details>
     {steps.map(
       ({ attempt }, n) => attempt && <EndedAttempt attempt={attempt} next={steps[n + 1]} />,
     )}
   </>
 );
+
+/** The steps that take time: each with its time, or with a clock while it goes on. */
+function Brief({ steps }: { steps: Step[] }) {
+  const shown = steps.filter(
+    ({ kind, state, seconds }) =>
+      BRIEF[kind] !== undefined && (state === "current" || (state === "past" && seconds !== null)),
+  );
+  if (shown.length === 0) return <>Timeline</>;
+  return (
+    <>
+      {shown.map((step, n) => (
+        <>
+          {n > 0 && " · "}
+          {BRIEF[step.kind]}{" "}
+          {step.state === "current" ? (
+            <span data-since={step.at}>…</span>
+          ) : (
+            duration(step.seconds ?? 0)
+          )}
+        </>
+      ))}
+    </>
+  );
+}
+
+const BRIEF: Partial<Record<Step["kind"], string>> = {
+  failed: "Lost",
+  queued: "Queued",
+  setup: "Setup",
+  started: "Running",
+  done: "Total",
+};
 
 const EndedAttempt = ({
   attempt: { number, reason },

@@ -17,8 +17,16 @@ import { MarkdownButton, OutputValue } from "./output.tsx";
 import { isUrlKind, type Output, outputsOf } from "./output-kind.ts";
 import { Timeline } from "./timeline.tsx";
 
-/** @param host host of the page */
-export function PredictionPanel({ view, host }: { view: PredictionView; host: string }) {
+/** @param host host of the page @param showsSteps whether the timeline is open at first */
+export function PredictionPanel({
+  view,
+  host,
+  showsSteps = false,
+}: {
+  view: PredictionView;
+  host: string;
+  showsSteps?: boolean;
+}) {
   const { prediction, output, display, live, last, omitted } = view;
   const address = `/predictions/${prediction.id}`;
   const all = `${address}/json`;
@@ -41,7 +49,7 @@ export function PredictionPanel({ view, host }: { view: PredictionView; host: st
       <p class="visually-hidden" role="status" data-announce />
       <p class="problem" data-problem hidden />
       <div data-part="steps">
-        <Timeline steps={view.steps} status={prediction.status} />
+        <Timeline steps={view.steps} status={prediction.status} open={showsSteps} />
       </div>
       <Setup setup={view.setup} />
       <Why explanation={view.explanation} />
@@ -69,13 +77,13 @@ export function PredictionPanel({ view, host }: { view: PredictionView; host: st
           <OutputNote view={view} isEmpty={pieces.length + omitted === 0} />
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
-          There is more of the output.{" "}
+          The output is cut here.{" "}
           {view.beginning?.isJson ? (
             <a href={whole} download={`${prediction.id}.json`}>
-              Download all of it as JSON
+              Download the full output as JSON
             </a>
           ) : (
-            <a href={`${address}/output.txt`}>Read all of it as text</a>
+            <a href={`${address}/output.txt`}>Read the full output as text</a>
           )}
           .
         </p>
@@ -99,7 +107,7 @@ function Head({ view }: { view: PredictionView }) {
       <Status status={prediction.status} />
       {canceling && <span class="hint">canceling</span>}
       <a class="own-page" href={address}>
-        Open its page
+        View prediction
       </a>
       <span class="flow push">
         {live && !canceling && (
@@ -136,8 +144,8 @@ const Setup = ({ setup }: { setup: PredictionView["setup"] }) => (
 );
 
 const SOURCES: Record<PredictionError["source"], string> = {
-  external: "The model failed",
-  internal: "The service failed",
+  external: "Model error",
+  internal: "Service error",
 };
 
 const ErrorMessage = ({
@@ -166,7 +174,7 @@ const ErrorMessage = ({
 
 function OutputNote({ view, isEmpty }: { view: PredictionView; isEmpty: boolean }) {
   const { prediction, live, dataRemoved } = view;
-  if (dataRemoved) return <p class="hint">The input, output and logs were removed.</p>;
+  if (dataRemoved) return <p class="hint">The input, output, and logs were deleted.</p>;
   if (!isEmpty) return null;
   if (live) return <p class="hint">No output yet.</p>;
   return (
@@ -251,6 +259,6 @@ function Words({ explanation: { reason, starts_in, since } }: { explanation: Exp
 }
 
 function rangeText({ p10_seconds, p90_seconds }: NonNullable<Explanation["starts_in"]>): string {
-  if (p90_seconds === 0) return "That takes longer than expected.";
-  return `Expected to run in ${duration(p10_seconds)} to ${duration(p90_seconds)}.`;
+  if (p90_seconds === 0) return "This is taking longer than expected.";
+  return `Expected to start in ${duration(p10_seconds)} to ${duration(p90_seconds)}.`;
 }

@@ -49,7 +49,7 @@ export function PredictionPage({
         {view.token !== null && <By token={view.token} />}
       </p>
       <div class="split prediction">
-        <PredictionPanel view={view} host={host} />
+        <PredictionPanel view={view} host={host} showsSteps />
         <aside>
           <h2>Input</h2>
           <Input view={view} host={host} />

@@ -6,6 +6,7 @@ import {
   type Configuration,
   DEFAULT_ISOLATION,
   type Isolation,
+  type Visibility,
 } from "../../protocol/model.ts";
 
 export const COMPATIBILITIES: { flag: keyof Compatibilities; name: string }[] = [
@@ -43,13 +44,6 @@ export function egressOf({ egress = DEFAULT_EGRESS }: Configuration) {
 export const egressText = ({ egress = DEFAULT_EGRESS }: Configuration): string =>
   typeof egress === "string" ? labelOf(egress) : egress.join(", ");
 
-/** Returns a short text, which names only the first of several hosts. */
-export function shortEgressText({ egress = DEFAULT_EGRESS }: Configuration): string {
-  if (typeof egress === "string") return labelOf(egress);
-  const [first = "", ...others] = egress;
-  return others.length === 0 ? `${first} only` : `${first} and ${others.length} more only`;
-}
-
 const labelOf = (choice: string): string =>
   EGRESS_CHOICES.find(({ value }) => value === choice)?.label ?? "";
 
@@ -80,5 +74,10 @@ export const ISOLATION_CHOICES: readonly Choice[] = [
 export const isolationOf = ({ isolation = DEFAULT_ISOLATION }: Configuration): Isolation =>
   isolation;
 
-export const isolationText = (configuration: Configuration): string =>
-  ISOLATION_CHOICES.find(({ value }) => value === isolationOf(configuration))?.label ?? "";
+/** A private model has one caller: its owner. */
+export function isolationText(configuration: Configuration, visibility: Visibility): string {
+  const isolation = isolationOf(configuration);
+  if (visibility === "private" && isolation !== "prediction")
+    return "Shared by the owner’s predictions";
+  return ISOLATION_CHOICES.find(({ value }) => value === isolation)?.label ?? "";
+}

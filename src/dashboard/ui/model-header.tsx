@@ -1,8 +1,9 @@
-/** The header of every page of a model: name, visibility, description, estimate of a run, and tabs. */
+/** The header of every page of a model: name, estimate of a run, description, and tabs. */
 import type { Child } from "hono/jsx";
 import type { RunEstimate } from "../../domain/models/run-estimate.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import { modelWaitText } from "../../domain/scheduling/explanation.ts";
+import { ProblemError } from "../../errors/errors.ts";
 import type { Visibility } from "../../protocol/model.ts";
 import { isSuspended } from "../../services/access/access.ts";
 import { readModel, readOwnModel } from "../../services/models/models.ts";
@@ -11,9 +12,8 @@ import { type DetailedModelRow, defaultVersion } from "../../storage/models/mode
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
 import type { PageContext, Viewer } from "../context.ts";
-import { isolationText, shortEgressText } from "./configuration.ts";
 import { duration } from "./duration.ts";
-import { Fact, Price, Tabs } from "./parts.tsx";
+import { Empty, Price, Tabs } from "./parts.tsx";
 
 /** A page of a model, as the end of its path. */
 type ModelPage = "" | "/examples" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
@@ -54,6 +54,26 @@ export function ownModelOf(c: PageContext): Promise<DetailedModelRow> {
   return readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
 }
 
+/** Renders a 404 for a version that a page's address names. @throws other errors */
+export function renderVersionNotFound(
+  c: PageContext,
+  model: DetailedModelRow,
+  number: number,
+  error: unknown,
+) {
+  if (!(error instanceof ProblemError) || error.code !== "not_found") throw error;
+  c.status(404);
+  return renderModel(
+    c,
+    { model, page: "/versions", title: `Versions of ${referenceOf(model)}` },
+    <Empty title={`Version ${number} not found`}>
+      <p>
+        <a href={modelAddress(model, "/versions")}>View all versions</a>
+      </p>
+    </Empty>,
+  );
+}
+
 interface RenderedPage {
   model: DetailedModelRow;
   page: ModelPage;
@@ -80,24 +100,28 @@ export async function renderModel(
   return c.render(
     <>
       <header class="model-header">
-        <h1>
-          <a href={`/models/${model.owner.username}`}>{model.owner.username}</a>
-          <span class="slash quiet">/</span>
-          <a href={modelAddress(model)}>{model.name}</a>
-        </h1>
-        <VisibilityBadge visibility={model.visibility} />
+        <div class="bar">
+          <h1>
+            <a href={`/models/${model.owner.username}`}>{model.owner.username}</a>
+            <span class="slash quiet">/</span>
+            <a href={modelAddress(model)}>{model.name}</a>
+          </h1>
+          <VisibilityBadge visibility={model.visibility} />
+          {estimate && <Expected estimate={estimate} />}
+        </div>
         {isSuspended(model.owner) && (
           <p class="flash warning">
-            The account of this model's owner is suspended. The model still runs, but is not
-            maintained.
+            The owner's account is suspended. The model still runs, but is not maintained.
           </p>
         )}
         {model.description && (
-          <p class="quiet" dir="auto">
+          <p class="quiet clip" dir="auto" title={model.description}>
             {model.description}
           </p>
         )}
-        {estimate && <Estimate model={model} estimate={estimate} isOperator={isOperator} />}
+        <div data-expected>
+          {estimate?.wait && <Waiting reasons={estimate.wait} isOperator={isOperator} />}
+        </div>
         <Tabs
           label={`Pages of ${model.name}`}
           current={modelAddress(model, page)}
@@ -121,59 +145,46 @@ const STATES: Record<
   Exclude<RunEstimate["state"], "unknown">,
   [sign: string, name: string, text: string]
 > = {
-  warm: ["succeeded", "Warm", "starts at once"],
-  busy: ["started", "Busy", "the next run waits for room"],
-  cold: ["cold", "Cold", "the next run starts a container"],
-  away: ["offline", "Away", "a run waits until a runner takes work"],
+  warm: ["succeeded", "Warm", ""],
+  busy: ["started", "At capacity", "New runs are queued"],
+  cold: ["cold", "Cold start", ""],
+  away: ["offline", "Offline", "No runners available"],
 };
 
 function Readiness({ runEstimate: { state, setup_seconds } }: { runEstimate: RunEstimate }) {
   if (state === "unknown") return null;
   const [sign, name, text] = STATES[state];
+  const setup =
+    state === "cold" && setup_seconds !== null ? `~${duration(setup_seconds)}` : undefined;
   return (
-    <Fact name="Now">
-      <span class={`status ${sign}`}>{name}</span>{" "}
-      {state === "cold" && setup_seconds !== null
-        ? `starts in about ${duration(setup_seconds)}`
-        : text}
-    </Fact>
+    <li>
+      <span class={`status ${sign}`}>{name}</span> {setup ?? text}
+    </li>
   );
 }
 
-const Estimate = ({
-  model,
-  estimate: { runEstimate, version, wait },
-  isOperator,
-}: {
-  model: DetailedModelRow;
-  estimate: VersionEstimate;
-  isOperator: boolean;
-}) => (
-  <div data-expected>
-    <dl class="figures facts">
-      <Readiness runEstimate={runEstimate} />
-      {runEstimate.run_seconds !== null && (
-        <Fact name="A run takes">about {duration(runEstimate.run_seconds)}</Fact>
-      )}
-      {runEstimate.run_price !== null && (
-        <Fact name="A run costs">
-          {runEstimate.run_price === 0 ? (
-            "nothing"
-          ) : (
-            <>
-              about <Price value={runEstimate.run_price} />
-            </>
-          )}
-        </Fact>
-      )}
-      <Fact name="Runs so far" title="The latest may take up to two minutes to be counted">
-        {model.predictions_count.toLocaleString("en")}
-      </Fact>
-      <Fact name="Container sharing">{isolationText(version.configuration)}</Fact>
-      <Fact name="Network access">{shortEgressText(version.configuration)}</Fact>
-    </dl>
-    {wait && <Waiting reasons={wait} isOperator={isOperator} />}
-  </div>
+const Expected = ({ estimate: { runEstimate, hardware } }: { estimate: VersionEstimate }) => (
+  <ul class="bar hint numbers" data-expected>
+    <Readiness runEstimate={runEstimate} />
+    {runEstimate.run_seconds !== null && (
+      <li>{`Typical run time: ${duration(runEstimate.run_seconds)}`}</li>
+    )}
+    {runEstimate.run_price !== null && (
+      <li>
+        {runEstimate.run_price === 0 ? (
+          "Free"
+        ) : (
+          <>
+            ~<Price value={runEstimate.run_price} /> per run
+          </>
+        )}
+      </li>
+    )}
+    <li>
+      <span class="visually-hidden">Hardware: </span>
+      <bdi>{hardware}</bdi>
+    </li>
+  </ul>
 );
 
 interface WaitingProps {
@@ -188,8 +199,8 @@ function Waiting({ reasons, isOperator }: WaitingProps) {
   return (
     <div class="warning-note">
       <p class="flush">
-        <strong>{all === 1 ? "1 prediction waits" : `${all} predictions wait`}</strong>
-        {`, ${all === 1 ? "for" : "the longest for"} ${duration(Math.max(0, longest) / 1_000)}.`}
+        <strong>{`${all} prediction${all === 1 ? "" : "s"} queued`}</strong>
+        {` (${all === 1 ? "for" : "longest"} ${duration(Math.max(0, longest) / 1_000)}).`}
         {reasons.length === 1 && <Why reasons={reasons} isOperator={isOperator} />}
         {isOperator && (
           <>

@@ -4,8 +4,8 @@ import { priceOf } from "../predictions/price.ts";
 
 export interface RunEstimate {
   /**
-   * `warm`: a container is ready and has room. `busy`: one is ready, and others run in it. `cold`: a run waits
-   * for one. `away`: no runner of its hardware takes work. `unknown`: its pool did not say.
+   * `warm`: a container is ready and has room. `cold`: none has, and one can be started. `busy`: none can be
+   * started now, either. `away`: no runner of its hardware takes work. `unknown`: its pool did not say.
    */
   state: "warm" | "busy" | "cold" | "away" | "unknown";
   /** How long a container takes until it is ready; null: not measured. */
@@ -19,8 +19,8 @@ export interface RunEstimate {
 /** The pool's report on the containers that would take the run. */
 export interface PoolReport {
   isWarm: boolean;
-  /** Whether a ready container has all its slots taken. */
-  isBusy: boolean;
+  /** Whether a runner has room for one more container. */
+  hasRoom: boolean;
   /** Whether a runner takes work of the hardware. */
   isServed: boolean;
   setup_ms: number | null;
@@ -43,14 +43,13 @@ export function runEstimateOf(
 }
 
 function stateOf(
-  { isWarm, isBusy, isServed }: PoolReport,
+  { isWarm, hasRoom, isServed }: PoolReport,
   isolation: Isolation,
 ): RunEstimate["state"] {
   if (!isServed) return "away";
   // A run with a container of its own always waits for it.
-  if (isolation === "prediction") return "cold";
-  if (isWarm) return "warm";
-  return isBusy ? "busy" : "cold";
+  if (isWarm && isolation !== "prediction") return "warm";
+  return hasRoom ? "cold" : "busy";
 }
 
 const secondsOf = (ms: number | null) => (ms === null ? null : ms / 1_000);

@@ -38,6 +38,8 @@ export interface AttemptsState {
   readonly taken_back: boolean;
   /** How many attempts were opened: the number of the last one. */
   readonly attempt_count: number;
+  /** How many of them a runner began: an offer that no runner took is none. */
+  readonly begun_count: number;
 }
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -54,6 +56,7 @@ export const NO_ATTEMPTS: AttemptsState = {
   dismissed: [],
   taken_back: false,
   attempt_count: 0,
+  begun_count: 0,
 };
 
 export class AttemptSet {
@@ -166,6 +169,7 @@ export class AttemptSet {
     const attempt = this.#writable(this.#state.attempt?.number);
     if (!attempt || attempt.started_at !== null) return false;
     attempt.started_at = now;
+    this.#state.begun_count += 1;
     attempt.contact = "connected";
     return true;
   }

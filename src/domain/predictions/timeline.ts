@@ -79,8 +79,9 @@ export type PredictionTimes = Pick<
 
 /**
  * The steps in order: past, current and ahead; of a prediction that has ended only those that happened. The
- * run is as long as the runner measured, which it reports at the end. Earlier reports stay as they were; only
- * times that came all at once, as those of a short run, are replaced by measured ones.
+ * setup and the run are as long as the runner measured, which it reports at the end, so that all pages and the
+ * API have the same figures. Moments of earlier reports stay as they were; only those that came all at once, as
+ * those of a short run, are replaced by measured ones.
  */
 export function timeline(moments: Moments, prediction: PredictionTimes): Step[] {
   const created = Date.parse(prediction.created_at);
@@ -121,7 +122,7 @@ export function timeline(moments: Moments, prediction: PredictionTimes): Step[] 
   });
   const setup = {
     ...step("setup", begun, ready),
-    seconds: secondsOf(reportedSetupMs ?? setupMs ?? (span(begun, ready ?? ended) || null)),
+    seconds: secondsOf(setupMs ?? reportedSetupMs ?? (span(begun, ready ?? ended) || null)),
     phases: moments.phases.map(({ phase, at }, n) => ({
       phase,
       at,

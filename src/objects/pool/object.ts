@@ -204,14 +204,17 @@ export class PoolObject extends DurableObject<Bindings> {
     return { runners: holders.slice(0, most), more: Math.max(0, holders.length - most) };
   }
 
-  runEstimate(job: Pick<WaitingJob, "hardware" | "image" | "container_key">): PoolRunEstimate {
+  runEstimate(job: Pick<WaitingJob, "hardware" | "gpus" | "container_key">): PoolRunEstimate {
     const { setup_ms, run_ms } = this.#state.estimates.measuredOf(job.container_key);
     const takers = [...this.#connected.all].filter(
       (runner) => !runner.draining && runner.serves(job.hardware),
     );
     return {
-      isWarm: takers.some((runner) => runner.isWarm(job.container_key)),
-      isBusy: takers.some((runner) => runner.isBusy(job.container_key)),
+      isWarm: takers.some((runner) => !runner.isFull && runner.isWarm(job.container_key)),
+      hasRoom: takers.some(({ id }) => {
+        const box = this.#state.fleet.boxes.get(id);
+        return box?.takes && box.couldFit(job.gpus);
+      }),
       isServed: takers.length > 0,
       setup_ms: setup_ms ?? null,
       run_ms: run_ms ?? null,

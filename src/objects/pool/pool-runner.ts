@@ -289,14 +289,6 @@ export class PoolRunner {
     );
   }
 
-  /** Whether a container for such jobs is ready, but has no room. */
-  isBusy(containerKey: string): boolean {
-    return this.#snapshot.containers.some(
-      ({ key, phase, users, max_concurrency }) =>
-        key === containerKey && phase === "ready" && users >= max_concurrency,
-    );
-  }
-
   /**
    * The runner as the rules of placement see it.
    * @param allowance how many more jobs it may be handed

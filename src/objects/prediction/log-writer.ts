@@ -220,7 +220,7 @@ export function logEnd(env: Bindings, { spec, state }: PredictionLife): void {
     hardware: spec.hardware.identifier,
     status: state.status,
     ...(state.error && { error_source: state.error.source }),
-    attempts: state.attempt_count,
+    attempts: state.begun_count,
     seconds: (state.updated_at - spec.created_at) / 1_000,
     setup_seconds: state.setup_seconds,
     execution_seconds: state.execution_seconds,

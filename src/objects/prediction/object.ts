@@ -180,7 +180,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   /** @returns undefined when the record has been deleted */
   lastRun(): LastRun | undefined {
     const state = this.#load()?.life.state;
-    return state && { runner_id: state.attempt?.runner_id ?? null, attempts: state.attempt_count };
+    return state && { runner_id: state.attempt?.runner_id ?? null, attempts: state.begun_count };
   }
 
   /** @returns undefined when the data has been deleted */

@@ -197,8 +197,8 @@ export interface PoolHolders {
 export interface PoolRunEstimate {
   /** Whether a container is ready and has room, on a runner that takes work. */
   isWarm: boolean;
-  /** Whether a container is ready whose room is taken. */
-  isBusy: boolean;
+  /** Whether a runner that takes work has room for one more container, perhaps in place of an idle one. */
+  hasRoom: boolean;
   /** Whether a runner takes work of the class. */
   isServed: boolean;
   /** How long a container takes to be ready, and a run in it, as measured lately. */

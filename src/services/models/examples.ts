@@ -12,6 +12,7 @@ import {
   dropCover,
   type ExampleRow,
   findExample,
+  findFirstExample,
   hideExample,
   insertExample,
   listExampleChoices,
@@ -82,14 +83,20 @@ export async function goneVersions(
   return gone;
 }
 
-/** Returns an example of a model that the caller sees, or undefined. */
+/**
+ * Returns an example of a model that the caller sees, or undefined.
+ * @param id undefined: the first example
+ */
 export async function readExample(
   services: Services,
   modelId: string,
-  id: string,
+  id: string | undefined,
   origin: string,
 ): Promise<Example | undefined> {
-  const row = await findExample(services.db, modelId, id);
+  const { db } = services;
+  const row = await (id === undefined
+    ? findFirstExample(db, modelId)
+    : findExample(db, modelId, id));
   return row && presented(services, row, origin);
 }
 

@@ -88,14 +88,15 @@ const ESTIMATE_MS = 500;
 
 const NOBODY: PoolReport = {
   isWarm: false,
-  isBusy: false,
+  hasRoom: false,
   isServed: false,
   setup_ms: null,
   run_ms: null,
 };
 
 export interface VersionEstimate {
-  version: VersionRow;
+  /** The name of the hardware that the version runs on. */
+  hardware: string;
   runEstimate: RunEstimate;
   /**
    * Why predictions of the model wait for the hardware of the version, of all accounts. Undefined for a
@@ -122,15 +123,16 @@ export async function readEstimate(
   const runEstimate = (report?: PoolReport) =>
     runEstimateOf(report, isolation, row?.price_per_hour ?? null);
   // A pool that no runner has polled and no job has used has no object.
-  if (!pool) return { version, runEstimate: runEstimate(NOBODY), wait: undefined };
+  const name = row?.name ?? hardware;
+  if (!pool) return { hardware: name, runEstimate: runEstimate(NOBODY), wait: undefined };
   const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row.pool}`, ESTIMATE_MS);
   const [report, wait] = await Promise.all([
     requirements(services, caller, model, version, row).then((needs) =>
-      asked(pool.runEstimate({ hardware, ...needs })),
+      asked(pool.runEstimate({ hardware, gpus: row.gpus, ...needs })),
     ),
     seesWait ? asked(pool.waitOf(model.id)) : undefined,
   ]);
-  return { version, runEstimate: runEstimate(report), wait };
+  return { hardware: name, runEstimate: runEstimate(report), wait };
 }
 
 /** The requirements of a prediction of the caller (services/predictions/prediction-spec.ts). */

@@ -44,6 +44,15 @@ export const findExample = (db: Database, modelId: string, id: string) =>
     .where(and(eq(examples.id, id), eq(examples.model_id, modelId), isShown))
     .get();
 
+export const findFirstExample = (db: Database, modelId: string) =>
+  db
+    .select()
+    .from(examples)
+    .where(and(eq(examples.model_id, modelId), isShown))
+    .orderBy(asc(examples.position), asc(examples.id))
+    .limit(1)
+    .get();
+
 export const insertExample = (db: Database, row: ExampleRow) => db.insert(examples).values(row);
 
 export interface Pictured {

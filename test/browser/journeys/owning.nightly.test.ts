@@ -44,7 +44,7 @@ it("an owner publishes a version, sees what it changes for callers, tries it, an
   await reader.fill("greeting", "Good evening");
   await reader.press("Run");
   await reader.reads("Good evening, Ada");
-  await reader.follow("Open its page");
+  await reader.follow("View prediction");
   await reader.press("Pin as an example");
 
   const stranger = await Reader.at(await site.visitor());

@@ -43,7 +43,7 @@ it("a run that fails says why in its log, and succeeds once its input is mended"
   await reader.tick("failed");
   await reader.press("Filter");
   await reader.where("row", "Told to fail").follow(/^…/);
-  await reader.reads("The model failed:");
+  await reader.reads("Model error:");
   await reader.follow("Run again with changes");
   await reader.choose("mode", "normal");
   await reader.press("Run");
@@ -64,7 +64,7 @@ it("the better of two compared runs is shared by a link, until that is revoked",
   await reader.follow("Compare two runs");
   await reader.sees("row", /^name differs Alan Ada$/);
   await reader.in("region", "Run B").reads("Hello, Ada!");
-  await reader.in("region", "Run B").follow("Open its page");
+  await reader.in("region", "Run B").follow("View prediction");
   await reader.choose("Ends after", "1 day");
   await reader.press("Create link");
   const link = await reader.copy("Copy link");

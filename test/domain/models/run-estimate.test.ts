@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runEstimateOf } from "../../../src/domain/models/run-estimate.ts";
 
-const report = { isWarm: true, isBusy: false, isServed: true, setup_ms: 42_000, run_ms: 1_800 };
+const report = { isWarm: true, hasRoom: true, isServed: true, setup_ms: 42_000, run_ms: 1_800 };
 
 test("the price of a run is that of its machine for the time it takes", () => {
   expect(runEstimateOf(report, "model", 2)).toEqual({
@@ -38,12 +38,14 @@ test("a model is never warm where each run has its own container", () => {
   expect(runEstimateOf({ ...report, isWarm: false }, "account", 2).state).toBe("cold");
 });
 
-test("a container is busy while others run in it, unless another has room", () => {
-  const busy = { ...report, isWarm: false, isBusy: true };
-  expect(runEstimateOf(busy, "model", 2).state).toBe("busy");
-  expect(runEstimateOf({ ...busy, isWarm: true }, "model", 2).state).toBe("warm");
-  expect(runEstimateOf({ ...busy, isServed: false }, "model", 2).state).toBe("away");
-  expect(runEstimateOf(busy, "prediction", 2).state).toBe("cold");
+test("a model is at capacity only when no container has room and none can be started", () => {
+  const taken = { ...report, isWarm: false };
+  expect(runEstimateOf(taken, "model", 2).state).toBe("cold");
+  const full = { ...taken, hasRoom: false };
+  expect(runEstimateOf(full, "model", 2).state).toBe("busy");
+  expect(runEstimateOf(full, "prediction", 2).state).toBe("busy");
+  expect(runEstimateOf({ ...full, isWarm: true }, "model", 2).state).toBe("warm");
+  expect(runEstimateOf({ ...full, isServed: false }, "model", 2).state).toBe("away");
 });
 
 test("no start is promised where no runner takes work", () => {

@@ -27,14 +27,13 @@ async function warmWorld(isolation: "model" | "account" = "model") {
 it("a container that is ready is warm, with the time and cost of a run", async () => {
   const { world } = await warmWorld();
   expect(await headOf(world)).toMatch(
-    /Now Warm starts at once A run takes about 2\.5 s A run costs about \$0\.0025 Runs so far \d/,
+    /Warm Typical run time: 2\.5 s ~\$0\.0025 per run Hardware: hw/,
   );
 });
 
 it("each page of the model shows the same facts", async () => {
   const { world } = await warmWorld();
-  const head =
-    /Now Warm starts at once .* Runs so far \d+ Container sharing Shared by all accounts/;
+  const head = /Warm Typical run time: 2\.5 s ~\$0\.0025 per run Hardware: \S+/;
   const on = async (page: string) =>
     textOf((await new Visitor().look(`/models/${world.model}${page}`)).html).match(head)?.[0];
   const told = await on("");
@@ -43,33 +42,35 @@ it("each page of the model shows the same facts", async () => {
     expect([page, await on(page)]).toEqual([page, told]);
 });
 
-it("a run behind others in the container waits for max_concurrency", async () => {
+it("a model is at capacity once its container and its runner's slots are taken, not before", async () => {
   const { world, runner, keys } = await warmWorld();
   const { hardware } = world;
   const full = readyContainer({ key: keys.container, max_concurrency: 1, users: 1, hardware });
   await runner.tellState({ containers: [full] });
-  expect(await headOf(world)).toContain("Now Busy the next run waits for max_concurrency");
+  expect(await headOf(world)).toContain("Cold start ~42 s");
+  await runner.tellState({ containers: [full], max_containers: 1 });
+  expect(await headOf(world)).toContain("At capacity New runs are queued");
 });
 
 it("a run without a container waits as long as a start has taken", async () => {
   const { world, runner } = await warmWorld();
   await runner.tellState({ warm: [] });
-  expect(await headOf(world)).toContain("Now Cold starts in about 42 s");
+  expect(await headOf(world)).toContain("Cold start ~42 s");
 });
 
 it("a drained fleet promises no start", async () => {
   const { world, runner } = await warmWorld();
   await operator.post(`/v1/operator/runners/${runner.id}/drain`, {});
-  expect(await headOf(world)).toContain("Now Away a run waits until a runner takes work");
+  expect(await headOf(world)).toContain("Offline No runners available");
 });
 
 it("containers of one account show nothing to others", async () => {
-  const { world } = await warmWorld("account");
   const stranger = await signedUp();
+  const { world } = await warmWorld("account");
   for (const visitor of [new Visitor(), stranger.visitor]) {
     const head = await headOf(world, visitor);
-    expect(head).toContain("Now Cold the next run starts a container");
-    expect(head).not.toContain("A run takes");
+    expect(head).toContain("Cold start");
+    expect(head).not.toContain("Typical run time");
   }
 });
 
@@ -87,7 +88,7 @@ describe("waiting predictions of a model", () => {
     await publish(client, model);
     for (const _ of [1, 2]) await client.create({ model, input: {} });
     await eventually(async () =>
-      expect(await read(visitor, model)).toContain("2 predictions wait"),
+      expect(await read(visitor, model)).toContain("2 predictions queued"),
     );
     return { model, visitor };
   }
@@ -95,16 +96,16 @@ describe("waiting predictions of a model", () => {
   it("an owner reads how many wait, why, and whom to ask for help", async () => {
     const { model, visitor } = await waiting();
     expect(await read(visitor, model)).toMatch(
-      /the longest for .*No runner of hw-\S+ is taking work\. Ask an operator for one\./,
+      /\(longest .*No runner of hw-\S+ is taking work\. Ask an operator for one\./,
     );
   });
 
   it("an operator reads how many wait and what to do, and other users do not", async () => {
     const { model } = await waiting();
     const [boss, stranger] = await Promise.all([newOperator(), newDashboardUser()]);
-    expect(await read(boss.visitor, model)).toMatch(/2 predictions wait.*Start one, or resume/);
+    expect(await read(boss.visitor, model)).toMatch(/2 predictions queued.*Start one, or resume/);
     for (const visitor of [stranger.visitor, new Visitor()])
-      expect(await read(visitor, model)).not.toMatch(/predictions? waits?/);
+      expect(await read(visitor, model)).not.toMatch(/predictions? queued/);
   });
 });
 
@@ -112,6 +113,5 @@ it("a pool that was never used is not asked", async () => {
   const world = await newWorld({ visibility: "public" });
   const { html } = await new Visitor().look(`/models/${world.model}`);
   expect(textOf(html)).not.toMatch(/Cold|Warm/);
-  expect(textOf(html)).toContain("Runs so far 0");
-  expect(html).toMatch(/title="[^"]*up to two minutes[^"]*"><dt>Runs so far/);
+  expect(textOf(html)).toContain("Offline No runners available");
 });

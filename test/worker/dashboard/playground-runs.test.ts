@@ -58,7 +58,7 @@ describe("another version", () => {
       "text-5": "word",
     });
     expect(status).toBe(200);
-    expect(html).toMatch(/<option value="2" selected="">2 \(latest\)<\/option>/);
+    expect(html).toMatch(/<option value="2" selected="">2 \(default\)<\/option>/);
     expect(control(html, "integer-0")).toContain('value=""');
     expect(control(html, "boolean-1")).not.toContain("checked");
     expect(html).toMatch(/<option value="&quot;bold&quot;" selected="">/);
@@ -120,7 +120,7 @@ describe("a run that is opened again", () => {
     expect(control(html, "secret-1")).toContain('value=""');
     expect(control(html, "file-0")).toContain(`value="${image}"`);
     expect(html).toContain("a cat</textarea>");
-    expect(html).toContain("Enter its secrets again: they are not filled in.");
+    expect(html).toContain("Secrets are not filled in. Enter them again.");
   });
 
   it("an opened run is shown as JSON if a field cannot hold a value", async () => {
@@ -164,11 +164,11 @@ describe("a run that is opened again", () => {
     await client.ok("DELETE", `/v1/models/${model}/versions/1`);
     const page = `/models/${model}?prediction=${body.id}`;
     const deleted = await visitor.look(page);
-    expect(deleted.html).toContain("This prediction ran version 1. This page is for version 2.");
+    expect(deleted.html).toContain("This prediction ran on version 1. You are viewing version 2.");
     expect(deleted.html).toContain("before</textarea>");
     await client.ok("DELETE", `/v1/predictions/${body.id}`);
     const removed = await visitor.look(page);
-    expect(removed.html).toContain("The input of this prediction was removed");
+    expect(removed.html).toContain("The input of this prediction was deleted");
   });
 });
 
@@ -200,7 +200,7 @@ describe("a run that is opened again in a chat", async () => {
       ],
     });
     expect(html).toMatch(/<input[^>]*value="7"/);
-    expect(html).toContain("Enter its secrets again");
+    expect(html).toContain("Secrets are not filled in");
     expect(html).not.toContain("s3cret");
     // The last two lines are for browsers without client code.
     expect(html).toMatch(/data-without-scripts[^>]*>.*data-prediction=/s);
@@ -213,14 +213,14 @@ describe("a run that is opened again in a chat", async () => {
     expect(html).toContain("data-playground=");
     expect(html).toContain(`?prediction=${id}&amp;view=form" aria-current="page"`);
     expect(html).toContain(`view=chat&amp;prediction=${id}`);
-    expect(html).not.toContain("no place for");
+    expect(html).not.toContain("cannot show this input");
   });
 
   it("a chat whose input has unknown parts opens as a form, with a hint", async () => {
     const id = await run({ messages: [{ role: "user", content: [{ type: "input_audio" }] }] });
     const html = await look(`prediction=${id}`);
     expect(html).toContain("data-playground=");
-    expect(html).toContain("Its input has parts that the chat has no place for");
+    expect(html).toContain("The chat cannot show this input");
     expect(html).not.toContain(`view=chat&amp;prediction=`);
   });
 });

@@ -9,7 +9,7 @@ import { ORIGIN } from "../support/client.ts";
 import { newOwnImages } from "../support/images.ts";
 import { textOf } from "../support/page-text.ts";
 import { control, form, INPUT, newPlayground } from "../support/playground.ts";
-import { signedUp } from "../support/visitor.ts";
+import { signedUp, Visitor } from "../support/visitor.ts";
 import { DIGEST, newWorld } from "../support/world.ts";
 
 const { world, page: PAGE, visitor, client, run } = await newPlayground();
@@ -38,17 +38,37 @@ describe("the page of the playground", () => {
     expect(body.input).toEqual({ messages: [{ role: "user", content: "Who is it?" }] });
   });
 
+  it("the page of a version that does not exist leads to the versions, for visitors too", async () => {
+    for (const by of [visitor, new Visitor()])
+      for (const page of [`${PAGE}?version=9`, `${PAGE}/versions/9`]) {
+        const { status, html } = await by.look(page);
+        expect([page, status]).toEqual([page, 404]);
+        expect(html).toContain("Version 9 not found");
+        expect(html).toContain(`<a href="${PAGE}/versions">View all versions</a>`);
+      }
+  });
+
+  it("the page shows a visitor the fields, and signing in leads back to them", async () => {
+    const { html } = await new Visitor().look(PAGE);
+    expect(html).toContain("data-fields-panel");
+    expect(html).toMatch(/<form id="sign-in-to-run" action="\/sign-in"><input[^>]*name="next"/);
+    expect(textOf(html)).toContain("Sign in to run");
+    expect(textOf(html)).toContain("Run the model to see output here.");
+  });
+
   it("the page takes JSON for a version that waits for its first start, and shows why", async () => {
     const { visitor: own, images, model } = await newOwnImages();
     await images.push("v1", { Entrypoint: ["vllm", "serve"] });
     await images.publish({ image: "v1" });
     const page = `/models/${model}`;
     const { html } = await own.look(page);
-    expect(textOf(html)).toContain("its inputs are not known yet. Enter them as JSON");
+    expect(textOf(html)).toContain(
+      "are detected when it first starts. Until then, enter the input as JSON",
+    );
     expect(html).toMatch(/<textarea id="input" name="input"/);
     expect((await own.send(page, { version: "1", input: '{"prompt": "x"}' })).status).toBe(303);
     await images.publish({ image: "v1", compatibilities: { vendora_chat_completions: true } });
-    expect((await own.look(page)).html).not.toContain("its inputs are not known yet");
+    expect((await own.look(page)).html).not.toContain("are detected when it first starts");
   });
 });
 
@@ -101,7 +121,7 @@ describe("a form that is sent", () => {
     const { location = "" } = await visitor.send(PAGE, form({ "lines-0": "x" }));
     const { html } = await visitor.look(location);
     expect(html).toMatch(/<option value="1" selected="">1<\/option>/);
-    expect(html).toContain("2 (latest)");
+    expect(html).toContain("2 (default)");
     // The code names that version, too.
     expect(html).toContain(`&quot;model&quot;: &quot;${model}:1&quot;`);
   });

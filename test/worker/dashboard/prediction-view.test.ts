@@ -173,7 +173,7 @@ describe("a run that has ended", () => {
     );
     expect(html).toContain("<summary>Show the next 96 KB</summary>");
     expect(html).not.toMatch(/yy|end<\/div>/);
-    expect(html).toMatch(/data-more="true">There is more of the output/);
+    expect(html).toMatch(/data-more="true">The output is cut here/);
     const text = await who.visitor.fetch(`/predictions/${id}/output.txt`, {});
     expect(text.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(await text.text()).toBe(`${part}${part}${"y".repeat(100_000)}end`);

@@ -205,7 +205,7 @@ it("a removal leaves the prediction in the list", async () => {
   await who.visitor.send(`/predictions/${id}/delete`);
   const { status, html } = await who.visitor.look(`/predictions/${id}`);
   expect(status).toBe(200);
-  expect(html).toContain("The input, output and logs were removed.");
+  expect(html).toContain("The input, output, and logs were deleted.");
   expect(html).toContain('<span class="status succeeded">');
   expect(html).not.toMatch(/tarts|stolen|Run again|Remove data/);
   expect((await who.client.get(id)).data_removed).toBe(true);

@@ -2,7 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { SchemaView } from "../../../src/dashboard/models/version.tsx";
 import type { Json } from "../../../src/protocol/common.ts";
+import { newModel, publish, referenceOf } from "../support/catalogue.ts";
 import { ORIGIN } from "../support/client.ts";
+import { newDashboardUser } from "../support/dashboard-users.ts";
 import { uploaded } from "../support/files.ts";
 import { newImages } from "../support/images.ts";
 import { issueOf, NEW_VERSION, owner } from "../support/model-pages.ts";
@@ -145,6 +147,16 @@ describe("a version", () => {
     expect(await said("/versions/1")).toBe("Shared by all accounts");
     expect(await said("/versions/2")).toBe("Separate for each prediction");
     expect(await said("/overview")).toBe("Separate for each prediction");
+  });
+
+  it("a private model's container is shared with no other account", async () => {
+    const { client, visitor } = await newDashboardUser();
+    const model = referenceOf(await newModel(client, { visibility: "private" }));
+    await publish(client, model);
+    for (const page of ["/versions/1", "/overview"]) {
+      const text = textOf((await visitor.look(`/models/${model}${page}`)).html);
+      expect(text).toContain("Container sharing Shared by the owner’s predictions");
+    }
   });
 
   it("a version's page shows whom its container reaches", async () => {

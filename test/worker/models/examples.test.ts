@@ -70,7 +70,7 @@ test("an example shows a run's input, output and files, without secrets", async 
   const { html: form } = await visitor.look(`${path}?example=${example}`);
   expect(form).toContain("a cat");
   expect(form).toContain(`/v1/files/${example}/`);
-  expect(textOf(form)).toContain("An example from");
+  expect(textOf(form)).toContain("Example by");
 
   expect((await new Visitor().look("/models?category=")).html).toContain(`/v1/files/${example}/`);
   await visitor.look(`${path}/examples`);
@@ -144,18 +144,16 @@ test("the playground offers examples: a chosen one fills the form, and its outpu
     const { html } = await by.look(path);
     const [, nav = ""] = /<nav[^>]*data-examples[^>]*>(.*?)<\/nav>/s.exec(html) ?? [];
     expect(textOf(nav).trim()).toBe("Examples a &lt;cat&gt; It purrs Example 2");
-    expect(nav).toContain(`<a href="${path}?example=${first}">`);
-    expect(html).not.toContain("An example from");
+    expect(nav).toContain(`<a href="${path}?example=${first}" aria-current="page">`);
+    // The first example is shown before any is chosen.
+    expect(textOf(html)).toContain("Example by");
     const chosen = (await by.look(`${path}?example=${first}`)).html;
-    expect(chosen).toContain(`<a href="${path}?example=${first}" aria-current="page">`);
     expect(chosen).toContain("a &lt;cat&gt;</textarea>");
-    expect(textOf(chosen)).toContain(
-      `An example from ${username}. Made in 1.5 s with version 1 . It purrs`,
-    );
+    expect(textOf(chosen)).toContain(`Example by ${username} · Version 1 · 1.5 s It purrs`);
     expect((await by.look(`${path}?example=${second}`)).html).toContain("x".repeat(20_000));
     // An unknown ID stands for an example of another model, or a deleted one.
     const gone = await by.look(`${path}?example=${crypto.randomUUID()}`);
-    expect([gone.status, textOf(gone.html).includes("An example from")]).toEqual([200, false]);
+    expect([gone.status, textOf(gone.html).includes("Example by")]).toEqual([200, false]);
   }
   const asJson = (await visitor.look(`${path}?example=${first}`)).html;
   expect(asJson).toMatch(/example=[0-9a-f-]{36}&amp;as=json/);
@@ -280,22 +278,22 @@ test("the page of an example says if it or its version was deleted, to visitors 
   const [id = ""] = await ids();
   const looks = async (query: string) =>
     Promise.all([visitor, new Visitor()].map(async (by) => textOf((await by.look(query)).html)));
-  for (const text of await looks(path)) expect(text).toContain("Or start from an example");
+  for (const text of await looks(path)) expect(text).toContain("Example by");
   const schemas = { prediction: { input: {}, output: {} } };
   const version = { release_notes: "", container_image_digest: DIGEST, schemas };
   await client.ok("POST", `/v1/models/${reference}/versions`, version);
   for (const text of await looks(`${path}?example=${id}`)) expect(text).not.toContain("deleted");
   await client.ok("DELETE", `/v1/models/${reference}/versions/1`);
   for (const text of await looks(`${path}?example=${id}`)) {
-    expect(text).toContain("made with version 1, which was deleted. This page is for version 2.");
-    expect(text).toContain("An example from");
+    expect(text).toContain("ran on version 1, which was deleted. You are viewing version 2.");
+    expect(text).toContain("Example by");
   }
   const all = (await visitor.look(`${path}/examples`)).html;
-  expect(textOf(all)).toContain("Version 1, which was deleted");
+  expect(textOf(all)).toContain("Version 1 (deleted)");
   expect(all).not.toContain("/versions/1");
   await client.ok("DELETE", `/v1/models/${reference}/examples/${id}`);
   for (const text of await looks(`${path}?example=${id}`))
-    expect(text).toContain("This example is no longer here.");
+    expect(text).toContain("Example not found.");
 });
 
 test("a page of examples shortens large values, but shows all files", async () => {

@@ -80,6 +80,14 @@ describe("a look-up within an account", () => {
     });
   });
 
+  test("a look-up counts no attempt that no runner began", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const shown = await operator.ok("GET", ofUser(world.username, id));
+    expect(shown).toMatchObject({ runner: null, attempts: 0 });
+    await world.client.json("POST", `/v1/predictions/${id}/cancel`);
+  });
+
   test("a look-up has null for fields that a failing object cannot tell", async () => {
     const { world, id } = await ended();
     vi.spyOn(PredictionObject.prototype, "lastRun").mockRejectedValue(new Error("it is down"));

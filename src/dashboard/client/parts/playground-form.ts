@@ -83,6 +83,7 @@ export class PlaygroundForm {
     if (everywhere) for (const control of controls) this.#touched.add(control);
     for (const control of controls) {
       const message = this.#touched.has(control) ? messages.get(control) : undefined;
+      if (message !== undefined) control.closest("details")?.toggleAttribute("open", true);
       if (setFieldError(control, message) && message && control === document.activeElement)
         this.announce(message);
     }
@@ -100,17 +101,30 @@ export class PlaygroundForm {
       this.raw.value = exactText(this.read().input, 2);
     } else {
       const read = readJsonInput(this.raw.value);
-      if ("fault" in read) return read.fault;
-      const form = fillForm(this.#fields, read.input);
-      if (!form) return "The JSON has fields that the form does not.";
-      const other = form.find(({ kind }, n) => kind !== this.#fields[n]?.kind);
-      if (other) return `The form cannot show this value of '${other.name}'.`;
-      for (const [n, { text }] of form.entries()) this.#setText(n, text);
+      const fault = "fault" in read ? read.fault : this.#fill(read.input);
+      if (fault !== undefined) return fault;
     }
     for (const panel of this.element.querySelectorAll<HTMLFieldSetElement>(".playground-fields")) {
       panel.hidden = !panel.hidden;
       panel.disabled = panel.hidden;
     }
+    return undefined;
+  }
+
+  /** Fills in an input as JSON text, such as what was typed before the page was left. */
+  restore(json: string): void {
+    this.raw.value = json;
+    const read = readJsonInput(json);
+    if (!this.isJson && !("fault" in read)) this.#fill(read.input);
+  }
+
+  /** @returns why the fields cannot show the input, if so */
+  #fill(input: Input): string | undefined {
+    const form = fillForm(this.#fields, input);
+    if (!form) return "The form has no field for part of this JSON.";
+    const other = form.find(({ kind }, n) => kind !== this.#fields[n]?.kind);
+    if (other) return `The form cannot show this value of '${other.name}'.`;
+    for (const [n, { text }] of form.entries()) this.#setText(n, text);
     return undefined;
   }
 

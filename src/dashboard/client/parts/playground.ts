@@ -1,9 +1,11 @@
 /** The playground: validates input, uploads files, runs the model and has its result shown. */
 import type { Input } from "../../../domain/schemas/input-form-values.ts";
+import { exactText } from "../../../lib/exact-json.ts";
 import { VERSION_FIELD } from "../../playground/control-names.ts";
 import { FilePickers } from "./file-pickers.ts";
 import { attachSliders, PlaygroundForm, requiredElement, showCode } from "./playground-form.ts";
 import { messageOf, post } from "./post.ts";
+import { runInAddress } from "./run-steps.ts";
 
 export interface Result {
   open(id: string, input: Input): Promise<void>;
@@ -32,8 +34,23 @@ export class Playground {
     this.#ran = JSON.stringify(this.#form.read().input);
     this.#resultElement = requiredElement(root, '[data-panel="output"]', HTMLElement);
     this.#button = requiredElement(this.#form.element, 'button[type="submit"]', HTMLButtonElement);
+    this.#carryOver();
     attachSliders(root);
     this.#listen();
+  }
+
+  /** Keeps the input of a visitor while they sign in, and fills it in afterwards. */
+  #carryOver(): void {
+    const { playground = "" } = this.#root.dataset;
+    const key = `input of ${playground}`;
+    const signIn = this.#button.form;
+    if (signIn !== this.#form.element)
+      return signIn?.addEventListener("submit", () => {
+        sessionStorage.setItem(key, exactText(this.#form.read().input));
+      });
+    const typed = sessionStorage.getItem(key);
+    sessionStorage.removeItem(key);
+    if (typed !== null && runInAddress() === null) this.#form.restore(typed);
   }
 
   #listen(): void {
@@ -44,7 +61,7 @@ export class Playground {
     versions.hidden = true;
     requiredElement(this.#root, `#${VERSION_FIELD}`, HTMLSelectElement).addEventListener(
       "change",
-      () => element.requestSubmit(versions),
+      () => versions.form?.requestSubmit(versions),
     );
     for (const link of document.querySelectorAll<HTMLAnchorElement>("[data-views] a"))
       link.addEventListener("click", (event) => {
@@ -56,6 +73,7 @@ export class Playground {
       // Switching versions loads another page.
       if (event.submitter === versions) return;
       event.preventDefault();
+      if (this.#button.form !== element) return this.#button.click();
       void this.#exclusively(() => this.#run());
     });
     element.addEventListener("keydown", (event) => {
@@ -159,8 +177,8 @@ export class Playground {
     this.#ran = JSON.stringify(input);
     await this.#result.open(id, input);
     this.#showTab("output");
-    // The output is below the form on a phone.
-    if (this.#resultElement.getBoundingClientRect().top > innerHeight)
+    // The output is below the form on a phone: a third of the window is left for it.
+    if (this.#resultElement.getBoundingClientRect().top > (innerHeight * 2) / 3)
       this.#resultElement.scrollIntoView();
   }
 

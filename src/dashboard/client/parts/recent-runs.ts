@@ -40,13 +40,13 @@ function agreeFacts(status: string): void {
 const saysCold = () =>
   document.querySelector("[data-expected] :is(.status.cold, .status.offline)") !== null;
 
-/** After a run: its container is warm, the run is counted, and nothing waits any more. */
+/** After a run: its container is warm, and nothing waits any more. */
 async function refreshFacts(): Promise<void> {
   const page = await loadCurrentPage();
-  const [now, old] = [page, document].map((one) =>
-    one?.querySelector<HTMLElement>("[data-expected]"),
-  );
-  if (old && now) replaceElement(old, now);
+  if (!page) return;
+  const now = page.querySelectorAll<HTMLElement>("[data-expected]");
+  for (const [n, old] of document.querySelectorAll<HTMLElement>("[data-expected]").entries())
+    if (now[n]) replaceElement(old, now[n]);
 }
 
 /** While one is under way; the end of the run that is shown is known at once. */

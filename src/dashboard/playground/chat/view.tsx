@@ -72,12 +72,10 @@ export function Chat({ play, user, origin }: Props) {
         <Code samples={samplesOf(play, origin, {})} />
       </section>
       <section class="chat-side" id="chat-runs" aria-label="Recent runs" data-panel="runs">
-        <p class="hint">
-          Each answer is a run of yours.{" "}
-          <a href={`/predictions?model=${encodeURIComponent(reference)}`}>All of them</a>
-        </p>
+        <p class="hint">Each reply is saved as a prediction.</p>
         <RecentRuns
           runs={play.runs}
+          model={reference}
           address={modelAddress(model)}
           current={play.prediction?.prediction}
           host={host}
@@ -109,10 +107,7 @@ const Conversation = ({
       <p>
         <strong>Chat with {name}.</strong>
       </p>
-      <p class="hint">
-        The conversation stays in this tab, also when you reload the page, and each answer is a
-        prediction of yours.
-      </p>
+      <p class="hint">Chats are kept in this tab. Each reply is saved as a prediction.</p>
       {children}
     </div>
     {note && (
@@ -149,7 +144,7 @@ const Conversation = ({
           New chat
         </button>
         <small id="chat-keys" class="push">
-          Enter sends<span class="more-keys">, Shift + Enter breaks the line</span>
+          Enter to send<span class="more-keys">, Shift+Enter for a new line</span>
         </small>
         <button type="button" class="quiet" data-stop aria-keyshortcuts="Escape" hidden>
           Stop
@@ -172,11 +167,7 @@ const Settings = ({
   <form class="chat-settings" data-settings>
     <div class="field">
       <label for="chat-system">System prompt</label>
-      <textarea
-        id="chat-system"
-        rows={4}
-        placeholder="How the model should answer, such as: Answer in one sentence."
-      />
+      <textarea id="chat-system" rows={4} placeholder="For example: Answer in one sentence." />
     </div>
     {fields.length > 0 && (
       <details>
@@ -190,10 +181,10 @@ const Settings = ({
       <details data-tools-panel>
         <summary class="strong">Tools</summary>
         <div class="field">
-          <label for="chat-tools">Functions that the model may call</label>
+          <label for="chat-tools">Functions the model can call</label>
           <p class="hint" id="chat-tools-hint">
-            A JSON list, each with a name, a description and the JSON Schema of its parameters. When
-            the model calls one, you give its result.
+            A JSON array. Each function has a name, a description, and a JSON Schema for its
+            parameters. When the model calls one, you enter the result.
           </p>
           <textarea
             id="chat-tools"
