@@ -190,7 +190,7 @@ it("a tool that is called is shown, and goes on with the result that is given", 
   expect(await lastInput(visitor)).toMatchObject({
     messages: [{ role: "user" }, { role: "assistant" }, { role: "tool", content: "21 degrees" }],
   });
-  await page.getByLabel("Functions that the model may call").fill("[");
+  await page.getByLabel("Functions the model can call").fill("[");
   await messageBox(visitor).fill("Well?");
   await page.keyboard.press("Enter");
   await page.getByText("This is not valid JSON.").waitFor();

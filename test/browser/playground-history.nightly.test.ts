@@ -35,6 +35,7 @@ it("each run of pictures is a step, with its input, and its address shows it aga
   await visitor.open(playground("duotone"));
   await page.locator('input[type="file"]').setInputFiles(SAMPLE);
   const width = page.getByLabel(/^width/);
+  await page.getByText("More options").click();
   const firstCard = page.locator(".media-run").first();
   const run = async (pixels: string): Promise<string> => {
     const before = runInAddress(visitor);

@@ -96,6 +96,7 @@ describe("the form", () => {
     const { page } = visitor;
     const moments = await Moments.of(visitor, PLACES);
     await visitor.open(`/models/${OPERATOR}/gated`);
+    await page.getByText("More options").click();
     await page.getByLabel("gate optional").fill(gate);
     await page.getByLabel("before optional").fill(before);
     await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -114,6 +115,7 @@ describe("the form", () => {
       const { page } = visitor;
       const moments = await Moments.of(visitor, PLACES);
       await visitor.open(`/models/${OPERATOR}/gated`);
+      await page.getByText("More options").click();
       await page.getByLabel("gate optional").fill(why);
       await page.getByLabel("before optional").fill("a");
       await page.getByLabel("after optional").fill("b");
