@@ -14,7 +14,7 @@ export function Totals({ predictions, failed, execution_seconds, price }: UsageC
       <Fact name="Execution time">{duration(execution_seconds)}</Fact>
       {/* A price is shown only where hardware has one. */}
       {price > 0 && (
-        <Fact name="Price">
+        <Fact name="Cost">
           <Price value={price} />
         </Fact>
       )}

@@ -209,7 +209,7 @@ const CountTable = ({
 
 /** @param total whose price, if there is one, is the last column */
 const numbersOf = (names: Child[], total: UsageCount): Column[] =>
-  [...names, ...(isPriced(total) ? ["Price"] : [])].map((name) => ({ name, is: "number" }));
+  [...names, ...(isPriced(total) ? ["Cost"] : [])].map((name) => ({ name, is: "number" }));
 
 const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
   <>

@@ -8,7 +8,7 @@ const REFRESH_MS = 4_000;
 
 const stepsIn = (page: Document) => page.querySelector<HTMLElement>("[data-steps]");
 
-/** A step that is still to be done stays if it has a command, which may just be copied. */
+/** An open step that is still to be done stays if it has a command, which may just be copied. */
 function update(page: Document): void {
   const old = stepsIn(document);
   const steps = stepsIn(page);
@@ -22,8 +22,8 @@ function update(page: Document): void {
       if (!before) continue;
       keepUnfolded(before, step);
       if (before.outerHTML === step.outerHTML) continue;
-      const isDone = step.classList.contains("done");
-      if (isDone || !before.querySelector("[data-copy]")) before.replaceWith(step);
+      const isOpen = !before.classList.contains("later") && !step.classList.contains("done");
+      if (!isOpen || !before.querySelector("[data-copy]")) before.replaceWith(step);
     }
     return old;
   });

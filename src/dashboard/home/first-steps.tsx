@@ -1,4 +1,4 @@
-/** Steps of a new account until its first answer: each step ticks by itself once it is done. */
+/** Steps of a new account until its first answer. Each ticks by itself once it is done. */
 import type { Child } from "hono/jsx";
 import type { RunnerPackage } from "../../domain/runners/runner-version.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
@@ -43,20 +43,30 @@ interface Props {
 export const isDone = ({ hasRunner, prediction, hasCalled }: Progress): boolean =>
   hasRunner !== false && prediction !== undefined && hasCalled;
 
-/** The page asks for itself again until all is done (client/home.ts). */
+/** The first step to do is open, later ones are folded. client/home.ts reloads the page until all are done. */
 export function FirstSteps(props: Props) {
   const steps = stepsOf(props);
+  const next = steps.findIndex(({ isDone }) => !isDone);
   return (
     <ol class="box checklist" data-steps>
       {steps.map(({ title, isDone, result, how }, n) => (
-        <li class={isDone ? "done quiet" : undefined} data-part={title}>
+        <li class={isDone ? "done quiet" : n > next ? "later" : undefined} data-part={title}>
           {isDone ? <Icon name="done" /> : <span class="step-number quiet strong">{n + 1}</span>}
-          <div>
-            <h2>
-              {title} {isDone && <span class="visually-hidden">(done)</span>}
-            </h2>
-            {isDone ? result : how}
-          </div>
+          {isDone || n === next ? (
+            <div>
+              <h2>
+                {title} {isDone && <span class="visually-hidden">(done)</span>}
+              </h2>
+              {isDone ? result : how}
+            </div>
+          ) : (
+            <details>
+              <summary>
+                <h2>{title}</h2>
+              </summary>
+              {how}
+            </details>
+          )}
         </li>
       ))}
     </ol>
@@ -66,45 +76,27 @@ export function FirstSteps(props: Props) {
 function stepsOf(props: Props): Step[] {
   const { hasRunner } = props.progress;
   return [
-    ...(hasRunner === undefined ? [] : [SET_UP, addMachine(props, hasRunner)]),
+    ...(hasRunner === undefined ? [] : [addMachine(props, hasRunner)]),
     publishModel(props),
     runModel(props),
     callModel(props),
   ];
 }
 
-/** An operator who sees this step has done it. */
-const SET_UP: Step = {
-  title: "Set up the deployment",
-  isDone: true,
-  result: (
-    <p>
-      You are an operator. Others come in once you <a href="/users">invite them</a>.
-    </p>
-  ),
-};
-
 const addMachine = ({ origin, runner, progress }: Props, isDone: boolean): Step => ({
   title: "Add a machine",
   isDone,
-  result: progress.runner ? (
+  result: progress.runner && (
     <p>
       <a href={`/fleet/runners/${progress.runner.id}`}>
         <bdi>{progress.runner.name}</bdi>
       </a>{" "}
       <span class={`status ${progress.runner.state}`}>{progress.runner.state}</span>
     </p>
-  ) : (
-    <p>
-      See what it does under <a href="/fleet">Fleet</a>.
-    </p>
   ),
   how: (
     <>
-      <p>
-        Run this on a machine with Node.js 22 and Docker. It installs the runner, which makes
-        outgoing connections only, and needs a runner token where it says <code>{NO_TOKEN}</code>.
-      </p>
+      <p>Run this on a machine with Node.js 22 and Docker. It makes outgoing connections only.</p>
       <Copy lines text={startText({ token: NO_TOKEN, origin, runner }, [DEFAULT_HARDWARE])} />
       <Form action="/fleet/tokens">
         <input type="hidden" name="name" value="First machine" />
@@ -112,9 +104,8 @@ const addMachine = ({ origin, runner, progress }: Props, isDone: boolean): Step 
         <Submit>Create a token for it</Submit>
       </Form>
       <p class="hint">
-        The command then has the token in it. <code>{DEFAULT_HARDWARE}</code> is for models that
-        need no GPU. For others, <a href="/fleet/hardware">add a class of hardware</a> and{" "}
-        <a href="/fleet/tokens">create a token for that</a>.
+        Creating a runner token fills it in. For a GPU, <a href="/fleet/hardware">add hardware</a>{" "}
+        first.
       </p>
     </>
   ),
@@ -129,19 +120,18 @@ const publishModel = ({ progress, username, publish }: Props): Step => ({
     <p>
       <a href={`/models/${username}/${progress.model.name}`}>
         {`${username}/${progress.model.name}`}
-      </a>{" "}
-      is there.
+      </a>
     </p>
   ) : (
     <p>
-      You have run one. You can <a href="/models/publish">publish your own</a>, too.
+      You can also <a href="/models/publish">publish your own model</a>.
     </p>
   ),
   how: publish && (
     <>
       {progress.hasRunner === undefined && (
         <p>
-          Any of <a href="/models">those that are there</a> will do. To publish your own:
+          Pick any <a href="/models">model</a>, or publish your own:
         </p>
       )}
       <PublishWays state={publish} level={3} />
@@ -154,7 +144,7 @@ const runModel = ({ progress: { model, prediction }, username }: Props): Step =>
   isDone: prediction !== undefined,
   result: prediction && (
     <p>
-      <a href={`/predictions/${prediction.prediction.id}`}>Your newest prediction</a>{" "}
+      <a href={`/predictions/${prediction.prediction.id}`}>Your latest prediction</a>{" "}
       <Status status={prediction.prediction.status} waitsAgain={prediction.waitsAgain} />
     </p>
   ),
@@ -162,12 +152,12 @@ const runModel = ({ progress: { model, prediction }, username }: Props): Step =>
     <p>
       {model ? (
         <>
-          Fill in its input in <a href={`/models/${username}/${model.name}`}>its playground</a>, and
-          run it there.
+          Enter an input in <a href={`/models/${username}/${model.name}`}>its playground</a> and
+          press Run.
         </>
       ) : (
         <>
-          Choose <a href="/models">a model</a>, fill in its input, and run it there.
+          Choose a <a href="/models">model</a>, enter an input and press Run.
         </>
       )}
     </p>
@@ -178,27 +168,18 @@ const callModel = ({ progress: { hasCalled }, origin, call }: Props): Step => ({
   title: "Call it from anywhere",
   isDone: hasCalled,
   result: (
-    <>
-      <p>
-        Programs do it with an <a href="/tokens">access token</a>. The page of each model has the
-        call in several languages, under API.
-      </p>
-      {call !== undefined && (
-        <details>
-          <summary>The command</summary>
-          <Copy lines text={call} />
-        </details>
-      )}
-    </>
+    <p>
+      The API tab of each model has code samples. <a href="/tokens">Manage access tokens</a>
+    </p>
   ),
   how: (
     <>
       <p>
-        Programs need an <a href="/tokens">access token</a>. The official OpenAI clients work, too,
-        with <code>{`${origin}/openai/v1`}</code> as their base URL.
+        Create an <a href="/tokens">access token</a>. OpenAI clients work with the base URL{" "}
+        <code>{`${origin}/openai/v1`}</code>.
       </p>
       {call === undefined ? (
-        <p class="hint">Once there is a model, the command that calls it stands here.</p>
+        <p class="hint">Publish or pick a model to see the command.</p>
       ) : (
         <Copy lines text={call} />
       )}

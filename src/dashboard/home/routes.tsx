@@ -1,10 +1,12 @@
-/** `/`: the landing page of visitors, the first steps of new users, and the news of others. */
-
+/** `/`: the landing page of visitors, the first steps of new users, and the overview of others. */
+import type { PropsWithChildren } from "hono/jsx";
+import type { UsageReport } from "../../domain/accounts/usage.ts";
 import { exampleInput } from "../../domain/schemas/example-input.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
+import { getOwnUsage } from "../../services/accounts/usage.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";
@@ -12,49 +14,145 @@ import {
   type ListedPrediction,
   viewPredictions,
 } from "../../services/predictions/prediction-view.ts";
-import { listRunners } from "../../services/runners/fleet.ts";
+import { type FleetPool, readFleet } from "../../services/runners/fleet.ts";
 import { isServed } from "../../services/runners/run-estimate.ts";
 import { isSetUp } from "../../services/sign-in/operators.ts";
 import { defaultVersion } from "../../storage/models/models.ts";
+import { Totals } from "../account/totals.tsx";
 import { type PageContext, pages, type Viewer } from "../context.ts";
 import { type Gallery, ModelCards } from "../models/list.tsx";
 import { BODIES } from "../playground/code/bodies.ts";
 import { shellSample } from "../playground/code/samples.ts";
 import { PredictionTable } from "../predictions/list.tsx";
 import { publishState } from "../publish/ways.tsx";
+import { Fact } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { FirstSteps, isDone } from "./first-steps.tsx";
+import { Landing } from "./landing.tsx";
 
 interface Props {
   username: string;
+  month: UsageReport;
+  fleet: FleetPool[] | undefined;
+  failed: ListedPrediction[];
   models: ModelItem[];
   gallery: Gallery;
   predictions: ListedPrediction[];
 }
 
-const Overview = ({ username, models, gallery, predictions }: Props) => (
+const Overview = ({ username, month, fleet, failed, models, gallery, predictions }: Props) => (
   <div class="overview">
+    {month.total.predictions > 0 && (
+      <Section title="This month" more={["/account/usage", "View usage"]}>
+        <Totals {...month.total} />
+      </Section>
+    )}
+    <FailingModels models={month.models} />
+    {fleet?.some(({ runners }) => runners.length > 0) && <FleetHealth pools={fleet} />}
+    {failed.length > 0 && (
+      <Section
+        title="Failed in the last 7 days"
+        more={["/predictions?statuses=failed", "View all failures"]}
+      >
+        <PredictionTable predictions={failed} />
+      </Section>
+    )}
     {predictions.length > 0 && (
-      <section aria-labelledby="latest-title">
-        <div class="bar spread title-row">
-          <h2 id="latest-title">Latest predictions</h2>
-          <a href="/predictions">All predictions</a>
-        </div>
+      <Section title="Recent predictions" more={["/predictions", "View all"]}>
         <div data-list data-first="true">
           <PredictionTable predictions={predictions} />
         </div>
-      </section>
+      </Section>
     )}
     {models.length > 0 && (
-      <section aria-labelledby="models-title">
-        <div class="bar spread title-row">
-          <h2 id="models-title">Your models</h2>
-          <a href={`/models/${username}`}>All of them</a>
-        </div>
+      <Section title="Your models" more={[`/models/${username}`, "View all"]}>
         <ModelCards models={models} gallery={gallery} />
-      </section>
+      </Section>
     )}
   </div>
 );
+
+/** @param more the address and words of the page that has all of it */
+function Section({
+  title,
+  more: [address, words],
+  children,
+}: PropsWithChildren<{ title: string; more: [string, string] }>) {
+  const id = `${title.toLowerCase().replaceAll(/\W+/g, "-")}-title`;
+  return (
+    <section aria-labelledby={id}>
+      <div class="bar spread title-row">
+        <h2 id={id}>{title}</h2>
+        <a href={address}>{words}</a>
+      </div>
+      {children}
+    </section>
+  );
+}
+
+const MAX_FAILING = 5;
+
+function FailingModels({ models }: Pick<UsageReport, "models">) {
+  const failing = models
+    .filter(({ model, failed }) => model !== undefined && failed > 0)
+    .toSorted((a, b) => b.failed / b.predictions - a.failed / a.predictions)
+    .slice(0, MAX_FAILING);
+  if (failing.length === 0) return null;
+  return (
+    <Section title="Failing models" more={["/account/usage", "View by model"]}>
+      <Table
+        columns={["Model", { name: "Failed", is: "number" }, { name: "Predictions", is: "number" }]}
+      >
+        {failing.map(({ model = "", failed, predictions }) => (
+          <tr>
+            <th scope="row">
+              <a href={`/predictions?${new URLSearchParams({ model, statuses: "failed" })}`}>
+                {model}
+              </a>
+            </th>
+            <td class="number">{`${failed} (${Math.ceil((100 * failed) / predictions)}%)`}</td>
+            <td class="number">{predictions}</td>
+          </tr>
+        ))}
+      </Table>
+    </Section>
+  );
+}
+
+/** Runners that stopped on purpose are not counted. */
+function FleetHealth({ pools }: { pools: FleetPool[] }) {
+  const runners = pools.flatMap((pool) => pool.runners).filter(({ state }) => state !== "stopped");
+  const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
+  const unwell = runners.filter(
+    ({ state, set_aside_until }) => state !== "ready" || set_aside_until !== null,
+  );
+  const online = runners.filter(({ state }) => state === "ready" || state === "draining");
+  return (
+    <Section title="Fleet" more={["/fleet", "View fleet"]}>
+      <dl class="figures totals">
+        <Fact name="Runners online">{`${online.length} of ${runners.length}`}</Fact>
+        <Fact name="Running">{runners.reduce((sum, one) => sum + one.running.length, 0)}</Fact>
+        <Fact name="Queued">{queues.reduce((sum, one) => sum + (one.waiting ?? 0), 0)}</Fact>
+      </dl>
+      {unwell.length > 0 && (
+        <ul class="bar small">
+          {unwell.slice(0, MAX_FAILING).map(({ id, name, state, set_aside_until }) => (
+            <li>
+              <a href={`/fleet/runners/${id}`}>
+                <bdi>{name}</bdi>
+              </a>{" "}
+              {state === "ready" && set_aside_until !== null ? (
+                <span class="status warning">not starting containers</span>
+              ) : (
+                <span class={`status ${state}`}>{state}</span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
 
 /**
  * @param path `owner/name`; undefined: of none
@@ -79,12 +177,14 @@ async function callCommand(
 }
 
 const SHOWN = 6;
+const SHOWN_FAILURES = 5;
+const WEEK_MS = 7 * 86_400_000;
 
 export const homePages = pages().get("/", async (c) => {
-  const { viewer } = c.var;
+  const { viewer, services, origin } = c.var;
   if (!viewer) {
-    const isReady = await isSetUp(c.var.services);
-    return c.render(<Landing isSetUp={isReady} />, { title: "Models on your own GPUs" });
+    const page = <Landing isSetUp={await isSetUp(services)} origin={origin} />;
+    return c.render(page, { title: "Models on your own GPUs" });
   }
   const { title, page } = await home(c, viewer);
   return c.render(page, { title, scripts: ["home"] });
@@ -94,15 +194,26 @@ async function home(c: PageContext, viewer: Viewer) {
   const { caller, user, operator } = viewer;
   const { services, origin, assets } = c.var;
   const first = { cursor: undefined, size: SHOWN, url: c.req.url };
-  const [{ models, gallery }, predictions, hasRunner] = await Promise.all([
+  const now = Date.now();
+  const failures = {
+    statuses: ["failed" as const],
+    created_after: new Date(now - WEEK_MS).toISOString(),
+    page_size: SHOWN_FAILURES,
+  };
+  const [{ models, gallery }, predictions, failed, month, fleet] = await Promise.all([
     ownModels(c, viewer, first),
     viewPredictions(services, caller, { statuses: [], page_size: SHOWN }, first),
-    operator ? isServed(services, undefined) : undefined,
+    viewPredictions(services, caller, failures, { ...first, size: SHOWN_FAILURES }),
+    // The days of this month so far.
+    getOwnUsage(services, caller, new Date(now).getUTCDate()),
+    operator ? readFleet(services) : undefined,
   ]);
   const [model] = models.items;
   const [prediction] = predictions.items;
+  const runners = fleet?.pools.flatMap((pool) => pool.runners);
   const progress = {
-    hasRunner,
+    hasRunner: operator ? await isServed(services, undefined) : undefined,
+    runner: runners?.at(0),
     model,
     prediction,
     // A user who has made more predictions than one page is past the first steps.
@@ -114,28 +225,26 @@ async function home(c: PageContext, viewer: Viewer) {
     <>
       <h1>{title}</h1>
       {!hasStarted && (
-        <>
-          <p>
-            <a href="/models">Find a model</a> and try it in its playground, or publish your own.
-          </p>
-          <FirstSteps
-            progress={{ ...progress, runner: hasRunner ? await newestRunner(c) : undefined }}
-            origin={origin}
-            username={user.username}
-            runner={assets.runner}
-            call={
-              await callCommand(
-                c,
-                viewer,
-                prediction?.model ?? ownPath(user, model) ?? (await mostUsed(c, viewer, first)),
-              )
-            }
-            publish={model ? undefined : await publishState(c, undefined)}
-          />
-        </>
+        <FirstSteps
+          progress={progress}
+          origin={origin}
+          username={user.username}
+          runner={assets.runner}
+          call={
+            await callCommand(
+              c,
+              viewer,
+              prediction?.model ?? ownPath(user, model) ?? (await mostUsed(c, viewer, first)),
+            )
+          }
+          publish={model ? undefined : await publishState(c, undefined)}
+        />
       )}
       <Overview
         username={user.username}
+        month={month}
+        fleet={fleet?.pools}
+        failed={failed.items}
         models={models.items}
         gallery={gallery}
         predictions={predictions.items}
@@ -147,12 +256,6 @@ async function home(c: PageContext, viewer: Viewer) {
 
 const ownPath = ({ username }: Viewer["user"], model: ModelItem | undefined) =>
   model && `${username}/${model.name}`;
-
-async function newestRunner(c: PageContext) {
-  const first = { cursor: undefined, size: 1, url: c.req.url };
-  const { items } = await listRunners(c.var.services, first);
-  return items[0];
-}
 
 async function mostUsed(c: PageContext, { caller }: Viewer, first: PageRequest) {
   const order = { sort_by: "predictions_count", sort_direction: "desc" } as const;
@@ -168,31 +271,3 @@ async function ownModels(c: PageContext, { caller }: Viewer, first: PageRequest)
   const ids = models.items.map(({ id }) => id);
   return { models, gallery: await readGallery(services, caller, ids, origin) };
 }
-
-const Landing = ({ isSetUp }: { isSetUp: boolean }) => (
-  <>
-    <div class="hero">
-      <h1>Models on your own GPUs</h1>
-      <p>
-        Publish a model once, call it over HTTPS from anywhere and stream its output. Your GPUs stay
-        where they are.
-      </p>
-      <p class="flow actions">
-        <a class="button primary" href="/sign-in">
-          Sign in
-        </a>
-        <a class="button quiet" href="/models">
-          Browse models
-        </a>
-        <a class="button quiet" href="/docs">
-          Read the API reference
-        </a>
-      </p>
-    </div>
-    {!isSetUp && (
-      <p class="hint">
-        Deployed this yourself? <a href="/set-up">Set it up</a> with your operator token.
-      </p>
-    )}
-  </>
-);

@@ -22,7 +22,7 @@ const NONE = { models: [], rows: [], tokens: [], trimmed_to: null };
 export async function getOwnUsage(
   services: Services,
   { user_id }: Pick<Caller, "user_id">,
-  days: 30 | 90,
+  days: number,
 ): Promise<UsageReport> {
   const range = lastDays(days, Date.now());
   const [first = ""] = range;

@@ -1,6 +1,6 @@
 /** The first page: the next steps, which are ticked automatically, and recent events. */
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { NEW_MODEL, NEW_VERSION } from "../support/model-pages.ts";
 import { textOf } from "../support/page-text.ts";
 import { signedUp } from "../support/visitor.ts";
@@ -10,8 +10,8 @@ import { newClient } from "../support/world.ts";
 const CHOOSE = "Choose a model, or publish one";
 
 const stepsIn = (html: string) =>
-  [...html.matchAll(/<li( class="done quiet")? data-part="([^"]*)"/g)].map(([, done, title]) =>
-    done ? `[${title}]` : title,
+  [...html.matchAll(/<li(?: class="(done|later)[^"]*")? data-part="([^"]*)"/g)].map(
+    ([, state, title]) => (state === "done" ? `[${title}]` : title),
   );
 
 it("the page leads from nothing to a model that programs call, and then has an overview", async () => {
@@ -30,6 +30,11 @@ it("the page leads from nothing to a model that programs call, and then has an o
   expect(stepsIn(overview)).toEqual([]);
   expect(overview).toContain(`href="/predictions/${id}"`);
   expect(textOf(overview)).toContain("Your models");
+  await client.cancel(id);
+  // The prediction tells its account a moment later that it has ended.
+  await vi.waitFor(async () =>
+    expect(textOf(await home())).toMatch(/This month .*Predictions 1 Failed 0/),
+  );
 });
 
 it("neither a token nor a run of the dashboard counts as a call, and an own model is no step for users", async () => {
@@ -40,7 +45,7 @@ it("neither a token nor a run of the dashboard counts as a call, and an own mode
   await owner.visitor.send(`/models/${path}/versions/new`, NEW_VERSION);
   const client = await newClient(username);
   await client.ok("GET", "/v1/user");
-  expect((await visitor.look("/")).html).toContain("Once there is a model");
+  expect((await visitor.look("/")).html).toContain("Publish or pick a model");
   await env.DB.prepare("UPDATE listings SET predictions_count = 1").run();
   expect((await visitor.look("/")).html).toContain("&quot;model&quot;: &quot;");
   await visitor.look(`/models/${path}`);

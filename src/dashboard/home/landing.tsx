@@ -1,0 +1,102 @@
+/** The page of visitors: what Auspex does, three lines of code, and a run that was recorded. */
+import { Copy } from "../ui/parts.tsx";
+
+const sampleOf = (origin: string) => `import Replicate from "replicate";
+const replicate = new Replicate({ baseUrl: "${origin}/replicate/v1", auth: process.env.AUSPEX_TOKEN });
+console.log(await replicate.run("owner/model", { input: { prompt: "Hello" } }));`;
+
+export const Landing = ({ isSetUp, origin }: { isSetUp: boolean; origin: string }) => (
+  <div class="landing">
+    <div class="hero">
+      <h1>Models on your own GPUs</h1>
+      <p>Publish a model once, call it over HTTPS from anywhere, and stream its output.</p>
+      <p class="flow actions">
+        <a class="button primary" href="/sign-in">
+          Sign in
+        </a>
+        <a class="button quiet" href="/models">
+          Browse models
+        </a>
+        <a class="button quiet" href="/docs">
+          Read the docs
+        </a>
+      </p>
+    </div>
+    {!isSetUp && (
+      <p class="hint">
+        Deployed this yourself? <a href="/set-up">Set it up</a> with your operator token.
+      </p>
+    )}
+    <div class="split">
+      <section aria-labelledby="code-title">
+        <h2 id="code-title">Three lines of code</h2>
+        <Copy lines text={sampleOf(origin)} />
+        <p class="hint">
+          Works with the official <a href="/docs/replicate">Replicate</a>,{" "}
+          <a href="/docs/openai">OpenAI</a> and <a href="/docs/anthropic">Anthropic</a> clients.
+        </p>
+      </section>
+      <Recording />
+    </div>
+    <section aria-labelledby="why-title">
+      <h2 id="why-title">Why Auspex</h2>
+      <ul class="cards reasons">
+        {REASONS.map(([title, text]) => (
+          <li>
+            <h3>{title}</h3>
+            <p>{text}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  </div>
+);
+
+const REASONS = [
+  [
+    "Your own GPUs",
+    "Models run in containers on your machines. A runner only makes outgoing connections, so no port is open.",
+  ],
+  [
+    "Your data stays with you",
+    "Inputs and outputs are stored in your own Cloudflare account. Containers can be cut off from the internet.",
+  ],
+  [
+    "Streams that resume",
+    "Reconnect after a dropped connection and continue at the next event. Nothing is lost or repeated.",
+  ],
+  [
+    "Know why it waits",
+    "A queued prediction says what it is waiting for: a cold start, a full queue or an offline runner.",
+  ],
+];
+
+/** The output of a run in the parts that were streamed. style/parts.css shows one after the other. */
+const Recording = () => (
+  <section aria-labelledby="recording-title">
+    <h2 id="recording-title">A recorded run</h2>
+    <figure class="panel recording">
+      <p class="quiet small">Prompt: {PROMPT}</p>
+      <p class="recorded" lang="en">
+        {PARTS.map((part) => (
+          <span>{part}</span>
+        ))}
+      </p>
+      <figcaption class="hint">
+        <span class="status succeeded">succeeded</span> {TIMES}
+      </figcaption>
+    </figure>
+  </section>
+);
+
+const PROMPT = "Alice was";
+const PARTS = [
+  " beginning to get very tired",
+  " of sitting by her sister",
+  " on the bank, and of having",
+  " nothing to do: once or twice",
+  " she had peeped into the book",
+  " her sister was reading, but it",
+  " had no pictures or conversations.",
+];
+const TIMES = "Warm start, streamed in 1.9s";
