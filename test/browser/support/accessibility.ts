@@ -113,7 +113,11 @@ export const repetitionOn = (page: Page): Promise<JSHandle<Repetition>> =>
       return sum;
     };
 
-    const shapeOf = (element: Element): string => {
+    // A search of the whole page for each ID would take seconds on the reference, which has thousands.
+    const ids = new Map<string, number>();
+    for (const { id } of document.querySelectorAll("[id]")) ids.set(id, (ids.get(id) ?? 0) + 1);
+
+    const describe = (element: Element): string => {
       const attributes = [...element.attributes].map(({ name, value }) =>
         // A value of words may have a meaning; lengths, names, addresses and texts do not.
         /^[a-z -]{0,40}$/.test(value) || ["class", "style"].includes(name)
@@ -126,31 +130,39 @@ export const repetitionOn = (page: Page): Promise<JSHandle<Repetition>> =>
         ...attributes.sort(),
         !element.textContent?.trim(),
         element.scrollWidth > element.clientWidth || element.scrollHeight > element.clientHeight,
-        element.id !== "" && document.querySelectorAll(`#${CSS.escape(element.id)}`).length > 1,
+        (ids.get(element.id) ?? 0) > 1,
         field && [field.checked, field.value === "", field.validity.valid],
       ].join(" ");
     };
 
-    const shapesIn = (element: Element, above: number): number[] => {
-      const shape = hash(shapeOf(element), above);
-      return [shape, ...[...element.children].flatMap((child) => shapesIn(child, shape))];
+    const shapes = new Map<Element, number>();
+    const shapeOf = (element: Element): number => {
+      const known = shapes.get(element);
+      if (known !== undefined) return known;
+      const above = element.parentElement;
+      const shape = hash(describe(element), above ? shapeOf(above) : 0);
+      shapes.set(element, shape);
+      return shape;
     };
+    for (const element of document.querySelectorAll("*")) shapeOf(element);
 
     const places: { place: Comment; element: Element }[] = [];
     const takeOut = () => {
       if (document.querySelectorAll("*").length < many) return;
       const seen = new Set<number>();
       const repeated: Element[] = [];
-      const visit = (element: Element, above: number): void => {
-        if (element.matches(parts) && shapesIn(element, above).every((one) => seen.has(one))) {
+      const isRepeated = (element: Element) =>
+        element.matches(parts) &&
+        [element, ...element.querySelectorAll("*")].every((one) => seen.has(shapeOf(one)));
+      const visit = (element: Element): void => {
+        if (isRepeated(element)) {
           repeated.push(element);
           return;
         }
-        const shape = hash(shapeOf(element), above);
-        seen.add(shape);
-        for (const child of element.children) visit(child, shape);
+        seen.add(shapeOf(element));
+        for (const child of element.children) visit(child);
       };
-      visit(root, 0);
+      visit(root);
       for (const element of repeated) {
         const place = document.createComment("");
         element.replaceWith(place);
@@ -160,5 +172,5 @@ export const repetitionOn = (page: Page): Promise<JSHandle<Repetition>> =>
     const giveBack = () => {
       for (const { place, element } of places.splice(0)) place.replaceWith(element);
     };
-    return { shapes: [...new Set(shapesIn(root, 0))], takeOut, giveBack };
+    return { shapes: [...new Set(shapes.values())], takeOut, giveBack };
   }, MANY);
