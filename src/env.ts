@@ -138,6 +138,7 @@ const variables = z.object({
   WRITE_ROWS: z.coerce.number().positive().default(500),
   WRITE_MB: z.coerce.number().positive().default(250),
   WAIT_SECONDS: count.default(60),
+  VALIDATE_INPUT: z.enum(["on", "off"]).default("off"),
   VENDORA_TIMEOUT_SECONDS: count.default(600),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
   ACCOUNT_SHARE: z.coerce.number().positive().max(1).default(0.5),
@@ -208,6 +209,8 @@ export interface Settings {
   /** The rows and bytes that an account may write per second. */
   writeRates: WriteRates;
   waitSeconds: number;
+  /** Whether inputs are validated before a run unless a request says otherwise. */
+  validateInput: boolean;
   /** The time after which a call that its client waits for is canceled. */
   openAiTimeoutSeconds: number;
   queueTimeoutSeconds: number;
@@ -282,6 +285,7 @@ export function settings(env: Bindings): Settings {
       fileBytes: v.FILES_GB * 1e9,
       writeRates: { rows: v.WRITE_ROWS, bytes: v.WRITE_MB * 1e6 },
       waitSeconds: v.WAIT_SECONDS,
+      validateInput: v.VALIDATE_INPUT === "on",
       openAiTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
       scheduling: {

@@ -11,7 +11,7 @@ import { modelArgument } from "../options.ts";
 import { followRun, Printer } from "../run/follow-run.ts";
 import { buildInput, type Input, noSuchInput, readPair, unknownInputs } from "../run/input.ts";
 import { OutputFiles } from "../run/output-files.ts";
-import { follow } from "../service/events.ts";
+import { follow, VALIDATED } from "../service/events.ts";
 import { cancelSoon, readVersion } from "../service/service.ts";
 import { type Host, newServiceCommand, openService } from "../session.ts";
 import { readLocalFile, uploadFile } from "./upload.ts";
@@ -62,7 +62,7 @@ export const runCommand = (host: Host) =>
       const input = await buildInput({ base, pairs, schemas, upload });
       const create = { body: { model: reference.text, input }, key: randomUUID() };
       if (options.detach) {
-        const headers = { "idempotency-key": create.key };
+        const headers = { "idempotency-key": create.key, ...VALIDATED };
         const made = await service.post("/predictions", predictionWithIO, {
           body: create.body,
           headers,
@@ -74,7 +74,7 @@ export const runCommand = (host: Host) =>
       const events = follow({
         access,
         signal,
-        create: { ...create, body: { ...create.body, stream: true } },
+        create: { ...create, body: { ...create.body, stream: true }, validate: true },
         onRetry,
       });
       const done = await followRun({

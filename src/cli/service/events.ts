@@ -12,6 +12,9 @@ import { prediction, predictionError } from "../../protocol/prediction.ts";
 import type { Access } from "../access.ts";
 import { headersFor } from "./service.ts";
 
+/** The header with which an input that does not match its model's schema costs no run. */
+export const VALIDATED = { "validate-input": "true" };
+
 /** Three of the heartbeats that come every 15 s are missing. */
 const SILENCE_MS = 50_000;
 const DELAYS = { baseMs: 500, maxMs: 15_000 };
@@ -39,7 +42,7 @@ export interface Follow {
   access: Access;
   signal: AbortSignal;
   /** The request whose response is the stream. Later connections use GET with the id of the prediction. */
-  create?: { body: object; key: string };
+  create?: { body: object; key: string; validate?: boolean };
   id?: string;
   /** Time without an event after which the stream ends, even if the prediction goes on. */
   idleSeconds?: number | undefined;
@@ -100,6 +103,7 @@ async function* connection(
         ...headersFor(access),
         ...(idleSeconds !== undefined && { prefer: `wait=${idleSeconds}` }),
         ...(!id && { "content-type": "application/json", "idempotency-key": create?.key ?? "" }),
+        ...(!id && create?.validate && VALIDATED),
       },
       ...(!id && { method: "POST", body: create && exactText(create.body) }),
       signal: until,

@@ -1,12 +1,11 @@
 /** `/`: the landing page of visitors, the first steps of new users, and the overview of others. */
 import type { PropsWithChildren } from "hono/jsx";
 import type { UsageReport } from "../../domain/accounts/usage.ts";
-import { exampleInput } from "../../domain/schemas/example-input.ts";
-import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
 import { getOwnUsage } from "../../services/accounts/usage.ts";
+import { sampleInput } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
 import type { PageRequest } from "../../services/pagination.ts";
@@ -172,7 +171,7 @@ async function callCommand(
   });
   const version = model && defaultVersion(model);
   if (!version) return undefined;
-  const input = exampleInput(versionSchema(version.schemas, "input"));
+  const input = await sampleInput(services, version, origin);
   return shellSample("predictions", origin, BODIES.predictions({ origin, reference: path, input }));
 }
 

@@ -1,10 +1,11 @@
 /** /models and the public pages of a model. */
+
 import { z } from "zod";
-import { exampleInput } from "../../domain/schemas/example-input.ts";
-import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import type { Input } from "../../domain/schemas/input-form-values.ts";
 import { type ModelItem, modelSort } from "../../protocol/model.ts";
 import { getUser } from "../../services/access/accounts.ts";
 import { listCategories } from "../../services/models/categories.ts";
+import { sampleInput } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels } from "../../services/models/models.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
@@ -15,6 +16,7 @@ import { type DetailedModelRow, defaultVersion } from "../../storage/models/mode
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
+import { streamsText } from "../playground/address.ts";
 import { codeSamples } from "../playground/code/samples.ts";
 import { Code } from "../playground/code/view.tsx";
 import { NoVersion } from "../publish/no-version.tsx";
@@ -32,15 +34,17 @@ import { VersionsPage } from "./versions.tsx";
 function Calls({
   model,
   version,
+  input,
   origin,
 }: {
   model: DetailedModelRow;
   version: VersionRow;
+  input: Input;
   origin: string;
 }) {
   const name = referenceOf(model);
-  const { schemas, compatibilities, number } = version;
-  const input = exampleInput(versionSchema(schemas, "input"));
+  const { compatibilities, number } = version;
+  const streams = streamsText(version);
   return (
     <>
       <p>
@@ -49,7 +53,7 @@ function Calls({
         <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>; for everything
         else, the <a href="/docs#createPrediction">API reference</a>.
       </p>
-      <Code samples={codeSamples({ origin, model: name, input, compatibilities })} />
+      <Code samples={codeSamples({ origin, model: name, input, compatibilities, streams })} />
     </>
   );
 }
@@ -177,7 +181,9 @@ export const modelPages = pages()
       c,
       { model, page: "/api", title: `API of ${referenceOf(model)}` },
       version ? (
-        <Calls model={model} version={version} origin={c.var.origin} />
+        sampleInput(c.var.services, version, c.var.origin).then((input) => (
+          <Calls model={model} version={version} input={input} origin={c.var.origin} />
+        ))
       ) : (
         <NoVersion model={model} viewer={c.var.viewer} />
       ),

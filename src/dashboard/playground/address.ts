@@ -1,6 +1,9 @@
 /** State of the playground, and the address that leads back to it. */
+
+import { versionIdOf } from "../../domain/replicate/versions.ts";
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
+import { fieldsOf } from "../../lib/fields.ts";
 import type { Example } from "../../protocol/example.ts";
 import type { ExampleChoice } from "../../services/models/examples.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
@@ -58,11 +61,26 @@ export function addressIn(
 export const pinnedOf = ({ model, version }: PlaygroundState) =>
   version.number === defaultVersion(model)?.number ? undefined : version.number;
 
+/** The pinned version's ID for Replicate's clients. */
+export const pinnedIdOf = (play: PlaygroundState) => {
+  const pinned = pinnedOf(play);
+  return pinned === undefined ? undefined : versionIdOf(play.model.id, pinned);
+};
+
+/** Whether a version's output is text that comes in parts. */
+export const streamsText = ({ schemas }: Pick<VersionRow, "schemas">): boolean => {
+  const { output, stream_output } = schemas.prediction;
+  const { type, format } = fieldsOf(output.items);
+  return stream_output && type === "string" && format === undefined;
+};
+
 export const samplesOf = (play: PlaygroundState, origin: string, input: Input) =>
   codeSamples({
     origin,
     model: referenceOf(play.model),
     version: pinnedOf(play),
+    versionId: pinnedIdOf(play),
     input,
     compatibilities: play.version.compatibilities,
+    streams: streamsText(play.version),
   });

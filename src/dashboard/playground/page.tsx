@@ -4,7 +4,15 @@ import type { Viewer } from "../context.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Submit } from "../ui/fields.tsx";
 import { modelAddress, referenceOf } from "../ui/model-header.tsx";
-import { addressIn, type PlaygroundState, pinnedOf, samplesOf, type Tab } from "./address.ts";
+import {
+  addressIn,
+  type PlaygroundState,
+  pinnedIdOf,
+  pinnedOf,
+  samplesOf,
+  streamsText,
+  type Tab,
+} from "./address.ts";
 import { Chat } from "./chat/view.tsx";
 import { Code } from "./code/view.tsx";
 import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
@@ -61,6 +69,8 @@ function FormView({ play, viewer, origin }: Props) {
         data-model={referenceOf(play.model)}
         data-version={version.number}
         data-pinned={pinnedOf(play)}
+        data-pinned-id={pinnedIdOf(play)}
+        data-streams={streamsText(play.version) ? "true" : undefined}
         data-view={view}
         data-as-form={isFormOfOther(play) ? "true" : undefined}
         data-compatibilities={JSON.stringify(version.compatibilities)}

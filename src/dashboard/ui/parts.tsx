@@ -1,9 +1,11 @@
 /** Small components that many pages share. */
+
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { useRequestContext } from "hono/jsx-renderer";
 import { priceText } from "../../domain/predictions/price.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import type { Dashboard } from "../context.ts";
+import { type CodeLanguage, codePieces } from "./highlight.ts";
 
 /** An empty state: says what to do next. */
 export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>) => (
@@ -89,19 +91,32 @@ export const Copy = ({
   text,
   label = "Copy",
   lines = false,
+  language,
 }: {
   text: string;
   label?: string;
   lines?: boolean;
+  /** The language whose parts are coloured. Undefined: none. */
+  language?: CodeLanguage;
 }) => (
   <div class={lines ? "copy lines" : "copy"}>
     <pre tabindex={0}>
-      <code>{text}</code>
+      <code data-code={language}>
+        {language ? <Coloured code={text} language={language} /> : text}
+      </code>
     </pre>
     <button type="button" class="quiet" data-copy hidden>
       {label}
     </button>
   </div>
+);
+
+const Coloured = ({ code, language }: { code: string; language: CodeLanguage }) => (
+  <>
+    {codePieces(code, language).map(({ kind, text }) =>
+      kind ? <span class={`code-${kind}`}>{text}</span> : text,
+    )}
+  </>
 );
 
 export const Tabs = ({

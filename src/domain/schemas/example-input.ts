@@ -101,7 +101,7 @@ const FILES: [of: RegExp, address: string][] = [
   ],
   [
     /audio|sound|speech|voice|music|song/i,
-    "data:audio/wav;base64,UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=",
+    "data:audio/wav;base64,UklGRjQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YRAAAAAAAAAAAAAAAAAAAAAAAAAA",
   ],
 ];
 

@@ -39,6 +39,15 @@ export function validateInput(schema: JsonSchema, input: Json): void {
   if (issues.length > 0) throw new ValidationFailure(issues);
 }
 
+/** Whether an input matches a schema; false for an unusable schema, too. */
+export function isValidInput(schema: JsonSchema, input: Json): boolean {
+  try {
+    return issuesOf(schema, input).length === 0;
+  } catch {
+    return false;
+  }
+}
+
 const LOC: Loc = ["body", "input"];
 
 function issuesOf(schema: JsonSchema, input: Json): ValidationIssue[] {

@@ -11,10 +11,11 @@ With \`stream: true\` the response is the event stream itself, as of GET /predic
 export const prefer = z.string().optional();
 
 export const createHeaders = z.object({
-  "validate-input": z.enum(["true", "false"]).default("false").meta({
+  "validate-input": z.enum(["true", "false"]).optional().meta({
     type: "boolean",
     default: false,
-    description: "Checks the input against the version's schema before anything starts",
+    description:
+      "Validates the input against the version's schema before the run, and answers 422 if it does not match. The operator may have changed the default to `true`",
   }),
   prefer: prefer.meta({
     description:

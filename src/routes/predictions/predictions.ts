@@ -290,7 +290,8 @@ async function begin(
   headers: z.infer<typeof createHeaders>,
 ) {
   const { services, caller } = c.var;
-  const waitSeconds = services.settings.waitSeconds;
+  const { waitSeconds, validateInput } = services.settings;
+  const validates = headers["validate-input"];
   const { stream } = requested();
   const preferred = parsePrefer(headers.prefer, {
     default: waitSeconds,
@@ -300,7 +301,7 @@ async function begin(
   const prefer = { ...preferred, cancel: preferred.cancel && !stream };
   const options = {
     origin: new URL(c.req.url).origin,
-    validateInput: headers["validate-input"] === "true",
+    validateInput: validates === undefined ? validateInput : validates === "true",
     waitSeconds: prefer.waitSeconds ?? 0,
     cancelAfterSeconds: prefer.cancel ? (prefer.waitSeconds ?? null) : null,
     idempotencyKey: headers["idempotency-key"],

@@ -2,6 +2,10 @@
 import { v7 as uuid } from "uuid";
 import { mapStrings, ownFileName } from "../../domain/models/example-content.ts";
 import { secondsText } from "../../domain/predictions/state.ts";
+import { exampleInput } from "../../domain/schemas/example-input.ts";
+import type { Input } from "../../domain/schemas/input-form-values.ts";
+import { isValidInput } from "../../domain/schemas/json-schema.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import { type Example, MAX_EXAMPLES, type UpdateExample } from "../../protocol/example.ts";
@@ -22,7 +26,7 @@ import {
   setCover,
   showExample,
 } from "../../storage/models/examples.ts";
-import { versionsAmong } from "../../storage/models/versions.ts";
+import { type VersionRow, versionsAmong } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
@@ -68,6 +72,23 @@ export async function exampleChoices(
 ): Promise<ExampleChoice[]> {
   const rows = await listExampleChoices(services.db, modelId, MAX_CHOICE_CHARS);
   return Promise.all(rows.map((row) => withUrls(services, row, origin)));
+}
+
+/**
+ * Returns an input for code samples: that of the model's first example, or else one made from the schema. An
+ * example with files is not used, because the addresses of its files expire.
+ */
+export async function sampleInput(
+  services: Services,
+  version: Pick<VersionRow, "model_id" | "schemas">,
+  origin: string,
+): Promise<Input> {
+  const schema = versionSchema(version.schemas, "input");
+  const [example] = await exampleChoices(services, version.model_id, origin);
+  const hasFiles = JSON.stringify(example?.input ?? {}).includes(`"${origin}/`);
+  return example && !hasFiles && isValidInput(schema, example.input)
+    ? example.input
+    : exampleInput(schema);
 }
 
 const MAX_CHOICE_CHARS = 16 * 1024;

@@ -279,7 +279,7 @@ export async function retryPrediction(
       },
     },
     {
-      ...{ origin, validateInput: false, waitSeconds: 0, cancelAfterSeconds: null },
+      ...{ origin, validateInput: true, waitSeconds: 0, cancelAfterSeconds: null },
       source: { value: input, text },
     },
   );

@@ -15,7 +15,7 @@ import {
 } from "../../protocol/replicate.ts";
 import { ownerName } from "../../protocol/user.ts";
 import { findCategory } from "../../storage/models/categories.ts";
-import { type DetailedModelRow, findModels } from "../../storage/models/models.ts";
+import { type DetailedModelRow, defaultVersion, findModels } from "../../storage/models/models.ts";
 import { listWholeVersions } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import { getOwnUser } from "../accounts/users.ts";
@@ -231,7 +231,9 @@ export async function readReplicateCollection(
 }
 
 function presentModel(row: DetailedModelRow, origin: string): ReplicateModel {
-  const { owner, name, latest_version } = row;
+  const { owner, name } = row;
+  // Clients run `latest_version`, so it is the version that a run by name gets.
+  const version = defaultVersion(row);
   return {
     url: `${origin}/models/${owner.username}/${name}`,
     owner: owner.username,
@@ -247,7 +249,7 @@ function presentModel(row: DetailedModelRow, origin: string): ReplicateModel {
     run_count: row.predictions_count,
     created_at: new Date(row.created_at).toISOString(),
     default_example: null,
-    latest_version: latest_version && replicateVersion(latest_version),
+    latest_version: version && replicateVersion(version),
   };
 }
 

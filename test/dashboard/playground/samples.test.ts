@@ -24,13 +24,13 @@ test("JavaScript writes JSON like people do", () => {
 });
 
 test("each call that a version supports has a code sample in each language", () => {
-  const run = { origin: "https://auspex.test", model: "demo/it", input: {} };
+  const run = { origin: "https://auspex.test", model: "demo/it", input: {}, streams: false };
   const titlesWith = (...flags: (keyof Compatibilities)[]) => {
     const on = Object.fromEntries(flags.map((flag) => [flag, true]));
     const samples = codeSamples({ ...run, compatibilities: newCompatibilities.parse(on) });
     const titles = [...new Set(samples.map(({ title }) => title))];
     expect(samples.map(({ language }) => language)).toEqual(
-      titles.flatMap(() => ["python", "js", "curl"]),
+      titles.flatMap(() => ["python", "js", "curl", "http"]),
     );
     return titles;
   };
@@ -59,11 +59,30 @@ test("a terminal shows the address of a picture, and other clients save its byte
     vendora_images_generations: true,
     vendora_images_edits: true,
   });
-  const run = { origin: "https://auspex.test", model: "demo/it", input: {}, compatibilities };
+  const run = {
+    ...{ origin: "https://auspex.test", model: "demo/it", input: {}, streams: false },
+    compatibilities,
+  };
   for (const { id, language, code } of codeSamples(run)) {
     if (id.startsWith("predictions")) continue;
-    const [wanted, other] = language === "curl" ? ["url", "b64_json"] : ["b64_json", '"url"'];
+    const isPlain = language === "curl" || language === "http";
+    const [wanted, other] = isPlain ? ["url", "b64_json"] : ["b64_json", '"url"'];
     expect(code).toContain(wanted);
     expect(code).not.toContain(other);
   }
+});
+
+test("samples in Python and JavaScript are short", () => {
+  const compatibilities = newCompatibilities.parse({
+    vendora_chat_completions: true,
+    vendora_embeddings: true,
+  });
+  const run = { origin: "https://auspex.test", model: "demo/it", input: { prompt: "Hello" } };
+  for (const streams of [false, true])
+    for (const { id, language, code } of codeSamples({ ...run, compatibilities, streams })) {
+      const lines = code.split("\n").filter((line) => !/^(#|\/\/|$)/.test(line));
+      if (language === "js" && /^(predictions|embeddings)/.test(id))
+        expect(lines.length, code).toBeLessThanOrEqual(6);
+      if (id === "predictions-python") expect(lines.length, code).toBeLessThanOrEqual(6);
+    }
 });

@@ -103,7 +103,7 @@ describe("a form that is sent", () => {
     expect(sent.status).toBe(303);
     const broken = await visitor.send(PAGE, { version: "1", input: '{"prompt": "x",\n}' });
     expect(broken.status).toBe(422);
-    expect(broken.html).toContain("line 2, column 1");
+    expect(broken.html).toContain("line 2 column 1");
     const wrong = await visitor.send(PAGE, { version: "1", input: '{"prompt": 1}' });
     expect(wrong.html).toContain("prompt: Input should be a valid string");
     const list = await visitor.send(PAGE, { version: "1", input: "[]" });

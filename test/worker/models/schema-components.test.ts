@@ -1,6 +1,10 @@
 /** Schemas that refer to components beside them, as in the OpenAPI document of a Cog image. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Version } from "../../../src/protocol/model.ts";
+import worker from "../../../src/worker.ts";
+import { ORIGIN } from "../support/client.ts";
 import { signedUp } from "../support/visitor.ts";
 import { DIGEST, newWorld, type World } from "../support/world.ts";
 
@@ -119,4 +123,27 @@ test("the pages of the version, the playground and the API show fields from comp
   );
   const { html: api } = await visitor.look(`/models/${world.model}/api`);
   expect(api).toContain("prompt");
+});
+
+test("an operator's VALIDATE_INPUT validates requests that do not decide, and no others", async () => {
+  const validating = Object.assign({}, env, { VALIDATE_INPUT: "on" });
+  const create = async (own: typeof env, headers: Record<string, string> = {}) => {
+    const { status } = await worker.fetch(
+      new Request(`${ORIGIN}/v1/predictions`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${world.client.token}`,
+          "content-type": "application/json",
+          ...headers,
+        },
+        body: JSON.stringify({ model: world.model, input: { prompt: 5 } }),
+      }),
+      own,
+      createExecutionContext(),
+    );
+    return status;
+  };
+  expect(await create(env)).toBe(202);
+  expect(await create(validating)).toBe(422);
+  expect(await create(validating, { "validate-input": "false" })).toBe(202);
 });

@@ -32,6 +32,9 @@ import { HealthWatch, survivesFailure } from "./health-watch.ts";
 import { invalid, type State, state } from "./protocol.ts";
 import type { CogWebhooks, WebhookEndpoint } from "./webhooks.ts";
 
+const VALIDATE_FIRST =
+  "With the header Validate-Input: true, an invalid input is refused before it costs a run";
+
 const NO_ROOM = internal("the container has no room for the prediction");
 
 /** The explicit reason avoids the default one, which captures a stack trace. */
@@ -151,11 +154,13 @@ export class CogRun {
       const issues = parseAs(invalid, body)?.detail.map(
         ({ loc, msg }) => `${loc.join(".")}: ${msg}`,
       );
-      const message = `the model rejected the input: ${issues?.join("; ") ?? text}`;
+      const { inCallersTerms } = this.#parts;
+      const advice = inCallersTerms ? "" : `. ${VALIDATE_FIRST}`;
+      const message = `the model rejected the input: ${issues?.join("; ") ?? text}${advice}`;
       const error = { message, type: "invalid_request_error", param: null, code: null };
       const refusal = new ServerFailure(status, error);
       const rejected = { inputRejected: true, notContainersFault: true };
-      this.#fail(this.#parts.inCallersTerms?.(refusal) ?? refusal, "kept", rejected);
+      this.#fail(inCallersTerms?.(refusal) ?? refusal, "kept", rejected);
     } else if (status === 409) {
       const { maxConcurrency } = this.#connection;
       const failure = maxConcurrency > 1 ? concurrencyTooHigh(maxConcurrency) : NO_ROOM;

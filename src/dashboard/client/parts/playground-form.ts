@@ -12,6 +12,7 @@ import type { ValidationIssue } from "../../../protocol/common.ts";
 import type { Compatibilities } from "../../../protocol/model.ts";
 import { codeSamples, type SampleOptions } from "../../playground/code/samples.ts";
 import { controlName, JSON_FIELD } from "../../playground/control-names.ts";
+import { type CodeLanguage, codePieces } from "../../ui/highlight.ts";
 
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
@@ -248,16 +249,41 @@ export function setFieldError(control: HTMLElement, message: string | undefined)
   return true;
 }
 
+const coloured = (code: string, language: CodeLanguage): (string | HTMLElement)[] =>
+  codePieces(code, language).map(({ kind, text }) => {
+    if (!kind) return text;
+    const span = document.createElement("span");
+    span.className = `code-${kind}`;
+    span.textContent = text;
+    return span;
+  });
+
 /** Shows the code of the call that the form would make. @param root has the model in its data */
 export function showCode(root: HTMLElement, sent: Pick<SampleOptions, "input" | "inputs">): void {
-  const { model = "", pinned, compatibilities: flags = "{}" } = root.dataset;
+  const {
+    model = "",
+    pinned,
+    pinnedId: versionId,
+    streams,
+    compatibilities: flags = "{}",
+  } = root.dataset;
   const compatibilities: Compatibilities = JSON.parse(flags);
   const version = pinned === undefined ? undefined : Number(pinned);
   const { input, inputs = {} } = sent;
   const { origin } = location;
-  const options = { origin, model, version, input, inputs, compatibilities };
-  for (const { id, code } of codeSamples(options)) {
+  const isStream = streams !== undefined;
+  const options = {
+    origin,
+    model,
+    version,
+    versionId,
+    input,
+    inputs,
+    compatibilities,
+    streams: isStream,
+  };
+  for (const { id, code, language } of codeSamples(options)) {
     const sample = root.querySelector(`[data-call="${id}"] code`);
-    if (sample && sample.textContent !== code) sample.textContent = code;
+    if (sample && sample.textContent !== code) sample.replaceChildren(...coloured(code, language));
   }
 }

@@ -1,5 +1,6 @@
 /** A guide's Markdown as HTML. Runs when assets are built, so it is no part of the Worker. */
 import type { Guide, Passage } from "../../../protocol/assets.ts";
+import { type CodeLanguage, codePieces } from "../../ui/highlight.ts";
 import { ownHtml, plainText } from "../../ui/markdown.ts";
 
 /** Folder of the guides in the repository: their links are relative to it. */
@@ -55,9 +56,30 @@ const textIn = (html: string) =>
     .replaceAll(/\s+/g, " ")
     .trim();
 
-/** Adds a button that client code shows, like `Copy` in ui/parts.tsx. */
+const LANGUAGES: Record<string, CodeLanguage> = {
+  sh: "curl",
+  python: "python",
+  js: "js",
+  json: "json",
+  http: "http",
+};
+
+/** Colours code, and adds a button that client code shows, like `Copy` in ui/parts.tsx. */
 const copyable = (pre: string) =>
-  `<div class="copy">${pre}<button type="button" class="quiet" data-copy hidden>Copy</button></div>`;
+  `<div class="copy">${coloured(pre)}<button type="button" class="quiet" data-copy hidden>Copy</button></div>`;
+
+const coloured = (pre: string) =>
+  pre.replace(/<code class="language-(\w+)">(.*?)<\/code>/s, (code, name, content) => {
+    const language = LANGUAGES[name];
+    if (!language) return code;
+    const pieces = codePieces(plainText(content), language).map(({ kind, text }) =>
+      kind ? `<span class="code-${kind}">${escaped(text)}</span>` : escaped(text),
+    );
+    return `<code>${pieces.join("")}</code>`;
+  });
+
+const escaped = (text: string) =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** Other guides are pages beside this one. No URL of the repository is known: its files are named. */
 function link(href: string, text: string): string {

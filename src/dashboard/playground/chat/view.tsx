@@ -3,7 +3,7 @@ import type { PropsWithChildren } from "hono/jsx";
 import { fillForm } from "../../../domain/schemas/input-form-values.ts";
 import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
 import { modelAddress, referenceOf } from "../../ui/model-header.tsx";
-import { type PlaygroundState, pinnedOf, samplesOf } from "../address.ts";
+import { type PlaygroundState, pinnedIdOf, pinnedOf, samplesOf, streamsText } from "../address.ts";
 import { Code } from "../code/view.tsx";
 import { ExampleChoices } from "../examples.tsx";
 import { Control } from "../input-form.tsx";
@@ -33,6 +33,8 @@ export function Chat({ play, user, origin }: Props) {
       data-model={reference}
       data-version={number}
       data-pinned={pinnedOf(play)}
+      data-pinned-id={pinnedIdOf(play)}
+      data-streams={streamsText(play.version) ? "true" : undefined}
       data-compatibilities={JSON.stringify(compatibilities)}
       data-wire={wire}
       data-fields={JSON.stringify(fields.map(({ text, ...field }) => field))}

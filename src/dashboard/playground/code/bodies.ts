@@ -28,7 +28,7 @@ export const DEFAULT_MAX_TOKENS = 1000;
 const HELLO = "Who are you?";
 
 export const BODIES: Record<ApiId, (call: Call) => Input> = {
-  predictions: ({ reference, input }) => ({ model: reference, input, stream: true }),
+  predictions: ({ reference, input }) => ({ model: reference, input }),
   chat: ({ reference, input }) => {
     const { model, stream, messages, prompt, input: text, ...rest } = input;
     if (Array.isArray(messages)) return { ...input, model: reference, stream: true };

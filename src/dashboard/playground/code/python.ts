@@ -1,38 +1,15 @@
-/** Samples in Python: with the standard library for Auspex's own API, with official clients for others. */
+/** Samples in Python, with official clients: those of Replicate, OpenAI and Anthropic. */
 import type { ApiId, Input } from "./bodies.ts";
 import { pythonArguments, pythonLiteral } from "./literal.ts";
 
-export const PYTHON: Record<ApiId, (origin: string, body: Input) => string> = {
-  // Some firewalls refuse the User-Agent that urllib has.
-  predictions: (origin, body) => `# Python 3.8 or newer
-import json, os, urllib.error, urllib.request
+export const PYTHON: Record<ApiId, (origin: string, body: Input, streams: boolean) => string> = {
+  // The client adds /v1 to the address itself.
+  predictions: (origin, { model, input = {} }, streams) => `# pip install replicate
+import os, replicate
 
-request = urllib.request.Request(
-    ${pythonLiteral(`${origin}/v1/predictions`)},
-    headers={
-        "Authorization": "Bearer " + os.environ["AUSPEX_TOKEN"],
-        "Content-Type": "application/json",
-        "User-Agent": "auspex-sample",
-    },
-    data=json.dumps(${pythonLiteral(body, "    ")}).encode(),
-)
-
-def show(value):
-    text = value if isinstance(value, str) else json.dumps(value) + "\\n"
-    print(text, end="", flush=True)
-
-try:
-    with urllib.request.urlopen(request) as response:
-        for line in response:
-            field, _, value = line.decode().rstrip("\\n").partition(": ")
-            if field == "event":
-                event = value
-            elif field == "data" and event == "output":
-                show(json.loads(value))
-            elif field == "data" and event == "error":
-                raise SystemExit(json.loads(value)["message"])
-except urllib.error.HTTPError as error:
-    raise SystemExit(error.read().decode())`,
+base_url = ${pythonLiteral(`${origin}/replicate`)}
+client = replicate.Client(os.environ["AUSPEX_TOKEN"], base_url=base_url)
+${replicateCall(streams, `${pythonLiteral(model ?? "")}, input=${pythonLiteral(input)}`)}`,
   chat: (origin, body) => `${openai(origin)}
 stream = client.chat.completions.create(
 ${pythonArguments(body, CHAT)})
@@ -47,14 +24,10 @@ for event in stream:
         print(event.delta, end="", flush=True)`,
   messages: (origin, body) => `# pip install anthropic
 import os
-
 from anthropic import Anthropic
 
-client = Anthropic(
-    base_url=${pythonLiteral(`${origin}/anthropic`)},
-    auth_token=os.environ["AUSPEX_TOKEN"],
-)
-
+base_url = ${pythonLiteral(`${origin}/anthropic`)}
+client = Anthropic(auth_token=os.environ["AUSPEX_TOKEN"], base_url=base_url)
 with client.messages.stream(
 ${pythonArguments(body, MESSAGES)}) as stream:
     for text in stream.text_stream:
@@ -84,6 +57,12 @@ ${pythonArguments(body, TRANSCRIPTIONS)})
 print(result.text)`,
 };
 
+const replicateCall = (streams: boolean, call: string) =>
+  streams
+    ? `for event in client.stream(${call}):
+    print(event, end="", flush=True)`
+    : `print(client.run(${call}))`;
+
 const words = (text: string) => text.split(" ");
 
 /** Arguments that the Python clients take; they refuse others. */
@@ -106,12 +85,8 @@ const SAVE_IMAGES = `for n, image in enumerate(result.data, 1):
         file.write(base64.b64decode(image.b64_json))`;
 
 const openai = (origin: string, ...imports: string[]) => `# pip install openai
-${[...imports, "os"].map((name) => `import ${name}`).join("\n")}
-
+import ${[...imports, "os"].join(", ")}
 from openai import OpenAI
 
-client = OpenAI(
-    base_url=${pythonLiteral(`${origin}/openai/v1`)},
-    api_key=os.environ["AUSPEX_TOKEN"],
-)
-`;
+base_url = ${pythonLiteral(`${origin}/openai/v1`)}
+client = OpenAI(api_key=os.environ["AUSPEX_TOKEN"], base_url=base_url)`;

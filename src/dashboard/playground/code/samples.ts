@@ -12,20 +12,25 @@ export interface SampleOptions {
   origin: string;
   /** `owner/name`. */
   model: string;
-  /** Number of the version; absent for always the latest. */
+  /** Number of the version; absent for always the default version. */
   version?: number | undefined;
+  /** The version's ID for Replicate's clients, if `version` is there: they send no model beside it. */
+  versionId?: string | undefined;
   input: Input;
   /** The input as each call has it; made from `input` where it is absent. */
   inputs?: Partial<Record<ApiId, Input>>;
   compatibilities: Compatibilities;
+  /** Whether the output is text that comes in parts. */
+  streams: boolean;
 }
 
-export type Language = "python" | "js" | "curl";
+export type Language = "python" | "js" | "curl" | "http";
 
 export const LANGUAGES: Record<Language, string> = {
   python: "Python",
   js: "JavaScript",
   curl: "curl",
+  http: "HTTP",
 };
 
 export interface CodeSample {
@@ -67,13 +72,27 @@ const APIS: Api[] = [
  * official clients return an answer, and a prediction the server's whole response.
  */
 export function codeSamples(options: SampleOptions): CodeSample[] {
-  const { origin, model, version, input, inputs = {}, compatibilities } = options;
+  const {
+    origin,
+    model,
+    version,
+    versionId,
+    input,
+    inputs = {},
+    compatibilities,
+    streams,
+  } = options;
   const reference = version === undefined ? model : `${model}:${version}`;
   const open = APIS.filter((api) => api.isOpenTo(compatibilities));
   const isChat = open.some(({ id }) => id === "chat");
   const ordered = isChat ? [...open.slice(1), ...open.slice(0, 1)] : open;
   return ordered.flatMap(({ id, title }) => {
-    const body = BODIES[id]({ origin, reference, input: inputs[id] ?? input });
+    const call = { origin, reference, input: inputs[id] ?? input };
+    const body = BODIES[id](call);
+    const isPinned = id === "predictions" && versionId !== undefined;
+    const clientBody = isPinned
+      ? BODIES[id]({ ...call, reference: `${model}:${versionId}` })
+      : body;
     const sample = (language: Language, code: string): CodeSample => ({
       id: `${id}-${language}`,
       title,
@@ -81,9 +100,10 @@ export function codeSamples(options: SampleOptions): CodeSample[] {
       code,
     });
     return [
-      sample("python", PYTHON[id](origin, body)),
-      sample("js", JAVASCRIPT[id](origin, body)),
+      sample("python", PYTHON[id](origin, clientBody, streams)),
+      sample("js", JAVASCRIPT[id](origin, clientBody, streams)),
       sample("curl", shellSample(id, origin, body)),
+      sample("http", httpSample(id, origin, body)),
     ];
   });
 }
@@ -96,7 +116,7 @@ export function shellSample(id: ApiId, origin: string, asked: Input): string {
   const lines = [
     `curl -N ${quoted(origin + PATHS[id])}`,
     `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
-    ...(id === "messages" ? ["-H 'anthropic-version: 2023-06-01'"] : []),
+    ...headersOf(id).map((header) => `-H ${quoted(header)}`),
     ...(file === undefined
       ? ["-H 'Content-Type: application/json'", `-d ${quoted(readableJson(body))}`]
       : [...Object.entries(body).map(formField), `-F ${file}`]),
@@ -104,6 +124,41 @@ export function shellSample(id: ApiId, origin: string, asked: Input): string {
   ];
   return lines.join(" \\\n  ");
 }
+
+/** The request as it is sent. A form is for clients, since it has the bytes of a file. */
+function httpSample(id: ApiId, origin: string, asked: Input): string {
+  const body = readableJson(ofShell(id, asked));
+  const isForm = FILES[id] !== undefined;
+  return [
+    `POST ${PATHS[id]} HTTP/1.1`,
+    `Host: ${new URL(origin).host}`,
+    "Authorization: Bearer $AUSPEX_TOKEN",
+    ...headersOf(id),
+    `Content-Type: ${isForm ? "multipart/form-data; boundary=part" : "application/json"}`,
+    "",
+    ...(isForm ? formLines(id, asked) : [body]),
+  ].join("\n");
+}
+
+const formLines = (id: ApiId, body: Input): string[] => [
+  ...Object.entries(ofShell(id, body)).flatMap(([name, value]) => [
+    "--part",
+    `Content-Disposition: form-data; name="${name}"`,
+    "",
+    plainText(value),
+  ]),
+  "--part",
+  `Content-Disposition: form-data; name="${FILES[id]?.replace("=@", '"; filename="')}"`,
+  "",
+  "(the bytes of the file)",
+  "--part--",
+];
+
+/** The headers of a call besides its token and its type. */
+const headersOf = (id: ApiId): string[] => {
+  if (id === "messages") return ["anthropic-version: 2023-06-01"];
+  return id === "predictions" ? ["Prefer: wait", "Validate-Input: true"] : [];
+};
 
 const FILES: Partial<Record<ApiId, string>> = {
   edits: "image=@picture.png",

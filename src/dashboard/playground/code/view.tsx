@@ -28,7 +28,7 @@ export const Code = ({ samples }: { samples: CodeSample[] }) => (
     {samples.map(({ id, title, language, code }) => (
       <section data-call={id} data-language={language}>
         <h3>{title}</h3>
-        <Copy lines text={code} />
+        <Copy lines text={code} language={language} />
       </section>
     ))}
   </div>
