@@ -352,7 +352,7 @@ it("an output that is too large for a page shows its beginning, and leads to all
   const { page } = visitor;
   await visitor.open(`/predictions/${id}`);
   await badge(visitor, "succeeded");
-  const link = page.getByRole("link", { name: "Read all of it as text" });
+  const link = page.getByRole("link", { name: "Read the full output as text" });
   await link.waitFor();
   // The live page and the one that the server renders show the same.
   expect(await outputIn(visitor)).toBe("x".repeat(BEGINNING));

@@ -53,12 +53,12 @@ const NoExamples = ({ model, viewer }: Pick<Props, "model" | "viewer">) => (
   <Empty title="No examples yet">
     {isOwner(model, viewer) ? (
       <p>
-        <a href={modelAddress(model)}>Run the model</a>, open the prediction, and choose “Pin as an
-        example”: up to {MAX_EXAMPLES} runs are shown here to everybody who may see the model.
+        <a href={modelAddress(model)}>Run the model</a>, open the prediction, and select “Pin as an
+        example”. Everyone who can view the model sees up to {MAX_EXAMPLES} examples.
       </p>
     ) : (
       <p>
-        Its owner shows no runs. <a href={modelAddress(model)}>Run it yourself</a>.
+        <a href={modelAddress(model)}>Run the model</a> to try it yourself.
       </p>
     )}
   </Empty>
@@ -84,8 +84,8 @@ function OneExample({
         <h2 id={`example-${n}`}>Example {n + 1}</h2>
         <p class="hint">
           <ExampleVersion model={model} number={number} isGone={gone.has(number)} />
-          {execution_time !== null && `, ran ${duration(Number(execution_time))}`}
-          {isCover && ". Lists show its picture for the model."}
+          {execution_time !== null && ` · ${duration(Number(execution_time))}`}
+          {isCover && " · Cover image"}
         </p>
       </div>
       <div class="split example-sides">
@@ -117,12 +117,12 @@ function OneExample({
           <>
             {n > 0 && <Action action={`${at}/up`} name="Move up" of={n} />}
             {isCover && (
-              <Action action={`${at}/cover`} name="Do not show its picture in lists" of={n}>
+              <Action action={`${at}/cover`} name="Remove as cover" of={n}>
                 <input type="hidden" name="is_cover" value="false" />
               </Action>
             )}
             {!isCover && outputs.some(({ kind }) => kind === "image") && (
-              <Action action={`${at}/cover`} name="Show its picture in lists" of={n} />
+              <Action action={`${at}/cover`} name="Use as cover image" of={n} />
             )}
             <Action action={`${at}/unpin`} name="Remove" of={n} confirm={GONE} />
           </>
@@ -169,13 +169,13 @@ function Values({ of, outputs, input, host, all, whole }: Shown) {
         {`${json.slice(0, text === undefined ? MAX_JSON : MAX_WHOLE)}…`}
       </div>
       <p>
-        <a href={whole}>See all of it in the playground</a>
+        <a href={whole}>View in the playground</a>
       </p>
     </>
   );
 }
 
-const GONE = "Remove this example? Its copy of the input, output and files is deleted.";
+const GONE = "Remove this example? Its copies of the input, output, and files are deleted.";
 
 const Action = ({
   action,
@@ -203,8 +203,8 @@ export const PinExample = ({ model, id }: { model: string; id: string }) => (
   <>
     <h2>Example</h2>
     <p class="hint">
-      Shows input, output and files on the model’s page, as copies: they stay when this data is
-      removed. Secret inputs and logs are not copied.
+      Shows the input, output, and files on the model’s page. They are copied, so they stay when
+      this prediction is deleted. Secrets and logs are not copied.
     </p>
     <Form action={`/models/${model}/examples`}>
       <input type="hidden" name="prediction_id" value={id} />
@@ -252,5 +252,5 @@ export const examplePages = pages()
     return changing(change, is_cover ? COVER : NO_COVER)(c);
   });
 
-const COVER = "This is the picture of the model now.";
-const NO_COVER = "The model has no picture now.";
+const COVER = "Cover image set.";
+const NO_COVER = "Cover image removed.";

@@ -59,9 +59,9 @@ function Places({
   places,
   namesRunners,
 }: Pick<VersionImage, "namesRunners"> & { places: ImagePlaces | null }) {
-  if (places === null) return <>Unknown: its queue did not answer</>;
+  if (places === null) return <>Not available right now</>;
   const { runners, more } = places;
-  if (runners.length + more === 0) return <>No runner: the first run downloads it</>;
+  if (runners.length + more === 0) return <>No runners. The first run downloads it.</>;
   if (namesRunners) {
     return (
       <>
@@ -74,18 +74,16 @@ function Places({
   }
   const warm = runners.filter(({ isWarm }) => isWarm).length;
   const all = runners.length + more;
-  return (
-    <>{`${all === 1 ? "1 runner" : `${all} runners`}, ${warm} of them with a running container`}</>
-  );
+  return <>{`${all === 1 ? "1 runner" : `${all} runners`}, ${warm} warm`}</>;
 }
 
 export const ImageNotice = ({ image, isOwner }: { image: VersionImage; isOwner: boolean }) =>
   image.described.kind !== "gone" ? null : (
     <p class="problem" role="alert">
-      Its image is no longer in the registry, so only runners that have it already can run it.{" "}
+      The image is no longer in the registry. Only runners that already have it can run it.{" "}
       {isOwner
         ? "Push the same image again, or publish another version."
-        : "Its owner has to push it again."}
+        : "Ask the owner to push it again."}
     </p>
   );
 
@@ -99,7 +97,7 @@ export const ImageParts = ({ content }: { content: ImageContent | undefined }) =
       </>
     ) : (
       <p class="hint">
-        What it is made of is too large to be shown here. <code>docker pull</code> it to see.
+        The image is too large to list here. Use <code>docker pull</code> to inspect it.
       </p>
     )}
   </section>
@@ -141,7 +139,7 @@ const MAX_SHOWN = 160;
 function LabelValue({ label: { value, length, isOpenapi } }: { label: ShownLabel }) {
   if (isOpenapi)
     return (
-      <>{`OpenAPI document of ${length.toLocaleString("en")} characters: its schemas are above`}</>
+      <>{`OpenAPI document (${length.toLocaleString("en")} characters). Its schemas are shown above.`}</>
     );
   if (length <= MAX_SHOWN) return <code>{value}</code>;
   return (

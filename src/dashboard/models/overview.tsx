@@ -1,4 +1,5 @@
 /** Overview of a model: the description by its owner, with details in a sidebar. */
+import type { ShownLabel } from "../../domain/images/shown-labels.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
@@ -12,19 +13,59 @@ interface Props {
   viewer: Viewer | undefined;
 }
 
-export const OverviewPage = ({ model, viewer }: Props) => (
+interface OverviewProps extends Props {
+  /** The URL of the cover image. */
+  cover: string | undefined;
+  /** The labels of the default version's image that a model without an overview shows instead. */
+  image: ImageAbout | undefined;
+}
+
+export const OverviewPage = ({ model, viewer, cover, image }: OverviewProps) => (
   <div class="split with-aside">
     <div>
       {model.overview ? (
         <Markdown text={model.overview} />
+      ) : image ? (
+        <About image={image} />
       ) : (
         <NoOverview model={model} viewer={viewer} />
       )}
     </div>
     <aside aria-label="Details">
+      {cover !== undefined && <img class="box model-picture" src={cover} alt="" />}
       <Details model={model} owns={isOwner(model, viewer)} />
     </aside>
   </div>
+);
+
+export interface ImageAbout {
+  description: string;
+  documentation: URL | undefined;
+}
+
+/** Reads the OCI labels that describe an image. Undefined: it has none. */
+export function imageAbout(labels: readonly ShownLabel[]): ImageAbout | undefined {
+  const labelled = (name: string) =>
+    labels.find((label) => label.name === `org.opencontainers.image.${name}`)?.value ?? "";
+  const description = labelled("description");
+  const address = labelled("documentation") || labelled("url");
+  const documentation = /^https?:\/\//.test(address) ? URL.parse(address) : null;
+  if (description === "" && !documentation) return undefined;
+  return { description, documentation: documentation ?? undefined };
+}
+
+const About = ({ image: { description, documentation } }: { image: ImageAbout }) => (
+  <>
+    <Markdown text={description} />
+    {documentation && (
+      <p>
+        <a href={documentation.href} rel="nofollow ugc noopener">
+          Documentation on {documentation.host}
+        </a>
+      </p>
+    )}
+    <p class="hint">From the labels of the image.</p>
+  </>
 );
 
 const NoOverview = ({ model, viewer }: Props) => (

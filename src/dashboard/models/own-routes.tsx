@@ -174,7 +174,7 @@ function Fields({
       <Link
         name="cover_image_url"
         label="Cover image"
-        hint="For API clients. The dashboard loads nothing from other hosts, so it does not show it."
+        hint="For API clients only. To set the cover shown here, use an example."
         value={model?.cover_image_url}
       />
     </>

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import { type ModelItem, modelSort } from "../../protocol/model.ts";
 import { getUser } from "../../services/access/accounts.ts";
+import { describeImage } from "../../services/images/read-image.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { sampleInput } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
@@ -24,7 +25,7 @@ import { publishState } from "../publish/ways.tsx";
 import { modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { examplePages } from "./examples.tsx";
 import { type Gallery, type ModelQuery, ModelsPage } from "./list.tsx";
-import { OverviewPage } from "./overview.tsx";
+import { imageAbout, OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
 import { OwnerPage } from "./owner.tsx";
@@ -140,11 +141,19 @@ export const modelPages = pages()
   })
   .get("/models/:owner/:name/overview", async (c) => {
     const model = await modelOf(c);
-    return renderModel(
-      c,
-      { model, page: "/overview", title: `Overview of ${referenceOf(model)}` },
-      <OverviewPage model={model} viewer={c.var.viewer} />,
-    );
+    const { services, viewer, origin } = c.var;
+    const version = model.overview ? null : defaultVersion(model);
+    const content = async () => {
+      const [gallery, described] = await Promise.all([
+        readGallery(services, viewer, [model.id], origin),
+        version ? describeImage(services, viewer?.caller, model, version) : undefined,
+      ]);
+      const labels = (described?.kind === "open" && described.content?.labels) || [];
+      const cover = gallery.get(model.id)?.cover;
+      return <OverviewPage {...{ model, viewer, cover }} image={imageAbout(labels)} />;
+    };
+    const title = `Overview of ${referenceOf(model)}`;
+    return renderModel(c, { model, page: "/overview", title }, content());
   })
   .get("/models/:owner/:name/versions", async (c) => {
     const { services, viewer } = c.var;

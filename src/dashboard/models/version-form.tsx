@@ -94,7 +94,7 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
       <TextField
         name="listen_timeout_seconds"
         label="Listen timeout, seconds"
-        hint="How long a starting container may refuse connections before it fails."
+        hint="How long to wait for a starting container to accept connections."
         value={configuration.listen_timeout_seconds?.toString()}
         type="number"
         min="1"
@@ -105,8 +105,8 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
         label="Variables"
         hint={
           <>
-            Names of the model’s <a href={modelAddress(model, "/variables")}>variables</a> that
-            containers get, one per line.
+            Names of the <a href={modelAddress(model, "/variables")}>variables</a> to pass to
+            containers, one per line.
           </>
         }
         value={configuration.variable_names?.join("\n")}
@@ -118,9 +118,8 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
         label="Weights"
         hint={
           <>
-            Files that are{" "}
-            <a href="/docs/models#weights-that-are-not-in-the-image">not in the image</a>, one per
-            line: the path in the container, then the ID or URL of your upload.
+            <a href="/docs/models#weights-that-are-not-in-the-image">Files outside the image</a>,
+            one per line: the path in the container, then the ID or URL of your upload.
           </>
         }
         value={weightLines(configuration)}
@@ -154,14 +153,14 @@ export const ImageFields = ({ model, images }: ImageProps) => (
   <>
     <Choices
       name="image_by"
-      label="Which image"
+      label="Image"
       values={[isLatestElsewhere(model) ? "digest" : "tag"]}
       options={[
-        { value: "tag", label: "What a tag names now", hint: `In ${images.repository}` },
+        { value: "tag", label: "Tag", hint: `In ${images.repository}` },
         {
           value: "digest",
-          label: "A digest",
-          hint: images.isElsewhereAllowed ? "The image may be in another registry." : "",
+          label: "Digest",
+          hint: images.isElsewhereAllowed ? "Can be in another registry." : "",
         },
       ]}
       one
@@ -173,7 +172,7 @@ export const ImageFields = ({ model, images }: ImageProps) => (
       <TextField
         name="container_image_digest"
         label="Digest"
-        hint="Of the image or its index."
+        hint="Image or index digest"
         placeholder={`sha256:${"0".repeat(8)}…`}
         pattern="sha256:[a-f0-9]{64}"
         title="sha256: and 64 characters of 0-9 and a-f, as docker push prints it"
@@ -199,7 +198,7 @@ function Tag({ images: { repository, tags }, model }: ImageProps) {
   if (tags.length === 0) {
     return (
       <p class="hint">
-        Nothing has been pushed to <code>{repository}</code> yet.{" "}
+        No images in <code>{repository}</code> yet.{" "}
         <a href={modelAddress(model, "/publish")}>Push an image</a>, then reload this page.
       </p>
     );
@@ -280,7 +279,7 @@ export function Schemas({ model }: Props) {
         <TextArea
           name="components"
           label="Components"
-          hint="What both refer to with #/components/schemas/…: components of the image’s /openapi.json, verbatim. Most versions need none."
+          hint="Shared definitions that the schemas reference with #/components/schemas/…, as in the image’s /openapi.json. Optional."
           value={components && JSON.stringify(components, null, 2)}
           rows={4}
           class="mono"
@@ -295,7 +294,7 @@ export function Schemas({ model }: Props) {
       <Choices
         name="compatibilities"
         label="Compatible APIs, in addition to the Auspex API"
-        hint="If you tick none, they are read from the image."
+        hint="Leave empty to detect from the image."
         values={COMPATIBILITIES.filter(
           ({ flag }) => wasGiven && model.latest_version?.compatibilities[flag],
         ).map(({ flag }) => flag)}
@@ -309,7 +308,7 @@ const SOURCES = [
   {
     value: "image",
     label: "Read from the image",
-    hint: "From the labels of Cog. If it has none, the first start tells them.",
+    hint: "From Cog’s labels, or detected when the version first starts.",
   },
-  { value: "form", label: "Given here", hint: "Needed for an image in another registry." },
+  { value: "form", label: "Enter here", hint: "Required for an image in another registry." },
 ];

@@ -89,9 +89,8 @@ function VersionContent({ model, version, before, image, viewer, origin, draft }
       <ImageNotice image={image} isOwner={isOwner(model, viewer)} />
       {version.awaits && (
         <p class="warning-note">
-          <strong>Waiting for a first start.</strong> Its image does not say what it takes and
-          answers. <a href={modelAddress(model, `?version=${number}`)}>Run it once</a>: when that
-          run ends, its runner reports it, and this page is complete.
+          <strong>Not started yet.</strong> The input and output are detected on the first run.{" "}
+          <a href={modelAddress(model, `?version=${number}`)}>Run it once</a> to complete this page.
         </p>
       )}
       <dl class="details ruled pairs">
@@ -111,8 +110,8 @@ function VersionContent({ model, version, before, image, viewer, origin, draft }
       <SchemaView title="Output" schema={versionSchema(schemas, "output")} />
       <p class="hint">
         {schemas.prediction.stream_output
-          ? "Output is streamed in parts."
-          : "Output is returned as a whole at the end."}
+          ? "Streams its output."
+          : "Returns its output when the run ends."}
       </p>
       {image.described.kind === "open" && <ImageParts content={image.described.content} />}
       {isOwner(model, viewer) && <Deletion model={model} number={number} />}
@@ -148,7 +147,7 @@ const seconds = (count: number | undefined) =>
 const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }) => (
   <details class="panel measure danger-zone">
     <summary>Delete version {number}</summary>
-    <p>Nobody can run it anymore, and its number is not reused. Its predictions are kept.</p>
+    <p>The version can no longer be run. Its number is not reused, and its predictions are kept.</p>
     <Form
       action={modelAddress(model, `/versions/${number}/delete`)}
       data-confirm={`Delete version ${number} of ${model.name}?`}

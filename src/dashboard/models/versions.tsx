@@ -58,7 +58,7 @@ export const VersionsPage = ({
               columns={[
                 "Version",
                 "Release notes",
-                "Input and output",
+                "Schema changes",
                 ...(runs ? ["Your runs", "Failed", "Median time"] : []),
                 "Published",
               ]}
@@ -68,13 +68,13 @@ export const VersionsPage = ({
                   <th scope="row">
                     <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
                     <VersionBadges model={model} number={number} />{" "}
-                    {awaits && <span class="badge">waits for its first start</span>}
+                    {awaits && <span class="badge">not started yet</span>}
                     {!awaits && size === 0 && <span class="badge">not started yet</span>}
                   </th>
                   <td class="notes" dir="auto" data-label="Release notes">
                     {release_notes || "—"}
                   </td>
-                  <td data-label="Input and output">
+                  <td data-label="Schema changes">
                     <ChangesOf number={number} compared={compared} />
                   </td>
                   {runs && <Runs model={model} of={runs.get(number)} />}
@@ -85,7 +85,7 @@ export const VersionsPage = ({
               ))}
             </Table>
           </div>
-          {runs && <p class="hint">Figures are of your last 1,000 runs of this model.</p>}
+          {runs && <p class="hint">Based on your last 1,000 runs of this model.</p>}
           <Pager previous={versions.previous_url} next={versions.next_url} />
         </>
       ) : (
@@ -143,12 +143,10 @@ export function Changes({ before, after }: { before: ComparedVersion; after: Sch
   return (
     <section class="panel spaced changes" aria-labelledby="changes">
       <h3 id="changes">Changes since version {before.number}</h3>
-      {isSame && <p class="hint">It takes and returns the same.</p>}
+      {isSame && <p class="hint">Schema changes: none</p>}
       <FieldChanges title="Input" changes={input} />
       <FieldChanges title="Output" changes={output} />
-      {was !== is && (
-        <p>{is ? "Its output is streamed in parts now." : "Its output is no longer streamed."}</p>
-      )}
+      {was !== is && <p>{is ? "Output is now streamed." : "Output is no longer streamed."}</p>}
     </section>
   );
 }
@@ -165,7 +163,7 @@ const FieldChanges = ({ title, changes }: { title: string; changes: FieldChange[
           <li>
             <span class={`change ${change}`}>{change}</span>
             <span>
-              {name === "" ? "all of it" : <code>{name}</code>}{" "}
+              {name === "" ? "whole schema" : <code>{name}</code>}{" "}
               <span class="quiet">
                 {differences
                   .map((one) => (change === "changed" ? changeText(one) : factText(one)))

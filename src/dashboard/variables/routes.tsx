@@ -192,11 +192,8 @@ export const variablePages = pages()
 function setMessage(name: string, model: DetailedModelRow): string {
   const version = defaultVersion(model);
   if (version?.configuration.variable_names?.includes(name))
-    return `${name} set. New predictions get it within 10 seconds.`;
-  const reason = version
-    ? `Version ${version.number} does not list it`
-    : "No version is published yet";
-  return `${name} set. ${reason}: publish one that lists it.`;
+    return `${name} saved. New predictions get it within 10 seconds.`;
+  return `${name} saved. Publish a version that lists it to apply it.`;
 }
 
 /** @throws ProblemError not_found, forbidden */

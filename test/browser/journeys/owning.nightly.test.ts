@@ -25,10 +25,10 @@ it("an owner publishes a version, sees what it changes for callers, tries it, an
   await reader.follow(`${OPERATOR}/hello`);
   await reader.follow("Versions");
   await reader.follow("New version");
-  await reader.tick("A digest");
+  await reader.tick("Digest");
   await reader.fill("Digest", digest);
   await reader.fill("Release notes", "Greets in your words");
-  await reader.tick("Given here");
+  await reader.tick("Enter here");
   const properties = { name: { type: "string" }, greeting: { type: "string" } };
   await reader.fill(
     "Input",

@@ -67,7 +67,7 @@ describe("the form of a variable", () => {
     const sent = await visitor.send(page, { variable_name: " HF_TOKEN ", value: SECRET });
     expect([sent.status, sent.location]).toEqual([303, page]);
     const { html } = await visitor.look(page);
-    expect(html).toContain("HF_TOKEN set.");
+    expect(html).toContain("HF_TOKEN saved.");
     expect(rowsIn(html)).toEqual([["HF_TOKEN", expect.stringMatching(TIME), expect.any(String)]]);
     expect(html).not.toContain(SECRET);
     expect(JSON.stringify([...sent.headers])).not.toContain(SECRET);
@@ -78,15 +78,11 @@ describe("the form of a variable", () => {
       await visitor.send(page, { variable_name: "HF_TOKEN", value: SECRET });
       return /role="status">([^<]*)/.exec((await visitor.look(page)).html)?.[1];
     };
-    expect(await said()).toBe(
-      "HF_TOKEN set. No version is published yet: publish one that lists it.",
-    );
+    expect(await said()).toBe("HF_TOKEN saved. Publish a version that lists it to apply it.");
     await publish(client, model, { configuration: { variable_names: ["OTHER"] } });
-    expect(await said()).toBe(
-      "HF_TOKEN set. Version 1 does not list it: publish one that lists it.",
-    );
+    expect(await said()).toBe("HF_TOKEN saved. Publish a version that lists it to apply it.");
     await publish(client, model, { configuration: { variable_names: ["HF_TOKEN"] } });
-    expect(await said()).toBe("HF_TOKEN set. New predictions get it within 10 seconds.");
+    expect(await said()).toBe("HF_TOKEN saved. New predictions get it within 10 seconds.");
   });
 
   it("the form keeps lines as they were typed, not as forms send them", async () => {

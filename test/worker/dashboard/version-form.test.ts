@@ -77,7 +77,7 @@ describe("a version by tag", () => {
   it("a tag cannot be named before an image was pushed, and the error says what to do", async () => {
     const { model, form, send } = await withForm();
     const text = textOf(await form());
-    expect(text).toContain(`Nothing has been pushed to ${HOST}/${model} yet`);
+    expect(text).toContain(`No images in ${HOST}/${model} yet`);
     expect(text).toContain(`auspex publish --model ${model}`);
     const { status, html } = await send({ image: "" });
     expect(status).toBe(422);
@@ -129,7 +129,7 @@ describe("values of the form", () => {
 describe("an image in another registry", () => {
   it("another registry is not offered where the operator allows none", async () => {
     const { visitor, model, form } = await withForm();
-    const offer = "The image may be in another registry.";
+    const offer = "Can be in another registry.";
     expect(await form()).toContain(offer);
     const request = new Request(`${ORIGIN}/models/${model}/versions/new`, {
       headers: {

@@ -26,10 +26,10 @@ it("the page shows the image's size and platform, and that it waits for a first 
   const page = (n: number) => read(new Visitor(), model, n);
   const { html } = await new Visitor().look(at(model));
   expect(textOf(html)).toMatch(
-    /Waiting for a first start.*Image size 5\.1 kB compressed Platform.*linux\/amd64/s,
+    /Not started yet.*Image size 5\.1 kB compressed Platform.*linux\/amd64/s,
   );
   expect(html).toContain(`href="/models/${model}?version=1"`);
-  expect(await page(2)).not.toContain("Waiting for a first start");
+  expect(await page(2)).not.toContain("Not started yet");
 });
 
 it("the page shows the unpacked size as well, once a runner has reported it", async () => {
@@ -63,7 +63,7 @@ describe("the parts of an image", () => {
     );
     expect(text).toContain("4 labels");
     expect(text).toContain(`long ${"l".repeat(160)}… ${"l".repeat(300)}end`);
-    expect(text).toContain("OpenAPI document of 29 characters");
+    expect(text).toContain("OpenAPI document (29 characters)");
     expect(html).not.toContain("secret of the document");
     expect(html).not.toContain("<script>alert");
   });
@@ -88,7 +88,7 @@ describe("the parts of an image", () => {
     const annotations = { padding: "x".repeat(300_000) };
     await images.put("large", JSON.stringify({ ...JSON.parse(manifest), annotations }));
     await images.publish({ image: "large" });
-    expect(await read(new Visitor(), model)).toContain("too large to be shown here");
+    expect(await read(new Visitor(), model)).toContain("too large to list here");
   });
 });
 
@@ -102,9 +102,9 @@ it.each([
   expect(await read(new Visitor(), model)).not.toContain("no longer in the registry");
   await env.DB.prepare(statement).bind(id).run();
   expect(await read(visitor, model)).toContain(
-    "no longer in the registry, so only runners that have it already can run it. Push the same image again",
+    "no longer in the registry. Only runners that already have it can run it. Push the same image again",
   );
-  expect(await read(new Visitor(), model)).toContain("Its owner has to push it again");
+  expect(await read(new Visitor(), model)).toContain("Ask the owner to push it again");
 });
 
 it("the page counts runners for the owner, names them for operators, and hides them from others", async () => {
@@ -134,13 +134,28 @@ it("the page counts runners for the owner, names them for operators, and hides t
   const held = [`auspex/models/${id}@${digest}`];
   await polling(
     { images: held },
-    says(visitor, "1 runner, 0 of them with a running container"),
+    says(visitor, "1 runner, 0 warm"),
     says(operator, `${name} Hardware`),
   );
   await polling(
     { images: held, warm: [keys.container] },
-    says(visitor, "1 runner, 1 of them with a running container"),
+    says(visitor, "1 runner, 1 warm"),
     says(operator, `${name} (running) Hardware`),
   );
   expect(await read(new Visitor(), model)).not.toContain("Already on");
+});
+
+it("the overview of a model without one shows what the labels of its image say", async () => {
+  const { images, model } = await newImages({ visibility: "public" });
+  await images.push("v1", {
+    Labels: {
+      "org.opencontainers.image.description": "Draws **owls**.",
+      "org.opencontainers.image.documentation": "https://example.com/owls",
+      "org.opencontainers.image.url": "javascript:alert(1)",
+    },
+  });
+  await images.publish({ image: "v1" });
+  const { html } = await new Visitor().look(`/models/${model}/overview`);
+  expect(html).toContain("Draws <strong>owls</strong>.");
+  expect(textOf(html)).toContain("Documentation on example.com");
 });

@@ -32,16 +32,16 @@ async function listed(path: string): Promise<string[]> {
 }
 
 describe("a version", () => {
-  it("a version that waits for its first start is marked in the list, the latest or not", async () => {
+  it("a version that has not started is marked in the list, the latest or not", async () => {
     const { images, model } = await newImages({ visibility: "public" });
     await images.push("v1", { Entrypoint: ["vllm", "serve"] });
     await images.publish({ image: "v1" });
     await images.publish({ image: "v1", compatibilities: { vendora_chat_completions: true } });
     await images.publish({ image: "v1" });
     expect(await listed(`/models/${model}`)).toEqual([
-      "3 latest waits for its first start",
+      "3 latest not started yet",
       "2 not started yet",
-      "1 waits for its first start",
+      "1 not started yet",
     ]);
   });
 
@@ -54,10 +54,8 @@ describe("a version", () => {
       });
       return textOf((await visitor.look(location ?? "")).html);
     };
-    expect(await published({})).toContain("Output is returned as a whole at the end.");
-    expect(await published({ stream_output: ["", "true"] })).toContain(
-      "Output is streamed in parts.",
-    );
+    expect(await published({})).toContain("Returns its output when the run ends.");
+    expect(await published({ stream_output: ["", "true"] })).toContain("Streams its output.");
   });
 
   it("a version is published, and shown with how to call it", async () => {
@@ -128,9 +126,9 @@ describe("a version", () => {
     const read = async (page: string) => textOf((await new Visitor().look(path + page)).html);
     expect(await read("/versions/1")).not.toContain("Changes since");
     expect(await read("/versions/3")).toContain(
-      "Changes since version 1 Input changed all of it type object → anything removed steps integer, default 20 removed old text Output changed all of it type anything → text",
+      "Changes since version 1 Input changed whole schema type object → anything removed steps integer, default 20 removed old text Output changed whole schema type anything → text",
     );
-    expect(await read("/versions/4")).toContain("since version 3 It takes and returns the same.");
+    expect(await read("/versions/4")).toContain("since version 3 Schema changes: none");
     expect(await read("/versions")).toMatch(
       /4 latest not started yet First None .* 3 not started yet First changed input removed steps removed old changed output .* 1 not started yet First — /,
     );

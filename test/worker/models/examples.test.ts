@@ -58,7 +58,7 @@ test("an example shows a run's input, output and files, without secrets", async 
   await client.ok("DELETE", `/v1/uploads/${picture.id}`);
 
   const html = await read();
-  expect(textOf(html)).toContain("Example 1 Version 1 , ran 1.5 s Input prompt a cat picture");
+  expect(textOf(html)).toContain("Example 1 Version 1 · 1.5 s Input prompt a cat picture");
   expect(html).not.toContain("sk-hidden");
   expect(html).not.toContain("/unpin");
   const [src = ""] = [...html.matchAll(/<img src="([^"]+)"/g)].map(([, one]) => one);
@@ -251,13 +251,11 @@ test("the first pinned picture is the model's, until its owner chooses another o
   };
   /** Returns the numbers of the examples that the page marks as the model's picture. */
   const said = async () =>
-    [
-      ...textOf(await read(visitor)).matchAll(
-        /Example (\d) [^.]*[^ ]* s\. Lists show its picture/g,
-      ),
-    ].map(([, n]) => n);
+    [...textOf(await read(visitor)).matchAll(/Example (\d) [^·]*· [^ ]* s · Cover image/g)].map(
+      ([, n]) => n,
+    );
   expect([await inGallery(), await said()]).toEqual([[one], ["2"]]);
-  expect(await read()).not.toContain("Lists show its picture");
+  expect(await read()).not.toContain("· Cover image");
   await visitor.send(`${all}/${two}/cover`);
   expect([await inGallery(), await said()]).toEqual([[two], ["3"]]);
   // The other picture replaces the removed one.
@@ -310,5 +308,5 @@ test("a page of examples shortens large values, but shows all files", async () =
   expect(html).not.toContain("x".repeat(6_001));
   expect(html).not.toContain("p".repeat(6_001));
   expect([...html.matchAll(/<img src="/g)]).toHaveLength(20);
-  expect(html).toContain(`href="${path}?example=${(await ids())[0]}">See all of it`);
+  expect(html).toContain(`href="${path}?example=${(await ids())[0]}">View in the playground`);
 });
