@@ -32,7 +32,7 @@ const address = z
     z.url({
       protocol: /^https?$/,
       hostname: /^[^\s.]+(\.[^\s.]+)*\.?$/,
-      error: "must be the address of a deployment, such as https://auspex.example.com",
+      error: "must be a URL such as https://auspex.example.com",
     }),
   )
   .transform((url) => url.replace(/\/+$/, ""));
@@ -41,10 +41,10 @@ const token = z
   .string()
   .trim()
   .refine((text) => !text.startsWith("ausr_"), {
-    error: "is a runner token (ausr_…): this needs a user token (aus_…)",
+    error: "this is a runner token (ausr_…). Use an access token (aus_…)",
     abort: true,
   })
-  .regex(/^aus_\w+$/, 'must be a user token (it begins with "aus_")');
+  .regex(/^aus_\w+$/, 'must be an access token (it starts with "aus_")');
 
 /** @param source where the address was given, for the error */
 export const readAddress = (text: string, source: string): string => read(address, text, source);
@@ -71,12 +71,13 @@ export async function readAccess(
     ? readAddress(urlOption, "--url")
     : environment.AUSPEX_URL && readAddress(environment.AUSPEX_URL, "AUSPEX_URL");
   const url = given || kept?.url;
-  if (!url) throw new Misuse("No deployment is known. Run auspex login, or set AUSPEX_URL.");
+  if (!url)
+    throw new Misuse("Not logged in. Run auspex login, or set AUSPEX_URL and AUSPEX_TOKEN.");
   if (tokenFile) return { url, token: readToken(await textOf(tokenFile), "--token-file") };
   if (environment.AUSPEX_TOKEN)
     return { url, token: readToken(environment.AUSPEX_TOKEN, "AUSPEX_TOKEN") };
   if (kept?.url === url) return { url, token: kept.token };
-  throw new Misuse(`No token for ${url}. Run auspex login ${url}, or set AUSPEX_TOKEN.`);
+  throw new Misuse(`Not logged in to ${url}. Run auspex login ${url}, or set AUSPEX_TOKEN.`);
 }
 
 async function textOf(file: string): Promise<string> {

@@ -53,7 +53,7 @@ export const endOf = (error: unknown, { reason }: AbortSignal, advice: string): 
   reason instanceof Interrupted ? reason.saying(advice) : error;
 
 /** A text below the message of the parser. */
-export const HELP_HINT = "(--help tells more)";
+export const HELP_HINT = "See --help.";
 
 export interface Explanation {
   /** The message says what happened and what to do next. */
@@ -72,21 +72,20 @@ export function explain(error: unknown): Explanation {
 
 function explainMisuse({ code, message }: CommanderError): Explanation {
   const isHelp = code === "commander.help";
-  const why = isHelp ? "A command is needed." : message.replace(/^error: /, "");
+  const why = isHelp ? "Missing command." : message.replace(/^error: /, "");
   return { message: `${why}\n${HELP_HINT}`, status: undefined, code: EXIT.misused };
 }
 
 /** Returns advice on an error. A `Failure` has its advice in its message. */
 function adviceFor(error: unknown): string[] {
   const status = statusOf(error);
-  if (status === 401) return ["Run auspex login with a valid token, or set AUSPEX_TOKEN."];
-  if (status === 403)
-    return ["Use a token that has the scope, or an account that may do this: auspex login."];
+  if (status === 401) return ["Log in with auspex login, or set AUSPEX_TOKEN to a valid token."];
+  if (status === 403) return ["Log in with a token that has this permission: auspex login."];
   if (error instanceof ControlPlaneError && error.httpAddress !== undefined) {
     const { httpAddress } = error;
-    return [`That is: auspex login ${httpAddress} (or AUSPEX_URL=${httpAddress})`];
+    return [`Use http: auspex login ${httpAddress} (or AUSPEX_URL=${httpAddress})`];
   }
   if (isRetryable(error) && status === undefined)
-    return ["Check the address (AUSPEX_URL, or that of auspex login) and the network."];
-  return isRetryable(error) ? ["Run the same command again in a moment."] : [];
+    return ["Check your network and the deployment's address (AUSPEX_URL, or auspex login)."];
+  return isRetryable(error) ? ["Try again in a moment."] : [];
 }

@@ -19,7 +19,7 @@ const NODE = manifest.engines.node.replace(">=", "");
 export function requireNode(running: string): void {
   if (running.localeCompare(NODE, "en", { numeric: true }) >= 0) return;
   throw new Failure(
-    `This is Node ${running}, and auspex needs ${NODE} or newer. Install it from https://nodejs.org, or with your version manager (nvm install 24).`,
+    `auspex requires Node ${NODE} or newer; this is Node ${running}. Install it from https://nodejs.org or with your version manager (nvm install 24).`,
   );
 }
 

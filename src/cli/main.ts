@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command `auspex`: what it was called with, its signals, and how it ends. */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { usageCommand, whoamiCommand } from "./commands/account.ts";
 import { initCommand } from "./commands/init.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
 import {
@@ -10,6 +11,7 @@ import {
   tagsCommand,
   versionsCommand,
 } from "./commands/models.ts";
+import { openCommand } from "./commands/open.ts";
 import { cancelCommand, logsCommand, predictionsCommand } from "./commands/predictions.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
@@ -67,8 +69,17 @@ function isJsonWanted(argv: string[]): boolean {
 }
 
 const END = `
-Settings: AUSPEX_URL and AUSPEX_TOKEN, or what auspex login keeps.
-Exit codes: 0 done, 1 failed, 2 used wrongly, 130 interrupted.`;
+Set AUSPEX_URL and AUSPEX_TOKEN, or run auspex login.
+A name without an owner is your own model: story is ada/story if you are ada.
+Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.`;
+
+/** The commands by their headings in the help. */
+const GROUPS: [heading: string, commands: ((host: Host) => CommandUnknownOpts)[]][] = [
+  ["Account:", [loginCommand, logoutCommand, whoamiCommand, usageCommand, openCommand]],
+  ["Publish:", [initCommand, publishCommand, rollbackCommand]],
+  ["Run:", [runCommand, predictionsCommand, logsCommand, cancelCommand, uploadCommand]],
+  ["Manage:", [modelsCommand, versionsCommand, tagsCommand, variablesCommand, hardwareCommand]],
+];
 
 interface ProgramOptions {
   /** Whether Commander prints errors of options and arguments itself. */
@@ -77,8 +88,11 @@ interface ProgramOptions {
 
 function createProgram(host: Host, { printsMisuse }: ProgramOptions): Command {
   const program = new Command("auspex")
-    .description("Publishes models to an Auspex deployment, and runs them.")
-    .version(VERSION, "-v, --version")
+    .description("Publish and run models on an Auspex deployment.")
+    .version(VERSION, "-v, --version", "show the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "Show help for a command")
+    .commandsGroup("Manage:")
     .showSuggestionAfterError()
     // `enablePositionalOptions` gives options after `delete` to `delete`, also if `models` has the option.
     .enablePositionalOptions()
@@ -88,27 +102,12 @@ function createProgram(host: Host, { printsMisuse }: ProgramOptions): Command {
     outputError: (text, write) => write(text.replace(/^error: /, "auspex: ")),
   });
   if (!printsMisuse) program.configureOutput({ writeErr: () => {} });
-  for (const create of [
-    loginCommand,
-    logoutCommand,
-    initCommand,
-    publishCommand,
-    runCommand,
-    predictionsCommand,
-    logsCommand,
-    cancelCommand,
-    modelsCommand,
-    versionsCommand,
-    rollbackCommand,
-    tagsCommand,
-    variablesCommand,
-    hardwareCommand,
-    uploadCommand,
-  ]) {
-    const command = create(host);
-    program.addCommand(command);
-    adopt(program, command);
-  }
+  for (const [heading, commands] of GROUPS)
+    for (const create of commands) {
+      const command = create(host).helpGroup(heading);
+      program.addCommand(command);
+      adopt(program, command);
+    }
   return program;
 }
 

@@ -11,7 +11,7 @@ import { Misuse } from "./failure.ts";
 export const integerOption = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw new InvalidArgumentError(`A whole number from ${min} to ${max} is needed.`);
+  throw new InvalidArgumentError(`Use a whole number from ${min} to ${max}.`);
 };
 
 /** The number of items of a list: pages of the service have at least 5. */
@@ -23,37 +23,38 @@ export const pagePath = (path: string, limit: number): string =>
 
 /** A model, and one of its versions if a number is given. */
 export interface ModelReference {
-  /** `owner/name` */
+  /** `owner/name`, or the name of the user's own model (`fullName` in service/service.ts). */
   model: string;
   version: number | undefined;
-  text: string;
 }
 
 /** @param shape what to write instead. @throws Misuse */
 function readReference(text: string, what: string, shape: string): ModelReference {
-  const found = readModelReference(text);
-  if (!found) throw new Misuse(`'${text}' is no ${what}: write ${shape}.`);
-  return { model: `${found.owner}/${found.name}`, version: found.version, text };
+  const isOwn = !text.includes("/");
+  const found = readModelReference(isOwn ? `own/${text}` : text);
+  if (!found) throw new Misuse(`Invalid ${what} "${text}". Use ${shape}.`);
+  const { owner, name, version } = found;
+  return { model: isOwn ? name : `${owner}/${name}`, version };
 }
 
 export const modelArgument = (text: string): ModelReference =>
-  readReference(text, "model", "owner/name, or owner/name:3 for its version 3");
+  readReference(text, "model", "owner/name or owner/name:3");
 
 export function wholeModelArgument(text: string): string {
   const { model, version } = readReference(text, "model", "owner/name");
   if (version === undefined) return model;
-  throw new Misuse(`'${text}' is a version: write the model, ${model}.`);
+  throw new Misuse(`"${text}" is a version. Use the model: ${model}.`);
 }
 
 export function versionArgument(text: string) {
   const { model, version } = readReference(text, "version", "owner/name:3");
   if (version !== undefined) return { model, version };
-  throw new Misuse(`'${text}' names no version: write its number, as in ${model}:3.`);
+  throw new Misuse(`"${text}" has no version number. Use ${model}:3.`);
 }
 
 /** An image of a model, in the deployment's registry. */
 export interface ImageReference {
-  /** `owner/name` */
+  /** `owner/name`, or the name of the user's own model. */
   model: string;
   /** A tag, or a digest. */
   reference: string;
@@ -64,9 +65,10 @@ export function imageArgument(text: string): ImageReference {
   const [, model = "", separator = "", reference = ""] = /^([^:@]+)([:@])(.+)$/.exec(text) ?? [];
   const isDigest = separator === "@";
   const isKnown = (isDigest ? ociDigest : tag).safeParse(reference).success;
-  if (isKnown && readModelReference(model)) return { model, reference, isDigest };
+  if (isKnown && readModelReference(model.includes("/") ? model : `own/${model}`))
+    return { model, reference, isDigest };
   throw new Misuse(
-    `'${text}' is no image: write owner/name:tag or owner/name@sha256:…, as auspex tags owner/name lists them.`,
+    `Invalid image "${text}". Use owner/name:tag or owner/name@sha256:…. List them with auspex tags owner/name.`,
   );
 }
 
@@ -76,7 +78,7 @@ const messagesOf = ({ issues }: ZodError): string =>
 const nameArgument = (shape: typeof variableName) => (text: string) => {
   const { success, data, error } = shape.safeParse(text);
   if (success) return data;
-  throw new Misuse(`'${text}' cannot be a variable: ${messagesOf(error)}.`);
+  throw new Misuse(`Invalid variable name "${text}": ${messagesOf(error)}.`);
 };
 export const variableArgument = nameArgument(variableName);
 /** Some names are reserved for the runner and cannot be set. */
@@ -85,7 +87,7 @@ export const settableArgument = nameArgument(settableName);
 export function tagOption(text: string): string {
   const { success, data, error } = tag.safeParse(text);
   if (success) return data;
-  throw new InvalidArgumentError(`A tag has ${messagesOf(error)}.`);
+  throw new InvalidArgumentError(`Use ${messagesOf(error)}.`);
 }
 
 /** Collects an option that can be repeated. */
@@ -100,14 +102,19 @@ export function compatibilityOption(
   const { success } = newCompatibilities.keyof().safeParse(name);
   if (success) return { ...before, [name]: value === "true" };
   const names = newCompatibilities.keyof().options.join(", ");
-  throw new InvalidArgumentError(`Write name=true or name=false. Names: ${names}.`);
+  throw new InvalidArgumentError(`Use name=true or name=false. Names: ${names}.`);
 }
 
+/** Returns the ID of a prediction, or that at the end of its URL; undefined for any other text. */
+export const predictionId = (text: string): string | undefined =>
+  /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(text.toLowerCase())?.[0];
+
 export function predictionArgument(text: string): string {
-  const [id] = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(text.toLowerCase()) ?? [];
-  if (id === undefined)
-    throw new Misuse(`'${text}' is no prediction: write its id. auspex predictions lists them.`);
-  return id;
+  const id = predictionId(text);
+  if (id !== undefined) return id;
+  throw new Misuse(
+    `Invalid prediction ID "${text}". List your predictions with auspex predictions.`,
+  );
 }
 
 export const choice =
@@ -115,5 +122,5 @@ export const choice =
   (text: string): Word => {
     const word = words.find((one) => one === text);
     if (word !== undefined) return word;
-    throw new InvalidArgumentError(`One of ${words.join(", ")} is needed.`);
+    throw new InvalidArgumentError(`Use one of ${words.join(", ")}.`);
   };

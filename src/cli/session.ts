@@ -39,19 +39,22 @@ export interface ServiceOptions extends SessionOptions {
 export const newCommand = (name: string, summary: string) =>
   new Command(name)
     .description(summary)
-    .option("--json", "print the result as JSON")
-    .option("-q, --quiet", "print the result only, no progress");
+    .option("--json", "print JSON")
+    .option("-q, --quiet", "print only the result");
 
 /** A command that talks to a deployment. */
 export const newServiceCommand = (name: string, summary: string) =>
   newCommand(name, summary)
-    .option("--url <address>", "the deployment (AUSPEX_URL, or that of auspex login)")
-    .option("--token-file <file>", "a file with the token (AUSPEX_TOKEN, or that of auspex login)");
+    .option("--url <address>", "deployment address (default: AUSPEX_URL, or auspex login)")
+    .option(
+      "--token-file <file>",
+      "read the token from a file (default: AUSPEX_TOKEN, or auspex login)",
+    );
 
 export function openSession(host: Host, { json = false, quiet = false }: SessionOptions): Session {
   const display = quiet ? silentDisplay : createDisplay(process.stderr, host.environment.TERM);
   const onRetry = (error: unknown, delayMs: number) =>
-    display.say(`${messageOf(error)}: retrying in ${formatDuration(Math.ceil(delayMs / 1000))}`);
+    display.say(`${messageOf(error)}. Retrying in ${formatDuration(Math.ceil(delayMs / 1000))}.`);
   return { ...host, output: createOutput(json, process.stdout), display, onRetry };
 }
 

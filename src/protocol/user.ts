@@ -105,16 +105,38 @@ export type UpdateUser = z.infer<typeof updateUser>;
 
 const space = z.object({
   bytes: z.int(),
-  max_bytes: z.int().meta({ description: "What takes more is refused" }),
+  max_bytes: z.int().meta({ description: "Requests that need more are refused" }),
 });
+
+const runs = {
+  predictions: z.int(),
+  failed: z.int(),
+  execution_seconds: z.number(),
+  cost: z.number().meta({ description: "0 for hardware without a price" }),
+};
 
 export const userUsage = z
   .object({
+    month: z.object({
+      since: z.iso
+        .date()
+        .meta({ description: "The first day of this month, UTC", example: "2026-11-01" }),
+      currency: z.string(),
+      ...runs,
+      models: z
+        .array(
+          z.object({
+            model: z.string().nullable().meta({ description: "Null: all other models together" }),
+            ...runs,
+          }),
+        )
+        .meta({ description: "The 50 most used, most used first" }),
+    }),
     files: space.meta({
-      description: "Uploads, as large as they declare, and the large files that runs have put out",
+      description: "Uploads, by their declared size, and large output files",
     }),
     images: space.meta({
-      description: "Images that were pushed here, each layer once, and uploads under way",
+      description: "Images in this registry, each layer once, and uploads in progress",
     }),
     database: space.meta({
       description:
@@ -123,6 +145,7 @@ export const userUsage = z
   })
   .meta({ id: "UserUsage" });
 export type UserUsage = z.infer<typeof userUsage>;
+export type UserStorage = Omit<UserUsage, "month">;
 
 /** Returns the part before the name of a model in its path. */
 export const ownerName = (owner: Owner): string =>

@@ -61,7 +61,7 @@ test.each(["ftp://auspex.example.com", "not an address", "https://"])(
   "the address %s is refused",
   async (AUSPEX_URL) => {
     await expect(read({}, { AUSPEX_URL, AUSPEX_TOKEN: "aus_variable" })).rejects.toThrow(
-      "AUSPEX_URL: must be the address of a deployment, such as https://auspex.example.com",
+      "AUSPEX_URL: must be a URL such as https://auspex.example.com",
     );
   },
 );
@@ -70,17 +70,19 @@ test("a stored token goes to its own deployment only", async () => {
   await saveCredentials(folders, KEPT);
   expect(await read({}, { AUSPEX_URL: `${KEPT.url}/` })).toMatchObject({ token: KEPT.token });
   const elsewhere = read({}, { AUSPEX_URL: "https://other.test" });
-  await expect(elsewhere).rejects.toThrow(/^No token for https:\/\/other\.test\. Run auspex login/);
+  await expect(elsewhere).rejects.toThrow(
+    /^Not logged in to https:\/\/other\.test\. Run auspex login/,
+  );
 });
 
 test("an error about a missing or wrong token says what to do and never shows the token", async () => {
   await expect(read()).rejects.toThrow(/Run auspex login, or set AUSPEX_URL/);
   const url = { AUSPEX_URL: "https://auspex.test" };
   const faults: [object, object, RegExp][] = [
-    [{ url: "not an address" }, {}, /^--url: must be the address of a deployment/],
+    [{ url: "not an address" }, {}, /^--url: must be a URL such as/],
     [{}, { AUSPEX_URL: "ftp://auspex.test" }, /^AUSPEX_URL: /],
-    [{}, { ...url, AUSPEX_TOKEN: "ausr_secret" }, /^AUSPEX_TOKEN: is a runner token/],
-    [{}, { ...url, AUSPEX_TOKEN: "secret" }, /^AUSPEX_TOKEN: must be a user token/],
+    [{}, { ...url, AUSPEX_TOKEN: "ausr_secret" }, /^AUSPEX_TOKEN: this is a runner token/],
+    [{}, { ...url, AUSPEX_TOKEN: "secret" }, /^AUSPEX_TOKEN: must be an access token/],
     [{ tokenFile: "/nowhere" }, url, /^--token-file: ENOENT/],
   ];
   for (const [options, environment, message] of faults) {
@@ -111,9 +113,13 @@ test("logout forgets the token once, and says when there is none", async () => {
   const file = join(home.folder, "config/auspex/credentials.json");
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify({ url: "https://a.test", token: "aus_x", username: "ada" }));
-  const done = { code: 0, out: "Logged out. The token is valid until you revoke it.\n", err: "" };
+  const done = {
+    code: 0,
+    out: "Logged out. The token itself stays valid until you revoke it.\n",
+    err: "",
+  };
   expect(await home.run(["logout"])).toEqual(done);
-  const again = { code: 0, out: "Nobody was logged in.\n", err: "" };
+  const again = { code: 0, out: "Not logged in.\n", err: "" };
   expect(await home.run(["logout"])).toEqual(again);
   expect(await home.run(["logout", "--json"])).toMatchObject({ code: 0, out: "{}\n" });
   // A damaged file is removed, too.

@@ -10,7 +10,7 @@ afterAll(() => home.remove());
 
 test.each([
   ["an option", ["models", "--json", "--quite"], /unknown option '--quite'\n.*mean --quiet/],
-  ["an argument", ["logs", "--json", "none"], /^'none' is no prediction: write its id/],
+  ["an argument", ["logs", "--json", "none"], /^Invalid prediction ID "none"/],
   ["a missing argument", ["run", "--json"], /^missing required argument 'model'/],
   ["a command", ["publsh", "--json"], /^unknown command 'publsh'/],
 ])("%s that is wrong is an error as JSON with --json", async (_, args, message) => {
@@ -24,24 +24,19 @@ test.each([
 test("a wrong option is an error in words without --json", async () => {
   const { code, out, err } = await home.run(["models", "--quite"]);
   expect([code, out]).toEqual([2, ""]);
-  expect(err).toBe(
-    "auspex: unknown option '--quite'\n(Did you mean --quiet?)\n(--help tells more)\n",
-  );
+  expect(err).toBe("auspex: unknown option '--quite'\n(Did you mean --quiet?)\nSee --help.\n");
 });
 
 test.each([
-  [["models", "delete", "greeter"], "'greeter' is no model: write owner/name"],
-  [["models", "delete", "ada/a:1"], "'ada/a:1' is a version: write the model, ada/a"],
-  [
-    ["run", "greeter"],
-    "'greeter' is no model: write owner/name, or owner/name:3 for its version 3",
-  ],
-  [["versions", "delete", "a b"], "'a b' is no version: write owner/name:3"],
-  [["versions", "delete", "ada/a"], "'ada/a' names no version: write its number, as in ada/a:3"],
-  [["predictions", "--model", "ada"], "'ada' is no model: write owner/name"],
+  [["models", "delete", "ada/a/b"], 'Invalid model "ada/a/b". Use owner/name'],
+  [["models", "delete", "ada/a:1"], '"ada/a:1" is a version. Use the model: ada/a'],
+  [["run", "Greeter"], 'Invalid model "Greeter". Use owner/name or owner/name:3'],
+  [["versions", "delete", "a b"], 'Invalid version "a b". Use owner/name:3'],
+  [["versions", "delete", "a"], '"a" has no version number. Use a:3'],
+  [["predictions", "--model", "ada/"], 'Invalid model "ada/". Use owner/name'],
   [
     ["tags", "delete", "ada/a"],
-    "'ada/a' is no image: write owner/name:tag or owner/name@sha256:…, as auspex tags owner/name lists them",
+    'Invalid image "ada/a". Use owner/name:tag or owner/name@sha256:…. List them with auspex tags owner/name',
   ],
 ])("the arguments %j are refused", async (args, message) => {
   const { code, out, err } = await home.run(args);
@@ -54,7 +49,7 @@ test.each([
 test.each([
   [
     ["hardware", "--limit", "0"],
-    "option '--limit <count>' argument '0' is invalid. A whole number from 1 to 50 is needed.",
+    "option '--limit <count>' argument '0' is invalid. Use a whole number from 1 to 50.",
   ],
 ])("the option in %j is refused", async (args, message) => {
   const { code, err } = await home.run(args);
@@ -69,7 +64,7 @@ test("help is no error, with or without --json", async () => {
 
 test("run --help explains how to give JSON", async () => {
   const { out } = await home.run(["run", "--help"]);
-  expect(out).toMatch(/\n +key:=JSON +JSON as it is/);
+  expect(out).toMatch(/\n +key:=JSON +JSON, such as/);
   expect(out).toContain(`messages:='[{"role": "user"`);
 });
 
@@ -95,7 +90,7 @@ test.each(["22.12.0", "22.2.0", "20.20.2", "9.0.0"])(
   "the command says which Node it needs on %s",
   (version) => {
     expect(() => requireNode(version)).toThrow(
-      `This is Node ${version}, and auspex needs 22.13 or newer.`,
+      `auspex requires Node 22.13 or newer; this is Node ${version}.`,
     );
   },
 );

@@ -31,7 +31,10 @@ it("`auspex login` keeps a valid token, readable by its owner only, and for its 
   const before = await fresh.run(["models"]);
   expect(before).toMatchObject({ code: 2, err: expect.stringContaining("auspex login") });
   const wrong = await fresh.run(["login", url], { input: "aus_wrong\n" });
-  expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/token.*\nRun auspex login/) });
+  expect(wrong).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/token.*\nLog in with auspex login/),
+  });
   const { code, out } = await fresh.run(["login", url, "--json"], { input: `${token}\n` });
   const told = z.object({ url: z.string(), username: z.string(), file: z.string() });
   const { file, ...rest } = told.parse(JSON.parse(out));
@@ -43,7 +46,7 @@ it("`auspex login` keeps a valid token, readable by its owner only, and for its 
   const elsewhere = await fresh.run(["models"], {
     environment: { AUSPEX_URL: "http://127.0.0.1:9" },
   });
-  expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining("No token for") });
+  expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining("Not logged in to") });
   await fresh.run(["logout"]);
   expect((await fresh.run(["models"])).code).toBe(2);
   fresh.remove();
@@ -58,7 +61,7 @@ it("`auspex run` streams a text, and nothing else is on standard output", async 
   expect(full.input).toEqual({ prompt: "The Queen", seed: 1, max_tokens: 20, delay_ms: 0 });
   expect(full.stream).toBe(true);
   expect(out).toBe(`${z.array(z.string()).parse(full.output).join("")}\n`);
-  expect(err).toMatch(/Waiting for a runner\n(.*\n)*.* succeeded in [\d.]+ s\n$/);
+  expect(err).toMatch(/Waiting for a runner\n(.*\n)*.* succeeded in [\d.]+s\n$/);
 });
 
 it("`auspex run --json` prints the whole prediction; the output of a chat is text", async () => {
@@ -95,9 +98,9 @@ it("a run that fails says why and ends with 1; an invalid input is refused befor
   expect(JSON.parse(asJson.out)).toMatchObject({ status: "failed" });
   expect(JSON.parse(asJson.err)).toEqual({ error: { message: expect.any(String), exit_code: 1 } });
   for (const [input, message] of [
-    ["mode=wild", /mode: one of "normal"/],
+    ["mode=wild", /mode: must be one of "normal"/],
     ["numbers=many", /numbers: /],
-    ["numbers", /write key=value/],
+    ["numbers", /Use key=value/],
   ] as const)
     expect(await home.run(["run", "ada/sums", input])).toMatchObject({
       code: 2,

@@ -41,7 +41,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
   it("a new model answers after three commands", async () => {
     const published = await home.run(["publish", "greeter", "--wait"]);
     expect(published.code, published.err).toBe(0);
-    expect(published.err).toMatch(/A runner has ada\/greeter:1 warm\.\n$/);
+    expect(published.err).toMatch(/ada\/greeter:1 started\.\n$/);
     const [, call = ""] = published.out.split("\n");
     expect(call).toBe("auspex run ada/greeter name=world");
     const ran = await home.run(["run", "ada/greeter", "name=Ada", "times=2"]);
@@ -60,9 +60,11 @@ describe.runIf(dockerIsUp)("a new model", () => {
     const made = await home.run(args);
     const first = JSON.parse(made.out);
     expect(first.version.status).toBe("awaiting_first_start");
-    expect(made.err).toContain("It awaits its first start");
+    expect(made.err).toContain("Its schema and APIs are detected");
     const listed = await home.run(["versions", "ada/told"]);
-    expect(listed.out).toContain("ada/told:1 waits for its first start: run it once.");
+    expect(listed.out).toContain(
+      "ada/told:1 has not been started yet. Run it once to detect its schema and APIs.",
+    );
     const { out, err, code } = await home.run([...args, "--wait"]);
     expect(code, err).toBe(0);
     const { number, digest } = JSON.parse(out);
@@ -97,8 +99,8 @@ describe.runIf(dockerIsUp)("a new model", () => {
     const before = (await world.client.call(model, "GET", path)).latest_version?.number;
     const { code, err } = await home.run(["publish", "broken", "--model", "greeter", "--wait"]);
     expect(code).toBe(1);
-    expect(err).toContain("it did not start");
-    expect(err).toContain(`Calls that name no version still run ada/greeter:${before}.`);
+    expect(err).toContain("failed to start");
+    expect(err).toContain(`The default version is still ada/greeter:${before}.`);
     expect(await world.client.call(model, "GET", path)).toMatchObject({ default_version: before });
     const ran = await home.run(["run", "ada/greeter", "name=Ada", "times=1"]);
     expect(ran, ran.err).toMatchObject({ code: 0, out: "Hello, Ada! \n" });

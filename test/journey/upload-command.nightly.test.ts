@@ -222,7 +222,7 @@ describe.concurrent("auspex upload", () => {
     const desk = await Desk.open("photo.png", randomBytes(SIZE));
     const { code, out, ...said } = await desk.run();
     expect(code).toBe(0);
-    expect(withoutProgress(said)).toMatch(/^10\.5 MB in [\d.]+ s \(.*\/s\)\n$/);
+    expect(withoutProgress(said)).toMatch(/^10\.5 MB in [\d.]+s \(.*\/s\)\n$/);
     expect(out).toMatch(new RegExp(`^${desk.url}/v1/uploads/[0-9a-f-]{36}\n$`));
     const facts = await expectStored(desk, out);
     expect(facts).toMatchObject({ name: "photo.png", mime_type: "image/png", size: SIZE });

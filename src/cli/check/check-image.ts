@@ -52,7 +52,7 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
   const configuration = options.configuration ?? options.inherited ?? {};
   if (facts.expectsWeights || configuration.weights?.length)
     throw new Failure(
-      `--check cannot start ${image}: only runners fetch its weights. Publish ${WITHOUT_CHECK}`,
+      `--check can't start ${image} because only runners download weights. Publish ${WITHOUT_CHECK}`,
     );
   const said = options.configuration?.interface ?? facts.interface ?? options.inherited?.interface;
   const spoken = said ?? "cog";
@@ -81,10 +81,12 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
     const setupLogs = error instanceof StartFailure ? error.setupLogs : undefined;
     const hints = [
       ...(said ? [] : [SPEAKS_OPENAI]),
-      ...(needsGpu(config) && !hasGpu ? [`It asks for a GPU, and ${engine.name} has none.`] : []),
-      `Correct it and run the same command again, or publish ${WITHOUT_CHECK}`,
+      ...(needsGpu(config) && !hasGpu
+        ? [`The image needs a GPU, and ${engine.name} has none.`]
+        : []),
+      `Fix it and run the same command again, or publish ${WITHOUT_CHECK}`,
     ];
-    const message = `${image} does not start on this machine: ${messageOf(error)}`;
+    const message = `${image} failed to start on this machine: ${messageOf(error)}`;
     throw new Failure([message, lastLines(logs || (setupLogs ?? "")), ...hints].join("\n"));
   }
   if (description) return missing(knownOf(spoken, given, facts), spoken, description, display);
@@ -93,11 +95,12 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
 }
 
 const NOT_TOLD =
-  "It did not answer in time what it takes and can do: the first runner that starts it asks again.";
+  "Its schema and APIs couldn't be detected in time. The first runner to start it tries again.";
 
-const WITHOUT_CHECK = "without --check: the first runner that starts it then tells what it can do.";
+const WITHOUT_CHECK =
+  "without --check to detect its schema and APIs when a runner first starts it.";
 const SPEAKS_OPENAI =
-  'It is taken for a Cog server. If it speaks OpenAI\'s API, add --interface openai, or "interface": "openai" in auspex.json.';
+  'Assuming a Cog server. If it serves the OpenAI API, add --interface openai, or "interface": "openai" in auspex.json.';
 
 /** Returns the facts that neither the image nor auspex.json says. The deployment validates them. */
 function missing(
@@ -108,11 +111,8 @@ function missing(
 ): Known {
   const { schemas, compatibilities, fault } = described(spoken, known, description);
   if (schemas === ANY_SCHEMAS) {
-    const why =
-      fault === undefined
-        ? "It does not tell its schemas"
-        : `The schemas that it tells cannot be used (${fault})`;
-    display.say(`${why}: any input goes to it. auspex.json can say more.`);
+    const why = fault === undefined ? "No schema detected" : `Its schema is invalid (${fault})`;
+    display.say(`${why}. Any input is accepted. Add "schemas" to auspex.json to validate inputs.`);
   }
   return {
     ...(!known.schemas && { schemas }),
@@ -143,15 +143,15 @@ export async function firstStart(
   const client = new ContainerClient(container.address);
   const status = new Status(display);
   const startedAt = performance.now();
-  status.set("Starting it on this machine");
+  status.set("Starting on this machine");
   const unfollow = container.logs.follow((text) => {
     const line = lastLines(text, 1);
-    if (line) status.set(`Starting it on this machine: ${line}`, "");
+    if (line) status.set(`Starting on this machine: ${line}`, "");
   });
   const late = new AbortController();
   const after = formatDuration(Math.round(startMs / 1_000));
   const timer = setTimeout(
-    () => late.abort(new TimedOut(`it is not ready after ${after}`)),
+    () => late.abort(new TimedOut(`it was not ready after ${after}`)),
     startMs,
   );
   const end = AbortSignal.any([signal, container.ended, late.signal]);
@@ -169,7 +169,7 @@ export async function firstStart(
     const description = await describeServer(client);
     status.end();
     const seconds = (performance.now() - startedAt) / 1_000;
-    display.say(`It starts: ready after ${formatDuration(Math.ceil(seconds))}.`);
+    display.say(`Started in ${formatDuration(Math.ceil(seconds))}.`);
     return description;
   } finally {
     clearTimeout(timer);

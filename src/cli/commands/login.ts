@@ -9,14 +9,14 @@ import {
   removeCredentials,
   saveCredentials,
 } from "../access.ts";
-import { Interrupted, Misuse } from "../failure.ts";
+import { Misuse } from "../failure.ts";
 import { Service, usernameOf } from "../service/service.ts";
 import { type Host, newCommand, openSession } from "../session.ts";
-import { isInteractive } from "../ui/output.ts";
+import { answered, isInteractive, prompt } from "../ui/output.ts";
 
 export const loginCommand = (host: Host) =>
-  newCommand("login", "Keep the address of a deployment and a token for it")
-    .argument("[address]", "the deployment, such as https://auspex.example.com")
+  newCommand("login", "Log in to a deployment")
+    .argument("[address]", "deployment address, such as https://auspex.example.com")
     .addHelpText("after", "\nIn scripts: auspex login https://auspex.example.com < token.txt")
     .action(async (address, options) => {
       const session = openSession(host, options);
@@ -29,30 +29,27 @@ export const loginCommand = (host: Host) =>
     });
 
 export const logoutCommand = (host: Host) =>
-  newCommand("logout", "Forget the token that login keeps").action(async (options) => {
+  newCommand("logout", "Log out and delete the saved token").action(async (options) => {
     const { output } = openSession(host, options);
     const wasThere = await removeCredentials(host.folders);
-    output.result(wasThere ? LOGGED_OUT : "Nobody was logged in.", {});
+    output.result(wasThere ? LOGGED_OUT : "Not logged in.", {});
   });
 
-const LOGGED_OUT = "Logged out. The token is valid until you revoke it.";
-
-/** Questions are on standard error: the output has the result only. */
-const prompt = { output: process.stderr };
+const LOGGED_OUT = "Logged out. The token itself stays valid until you revoke it.";
 
 async function askAddress(host: Host, given: string | undefined): Promise<string> {
   if (given !== undefined) return readAddress(given, "address");
   const known = host.environment.AUSPEX_URL || (await loadCredentials(host.folders))?.url;
   if (!isInteractive()) {
     if (known) return readAddress(known, "AUSPEX_URL");
-    throw new Misuse("Name the deployment: auspex login https://auspex.example.com");
+    throw new Misuse("Missing address. Run auspex login https://auspex.example.com");
   }
   const answer = await text({
     ...prompt,
-    message: "Address of the deployment",
+    message: "Deployment address",
     placeholder: "https://auspex.example.com",
     ...(known && { initialValue: known }),
-    validate: (typed) => faultOf(() => readAddress(typed ?? "", "It")),
+    validate: (typed) => faultOf(() => readAddress(typed ?? "", "Address")),
   });
   return readAddress(answered(answer), "address");
 }
@@ -62,19 +59,16 @@ async function askToken(url: string): Promise<string> {
   if (!isInteractive()) {
     const piped = process.stdin.isTTY ? "" : await textOf(process.stdin);
     if (piped.trim() !== "") return readToken(piped, "token");
-    throw new Misuse(`Pipe the token in: auspex login ${url} < token.txt`);
+    throw new Misuse(
+      `Missing token. Without a terminal, pipe it in: auspex login ${url} < token.txt`,
+    );
   }
   const answer = await password({
     ...prompt,
     message: `Token (create one at ${url}/tokens)`,
-    validate: (typed) => faultOf(() => readToken(typed ?? "", "It")),
+    validate: (typed) => faultOf(() => readToken(typed ?? "", "Token")),
   });
   return readToken(answered(answer), "token");
-}
-
-function answered(answer: string | symbol): string {
-  if (typeof answer === "string") return answer;
-  throw new Interrupted("SIGINT");
 }
 
 function faultOf(read: () => unknown): string | undefined {

@@ -26,7 +26,7 @@ import {
 } from "../options.ts";
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
-import type { Service } from "../service/service.ts";
+import { fullName, type Service } from "../service/service.ts";
 import {
   type Host,
   newServiceCommand,
@@ -34,16 +34,16 @@ import {
   type ServiceSession,
   showList,
 } from "../session.ts";
-import { confirmed } from "../ui/output.ts";
+import { confirmed, localTime } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
 
 export const modelsCommand = (host: Host) =>
-  newServiceCommand("models", "List your models or another account's, or delete one")
-    .argument("[owner]")
-    .option("--limit <count>", "how many", limitOption, 25)
+  newServiceCommand("models", "List models")
+    .argument("[owner]", "list this account's models (default: your own)")
+    .option("--limit <count>", "number of rows", limitOption, 25)
     .action(async (owner, options) => {
       if (owner !== undefined && !slug.safeParse(owner).success)
-        throw new Misuse(`“${owner}” is no account's name.`);
+        throw new Misuse(`Invalid account name "${owner}".`);
       const session = await openService(host, options);
       const path = owner === undefined ? "/user/models" : `/models/${owner}`;
       const { items } = await session.service.get(pagePath(path, options.limit), pageOf(modelItem));
@@ -60,11 +60,12 @@ export const modelsCommand = (host: Host) =>
     .addCommand(deleteModelCommand(host));
 
 const deleteModelCommand = (host: Host) =>
-  newServiceCommand("delete", "Delete a model, with its versions, images and variables")
+  newServiceCommand("delete", "Delete a model with its versions, images and variables")
     .argument("<model>", "owner/name", wholeModelArgument)
-    .option("-y, --yes", "do not ask")
-    .action(async (model, options) => {
+    .option("-y, --yes", "skip confirmation")
+    .action(async (name, options) => {
       const { service, output } = await openService(host, options);
+      const model = await fullName(service, name);
       const path = `/models/${model}`;
       await confirmed(options, async () => questionOf(model, await service.get(path, modelShape)));
       await service.delete(path);
@@ -72,11 +73,11 @@ const deleteModelCommand = (host: Host) =>
     });
 
 const questionOf = (name: string, { visibility, predictions_count, latest_version }: Model) =>
-  `Delete ${name} (${visibility}, ${predictions_count} runs${latest_version ? `, version ${latest_version.number}` : ", no version"}), with its images and variables?`;
+  `Delete ${name} (${visibility}, ${predictions_count} runs${latest_version ? `, version ${latest_version.number}` : ", no versions"}), and its images and variables?`;
 
 export const hardwareCommand = (host: Host) =>
-  newServiceCommand("hardware", "List the classes of hardware, for publish --hardware")
-    .option("--limit <count>", "how many", limitOption, 50)
+  newServiceCommand("hardware", "List hardware")
+    .option("--limit <count>", "number of rows", limitOption, 50)
     .action(async (options) => {
       const session = await openService(host, options);
       const path = pagePath("/hardware", options.limit);
@@ -109,11 +110,12 @@ const rowOf = ({
 ];
 
 export const tagsCommand = (host: Host) =>
-  newServiceCommand("tags", "List the tags of a model's images in the registry, or remove one")
+  newServiceCommand("tags", "List the tags of a model's images")
     .argument("<model>", "owner/name", wholeModelArgument)
-    .option("--limit <count>", "how many", limitOption, 25)
-    .action(async (model, options) => {
+    .option("--limit <count>", "number of rows", limitOption, 25)
+    .action(async (name, options) => {
       const session = await openService(host, options);
+      const model = await fullName(session.service, name);
       const tags = await repositoryOf(session, model).tags(options.limit);
       const rows = tags.map(({ tag, digest }) => [`${model}:${tag}`, digest]);
       showList(session, { head: ["TAG", "IMAGE"], rows, items: tags });
@@ -121,27 +123,28 @@ export const tagsCommand = (host: Host) =>
     .addCommand(deleteTagCommand(host));
 
 const MORE = `
-An image that no tag and no version names is removed within a week. With its digest in place of a tag it
-is removed at once, with all of its tags. It stays while a version needs it, and for four days after that
-version was deleted.
+Untagged images that no version uses are deleted within a week. Pass a digest to delete an image and all
+its tags now. An image can't be deleted while a version uses it, or for four days after that version is
+deleted.
 
   auspex tags delete ada/story:latest
   auspex tags delete ada/story@sha256:…`;
 
 const deleteTagCommand = (host: Host) =>
-  newServiceCommand("delete", "Remove a tag, or an image with all of its tags")
+  newServiceCommand("delete", "Delete a tag, or an image and all its tags")
     .argument("<image>", "owner/name:tag or owner/name@sha256:…", imageArgument)
-    .option("-y, --yes", "do not ask")
+    .option("-y, --yes", "skip confirmation")
     .addHelpText("after", MORE)
-    .action(async (image, options) => {
+    .action(async ({ model: name, ...image }, options) => {
       const session = await openService(host, options);
-      const { model, reference, isDigest } = image;
-      const what = isDigest ? `the image ${model}@${reference}` : `the tag ${model}:${reference}`;
-      await confirmed(options, () => `Delete ${what}${isDigest ? " with all of its tags" : ""}?`);
+      const model = await fullName(session.service, name);
+      const { reference, isDigest } = image;
+      const what = isDigest ? `image ${model}@${reference}` : `tag ${model}:${reference}`;
+      await confirmed(options, () => `Delete ${what}${isDigest ? " and all its tags" : ""}?`);
       await repositoryOf(session, model)
         .deleteManifest(reference)
         .catch((error: unknown) => {
-          throw explained(error, image);
+          throw explained(error, { model, ...image });
         });
       session.output.result(`Deleted ${what}.`, { model, reference });
     });
@@ -159,34 +162,34 @@ const repositoryOf = (
 /** A missing tag or digest is explained with the command that lists the existing ones. */
 function explained(error: unknown, { model, reference, isDigest }: ImageReference): unknown {
   if (!(error instanceof RegistryError) || error.code !== "MANIFEST_UNKNOWN") return error;
-  const what = isDigest ? "image" : "tag";
   return new ControlPlaneError(
-    `${model} has no ${what} ${reference}. auspex tags ${model} lists those that it has.`,
+    `${isDigest ? "Image" : "Tag"} ${reference} not found in ${model}. List its tags with auspex tags ${model}.`,
     { status: 404 },
   );
 }
 
 const ROLLBACK = `
-Without a number it is the version before the one that runs now. No version is deleted: the same command
-with a newer number goes forward again, and so does the next auspex publish.
+Without a version number, rolls back to the version before the current default. No version is deleted: to
+undo, run it again with the newer number.
 
   auspex rollback ada/story
   auspex rollback ada/story:3`;
 
 export const rollbackCommand = (host: Host) =>
-  newServiceCommand("rollback", "Choose the version that runs when a call names none")
+  newServiceCommand("rollback", "Make an earlier version the default")
     .argument("<model>", "owner/name or owner/name:3", modelArgument)
     .addHelpText("after", ROLLBACK)
-    .action(async ({ model, version: wanted }, options) => {
+    .action(async ({ model: name, version: wanted }, options) => {
       const { service, output } = await openService(host, options);
+      const model = await fullName(service, name);
       const path = `/models/${model}`;
       const { default_version, latest_version } = await service.get(path, modelShape);
       const from = default_version ?? latest_version?.number;
       if (from === undefined)
-        throw new Failure(`${model} has no version yet: publish one with auspex publish.`);
+        throw new Failure(`${model} has no versions. Publish one with auspex publish.`);
       const number = wanted ?? (await versionBefore(service, model, from));
       await service.patch(path, modelShape, { default_version: number });
-      output.result(`${model} runs version ${number} now (before: ${from}).`, {
+      output.result(`The default version of ${model} is now ${number} (was ${from}).`, {
         model,
         number,
         before: from,
@@ -198,20 +201,18 @@ async function versionBefore(service: Service, model: string, number: number): P
   const before = versions.find((one) => one.number < number);
   if (before) return before.number;
   throw new Failure(
-    `${model} has no version before ${number}. auspex versions ${model} lists its versions.`,
+    `${model} has no version before ${number}. List its versions with auspex versions ${model}.`,
   );
 }
 
 export const versionsCommand = (host: Host) =>
-  newServiceCommand(
-    "versions",
-    "List a model's versions; with a number, show that one; or delete one",
-  )
+  newServiceCommand("versions", "List a model's versions, or show one")
     .argument("<model>", "owner/name or owner/name:3", modelArgument)
-    .option("--limit <count>", "how many", limitOption, 25)
-    .action(async ({ model, version: number }, options) => {
+    .option("--limit <count>", "number of rows", limitOption, 25)
+    .action(async ({ model: name, version: number }, options) => {
       const session = await openService(host, options);
       const { service, output } = session;
+      const model = await fullName(service, name);
       const path = `/models/${model}/versions`;
       if (number !== undefined) {
         const one = await service.get(`${path}/${number}`, version);
@@ -225,7 +226,7 @@ export const versionsCommand = (host: Host) =>
       const shown = items.slice(0, options.limit);
       const rows = shown.map((one) => [
         `${model}:${one.number}`,
-        one.created_at,
+        localTime(one.created_at),
         one.container_image_digest.slice(0, "sha256:".length + 12),
         one.number === (default_version ?? latest?.number) ? "default" : "",
         one.release_notes,
@@ -237,16 +238,17 @@ export const versionsCommand = (host: Host) =>
     .addCommand(deleteVersionCommand(host));
 
 const DELETED = `
-Predictions that were accepted run to their end: for that its image stays for four days. After them,
-auspex tags delete can remove it.`;
+Predictions that were already created still run. The image is kept for four days; after that you can
+delete it with auspex tags delete.`;
 
 const deleteVersionCommand = (host: Host) =>
   newServiceCommand("delete", "Delete a version")
     .argument("<version>", "owner/name:3", versionArgument)
-    .option("-y, --yes", "do not ask")
+    .option("-y, --yes", "skip confirmation")
     .addHelpText("after", DELETED)
-    .action(async ({ model, version: number }, options) => {
+    .action(async ({ model: name, version: number }, options) => {
       const { service, output } = await openService(host, options);
+      const model = await fullName(service, name);
       await confirmed(options, async () => {
         const path = pagePath(`/models/${model}/versions`, 2);
         const [latest, before] = (await service.get(path, pageOf(versionSummary))).items;
@@ -258,11 +260,9 @@ const deleteVersionCommand = (host: Host) =>
 
 /** Says which version is the latest after the deletion. */
 const thenOf = (model: string, before: VersionSummary | undefined): string =>
-  before
-    ? ` Calls that name no version get ${model}:${before.number} then.`
-    : " The model has no version then.";
+  before ? ` The default becomes ${model}:${before.number}.` : " It is the only version.";
 
-const WAITS = "waits for its first start: run it once";
+const WAITS = "has not been started yet. Run it once to detect its schema and APIs";
 const awaitsStart = ({ status }: Version) => status === "awaiting_first_start";
 
 function describe(model: string, one: Version): string {
@@ -270,7 +270,7 @@ function describe(model: string, one: Version): string {
   const apis = Object.entries(compatibilities).flatMap(([name, isThere]) => (isThere ? name : []));
   return [
     `${model}:${one.number}  ${one.release_notes}`,
-    `created  ${one.created_at}`,
+    `created  ${localTime(one.created_at)}`,
     ...(awaitsStart(one) ? [`status   ${WAITS}`] : []),
     `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)} unpacked)` : ""}`,
     `apis     ${apis.join(", ") || "predictions only"}`,

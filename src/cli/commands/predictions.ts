@@ -18,19 +18,20 @@ import {
   wholeModelArgument,
 } from "../options.ts";
 import { follow } from "../service/events.ts";
+import { fullName } from "../service/service.ts";
 import { type Host, newServiceCommand, openService, showList } from "../session.ts";
-import { table } from "../ui/output.ts";
+import { localTime, table } from "../ui/output.ts";
 
 export const predictionsCommand = (host: Host) =>
-  newServiceCommand("predictions", "List your predictions; with an id, show that one")
-    .argument("[id]", "the prediction", predictionArgument)
-    .option("--model <model>", "of this model only", wholeModelArgument)
+  newServiceCommand("predictions", "List your predictions, or show one")
+    .argument("[id]", "prediction ID", predictionArgument)
+    .option("--model <model>", "only this model", wholeModelArgument)
     .option(
       "--status <status>",
-      `of this status only: ${taskStatus.options.join(", ")}`,
+      `only this status: ${taskStatus.options.join(", ")}`,
       choice(taskStatus.options),
     )
-    .option("--limit <count>", "how many", limitOption, 25)
+    .option("--limit <count>", "number of rows", limitOption, 25)
     .action(async (id, options) => {
       const session = await openService(host, options);
       const { service, output } = session;
@@ -47,16 +48,16 @@ export const predictionsCommand = (host: Host) =>
           one,
         );
       }
+      const model = options.model && (await fullName(service, options.model));
       const query = new URLSearchParams({
-        ...(options.model && { model: options.model }),
+        ...(model && { model }),
         ...(options.status && { statuses: options.status }),
       });
       const path = `${pagePath("/predictions", options.limit)}&${query}`;
       const { items } = await service.get(path, pageOf(prediction));
       const shown = items.slice(0, options.limit);
       // Predictions of a deleted model still exist.
-      if (options.model && shown.length === 0)
-        await service.get(`/models/${options.model}`, modelShape);
+      if (model && shown.length === 0) await service.get(`/models/${model}`, modelShape);
       showList(session, { head: HEAD, rows: shown.map(rowOf), items: shown });
     });
 
@@ -66,12 +67,12 @@ const rowOf = ({ id, model, status, created_at, setup_time, execution_time }: Pr
   id,
   `${model.owner}/${model.name}:${model.version_number}`,
   status,
-  created_at,
+  localTime(created_at),
   seconds(setup_time),
   seconds(execution_time),
 ];
 
-const seconds = (text: string | null): string => (text === null ? "" : `${text} s`);
+const seconds = (text: string | null): string => (text === null ? "" : `${text}s`);
 
 const failureOf = ({ error }: Prediction): string =>
   error === null ? "" : `error (${error.source})  ${error.message}`;
@@ -80,9 +81,9 @@ const failureOf = ({ error }: Prediction): string =>
 const IDLE_SECONDS = 1;
 
 export const logsCommand = (host: Host) =>
-  newServiceCommand("logs", "Print what the container of a prediction has printed")
-    .argument("<id>", "the prediction", predictionArgument)
-    .option("-f, --follow", "go on until the prediction ends")
+  newServiceCommand("logs", "Show a prediction's logs")
+    .argument("<id>", "prediction ID", predictionArgument)
+    .option("-f, --follow", "keep printing until the prediction ends")
     .action(async (id, options) => {
       const { access, signal, output, onRetry } = await openService(host, options);
       const idleSeconds = options.follow ? undefined : IDLE_SECONDS;
@@ -97,7 +98,7 @@ export const logsCommand = (host: Host) =>
 
 export const cancelCommand = (host: Host) =>
   newServiceCommand("cancel", "Cancel a prediction")
-    .argument("<id>", "the prediction", predictionArgument)
+    .argument("<id>", "prediction ID", predictionArgument)
     .action(async (id, options) => {
       const { service, output } = await openService(host, options);
       await service.post(`/predictions/${id}/cancel`, z.unknown());

@@ -49,10 +49,9 @@ import { isInteractive } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
 
 const MORE = `
-The folder has a cog.yaml (built with Cog) or a Dockerfile (built with Docker or Podman); auspex init
-makes one. Its auspex.json may say: name, description, visibility, hardware, interface, schemas,
-compatibilities, configuration. The model is made if it is not there. Run the same command again after
-a break: what was sent is not sent again.
+The folder needs a cog.yaml (built with Cog) or a Dockerfile (built with Docker or Podman). auspex.json
+is optional: name, description, visibility, hardware, interface, schemas, compatibilities, configuration.
+The model is created if it doesn't exist. To resume an interrupted push, run the same command again.
 
   auspex publish
   auspex publish story --model ada/story --message "Longer stories" --wait
@@ -62,25 +61,29 @@ a break: what was sent is not sent again.
   auspex publish --check --env HF_TOKEN`;
 
 export const publishCommand = (host: Host) =>
-  newServiceCommand("publish", "Build a model, push its image, and make it a version")
-    .argument("[folder]", "with a cog.yaml or a Dockerfile", ".")
-    .option("--image <reference>", "publish an existing image instead of building one")
-    .option("--archive <path>", "publish from an archive of docker save or an OCI layout")
-    .option("--model <name>", "owner/name or name (default: auspex.json's, or the folder's)")
+  newServiceCommand("publish", "Build a model, push its image and create a version")
+    .argument("[folder]", "folder with a cog.yaml or Dockerfile", ".")
+    .option("--image <reference>", "use an existing image instead of building one")
+    .option("--archive <path>", "use an archive from docker save, or an OCI layout")
+    .option("--model <name>", "model name (default: from auspex.json, or the folder)")
     .option("-m, --message <text>", "release notes", "Published with auspex")
-    .option("--hardware <class>", "hardware for it (default: the model's)")
+    .option("--hardware <class>", "hardware to run on (default: the model's)")
     .option("--interface <name>", SPEAKS, interfaceOption)
     .option(
       "--compatibility <api=true|false>",
-      "an API that its server has or has not, such as vendora_embeddings=true; can be repeated",
+      "turn an API on or off, such as vendora_embeddings=true (repeatable)",
       compatibilityOption,
     )
-    .option("--visibility <who>", "of a new model", choice(visibility.options))
-    .option("--tag <tag>", "the image's tag in the registry", tagOption, "latest")
-    .option("--engine <name>", "docker or podman (default: the first that answers)")
-    .option("--check", "start it on this machine first: it is ready without a runner's first start")
-    .option("--env <name>", "with --check: a variable of this shell for the container", repeated)
-    .option("--wait", "make it the default only once a runner has started it")
+    .option("--visibility <who>", "visibility of a new model", choice(visibility.options))
+    .option("--tag <tag>", "image tag in the registry", tagOption, "latest")
+    .option("--engine <name>", "docker or podman (default: whichever is running)")
+    .option("--check", "start the image on this machine first, to detect its schema and APIs")
+    .option(
+      "--env <name>",
+      "with --check, pass this environment variable to the container (repeatable)",
+      repeated,
+    )
+    .option("--wait", "wait until a runner has started it, then make it the default")
     .addHelpText("after", MORE)
     .action(async (folder, options) => {
       const session = await openService(host, options);
@@ -88,12 +91,12 @@ export const publishCommand = (host: Host) =>
       const project = await readProject(folder);
       const manifest = withCompatibilities(project.manifest, options.compatibility);
       if (options.message.length > MAX_NOTES)
-        throw new Misuse(`--message has at most ${MAX_NOTES} characters.`);
+        throw new Misuse(`--message can have at most ${MAX_NOTES} characters.`);
       if (options.env && !options.check)
-        throw new Misuse("--env is for --check. What runners set are the model's variables.");
+        throw new Misuse("--env only works with --check. For runners, use auspex variables set.");
       if (options.archive !== undefined && options.check)
         throw new Misuse(
-          "--check needs an image in Docker or Podman: run docker load --input FILE, then publish with --image.",
+          "--check needs an image in Docker or Podman. Run docker load --input FILE, then publish with --image.",
         );
       requireVariables(options.env ?? []);
       const model = modelName(project, options.model, await usernameOf(service));
@@ -132,7 +135,7 @@ export const publishCommand = (host: Host) =>
             })
           : {};
       const target = found ?? (await make());
-      if (!found) display.say(`Made ${model} (${target.visibility}).`);
+      if (!found) display.say(`Created ${model} (${target.visibility})`);
       const to = { name: model, model: target.id, tag: options.tag };
       const { digest, compressedSize } = await push(session, built.source, to);
       const body = newVersion({
@@ -145,7 +148,7 @@ export const publishCommand = (host: Host) =>
       });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
-      display.say(`Published ${reference}, ${formatBytes(compressedSize)} compressed.`);
+      display.say(`Published ${reference} (${formatBytes(compressedSize)} compressed)`);
       const runs = found?.default_version ?? latest?.number;
       const shown = await (options.wait ? started(session, model, made, runs) : made);
       const call = exampleCall(model, shown);
@@ -166,21 +169,20 @@ export const publishCommand = (host: Host) =>
 const interfaceOption = (name: string) =>
   writtenInterface.parse(choice(["cog", "openai", "vendora"])(name));
 
-const SPEAKS =
-  "what its server speaks: cog, or openai for OpenAI's API (default: what the image says)";
+const SPEAKS = "API of its server: cog or openai (default: detected from the image)";
 const MAX_NOTES = 255;
-const PUSH_AGAIN = "Interrupted. Run the same command again: what was sent is not sent again.";
+const PUSH_AGAIN = "Interrupted. Run the same command again to resume.";
 const RUN_IT = "Run it once, or publish with --wait or --check.";
-const RUN_AGAIN = "Its server did not tell within 10 s: run it once more.";
-const AWAITS = "It awaits its first start, which tells what it takes and which APIs it answers.";
+const RUN_AGAIN = "Its server didn't report them within 10s. Run it once more.";
+const AWAITS = "Its schema and APIs are detected when it first starts.";
 
 /** A server such as whisper.cpp's does not say which APIs it answers. */
 const answersNothing = ({ configuration, compatibilities }: Version) =>
   configuration.interface === "vendora" && !Object.values(compatibilities).includes(true);
 
 const NO_API = [
-  "Its server does not say which APIs it answers, so calls of OpenAI's and Anthropic's clients are refused.",
-  "Name each one that it answers, and publish again: --compatibility vendora_audio_transcriptions=true",
+  "No APIs detected, so requests from OpenAI and Anthropic clients are refused.",
+  "Publish again with each API that its server has, such as --compatibility vendora_audio_transcriptions=true",
   ...Object.entries(PATHS).map(([flag, path]) => `  ${flag.padEnd(28)} ${path}`),
 ].join("\n");
 
@@ -197,7 +199,7 @@ function withCompatibilities(
 function requireVariables(names: readonly string[]): void {
   for (const name of names)
     if (process.env[name] === undefined)
-      throw new Misuse(`--env ${name}: this shell has no such variable. Export it first.`);
+      throw new Misuse(`--env ${name}: not set in this shell. Export it first.`);
 }
 
 /** The token is checked for pushing before minutes are spent on building. */
@@ -224,20 +226,20 @@ async function started(
   const reference = `${model}:${number}`;
   try {
     await warmUp(session, reference, made);
-    display.say(`A runner has ${reference} warm.`);
+    display.say(`${reference} started.`);
     const read = () => service.get(`/models/${model}/versions/${number}`, version);
     const shown = await completedVersion(read, signal);
     await service.patch(`/models/${model}`, modelShape, { default_version: number });
-    if (runs !== undefined) display.say(`Calls that name no version run ${reference} now.`);
+    if (runs !== undefined) display.say(`The default version is now ${reference}.`);
     return shown;
   } catch (error) {
     const still =
       runs === undefined
-        ? `Its first run starts it: ${exampleCall(model, made) ?? `auspex run ${model}`}`
-        : `Calls that name no version still run ${model}:${runs}. To release ${reference} anyway: auspex rollback ${reference}`;
+        ? `To start it, run it: ${exampleCall(model, made) ?? `auspex run ${model}`}`
+        : `The default version is still ${model}:${runs}. To make ${reference} the default anyway: auspex rollback ${reference}`;
     if (error instanceof Failure && !signal.aborted)
       throw new Failure(`${messageOf(error)}\n${still}`);
-    throw endOf(error, signal, `Interrupted. ${reference} is published. ${still}`);
+    throw endOf(error, signal, `Interrupted. ${reference} was published. ${still}`);
   }
 }
 

@@ -12,7 +12,7 @@ import { followRun, Printer } from "../run/follow-run.ts";
 import { buildInput, type Input, noSuchInput, readPair, unknownInputs } from "../run/input.ts";
 import { OutputFiles } from "../run/output-files.ts";
 import { follow, VALIDATED } from "../service/events.ts";
-import { cancelSoon, readVersion } from "../service/service.ts";
+import { cancelSoon, fullName, readVersion } from "../service/service.ts";
 import { type Host, newServiceCommand, openService } from "../session.ts";
 import { readLocalFile, uploadFile } from "./upload.ts";
 
@@ -20,28 +20,28 @@ const PARALLEL = 4;
 
 const MORE = `
 Inputs:
-  key=text     text; or a number, a choice, a chat message, where the version takes one
-  key:=JSON    JSON as it is, such as a list or an object
-  key=@file    a file, which is uploaded
-Repeat a key for a list.
+  key=text     text, converted to the type in the model's schema
+  key:=JSON    JSON, such as a list or an object
+  key=@file    a file to upload
+Repeat a key to pass a list.
 
   auspex run ada/story prompt="The Queen" max_tokens=50
   auspex run ada/duotone image=@photo.png --output pictures
   auspex run ada/qwen messages="Who are you?"
   auspex run ada/qwen messages:='[{"role": "user", "content": "Who are you?"}]'
 
-Ctrl+C cancels the prediction; --detach leaves it alone from the beginning.`;
+Ctrl+C cancels the prediction, unless you use --detach.`;
 
 export const runCommand = (host: Host) =>
-  newServiceCommand("run", "Run a model, and print its output")
-    .argument("<model>", "owner/name, or owner/name:3 for version 3", modelArgument)
+  newServiceCommand("run", "Run a model and print its output")
+    .argument("<model>", "owner/name, or owner/name:3 for a version", modelArgument)
     .argument("[inputs...]", "key=text, key:=JSON or key=@file")
+    .option("-i, --input <json>", "input as JSON, @FILE, or - for standard input")
     .option(
-      "-i, --input <json>",
-      "the input as JSON, @FILE or - (standard input); inputs are added",
+      "-o, --output <folder>",
+      "where to save output files (default: this folder; none with --json)",
     )
-    .option("-o, --output <folder>", "where to save files (default: here; with --json, nowhere)")
-    .option("-d, --detach", "print the prediction's id, and do not wait")
+    .option("-d, --detach", "print the prediction's ID and exit")
     .addHelpText("after", MORE)
     .action(async (reference, inputs, options) => {
       const pairs = inputs.map(readPair);
@@ -51,16 +51,18 @@ export const runCommand = (host: Host) =>
       const folder = options.output ?? (output.json ? undefined : ".");
       const files = new OutputFiles(access, folder ?? ".", signal);
       if (options.output !== undefined && !options.detach) await files.prepare();
-      const version = await readVersion(service, reference);
+      const model = await fullName(service, reference.model);
+      const version = await readVersion(service, { ...reference, model });
       const { schemas } = version;
-      const who = `${reference.model}:${version.number}`;
+      const who = `${model}:${version.number}`;
       const given = [...Object.keys(base), ...pairs.map(({ name }) => name)];
       for (const { name, names } of unknownInputs(version, given))
         display.say(noSuchInput(who, name, names));
       const upload = async (path: string) =>
         uploadFile(session, await readLocalFile(path), PARALLEL);
       const input = await buildInput({ base, pairs, schemas, upload });
-      const create = { body: { model: reference.text, input }, key: randomUUID() };
+      const named = reference.version === undefined ? model : `${model}:${reference.version}`;
+      const create = { body: { model: named, input }, key: randomUUID() };
       if (options.detach) {
         const headers = { "idempotency-key": create.key, ...VALIDATED };
         const made = await service.post("/predictions", predictionWithIO, {
@@ -93,7 +95,7 @@ export const runCommand = (host: Host) =>
       }).catch(async (error: unknown) => {
         if (id === undefined) throw error;
         if (signal.aborted) throw await canceled(access, id, signal.reason);
-        display.say(`The prediction is still there: auspex predictions ${id}`);
+        display.say(`The prediction may still be running. Check it with auspex predictions ${id}`);
         throw error;
       });
       printer.end();
@@ -102,7 +104,7 @@ export const runCommand = (host: Host) =>
         const saved = folder === undefined ? full.output : await files.save(full.output);
         output.result("", { ...full, output: saved });
       }
-      const facts = `${done.id} ${done.status} in ${done.execution_time ?? "0.000"} s`;
+      const facts = `${done.id} ${done.status} in ${done.execution_time ?? "0.000"}s`;
       display.say(facts);
       if (done.status === "succeeded") return;
       throw new Failure(done.error?.message ?? `The prediction was ${done.status}.`);
@@ -115,7 +117,8 @@ async function canceled(
 ): Promise<unknown> {
   const why = await cancelSoon(access, id).then(
     () => `Canceled ${id}.`,
-    (error: unknown) => `${id} may still run (auspex cancel ${id}): ${messageOf(error)}`,
+    (error: unknown) =>
+      `Can't cancel ${id}: ${messageOf(error)}. Try again with auspex cancel ${id}`,
   );
   return reason instanceof Interrupted ? reason.saying(why) : reason;
 }

@@ -12,14 +12,15 @@ import { Failure, Interrupted, Misuse } from "../failure.ts";
 import { type Identity, Notes } from "../notes.ts";
 import { integerOption } from "../options.ts";
 import { type Host, newServiceCommand, openService, type ServiceSession } from "../session.ts";
+import { localTime } from "../ui/output.ts";
 import { formatBytes, Meter, showUpload } from "../ui/progress.ts";
 
 export const uploadCommand = (host: Host) =>
-  newServiceCommand("upload", "Upload a file, and print its URL for use in inputs")
+  newServiceCommand("upload", "Upload a file and print its URL for use in inputs")
     .argument("<file>")
-    .option("--mime-type <type>", "media type (default: by the file's extension)")
-    .option("--name <name>", "file name for downloads (default: the file's name)")
-    .option("--parallel <count>", "parts sent in parallel", integerOption(1, 64), 4)
+    .option("--mime-type <type>", "media type (default: from the file extension)")
+    .option("--name <name>", "file name for downloads (default: the file's own)")
+    .option("--parallel <count>", "parts to upload in parallel", integerOption(1, 64), 4)
     .addHelpText("after", "\nRun the same command again to resume an interrupted upload.")
     .action(async (path, options) => {
       const session = await openService(host, options);
@@ -85,7 +86,7 @@ class FileUpload {
     const pending = await service.post("/uploads", upload, { body });
     await this.#notes.save(this.#identity, { id: pending.id }).catch((error: unknown) => {
       this.#resumable = false;
-      display.say(`This upload cannot be resumed if it is interrupted: ${messageOf(error)}`);
+      display.say(`This upload can't be resumed if it is interrupted: ${messageOf(error)}`);
     });
     return pending;
   }
@@ -99,7 +100,7 @@ class FileUpload {
     );
     if (completedBytes > 0) {
       const which = `${parts.length} of ${urls.length} parts`;
-      display.say(`Resuming: ${which} are uploaded (${formatBytes(completedBytes)}).`);
+      display.say(`Resuming. ${which} already uploaded (${formatBytes(completedBytes)}).`);
     }
     const meter = new Meter(size, completedBytes, performance.now());
     const shown = showUpload(display, meter);
@@ -113,7 +114,7 @@ class FileUpload {
       shown.end(false);
       if (isUploadGone(error)) await this.#notes.remove(this.#identity);
       const resumable = this.#resumable;
-      const until = resumable ? ` It expires at ${minuteOf(expires_at)}.` : "";
+      const until = resumable ? ` The upload expires at ${localTime(expires_at)}.` : "";
       throw this.#explain(adviceMidway(error, resumable), `${runAgain(resumable)}${until}`);
     }
   }
@@ -144,9 +145,6 @@ class FileUpload {
       : new Failure(advice);
   }
 }
-
-/** `2026-11-22 06:27 UTC` */
-const minuteOf = (timestamp: string): string => `${timestamp.slice(0, 16).replace("T", " ")} UTC`;
 
 /** The upload is removed, expired or another user's, which makes no difference here. */
 function unlessForgotten(error: unknown): undefined {
@@ -201,16 +199,16 @@ async function requireFile(file: string): Promise<Pick<LocalFile, "path" | "size
     const stats = await stat(path);
     if (stats.isDirectory()) {
       throw new Misuse(
-        `${file} is a directory: upload its files, or pack it into an archive (tar, zip)`,
+        `${file} is a directory. Upload its files, or pack it into an archive (tar, zip).`,
       );
     }
-    if (!stats.isFile()) throw new Misuse(`${file} is not a regular file`);
-    if (stats.size === 0) throw new Misuse(`${file} is empty`);
+    if (!stats.isFile()) throw new Misuse(`${file} is not a regular file.`);
+    if (stats.size === 0) throw new Misuse(`${file} is empty.`);
     await access(path, constants.R_OK);
     return { path, size: stats.size, mtimeMs: stats.mtimeMs };
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    throw new Misuse(`${file} cannot be read: ${messageOf(error)}`);
+    throw new Misuse(`Can't read ${file}: ${messageOf(error)}`);
   }
 }
 
@@ -227,12 +225,12 @@ export function adviceAtBegin(error: unknown, url: string, file: LocalFile): str
     case 401:
       return `${why}\n${NEW_TOKEN}`;
     case 404:
-      return `${url} does not accept uploads: ${why}\nCheck the address of the deployment (AUSPEX_URL, --url).`;
+      return `${url} doesn't accept uploads: ${why}\nCheck the deployment's address (AUSPEX_URL, --url).`;
     case 422:
-      return `${file.path} (${formatBytes(file.size)}) was rejected: ${why}\nSplit files that are too large, or ask the operator to allow larger parts (UPLOAD_PART_MAX_MIB).`;
+      return `${file.path} (${formatBytes(file.size)}) was rejected: ${why}\nIf it is too large, split it, or ask your operator to raise the limit (UPLOAD_PART_MAX_MIB).`;
     default:
       return isRetryable(error)
-        ? `${why}\nCheck the address (AUSPEX_URL, --url) and the network, then run the same command again.`
+        ? `${why}\nCheck your network and the deployment's address (AUSPEX_URL, --url), then run the same command again.`
         : why;
   }
 }
@@ -251,4 +249,4 @@ export const runAgain = (remembered: boolean): string =>
     : "Run the same command again to start over.";
 
 const NEW_TOKEN =
-  "Run auspex login with a valid token that has the scope predict, or set AUSPEX_TOKEN.";
+  "Log in with a token that has the predict scope (auspex login), or set AUSPEX_TOKEN.";

@@ -3,17 +3,19 @@ import { text as textOf } from "node:stream/consumers";
 import { password } from "@clack/prompts";
 import { type Model, model as modelShape } from "../../protocol/model.ts";
 import { variable } from "../../protocol/variable.ts";
-import { Interrupted, Misuse } from "../failure.ts";
+import { Misuse } from "../failure.ts";
 import { settableArgument, variableArgument, wholeModelArgument } from "../options.ts";
+import { fullName } from "../service/service.ts";
 import { type Host, newServiceCommand, openService, showList } from "../session.ts";
-import { confirmed, isInteractive } from "../ui/output.ts";
+import { answered, confirmed, isInteractive, localTime, prompt } from "../ui/output.ts";
 
 export const variablesCommand = (host: Host) =>
-  newServiceCommand("variables", "List, set and delete the variables of a model's containers")
+  newServiceCommand("variables", "List a model's environment variables")
     .argument("<model>", "owner/name", wholeModelArgument)
-    .action(async (name, options) => {
+    .action(async (given, options) => {
       const session = await openService(host, options);
       const { service } = session;
+      const name = await fullName(service, given);
       const [items, model] = await Promise.all([
         service.list(pathOf(name), variable),
         service.get(`/models/${name}`, modelShape),
@@ -21,7 +23,7 @@ export const variablesCommand = (host: Host) =>
       const listed = listedIn(model);
       const set = items.map((one) => [
         one.name,
-        one.updated_at,
+        localTime(one.updated_at),
         listed.has(one.name) ? "yes" : "no",
       ]);
       const missing = [...listed].filter((name) => !items.some((one) => one.name === name));
@@ -35,20 +37,21 @@ export const variablesCommand = (host: Host) =>
     .addCommand(deleteCommand(host));
 
 const MORE = `
-The value is asked for, or piped in: as an argument it would be in the shell's history, and other
-programs would see it. Containers get it if configuration.variable_names of their version lists it.
+The value is read from a prompt or a pipe, so it stays out of your shell history. Containers get the
+variables that their version lists in configuration.variable_names.
 
   auspex variables set ada/story HF_TOKEN
   auspex variables set ada/story HF_TOKEN < token.txt
   printf %s "$HF_TOKEN" | auspex variables set ada/story HF_TOKEN`;
 
 const setCommand = (host: Host) =>
-  newServiceCommand("set", "Set a variable, from standard input or as you type it")
+  newServiceCommand("set", "Set a variable")
     .argument("<model>", "owner/name", wholeModelArgument)
-    .argument("<name>", "as in HF_TOKEN", settableArgument)
+    .argument("<name>", "such as HF_TOKEN", settableArgument)
     .addHelpText("after", MORE)
-    .action(async (model, name, options) => {
+    .action(async (given, name, options) => {
       const { service, output, display } = await openService(host, options);
+      const model = await fullName(service, given);
       // The model is read first: a failure after the variable is set would look like a failure to set it.
       const shown = await service.get(`/models/${model}`, modelShape);
       const value = await readValue(model, name);
@@ -56,21 +59,22 @@ const setCommand = (host: Host) =>
       output.result(`Set ${name} for ${model}.`, set);
       if (!listedIn(shown).has(name))
         display.say(
-          `${shown.latest_version ? `${model}:${shown.latest_version.number} does not get it` : "No version gets it yet"}: list it in configuration.variable_names of auspex.json, and publish.`,
+          `${shown.latest_version ? `${model}:${shown.latest_version.number} does not use it` : "No version uses it yet"}. Add it to configuration.variable_names in auspex.json and publish.`,
         );
     });
 
 const deleteCommand = (host: Host) =>
   newServiceCommand("delete", "Delete a variable")
     .argument("<model>", "owner/name", wholeModelArgument)
-    .argument("<name>", "as in HF_TOKEN", variableArgument)
-    .option("-y, --yes", "do not ask")
-    .action(async (model, name, options) => {
+    .argument("<name>", "such as HF_TOKEN", variableArgument)
+    .option("-y, --yes", "skip confirmation")
+    .action(async (given, name, options) => {
       const { service, output } = await openService(host, options);
-      const question = `Delete ${name} of ${model}? Nobody can read its value again, and new runs go without it.`;
+      const model = await fullName(service, given);
+      const question = `Delete ${name} from ${model}? The value can't be recovered.`;
       await confirmed(options, () => question);
       await service.delete(`${pathOf(model)}/${name}`);
-      output.result(`Deleted ${name} of ${model}.`, { model, name });
+      output.result(`Deleted ${name} from ${model}.`, { model, name });
     });
 
 const pathOf = (model: string) => `/models/${model}/variables`;
@@ -80,12 +84,11 @@ const listedIn = ({ latest_version }: Model): Set<string> =>
 
 async function readValue(model: string, name: string): Promise<string> {
   if (isInteractive()) {
-    const answer = await password({ message: `Value of ${name}`, output: process.stderr });
-    if (typeof answer !== "string") throw new Interrupted("SIGINT");
+    const answer = answered(await password({ ...prompt, message: `Value for ${name}` }));
     if (answer !== "") return answer;
   }
   // The line break at the end of a file is no part of the value.
   const piped = process.stdin.isTTY ? "" : (await textOf(process.stdin)).replace(/\r?\n$/, "");
   if (piped !== "") return piped;
-  throw new Misuse(`A value is needed: auspex variables set ${model} ${name} < value.txt`);
+  throw new Misuse(`Missing value. Pipe it in: auspex variables set ${model} ${name} < value.txt`);
 }

@@ -49,7 +49,7 @@ export class ArchiveFile implements ImageSource {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Failure) throw error;
-      throw new Failure(`${path} cannot be read: ${messageOf(error)}. ${SAVE_AGAIN}`);
+      throw new Failure(`Can't read ${path}: ${messageOf(error)}. ${SAVE_AGAIN}`);
     }
   }
 
@@ -69,7 +69,7 @@ export class ArchiveFile implements ImageSource {
   async #entries(signal: AbortSignal): Promise<AsyncIterable<Entry>> {
     const path = this.#path;
     const found = await stat(path).catch(() => undefined);
-    if (!found) throw new Misuse(`There is no file or folder ${path}.`);
+    if (!found) throw new Misuse(`Not found: ${path}`);
     if (found.isDirectory()) return folderEntries(path);
     const file = createReadStream(path);
     if (!(await isGzip(path))) return tarEntries(file, signal);

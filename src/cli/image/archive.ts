@@ -94,7 +94,7 @@ export async function readArchive(
   if (listed) return savedImage(contents, parsed(listing, listed), name);
   const layout = contents.small.get("index.json");
   if (layout) return layoutImage(contents, layout, name);
-  throw new Failure(`The archive has no manifest.json and no index.json. ${SAVE_AGAIN}`);
+  throw new Failure(`The archive has no manifest.json or index.json. ${SAVE_AGAIN}`);
 }
 
 class Contents {
@@ -108,7 +108,7 @@ class Contents {
     const small = this.small.get(path);
     if (small || this.large.has(path)) return { path, small };
     throw new Failure(
-      `The archive of the image is incomplete: ${path} is missing. Build, pull or save the image again for ${PLATFORM}, then run the same command again.`,
+      `The image archive is incomplete: ${path} is missing. Build, pull or save the image again for ${PLATFORM}, then run the same command again.`,
     );
   }
 
@@ -129,7 +129,7 @@ function savedImage(
   const images = listed.map(({ Config, RepoTags, Layers }) => {
     const { small: config } = contents.require(Config);
     if (!config)
-      throw new Failure("The image's configuration is larger than 1 MiB: shorten its labels.");
+      throw new Failure("The image configuration is larger than 1 MiB. Shorten its labels.");
     const names = RepoTags?.length ? RepoTags : [digestOf(config)];
     return { names, platform: platformIn(config), config, paths: Layers ?? [] };
   });
@@ -198,11 +198,11 @@ function pick<Image extends Candidate>(images: Image[], name: string | undefined
   if (named.length === 0)
     throw new Misuse(
       all.length > 0
-        ? `The archive has no image "${name}". It has: ${list(all.flatMap(({ names }) => names))}.`
+        ? `Image "${name}" not found in the archive. Available: ${list(all.flatMap(({ names }) => names))}.`
         : "The archive has no image.",
     );
   throw new Failure(
-    `The image is for ${list(named.map((one) => one.platform ?? ""))}, and runners need ${PLATFORM}. Build it with --platform ${PLATFORM} and save it again.`,
+    `The image is built for ${list(named.map((one) => one.platform ?? ""))}, but runners need ${PLATFORM}. Rebuild it with --platform ${PLATFORM} and save it again.`,
   );
 }
 
@@ -210,7 +210,7 @@ function parsed<Value>(schema: z.ZodType<Value>, bytes: Buffer): Value {
   try {
     return schema.parse(JSON.parse(bytes.toString()));
   } catch {
-    throw new Failure(`The archive does not describe an image. ${SAVE_AGAIN}`);
+    throw new Failure(`The archive is not an image. ${SAVE_AGAIN}`);
   }
 }
 

@@ -40,12 +40,13 @@ export class Engine {
   /** @param name undefined for the first that answers. @throws Failure */
   static async find(name: string | undefined, signal: AbortSignal): Promise<Engine> {
     const known = ENGINES.find((one) => one === name);
-    if (name !== undefined && !known) throw new Misuse(`--engine is one of ${ENGINES.join(", ")}.`);
+    if (name !== undefined && !known)
+      throw new Misuse(`Invalid --engine. Use one of ${ENGINES.join(", ")}.`);
     const candidates = known ? [known] : ENGINES;
     for (const one of candidates)
       if (await answers([one, "version"], signal)) return new Engine(one, signal);
     throw new Failure(
-      `${candidates.join(" and ")} ${candidates.length > 1 ? "do" : "does"} not answer. Install and start Docker or Podman, then run this again.`,
+      `Can't connect to ${candidates.join(" or ")}. Install and start Docker or Podman, then run the same command again.`,
     );
   }
 
@@ -92,7 +93,7 @@ export class Engine {
     const { platform } = await this.inspect(reference);
     if (platform === PLATFORM) return;
     throw new Failure(
-      `${reference} is for ${platform}, and runners need ${PLATFORM}. Build it with: ${this.name} build --platform ${PLATFORM} --tag ${quoted(reference)} .`,
+      `${reference} is built for ${platform}, but runners need ${PLATFORM}. Rebuild it with: ${this.name} build --platform ${PLATFORM} --tag ${quoted(reference)} .`,
     );
   }
 
@@ -164,7 +165,7 @@ export function start([name = "", ...args]: string[], options: ProgramOptions): 
   const ended = new Promise<void>((resolve, reject) => {
     child.on("error", (error) => {
       reject(
-        signal.aborted ? signal.reason : new Failure(`${name} cannot be run: ${messageOf(error)}`),
+        signal.aborted ? signal.reason : new Failure(`Can't run ${name}: ${messageOf(error)}`),
       );
     });
     child.on("close", (code) => {

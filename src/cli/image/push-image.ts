@@ -10,6 +10,7 @@ import { Readable } from "node:stream";
 import pLimit from "p-limit";
 import { z } from "zod";
 import { compressedSize } from "../../domain/images/select-image.ts";
+import { count } from "../../lib/text.ts";
 import { MEDIA_TYPES, manifest } from "../../protocol/oci.ts";
 import type { Access } from "../access.ts";
 import { Failure } from "../failure.ts";
@@ -126,7 +127,7 @@ class ImagePush {
     const { add, end } = progress.reading(size);
     const packed = await packLayer(counted(bytes, add), file, this.#signal, blob).finally(end);
     if (blob && packed.digest !== blob.digest)
-      throw new Failure(`${path} of the archive is damaged. ${SAVE_AGAIN}`);
+      throw new Failure(`${path} in the archive is damaged. ${SAVE_AGAIN}`);
     this.#layers.set(path, packed);
     if (!blob) await this.#notes.save([path], packed);
     await this.#send(packed, file);
@@ -165,9 +166,7 @@ class ImagePush {
         const isRight = found && (!found.diffId || found.diffId === diff_ids[index]);
         if (isRight && layers.length === diff_ids.length) return found;
         await this.#notes.remove([path]);
-        throw new Failure(
-          `The layer ${path} is not what the image says. Run the same command again.`,
-        );
+        throw new Failure(`Layer ${path} doesn't match the image. Run the same command again.`);
       }),
     );
   }
@@ -240,13 +239,14 @@ export class PushProgress implements Live {
     this.#there += 1;
   }
 
-  /** `4 layers: 3 were there, 12.0 MB sent`, and ` (40.0 MB had arrived before)` */
+  /** `Pushed 4 layers (12.0 MB sent, 40.0 MB resumed, 3 already there)` */
   get summary(): string {
-    const arrived =
-      this.#arrivedBytes > 0 ? ` (${formatBytes(this.#arrivedBytes)} had arrived before)` : "";
-    const layers = this.#layers === 1 ? "1 layer" : `${this.#layers} layers`;
-    const there = this.#there === 1 ? "1 was there" : `${this.#there} were there`;
-    return `${layers}: ${there}, ${formatBytes(this.#sentBytes)} sent${arrived}`;
+    const parts = [
+      `${formatBytes(this.#sentBytes)} sent`,
+      ...(this.#arrivedBytes > 0 ? [`${formatBytes(this.#arrivedBytes)} resumed`] : []),
+      ...(this.#there > 0 ? [`${this.#there} already there`] : []),
+    ];
+    return `Pushed ${count(this.#layers, "layer")} (${parts.join(", ")})`;
   }
 
   draw(columns: number): string[] {

@@ -43,7 +43,7 @@ export async function readProject(path: string): Promise<Project> {
       () => true,
       () => false,
     );
-  if (!(await has("."))) throw new Misuse(`There is no folder ${path}.`);
+  if (!(await has("."))) throw new Misuse(`Folder not found: ${path}`);
   const builder = (await has("cog.yaml"))
     ? "cog"
     : (await has("Dockerfile"))
@@ -67,7 +67,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Misuse(`${MANIFEST}: this is not JSON: ${messageOf(error)}`);
+    throw new Misuse(`${MANIFEST}: invalid JSON: ${messageOf(error)}`);
   }
 }
 
@@ -79,9 +79,9 @@ export function modelName({ folder, manifest }: Project, given: string | undefin
   const name = given ?? manifest.name ?? basename(folder).toLowerCase();
   const found = readModelReference(name.includes("/") ? name : `${owner}/${name}`);
   if (!found || found.version !== undefined || !slug.safeParse(found.name).success)
-    throw new Misuse(`“${name}” is no name for a model. Give one with --model ${owner}/story.`);
+    throw new Misuse(`Invalid model name "${name}". Choose another with --model ${owner}/story.`);
   if (found.owner !== owner)
-    throw new Misuse(`Only ${found.owner} can publish there: this token is ${owner}'s.`);
+    throw new Misuse(`Permission denied: you are ${owner}, the model belongs to ${found.owner}.`);
   return `${owner}/${found.name}`;
 }
 
@@ -117,14 +117,14 @@ export async function findEngine(
   if (archive !== undefined) return undefined;
   if (image === undefined && project.builder === undefined)
     throw new Misuse(
-      `${project.folder} has no cog.yaml and no Dockerfile. Create one with auspex init, or publish an existing image with --image or --archive.`,
+      `No cog.yaml or Dockerfile in ${project.folder}. Create one with auspex init, or publish an existing image with --image or --archive.`,
     );
   if (image !== undefined || project.builder !== "cog") return Engine.find(name, signal);
   // Cog builds with Docker.
   const engine = await Engine.find("docker", signal);
   if (await answers(["cog", "--version"], signal)) return engine;
   throw new Failure(
-    "cog.yaml needs Cog. Install it (https://cog.run), or give the folder a Dockerfile and no cog.yaml.",
+    "Cog is not installed. Install it from https://cog.run, or use a Dockerfile instead of cog.yaml.",
   );
 }
 
@@ -151,7 +151,7 @@ export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
     else await engine.build(project.folder, tag, show);
     if (!(await engine.has(tag)))
       throw new Failure(
-        `The image was built, but the builder did not load it into ${engine.name}. Switch to one that does (docker buildx use default), then run the same command again.`,
+        `The image was built, but not loaded into ${engine.name}. Use a builder that loads it (docker buildx use default), then run the same command again.`,
       );
   }
   const built = image ?? tag;

@@ -1,7 +1,7 @@
 /** The version that is published: facts that the image does not have, and a call to paste. */
 
 import { randomUUID } from "node:crypto";
-import { isCancel, select } from "@clack/prompts";
+import { select } from "@clack/prompts";
 import { z } from "zod";
 import { messageOf, statusOf } from "../../../runner/src/lib/error.ts";
 import type { Known } from "../../domain/images/server-description.ts";
@@ -21,12 +21,12 @@ import {
   version,
 } from "../../protocol/model.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
-import { Failure, Interrupted, Misuse } from "../failure.ts";
+import { Failure, Misuse } from "../failure.ts";
 import { followRun } from "../run/follow-run.ts";
 import { follow } from "../service/events.ts";
 import { cancelSoon, type Service } from "../service/service.ts";
 import type { ServiceSession } from "../session.ts";
-import { quoted, safeText } from "../ui/output.ts";
+import { answered, prompt, quoted, safeText } from "../ui/output.ts";
 import type { ProjectManifest } from "./project.ts";
 
 export interface NewVersion {
@@ -181,7 +181,7 @@ export async function warmUp(
     });
     if (isReady || done.status === "succeeded") return;
     throw new Failure(
-      `${reference} is published, but it did not start: ${done.error?.message ?? done.status}\nIts logs: auspex logs ${done.id}`,
+      `${reference} was published, but failed to start: ${done.error?.message ?? done.status}\nShow its logs with auspex logs ${done.id}`,
     );
   } catch (error) {
     // An interrupted command also cancels its trial.
@@ -267,7 +267,7 @@ const requireMaking = (service: Service) =>
 export function requireVisibility({ visibility }: Model, wanted: Visibility, page: string): void {
   if (visibility === wanted) return;
   throw new Misuse(
-    `The model is ${visibility}, and --visibility is for a new model. Leave it out, and change who sees this one at ${page}/settings.`,
+    `${page.split("/models/")[1]} is ${visibility}; --visibility only applies to new models. Change it at ${page}/settings.`,
   );
 }
 
@@ -276,31 +276,28 @@ export async function requireHardware(service: Service, wanted: string): Promise
   const { items, next_cursor } = await service.get(CLASSES, pageOf(hardwareItem));
   const names = items.map(({ identifier }) => identifier);
   if (names.includes(wanted) || next_cursor !== null) return;
-  throw new Misuse(
-    `There is no class of hardware “${wanted}” here: ${names.join(", ")}. Operators make them under /fleet/hardware.`,
-  );
+  throw new Misuse(`Unknown hardware "${wanted}". Available: ${names.join(", ")}.`);
 }
 
 /** Returns the only class, or the chosen one; undefined leaves the choice to the service. */
-async function chooseHardware(
+export async function chooseHardware(
   service: Service,
-  { model, isInteractive }: NewModel,
+  { model, isInteractive }: Pick<NewModel, "model" | "isInteractive">,
 ): Promise<string | undefined> {
   const { items } = await service.get(CLASSES, pageOf(hardwareItem));
   if (items.length <= 1 || !isInteractive)
     return items.length === 1 ? items[0]?.identifier : undefined;
   const width = Math.max(...items.map(({ identifier }) => identifier.length));
   const chosen = await select({
+    ...prompt,
     message: safeText(`Hardware for ${model}`),
     // Descriptions are no hints: only the selected line shows its hint.
     options: items.map((one) => ({
       value: one.identifier,
       label: safeText(`${one.identifier.padEnd(width)}  ${describe(one)}`),
     })),
-    output: process.stderr,
   });
-  if (isCancel(chosen)) throw new Interrupted("SIGINT");
-  return chosen;
+  return answered(chosen);
 }
 
 const describe = ({ name, gpus }: Hardware): string =>

@@ -178,7 +178,7 @@ export class BlobUpload {
     await this.#moveTo(headers.location, offsetIn(headers.range));
     this.#events.onSent?.(this.#offset - before);
     if (this.#offset < base)
-      throw new RegistryError("The registry has lost what was sent", "BLOB_UPLOAD_INVALID", LOST);
+      throw new RegistryError("The registry lost the upload", "BLOB_UPLOAD_INVALID", LOST);
   }
 
   async #moveTo(location: string | undefined, offset: number): Promise<void> {

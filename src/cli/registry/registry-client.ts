@@ -132,5 +132,5 @@ export function registryError(
 /** The zone's edge answers 413 in HTML before the Worker sees the request. */
 const reasonFor = (status: number, text: string): string =>
   status === 413
-    ? "The deployment's zone takes no request body that large: ask its operator to allow larger ones."
+    ? "Request too large for this deployment's Cloudflare plan. Ask your operator to raise the limit."
     : problemDetail(status, text);

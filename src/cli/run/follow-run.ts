@@ -42,7 +42,7 @@ export async function followRun(options: FollowOptions): Promise<Prediction> {
           const { prediction, lost, returned } = event.data;
           if (prediction) onCreated?.(prediction.id, prediction.url);
           if (lost !== undefined || returned !== undefined)
-            display.say("Its runner was lost: waiting for another.");
+            display.say("Lost the runner. Waiting for another.");
           if (event.data.status === "pending") status.set("Waiting for a runner");
           if (event.data.status === "started") status.set("Assigned to a runner", "");
           break;
@@ -65,7 +65,7 @@ export async function followRun(options: FollowOptions): Promise<Prediction> {
           return withoutPrinted(event.data, printed);
       }
     }
-    throw new Error("The stream ended before the prediction.");
+    throw new Error("The stream ended before the prediction finished.");
   } finally {
     status.end();
   }

@@ -27,7 +27,7 @@ export interface Pair {
 export function readPair(argument: string): Pair {
   const [, name, colon, value = ""] = /^([^=]+?)(:?)=(.*)$/s.exec(argument) ?? [];
   if (name === undefined)
-    throw new Misuse(`“${argument}” is no input: write key=value, key:=JSON or key=@file.`);
+    throw new Misuse(`Invalid input "${argument}". Use key=value, key:=JSON or key=@file.`);
   if (colon === ":") return { name, kind: "json", value };
   return value.startsWith("@")
     ? { name, kind: "file", value: value.slice(1) }
@@ -69,11 +69,11 @@ const unknown = (name: string, fields: Map<string, Field>) =>
   new Misuse(noSuchInput("The model", name, [...fields.keys()]));
 
 function parsed(name: string, [text = "", ...more]: string[]): Json {
-  if (more.length > 0) throw new Misuse(`${name} is given twice.`);
+  if (more.length > 0) throw new Misuse(`${name} can only be given once.`);
   try {
     return parseExact(text);
   } catch (error) {
-    throw new Misuse(`${name}: this is not JSON: ${text}`, { cause: error });
+    throw new Misuse(`${name}: invalid JSON: ${text}`, { cause: error });
   }
 }
 
@@ -82,7 +82,7 @@ function coerced(name: string, field: Field | undefined, texts: string[]): Json 
   const [text = "", ...more] = texts;
   if (more.length > 0) {
     if (!field || field.kind === "json" || field.lists) return texts;
-    throw new Misuse(`${name} is given twice.`);
+    throw new Misuse(`${name} can only be given once.`);
   }
   if (!field) return text;
   switch (field.kind) {
@@ -93,13 +93,13 @@ function coerced(name: string, field: Field | undefined, texts: string[]): Json 
       return text;
     case "boolean":
       if (text === "true" || text === "false") return text === "true";
-      throw new Misuse(`${name}: true or false is needed, not “${text}”.`);
+      throw new Misuse(`${name}: must be true or false, not "${text}".`);
     case "enum":
       return chosen(name, field.options ?? [], text);
     default: {
       const reading = readField({ ...field, text });
       if (reading && "value" in reading) return reading.value;
-      throw new Misuse(`${name}: ${reading?.fault ?? "a value is needed"}`);
+      throw new Misuse(`${name}: ${reading?.fault ?? "required"}`);
     }
   }
 }
@@ -108,7 +108,7 @@ function chosen(name: string, options: Json[], text: string): Json {
   const value = options.find((one) => one === text || JSON.stringify(one) === text);
   if (value !== undefined) return value;
   throw new Misuse(
-    `${name}: one of ${options.map((one) => JSON.stringify(one)).join(", ")} is needed.`,
+    `${name}: must be one of ${options.map((one) => JSON.stringify(one)).join(", ")}.`,
   );
 }
 
@@ -127,11 +127,11 @@ export function unknownInputs(
     .map((name) => ({ name, names }));
 }
 
-/** `ada/story:1 has no input “nam”: did you mean name? It has: name, times.` */
+/** `ada/story:1 has no input "nam". Did you mean "name"? Inputs: name, times.` */
 export function noSuchInput(who: string, name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
-  const hint = meant === undefined ? "." : `: did you mean ${meant}?`;
-  return `${who} has no input “${name}”${hint} It has: ${names.join(", ")}.`;
+  const hint = meant === undefined ? "" : ` Did you mean "${meant}"?`;
+  return `${who} has no input "${name}".${hint} Inputs: ${names.join(", ")}.`;
 }
 
 /** JSON Schema keywords that can allow names in addition to `properties`. */

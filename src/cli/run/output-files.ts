@@ -107,7 +107,7 @@ export class OutputFiles {
 
   #unsaved(error: unknown): Failure {
     return new Failure(
-      `The output cannot be saved in ${this.#folder}: ${messageOf(error)}\nName another folder with --output.`,
+      `Can't save the output in ${this.#folder}: ${messageOf(error)}\nChoose another folder with --output.`,
     );
   }
 

@@ -65,7 +65,7 @@ export async function* follow(options: Follow): AsyncGenerator<PredictionEvent> 
         if (event.event === "done") return;
       }
       if (options.idleSeconds !== undefined) return;
-      throw new ControlPlaneError("The stream ended before the prediction");
+      throw new ControlPlaneError("The stream ended before the prediction finished");
     } catch (error) {
       options.signal.throwIfAborted();
       // A caller that leaves, or throws, is no failure of the stream.

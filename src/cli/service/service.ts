@@ -128,7 +128,7 @@ export class Service {
     if (status < 200 || status > 299) throw errorFor(status, response.headers["retry-after"], text);
     const answer = schema.safeParse(parseJson(text, parse));
     if (answer.success) return answer.data;
-    const reason = `${path}: unexpected response: ${z.prettifyError(answer.error)}`;
+    const reason = `Unexpected response from ${path}: ${z.prettifyError(answer.error)}`;
     throw new ControlPlaneError(reason, { status });
   }
 
@@ -190,6 +190,10 @@ export async function usernameOf(service: Service): Promise<string> {
   return ownerName(await service.get("/user", user));
 }
 
+/** @returns `owner/name`: a name alone is a model of the token's user */
+export const fullName = async (service: Service, model: string): Promise<string> =>
+  model.includes("/") ? model : `${await usernameOf(service)}/${model}`;
+
 /** Returns the named version, or the model's default version. */
 export async function readVersion(service: Service, reference: ModelReference): Promise<Version> {
   const path = `/models/${reference.model}`;
@@ -200,6 +204,6 @@ export async function readVersion(service: Service, reference: ModelReference): 
     return service.get(`${path}/versions/${default_version}`, version);
   if (latest_version) return latest_version;
   throw new Failure(
-    `${reference.model} has no version yet. Its owner publishes one: auspex publish`,
+    `${reference.model} has no versions. Its owner can publish one with auspex publish.`,
   );
 }

@@ -1,6 +1,6 @@
 /** The result of a command, on standard output: text for people, or JSON with --json. */
 import { styleText } from "node:util";
-import { confirm, isCancel } from "@clack/prompts";
+import { confirm } from "@clack/prompts";
 import { exactText } from "../../lib/exact-json.ts";
 import type { Json } from "../../lib/json.ts";
 import { Failure, Interrupted, Misuse } from "../failure.ts";
@@ -39,7 +39,9 @@ export function table(head: string[], rows: string[][]): string {
   return [heading, ...rows.map(lineOf)].join("\n");
 }
 
-export const isText = (value: Json): value is string => typeof value === "string";
+/** Returns a time in the time zone of this machine: `2026-11-22 06:27`. */
+export const localTime = (timestamp: string): string =>
+  new Date(timestamp).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" });
 
 const CONTROLS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it keeps out.
@@ -76,15 +78,23 @@ export async function confirmed(
 ): Promise<void> {
   if (yes) return;
   if (json || !isInteractive())
-    throw new Misuse("Nobody can be asked here whether this is meant: add --yes.");
-  const answer = await confirm({
-    message: safeText(await question()),
-    initialValue: false,
-    output: process.stderr,
-  });
-  if (isCancel(answer)) throw new Interrupted("SIGINT");
-  if (!answer) throw new Failure("Nothing was deleted.");
+    throw new Misuse("Refusing to delete without confirmation. Pass --yes.");
+  const message = safeText(await question());
+  if (!answered(await confirm({ ...prompt, message, initialValue: false })))
+    throw new Failure("Canceled. Nothing was deleted.");
 }
+
+/** Questions are on standard error: the output has the result only. */
+export const prompt = { output: process.stderr };
+
+/** @throws Interrupted if the user canceled the question */
+export function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {
+  if (isAnswer(answer)) return answer;
+  throw new Interrupted("SIGINT");
+}
+
+const isAnswer = <Answer>(answer: Answer): answer is Exclude<Answer, symbol> =>
+  typeof answer !== "symbol";
 
 /** Whether a person sits at a terminal and can be asked. */
 export const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY;

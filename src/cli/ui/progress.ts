@@ -21,7 +21,7 @@ export function progressBar(progress: Progress, columns: number): string {
   const [amount, speed, left] = [
     amountOf(progress),
     speedOf(progress).padStart(10),
-    leftOf(progress).padEnd(16),
+    leftOf(progress).padEnd(12),
   ];
   const rest = [amount, speed, left].join("  ");
   const bar = room - `${percent} [] ${rest}`.length;
@@ -47,14 +47,14 @@ export function formatBytes(count: number): string {
   return `${inUnit(count, unit)} ${UNITS[unit]}`;
 }
 
-/** `42 s`, `3 min 05 s`, `2 h 07 min`, `5 days` */
+/** `42s`, `3m 05s`, `2h 07m`, `5 days` */
 export function formatDuration(seconds: number): string {
   const whole = Math.round(seconds);
   const [minutes, hours] = [Math.floor(whole / 60), Math.floor(whole / 3_600)];
   const two = (count: number) => String(count).padStart(2, "0");
-  if (minutes < 1) return `${whole} s`;
-  if (hours < 1) return `${minutes} min ${two(whole % 60)} s`;
-  if (hours < 100) return `${hours} h ${two(minutes % 60)} min`;
+  if (minutes < 1) return `${whole}s`;
+  if (hours < 1) return `${minutes}m ${two(whole % 60)}s`;
+  if (hours < 100) return `${hours}h ${two(minutes % 60)}m`;
   return `${Math.round(hours / 24)} days`;
 }
 
@@ -172,9 +172,9 @@ export function showUpload(display: Display, meter: Meter): Shown {
   };
 }
 
-/** `10.5 MB in 2.1 s (5.0 MB/s)` */
+/** `10.5 MB in 2.1s (5.0 MB/s)` */
 export function summary(meter: Meter): string {
   const { bytes, ms, rate } = meter.total(performance.now());
-  const time = ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms / 1000);
+  const time = ms < 60_000 ? `${(ms / 1000).toFixed(1)}s` : formatDuration(ms / 1000);
   return `${formatBytes(bytes)} in ${time} (${formatBytes(rate)}/s)`;
 }

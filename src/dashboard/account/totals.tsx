@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import type { UsageCount } from "../../domain/accounts/usage.ts";
 import { byteText } from "../../lib/text.ts";
-import type { UserUsage } from "../../protocol/user.ts";
+import type { UserStorage } from "../../protocol/user.ts";
 import { duration } from "../ui/duration.ts";
 import { Fact, Price } from "../ui/parts.tsx";
 
@@ -26,7 +26,7 @@ export const Storage = ({
   storage: { files, images, database },
   children,
 }: {
-  storage: UserUsage;
+  storage: UserStorage;
   children?: Child;
 }) => (
   <section aria-labelledby="storage-title">
@@ -40,5 +40,5 @@ export const Storage = ({
   </section>
 );
 
-const amountOf = ({ bytes, max_bytes }: UserUsage["images"]) =>
+const amountOf = ({ bytes, max_bytes }: UserStorage["images"]) =>
   `${byteText(bytes)} of ${byteText(max_bytes)}`;

@@ -6,7 +6,7 @@ import {
   type UsageCount,
   type UsageReport,
 } from "../../domain/accounts/usage.ts";
-import type { UserUsage } from "../../protocol/user.ts";
+import type { UserStorage } from "../../protocol/user.ts";
 import { duration } from "../ui/duration.ts";
 import { Empty, Price } from "../ui/parts.tsx";
 import { type Column, Table } from "../ui/table.tsx";
@@ -89,7 +89,7 @@ export const UsagePage = ({
 }: {
   report: UsageReport;
   tokens: ReadonlyMap<string, string>;
-  storage: UserUsage;
+  storage: UserStorage;
   period: (typeof PERIODS)[number];
 }) => (
   <>

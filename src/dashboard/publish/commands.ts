@@ -29,7 +29,7 @@ export const commandText = (names: PublishNames): string => {
   const model = referenceOf(names);
   const install = [
     `npm install --global ${origin}/auspex.tgz`,
-    `echo ${token} | auspex login ${origin}`,
+    `auspex login ${origin} <<< ${token}`,
   ];
   const publish = isFirst
     ? [
@@ -44,7 +44,7 @@ export const commandText = (names: PublishNames): string => {
 /** Returns the commands for a login that docker and Cog use for pushing. */
 const loginText = ({ origin, username, token = NO_TOKEN }: PublishNames) =>
   `export AUSPEX_TOKEN=${token}
-echo "$AUSPEX_TOKEN" | docker login ${new URL(origin).host} --username ${username} --password-stdin`;
+docker login ${new URL(origin).host} --username ${username} --password-stdin <<< "$AUSPEX_TOKEN"`;
 
 export const dockerText = (names: PublishNames): string => `${loginText(names)}
 docker build --platform linux/amd64 --tag ${repositoryOf(names)} .

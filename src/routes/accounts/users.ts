@@ -19,7 +19,7 @@ import { modelItem } from "../../protocol/model.ts";
 import { updateUser, user, userUsage } from "../../protocol/user.ts";
 import { getUser } from "../../services/access/accounts.ts";
 import { readAvatar } from "../../services/accounts/avatars.ts";
-import { getOwnStorage } from "../../services/accounts/usage.ts";
+import { getOwnMonth } from "../../services/accounts/usage.ts";
 import { getOwnUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { searchUsers } from "../../services/models/search.ts";
@@ -99,11 +99,11 @@ const ownUsage = createRoute({
   path: "/user/usage",
   operationId: "getOwnUsage",
   tags,
-  summary: "Get what you have stored",
+  summary: "Get your usage",
   description:
-    "How much your account has stored, and how much it may. Predictions are not counted.",
+    "Your predictions of the current month (UTC) by model, and your storage with its limits. Predictions are counted when they finish, and do not count toward storage.",
   middleware: requireScope("read"),
-  responses: { 200: jsonResponse("Bytes", userUsage), ...errorResponses },
+  responses: { 200: jsonResponse("This month and storage", userUsage), ...errorResponses },
 });
 
 const get = createRoute({
@@ -152,7 +152,7 @@ export const userRoutes = router()
   .openapi(update, async (c) =>
     c.json(await updateOwnUser(c.var.services, c.var.caller, c.req.valid("json")), 200),
   )
-  .openapi(ownUsage, async (c) => c.json(await getOwnStorage(c.var.services, c.var.caller), 200))
+  .openapi(ownUsage, async (c) => c.json(await getOwnMonth(c.var.services, c.var.caller), 200))
   .openapi(ownModels, async (c) =>
     c.json(
       await listOwnModels(c.var.services, c.var.caller, pageRequest(c, c.req.valid("query"))),

@@ -4,7 +4,7 @@ import { logger } from "../../log.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import type { Token } from "../../protocol/operator.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
-import type { UserUsage } from "../../protocol/user.ts";
+import type { UserStorage } from "../../protocol/user.ts";
 import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { listOwnModels } from "../../storage/models/models.ts";
 import { findAccount } from "../access/accounts.ts";
@@ -31,7 +31,7 @@ export interface PersonView {
   models: ModelItem[];
   /** The usage of the last 30 days. Undefined: the account's object did not answer. */
   usage: UsageCount | undefined;
-  storage: UserUsage;
+  storage: UserStorage;
   /** The latest predictions, without input and output. Undefined: the account's object did not answer. */
   predictions: PersonPrediction[] | undefined;
 }

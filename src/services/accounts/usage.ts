@@ -1,7 +1,13 @@
-import { lastDays, tokenName, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
+import {
+  lastDays,
+  tokenName,
+  type UsageCount,
+  type UsageReport,
+  usageReport,
+} from "../../domain/accounts/usage.ts";
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { csvLine } from "../../lib/text.ts";
-import type { UserUsage } from "../../protocol/user.ts";
+import type { UserStorage, UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
 import { findImageBytes } from "../../storage/registry/blobs.ts";
@@ -29,6 +35,37 @@ export async function getOwnUsage(
   const account = await findAccount(services, user_id);
   return usageReport(range, (await account?.usage(first, NAMED_MODELS, LISTED_TOKENS)) ?? NONE);
 }
+
+/** Models of the current month that the API lists; all others are one row. */
+const MONTH_MODELS = 50;
+
+/** Returns the usage of the current month by model, and the caller's storage. */
+export async function getOwnMonth(services: Services, caller: Caller): Promise<UserUsage> {
+  const now = Date.now();
+  const days = lastDays(new Date(now).getUTCDate(), now);
+  const [since = ""] = days;
+  const [storage, account] = await Promise.all([
+    getOwnStorage(services, caller),
+    findAccount(services, caller.user_id),
+  ]);
+  const counted = (await account?.usage(since, MONTH_MODELS, 0)) ?? NONE;
+  const { total, models } = usageReport(days, counted);
+  const { currency } = services.settings;
+  const month = {
+    since,
+    currency,
+    ...runsOf(total),
+    models: models.map(({ model = null, ...count }) => ({ model, ...runsOf(count) })),
+  };
+  return { month, ...storage };
+}
+
+const runsOf = ({ predictions, failed, execution_seconds, price }: UsageCount) => ({
+  predictions,
+  failed,
+  execution_seconds: withoutNoise(execution_seconds),
+  cost: withoutNoise(price),
+});
 
 /** The newest tokens whose names are looked up; an account has at most 100 that have not expired. */
 const NAMES = 1_000;
@@ -101,7 +138,7 @@ async function tokenNames(db: Services["db"], userId: string): Promise<Map<strin
 export async function getOwnStorage(
   services: Services,
   { user_id }: Pick<Caller, "user_id">,
-): Promise<UserUsage> {
+): Promise<UserStorage> {
   const { db, settings } = services;
   const [{ stored, arriving, database }, uploads, account] = await Promise.all([
     findImageBytes(db, user_id, PART_BYTES),

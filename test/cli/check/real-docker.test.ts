@@ -81,7 +81,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     const args = ["publish", "--image", "auspex-test/told", "--model", "told", "--check"];
     const { code, err } = await home.run(args);
     expect(code, err).toBe(0);
-    expect(err).toMatch(/It starts: ready after \d+ s\./);
+    expect(err).toMatch(/Started in \d+s\./);
     const [told] = versions("told");
     expect(JSON.stringify(told?.schemas)).toContain("Who to greet");
     expect(told).toMatchObject({
@@ -95,7 +95,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     const plain = await home.run(["publish", "greeter", ...image]);
     const checked = await home.run(["publish", "greeter", ...image, "--check"]);
     expect([plain.code, checked.code], checked.err).toEqual([0, 0]);
-    expect(checked.err).toMatch(/It starts: ready/);
+    expect(checked.err).toMatch(/Started in/);
     expect(versions("hello")[1]).toEqual(versions("hello")[0]);
   });
 
@@ -120,10 +120,10 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     const args = served("--env", "MODE", "--quiet");
     const { code, err } = await home.run(args, { environment: { MODE: "crashes" } });
     expect(code).toBe(1);
-    expect(err).toMatch(/does not start on this machine: the container exited with code 1\n/);
+    expect(err).toMatch(/failed to start on this machine: the container exited with code 1\n/);
     expect(err).toMatch(/^loading weights$/m);
     expect(err).toMatch(/^Error: no such model$/m);
-    expect(err).toMatch(/publish without --check: the first runner that starts it/);
+    expect(err).toMatch(/publish without --check to detect/);
     expect(versions("served")).toHaveLength(before);
     expect(patches()).toBe(pushed);
   });
@@ -139,7 +139,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
   test("Ctrl+C removes the container of the check", async () => {
     const run = home.start(served("--env", "MODE"), { environment: { MODE: "hangs" } });
     await expect.poll(containers, { timeout: 20_000 }).not.toBe("");
-    await run.says(/Starting it on this machine/);
+    await run.says(/Starting on this machine/);
     run.child.kill("SIGINT");
     const { code, err } = await run.end();
     expect([code, err]).toEqual([130, expect.stringMatching(/auspex: Interrupted\./)]);
@@ -152,6 +152,6 @@ describe.runIf(dockerIsUp)("publish --check", () => {
     const said = { interface: "vendora", configuration: { weights } };
     writeFileSync(join(home.folder, "served/auspex.json"), JSON.stringify(said));
     const { code, err } = await home.run(served());
-    expect([code, err]).toEqual([1, expect.stringMatching(/only runners fetch its weights/)]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/only runners download weights/)]);
   });
 });

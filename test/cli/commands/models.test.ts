@@ -40,15 +40,15 @@ const TAG = { model: "ada/story", reference: "latest" };
 const ALL: [args: string, said: string, told: object][] = [
   ["models delete ada/story", "Deleted ada/story.", { model: "ada/story" }],
   ["versions delete ada/story:1", "Deleted ada/story:1.", { model: "ada/story", number: 1 }],
-  ["tags delete ada/story:latest", "Deleted the tag ada/story:latest.", TAG],
+  ["tags delete ada/story:latest", "Deleted tag ada/story:latest.", TAG],
   [
     `tags delete ada/story@${DIGEST}`,
-    `Deleted the image ada/story@${DIGEST}.`,
+    `Deleted image ada/story@${DIGEST}.`,
     { ...TAG, reference: DIGEST },
   ],
   [
     "variables delete ada/story HF_TOKEN",
-    "Deleted HF_TOKEN of ada/story.",
+    "Deleted HF_TOKEN from ada/story.",
     { model: "ada/story", name: "HF_TOKEN" },
   ],
 ];
@@ -57,7 +57,7 @@ test.each(ALL)(
   "%s is refused without --yes in a script, and deletes once with it",
   async (line, said) => {
     const args = line.split(" ");
-    const message = "Nobody can be asked here whether this is meant: add --yes.";
+    const message = "Refusing to delete without confirmation. Pass --yes.";
     expect(await home.run(args)).toEqual({ code: 2, out: "", err: `auspex: ${message}\n` });
     const { code, out, err } = await home.run([...args, "--json"]);
     expect([code, out, JSON.parse(err)]).toEqual([2, "", { error: { message, exit_code: 2 } }]);
@@ -81,7 +81,7 @@ test("a thing that does not exist is reported, also after a retry", async () => 
   expect(await home.run(gone)).toMatchObject({ code: 1, out: "" });
   expect(await home.run(["tags", "delete", "ada/story:lates", "--yes"])).toMatchObject({
     code: 1,
-    err: "auspex: ada/story has no tag lates. auspex tags ada/story lists those that it has.\n",
+    err: "auspex: Tag lates not found in ada/story. List its tags with auspex tags ada/story.\n",
   });
   const before = deletes();
   edge.fate = () => (deletes() === before + 1 ? { status: 429 } : "pass");
@@ -102,18 +102,12 @@ test("an argument that names another kind of thing is refused before anything is
       out: "",
       err: expect.stringContaining(message),
     });
-  await says(
-    "versions delete ada/story",
-    "'ada/story' names no version: write its number, as in ada/story:3.",
-  );
-  await says(
-    "models delete ada/story:1",
-    "'ada/story:1' is a version: write the model, ada/story.",
-  );
-  await says("tags delete ada/story", "write owner/name:tag or owner/name@sha256:…");
+  await says("versions delete ada/story", '"ada/story" has no version number. Use ada/story:3.');
+  await says("models delete ada/story:1", '"ada/story:1" is a version. Use the model: ada/story.');
+  await says("tags delete ada/story", "Use owner/name:tag or owner/name@sha256:…");
   await says(
     "tags delete ada/story@latest",
-    "'ada/story@latest' is no image: write owner/name:tag",
+    'Invalid image "ada/story@latest". Use owner/name:tag',
   );
   await says("variables delete ada/story lower", "upper-case letters");
   expect(edge.bodies).toEqual([]);
@@ -124,10 +118,10 @@ test("the question about the latest version says which version calls get then", 
     const { code } = await inTerminal(home, ["versions", "delete", version], { keys: "n", after });
     expect(code).toBe(1);
   };
-  await deleting("ada/story:1", /Delete ada\/story:1\? The model has no version then\./);
+  await deleting("ada/story:1", /Delete ada\/story:1\? It is the only version\./);
   const version = { image: DIGEST, release_notes: "More" };
   deployment.models.get("story")?.versions.push(version, version);
-  await deleting("ada/story:3", /Calls that name no version get ada\/story:2 then\./);
+  await deleting("ada/story:3", /The default becomes ada\/story:2\./);
   await deleting("ada/story:1", /Delete ada\/story:1\?\s/);
 });
 
@@ -192,7 +186,7 @@ test("a version has the known sizes of its image", async () => {
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const AT = "2026-11-26T00:00:00.000Z";
 
-test("a prediction is printed with the exact digits of its input and output", async () => {
+test("a prediction is printed in local time, with the exact digits of its input and output", async () => {
   const told = {
     ...{ id: ID, model: { owner: "ada", name: "story", version_number: 1 } },
     ...{ created_at: AT, updated_at: AT, status: "succeeded" },
@@ -205,11 +199,13 @@ test("a prediction is printed with the exact digits of its input and output", as
   await once(server, "listening");
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  const home = new Home({ AUSPEX_URL: `http://127.0.0.1:${port}`, AUSPEX_TOKEN: "aus_x" });
+  const access = { AUSPEX_URL: `http://127.0.0.1:${port}`, AUSPEX_TOKEN: "aus_x" };
+  const home = new Home({ ...access, TZ: "Europe/Rome" });
   try {
     for (const args of [[], ["--json"]]) {
       const { code, out, err } = await home.run(["predictions", ID, ...args]);
       expect(code, err).toBe(0);
+      expect(out).toContain(args.length > 0 ? AT : "  2026-11-26 01:00  ");
       expect(out.replaceAll(/\s/g, "")).toContain(input);
       expect(out.replaceAll(/\s/g, "")).toContain(output);
     }

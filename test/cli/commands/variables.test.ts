@@ -31,13 +31,13 @@ test("a variable is set from a pipe, listed without its value, and its receivers
   const done = { code: 0, out: "Set HF_TOKEN for ada/story.\n", err: "" };
   expect(await set("HF_TOKEN", "hf_secret\r\n")).toEqual(done);
   expect((await set("OTHER", "two\n\n")).err).toContain(
-    "ada/story:1 does not get it: list it in configuration.variable_names",
+    "ada/story:1 does not use it. Add it to configuration.variable_names",
   );
-  expect((await set("OTHER", "x", "ada/new")).err).toContain("No version gets it yet");
+  expect((await set("OTHER", "x", "ada/new")).err).toContain("No version uses it yet");
   expect([stored("HF_TOKEN"), stored("OTHER")]).toEqual(["hf_secret", "two\n"]);
   const { out } = await home.run(["variables", "ada/story"]);
   expect(out).toMatch(/^NAME +SET +IN ada\/story:1\n/);
-  expect(out).toMatch(/\nHF_TOKEN +20\S+Z +yes\nOTHER +20\S+Z +no\nAPI_KEY +not set +yes\n$/);
+  expect(out).toMatch(/\nHF_TOKEN +20\S+ \S+ +yes\nOTHER +20\S+ \S+ +no\nAPI_KEY +not set +yes\n$/);
   expect(out).not.toContain("hf_secret");
 });
 
@@ -79,7 +79,7 @@ test("a variable without a value, or with a name of the runner's, is not set", a
 
 test("a value that is typed in a terminal is not on the screen", async () => {
   const args = ["variables", "set", "ada/story", "HF_TOKEN"];
-  const typed = { keys: "hf_secret\r", after: /Value of HF_TOKEN/ };
+  const typed = { keys: "hf_secret\r", after: /Value for HF_TOKEN/ };
   const { code, screen } = await inTerminal(home, args, typed);
   expect([code, stored("HF_TOKEN")]).toEqual([0, "hf_secret"]);
   expect(screen).toContain("Set HF_TOKEN for ada/story.");

@@ -124,7 +124,7 @@ test("--image names one of several images, with or without its tag latest", asyn
   for (const name of ["two", "two:latest"])
     expect((await read(await tarOf(files), name)).layers[0]?.path).toBe("two.tar");
   await expect(read(await tarOf(files), "three")).rejects.toThrow(
-    'The archive has no image "three". It has: one:latest, two:latest.',
+    'Image "three" not found in the archive. Available: one:latest, two:latest.',
   );
   const platforms = ["amd64"];
   const oci = layout([
@@ -161,10 +161,14 @@ test.each<[string, Files, string]>([
     ),
     "is damaged",
   ],
-  ["for another platform", saved(["a", "arm64"]), "The image is for linux/arm64, and runners need"],
-  ["that skopeo wrote as dir:", { "manifest.json": "{}" }, "does not describe an image. Save the"],
-  ["without a list of images", { "index.json": "[" }, "does not describe an image. Save the image"],
-  ["of another kind", { "model.py": "" }, "has no manifest.json and no index.json. Save the image"],
+  [
+    "for another platform",
+    saved(["a", "arm64"]),
+    "The image is built for linux/arm64, but runners need",
+  ],
+  ["that skopeo wrote as dir:", { "manifest.json": "{}" }, "is not an image. Save the"],
+  ["without a list of images", { "index.json": "[" }, "is not an image. Save the image"],
+  ["of another kind", { "model.py": "" }, "has no manifest.json or index.json. Save the image"],
 ])("an archive %s is refused with advice", async (_, files, message) => {
   await expect(read(await tarOf(files))).rejects.toThrow(message);
 });
@@ -207,14 +211,14 @@ test("only layers of the chosen image are handed over", async () => {
 test("a path that has no archive, or half of one, is named in the error", async () => {
   const path = join(folder, "image.tar");
   const open = () => ArchiveFile.open(path, undefined, signal);
-  await expect(open()).rejects.toThrow(`There is no file or folder ${path}.`);
+  await expect(open()).rejects.toThrow(`Not found: ${path}`);
   const whole = await archiveOf("oci", [randomBytes(2 * 1024 * 1024)]);
   for (const bytes of [whole.subarray(0, 1_000_000), gzipSync(whole).subarray(0, 1_000_000)]) {
     writeFileSync(path, bytes);
-    await expect(open()).rejects.toThrow(/image\.tar cannot be read: .*\. Save the image with/);
+    await expect(open()).rejects.toThrow(/Can't read .*image\.tar: .*\. Save the image with/);
   }
   writeFileSync(path, "no tar".repeat(1_000));
-  await expect(open()).rejects.toThrow(/image\.tar cannot be read: .*\. Save the image with/);
+  await expect(open()).rejects.toThrow(/Can't read .*image\.tar: .*\. Save the image with/);
   const failure = new Error("The push failed.");
   writeFileSync(path, whole);
   await expect((await open()).read(() => Promise.reject(failure), signal)).rejects.toBe(failure);

@@ -8,6 +8,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { modelNameOf, TEMPLATE_NAMES } from "../../../src/cli/commands/init.ts";
 import { readProject } from "../../../src/cli/publish/project.ts";
 import { Home } from "../support/command.ts";
+import { FakeDeployment } from "../support/fake-deployment.ts";
+import { inTerminal } from "../support/terminal.ts";
 
 let home: Home;
 beforeAll(() => {
@@ -34,27 +36,27 @@ test.each(TEMPLATE_NAMES)("the template %s can be published", async (template) =
 test("a folder whose name no model can have gets another model name, and the next commands", async () => {
   const { code, out, err } = await home.run(["init", "Ada's Name!", "--template", "node"]);
   expect(code, err).toBe(0);
-  expect(out).toMatch(/ into Ada's Name!\. The model's name is ada-s-name\. Next: /);
+  expect(out).toMatch(/ in Ada's Name!\. The model's name is ada-s-name\. Next: /);
   const [, next = ""] = /Next: (.+)\n$/.exec(out) ?? [];
   const pasted = spawnSync("sh", ["-c", `printf %s ${next.replace("auspex publish ", "")}`]);
   expect(pasted.stdout.toString()).toBe("Ada's Name!");
   const { manifest } = await readProject(join(home.folder, "Ada's Name!"));
   expect(manifest.name).toBe("ada-s-name");
   const plain = await home.run(["init", "plain", "--template", "node"]);
-  expect(plain.out).toMatch(/ into plain\. Next: auspex publish plain\n$/);
+  expect(plain.out).toMatch(/ in plain\. Next: auspex publish plain\n$/);
 });
 
 test("init writes into the folder in which it runs", async () => {
   const here = new Home();
   onTestFinished(() => here.remove());
   const { out, err } = await here.run(["init", "--template", "node"]);
-  expect(out, err).toMatch(/ into this folder\. .*Next: auspex publish\n$/);
+  expect(out, err).toMatch(/ in this folder\. .*Next: auspex publish\n$/);
 });
 
 test("a folder whose name has no valid characters is refused, and nothing is written", async () => {
   const { code, out, err } = await home.run(["init", "日本", "--template", "node"]);
   expect([code, out]).toEqual([2, ""]);
-  expect(err).toContain("“日本” cannot be made the name of a model");
+  expect(err).toContain('Invalid model name "日本"');
   expect(err).toContain("auspex init story");
   expect(readdirSync(home.folder)).not.toContain("日本");
 });
@@ -65,8 +67,32 @@ test("no existing file is overwritten, and nothing is asked without a terminal",
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining("already has") });
   expect(readdirSync(join(home.folder, "once"))).not.toContain("cog.yaml");
   const unnamed = await home.run(["init", "other"]);
-  expect(unnamed).toMatchObject({ code: 2, err: expect.stringContaining("--template: cog, node") });
+  expect(unnamed).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("--template with one of cog, node"),
+  });
   expect(await home.run(["init", "--template", "java"])).toMatchObject({ code: 2 });
+});
+
+test("init asks in a terminal for the name, the template and the hardware", async () => {
+  const deployment = await FakeDeployment.open();
+  deployment.hardware = ["cpu", "l40s"];
+  const here = new Home({ AUSPEX_URL: deployment.url, AUSPEX_TOKEN: "aus_x" });
+  onTestFinished(() => {
+    deployment.close();
+    here.remove();
+  });
+  const { code, screen } = await inTerminal(
+    here,
+    ["init"],
+    { keys: "\u0015poet\r", after: /Model name/ },
+    { keys: "\u001b[B\r", after: /Template[\s\S]*llama-cpp/ },
+    { keys: "\u001b[B\r", after: /Hardware[\s\S]*l40s/ },
+  );
+  expect(code, screen).toBe(0);
+  expect(screen).toContain("Next: auspex publish poet");
+  const { manifest, builder } = await readProject(join(here.folder, "poet"));
+  expect([manifest.name, manifest.hardware, builder]).toEqual(["poet", "l40s", "dockerfile"]);
 });
 
 test("the Node model answers a prediction", async () => {
@@ -99,7 +125,7 @@ test("the Node model answers a prediction", async () => {
 test("init ends with an error where no folder can be created", async () => {
   const { code, err } = await home.run(["init", "/proc/story", "--template", "node"]);
   expect(code).toBe(1);
-  expect(err).toMatch(/\/proc\/story cannot be written: ENOENT.*\n?.*auspex init NAME/);
+  expect(err).toMatch(/Can't write to \/proc\/story: ENOENT.*\n?.*auspex init NAME/);
 });
 
 test.each([

@@ -73,11 +73,11 @@ test("publish builds for the platform of runners, makes the model, pushes, and p
     name: "story",
     visibility: "private",
     hardware_identifier: "cpu",
-    versions: [{ release_notes: "First", image: digest }],
+    versions: [{ release_notes: "First", image: digest, set_default: true }],
   });
   expect(out).toBe(`${edge.url}/models/ada/story/versions/1\nauspex run ada/story name=world\n`);
   expect(err).toMatch(
-    /Made ada\/story \(private\)\.\n(.*\n)*Published ada\/story:1, 7\.3 MB compressed\.\n/,
+    /Created ada\/story \(private\)\n(.*\n)*Published ada\/story:1 \(7\.3 MB compressed\)\n/,
   );
   expect(Math.max(...edge.bytesOf("PATCH"))).toBeLessThanOrEqual(MIB);
 });
@@ -95,7 +95,7 @@ test.each<Format>(["classic", "oci", "podman", "compressed"])(
     const { out, err } = await home.run(["publish", "story", "--json"]);
     expect(JSON.parse(out)).toMatchObject({ model: "ada/story", number: 2, digest });
     expect(patched()).toBe(0);
-    expect(err).toMatch(/4 layers: 4 were there, 0 B sent/);
+    expect(err).toMatch(/Pushed 4 layers \(0 B sent, 4 already there\)/);
   },
 );
 
@@ -122,7 +122,7 @@ test("a publish after a killed one sends only the missing bytes", async () => {
   expect(tars[0]?.equals(layers[0] ?? Buffer.alloc(0))).toBe(true);
   const all = [...deployment.registry.blobs.values()].reduce((sum, one) => sum + one.length, 0);
   expect(patched()).toBe(all - MIB);
-  expect(err).toMatch(/4 layers: 0 were there, 4\.2 MB sent \(1\.0 MB had arrived before\)/);
+  expect(err).toMatch(/Pushed 4 layers \(4\.2 MB sent, 1\.0 MB resumed\)/);
 });
 
 test("the printed size is that of the service: the configuration and all layers", async () => {
@@ -133,7 +133,7 @@ test("the printed size is that of the service: the configuration and all layers"
   const { config, layers: sent } = manifest.parse(JSON.parse(bytes.toString()));
   const size = sent.reduce((sum, layer) => sum + layer.size, config.size);
   expect(size).toBeLessThan(1_000);
-  expect(err).toContain(`Published ada/story:1, ${size} B compressed.`);
+  expect(err).toContain(`Published ada/story:1 (${size} B compressed)`);
 });
 
 test("a version whose answer is lost is made once", async () => {
@@ -159,7 +159,7 @@ test("a token that is revoked while layers are read is reported, not that the en
   const { code, err } = await home.run(["publish", "story"]);
   expect(code).toBe(1);
   expect(err).toContain("401");
-  expect(err).toContain("Run auspex login with a valid token");
+  expect(err).toContain("Log in with auspex login");
   expect(err).not.toContain("save failed");
   edge.fate = () => "pass";
 });
@@ -271,9 +271,7 @@ test("--compatibility names an API of the server, and takes precedence over ausp
   });
   for (const wrong of ["vendora_rerank", "vendora_rerank=yes", "whisper=true"]) {
     const refused = await home.run(["publish", "story", "--compatibility", wrong]);
-    expect(refused.err).toContain(
-      "Write name=true or name=false. Names: vendora_chat_completions,",
-    );
+    expect(refused.err).toContain("Use name=true or name=false. Names: vendora_chat_completions,");
     expect(refused.code).toBe(2);
   }
 });
@@ -284,7 +282,7 @@ test("--visibility that differs from an existing model's is refused before the b
   const builds = () => calls().match(/^build /gm)?.length;
   const other = await home.run(["publish", "story", "--visibility", "private"]);
   expect(other).toMatchObject({ code: 2, out: "" });
-  expect(other.err).toContain("The model is public, and --visibility is for a new model");
+  expect(other.err).toContain("ada/story is public; --visibility only applies to new models");
   expect(other.err).toContain(`${edge.url}/models/ada/story/settings`);
   expect(builds()).toBe(1);
   const same = await home.run(["publish", "story", "--visibility", "public"]);
@@ -321,7 +319,7 @@ test("Ctrl+C while publish waits for a start says that the version is published,
   const { code, out, err } = await run.end();
   expect([code, out]).toEqual([130, ""]);
   expect(err).toMatch(
-    /\nauspex: Interrupted\. ada\/story:1 is published\. Its first run starts it: auspex run ada\/story name=world\n$/,
+    /\nauspex: Interrupted\. ada\/story:1 was published\. To start it, run it: auspex run ada\/story name=world\n$/,
   );
 });
 
@@ -388,7 +386,7 @@ test("a cog.yaml is built by Cog, which must be installed", async () => {
   // The PATH leaves out Cog, which may be installed on this machine.
   home.environment.PATH = [join(home.folder, "bin"), "/bin"].join(delimiter);
   const without = await home.run(["publish", "story"]);
-  expect(without).toMatchObject({ code: 1, err: expect.stringContaining("cog.yaml needs Cog") });
+  expect(without).toMatchObject({ code: 1, err: expect.stringContaining("Cog is not installed") });
   const script = `#!/bin/sh\nhere=$(dirname "$0")\necho "cog $* in $(basename "$PWD")" >>"$here/calls"\nrm -f "$here/untagged"\n`;
   writeFileSync(join(home.folder, "bin/cog"), script, { mode: 0o755 });
   const { code, err } = await home.run(["publish", "story"]);
@@ -403,7 +401,7 @@ test("an existing image is published, a missing one is pulled, and one of anothe
   expect(arm).toMatchObject({
     code: 1,
     err: expect.stringMatching(
-      /story:1 is for linux\/arm64.*\n?.*docker build --platform linux\/amd64/,
+      /story:1 is built for linux\/arm64.*\n?.*docker build --platform linux\/amd64/,
     ),
   });
   expect(calls()).not.toMatch(/^(build|pull|save)/m);
@@ -422,29 +420,29 @@ test("a publish that cannot succeed is refused with advice before anything is bu
     const ended = await home.run(["publish", ...args]);
     expect(ended).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
   };
-  await says(["nowhere"], 2, /There is no folder nowhere/);
-  await says(["empty"], 2, /no cog\.yaml and no Dockerfile.*auspex init/);
-  await says(["--archive", "none.tar", "--model", "a"], 2, /There is no file or folder none\.tar/);
+  await says(["nowhere"], 2, /Folder not found: nowhere/);
+  await says(["empty"], 2, /No cog\.yaml or Dockerfile.*auspex init/);
+  await says(["--archive", "none.tar", "--model", "a"], 2, /Not found: none\.tar/);
   await says(["--archive", "a.tar", "--check"], 2, /docker load --input FILE/);
   await says(
     ["story", "--model", "bob/story"],
     2,
-    /Only bob can publish there: this token is ada's/,
+    /Permission denied: you are ada, the model belongs to bob/,
   );
   for (const name of ["Story!", "ada/story/b", "ada/story:2", "/story", "ada/"])
-    await says(["story", "--model", name], 2, /is no name for a model/);
-  await says(["story", "--env", "HF_TOKEN"], 2, /--env is for --check/);
-  await says(["story", "--check", "--env", "NOT_SET"], 2, /--env NOT_SET: this shell has no such/);
+    await says(["story", "--model", name], 2, /Invalid model name/);
+  await says(["story", "--env", "HF_TOKEN"], 2, /--env only works with --check/);
+  await says(["story", "--check", "--env", "NOT_SET"], 2, /--env NOT_SET: not set in this shell/);
   await says(["story", "--tag", "bad tag"], 2, /--tag.*'bad tag' is invalid.*128 letters, digits/);
   await says(["story", "--visibility", "secret"], 2, /private, public, restricted/);
-  await says(["story", "--interface", "tgi"], 2, /One of cog, openai, vendora is needed/);
+  await says(["story", "--interface", "tgi"], 2, /Use one of cog, openai, vendora/);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
   await says(["story"], 2, /^auspex: auspex\.json: visibility: Invalid option: /);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"name": "Story!", "hardware": 1}');
   const both = /^auspex: auspex\.json: name: lower-case letters.*\nauspex\.json: hardware: .*\n$/;
   await says(["story"], 2, both);
   writeFileSync(join(home.folder, "story/auspex.json"), "{");
-  await says(["story"], 2, /^auspex: auspex\.json: this is not JSON: /);
+  await says(["story"], 2, /^auspex: auspex\.json: invalid JSON: /);
   expect(existsSync(join(home.folder, "bin/calls"))).toBe(false);
 });
 
@@ -453,7 +451,7 @@ test("an image that the builder does not export is not replaced by that of the l
   expect(await home.run(["publish", "story"])).toMatchObject({ code: 0 });
   writeFileSync(join(home.folder, "bin/elsewhere"), "");
   const { code, err } = await home.run(["publish", "story"]);
-  expect([code, err]).toEqual([1, expect.stringContaining("the builder did not load it")]);
+  expect([code, err]).toEqual([1, expect.stringContaining("not loaded into docker")]);
   expect(deployment.models.get("story")?.versions).toHaveLength(1);
 });
 
@@ -477,7 +475,7 @@ test("a publish with refused options makes no model, and builds nothing", async 
     return err;
   };
   expect(await refused(["story", "--hardware", "h100"])).toContain(
-    "There is no class of hardware “h100” here: cpu.",
+    'Unknown hardware "h100". Available: cpu.',
   );
   writeFileSync(join(home.folder, "story/auspex.json"), '{"interfaces": "vendora"}');
   expect(await refused(["story"])).toContain('Unrecognized key: "interfaces"');

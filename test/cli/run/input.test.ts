@@ -78,14 +78,14 @@ test("an error about a wrong input has its name and a valid value", async () => 
   const closed = schemas({ prompt: { type: "string" } }, { additionalProperties: false });
   const faults: [string[], RegExp, Schemas?][] = [
     [["count=many"], /^count: /],
-    [["fast=yes"], /^fast: true or false is needed, not “yes”/],
-    [["size=big"], /^size: one of "small", "1" is needed/],
-    [["prompt=a", "prompt=b"], /^prompt is given twice/],
+    [["fast=yes"], /^fast: must be true or false, not "yes"/],
+    [["size=big"], /^size: must be one of "small", "1"/],
+    [["prompt=a", "prompt=b"], /^prompt can only be given once/],
     [["options={"], /^options: /],
-    [["prompt:={"], /^prompt: this is not JSON/],
+    [["prompt:={"], /^prompt: invalid JSON/],
     [
       ["promt=a"],
-      /^The model has no input “promt”: did you mean prompt\? It has: prompt\.$/,
+      /^The model has no input "promt"\. Did you mean "prompt"\? Inputs: prompt\.$/,
       closed,
     ],
   ];
@@ -93,7 +93,7 @@ test("an error about a wrong input has its name and a valid value", async () => 
     await expect(inputOf(args, of), args.join(" ")).rejects.toThrow(message);
     await expect(inputOf(args, of)).rejects.toThrow(Misuse);
   }
-  expect(() => readPair("=a")).toThrow(/write key=value/);
+  expect(() => readPair("=a")).toThrow(/Use key=value/);
 });
 
 const NAMES = ["name", "times", "temperature", "max_tokens", "n"];
@@ -129,7 +129,7 @@ afterAll(() => {
   home.remove();
 });
 
-const LINE = "ada/greeter:1 has no input “nam”: did you mean name? It has: name.";
+const LINE = 'ada/greeter:1 has no input "nam". Did you mean "name"? Inputs: name.';
 const posts = () => edge.bodies.filter(({ path }) => path === "/v1/predictions").length;
 
 test.each([

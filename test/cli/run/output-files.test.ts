@@ -41,18 +41,20 @@ test("missing folders are created", async () => {
 
 test("a save ends with an error where no folder can be created", async () => {
   await expect(filesIn("/proc/some/where").save(file())).rejects.toThrow(
-    "The output cannot be saved in /proc/some/where: ENOENT",
+    "Can't save the output in /proc/some/where: ENOENT",
   );
 });
 
 test("a folder that cannot be created or written is reported before the run", async () => {
-  await expect(filesIn("/proc/some/where").prepare()).rejects.toThrow("cannot be saved in /proc");
+  await expect(filesIn("/proc/some/where").prepare()).rejects.toThrow(
+    "Can't save the output in /proc",
+  );
   const home = new Home({ AUSPEX_URL: url, AUSPEX_TOKEN: "aus_x" });
   onTestFinished(() => home.remove());
   const { code, err } = await home.run(["run", "ada/story", "--output", "/proc/some/where"]);
   expect([code, err]).toEqual([
     1,
-    expect.stringMatching(/The output cannot be saved in \/proc\/some\/where: .*\n.*--output\.\n$/),
+    expect.stringMatching(/Can't save the output in \/proc\/some\/where: .*\n.*--output\.\n$/),
   ]);
   expect(requests).toBe(0);
 });
@@ -62,7 +64,7 @@ test("an error while saving a file names the folder and another way", async () =
   writeFileSync(taken, "");
   const files = filesIn(taken);
   await expect(files.save(file())).rejects.toThrow(
-    `The output cannot be saved in ${taken}: EEXIST: file already exists, mkdir '${taken}'\nName another folder with --output`,
+    `Can't save the output in ${taken}: EEXIST: file already exists, mkdir '${taken}'\nChoose another folder with --output`,
   );
 });
 

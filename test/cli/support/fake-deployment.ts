@@ -46,6 +46,7 @@ export class FakeDeployment {
   readonly #answer = (method: string, path: string, body: Record<string, unknown>) => {
     if (path === "/v1/user")
       return { ...OWNER, name: "Ada", urls: [], ...PROFILE, created_at: AT, updated_at: AT };
+    if (path === "/v1/user/usage") return USAGE;
     if (path === "/v1/hardware") return page(this.hardware.map(hardwareItem));
     if (path === "/v1/predictions" && method === "GET") return page([]);
     if (path === "/v1/user/models") return page([]);
@@ -94,6 +95,16 @@ export class FakeDeployment {
     return {};
   }
 }
+
+const RUNS = { predictions: 12, failed: 2, execution_seconds: 185, cost: 0.0016 };
+const SPACE = { bytes: 2_000_000, max_bytes: 1_000_000_000 };
+const USAGE = {
+  month: {
+    ...{ since: "2026-11-01", currency: "USD", ...RUNS },
+    models: [{ model: "ada/story", ...RUNS }],
+  },
+  ...{ files: SPACE, images: SPACE, database: SPACE },
+};
 
 const PROFILE = { bio: "", location: "", company: "" };
 

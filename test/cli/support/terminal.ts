@@ -5,15 +5,15 @@ import { text } from "node:stream/consumers";
 import { COMMAND } from "../../processes/packages.ts";
 import type { Home } from "./command.ts";
 
-interface Dialogue {
+interface Answer {
   /** The keys that are typed. */
   keys: string;
-  /** The keys are typed once the screen matches this. */
+  /** The keys are typed once the screen matches this, below the answer before. */
   after: RegExp;
 }
 
 /** @returns the exit code, and everything that was on the screen */
-export async function inTerminal(home: Home, args: string[], { keys, after }: Dialogue) {
+export async function inTerminal(home: Home, args: string[], ...answers: Answer[]) {
   // A new terminal has no size, so the script sets one.
   const sized = ["stty cols 100 rows 30;", ...COMMAND];
   const command = [...sized, ...args].join(" ");
@@ -27,13 +27,16 @@ export async function inTerminal(home: Home, args: string[], { keys, after }: Di
   });
   const errors = text(child.stderr);
   let screen = "";
-  let isTyped = false;
+  let seen = 0;
+  const waiting = [...answers];
   child.stdout.setEncoding("utf8").on("data", (more: string) => {
     screen += more;
     // The command listens once it has drawn the question and hidden the cursor.
-    if (isTyped || !screen.includes("?25l") || !after.test(screen)) return;
-    isTyped = true;
-    child.stdin.write(keys);
+    const [next] = waiting;
+    if (!next || !screen.includes("?25l") || !next.after.test(screen.slice(seen))) return;
+    waiting.shift();
+    seen = screen.length;
+    child.stdin.write(next.keys);
   });
   const [code] = await once(child, "close");
   return { code, screen: screen + (await errors) };

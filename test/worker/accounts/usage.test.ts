@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { PredictionUpdate } from "../../../src/domain/predictions/prediction-row.ts";
+import type { UserUsage } from "../../../src/protocol/user.ts";
 import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getOwnUsage } from "../../../src/services/accounts/usage.ts";
 import { getServices } from "../../../src/services/services.ts";
@@ -120,6 +121,27 @@ describe("an account", () => {
     expect(await rowsOf(world.user_id)).toMatchObject([
       { predictions: 2, failed: 0, execution_seconds: 3 },
     ]);
+  });
+
+  test("the API has the usage of the current month by model, without the month before", async () => {
+    const { client, user_id } = await newUser();
+    const usage = () => client.ok<UserUsage>("GET", "/v1/user/usage");
+    const none = { predictions: 0, failed: 0, execution_seconds: 0, cost: 0 };
+    const month = { since: "2036-11-01", currency: "USD", ...none, models: [] };
+    expect((await usage()).month).toEqual(month);
+    await openAccount(getServices(env), user_id);
+    await addUsage(user_id, "2036-10-31", "a", "ada/a", 100);
+    await addUsage(user_id, "2036-11-01", "a", "ada/a", 2);
+    await addUsage(user_id, "2036-11-21", "a", "ada/a", 3);
+    await addUsage(user_id, "2036-11-20", "b", "ada/b", 1);
+    expect((await usage()).month).toEqual({
+      ...{ since: "2036-11-01", currency: "USD" },
+      ...{ predictions: 6, failed: 3, execution_seconds: 1.5, cost: 0.75 },
+      models: [
+        { model: "ada/a", predictions: 5, failed: 2, execution_seconds: 1, cost: 0.5 },
+        { model: "ada/b", predictions: 1, failed: 1, execution_seconds: 0.5, cost: 0.25 },
+      ],
+    });
   });
 
   test("usage is summed by the UTC day of the end and by model", async () => {

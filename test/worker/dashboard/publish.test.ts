@@ -28,7 +28,7 @@ describe("an empty account", () => {
       expect(command).toContain(`auspex login ${ORIGIN}`);
       expect(command).toContain("auspex init greeter --template node && auspex publish greeter");
       expect(docker).toContain(
-        `docker login ${HOST} --username ${username} --password-stdin docker build --platform linux/amd64 --tag ${HOST}/${username}/greeter . docker push ${HOST}/${username}/greeter`,
+        `docker login ${HOST} --username ${username} --password-stdin &lt;&lt;&lt; "$AUSPEX_TOKEN" docker build --platform linux/amd64 --tag ${HOST}/${username}/greeter . docker push ${HOST}/${username}/greeter`,
       );
       expect(cog).toContain("COG_PUSH_OCI=1");
       expect(cog).toContain(`cog push ${HOST}/${username}/greeter`);

@@ -1,0 +1,44 @@
+/** `auspex whoami` and `auspex usage`: the account that the token belongs to. */
+import { priceText } from "../../domain/predictions/price.ts";
+import { ownerName, user, userUsage } from "../../protocol/user.ts";
+import { type Host, newServiceCommand, openService } from "../session.ts";
+import { table } from "../ui/output.ts";
+import { formatBytes, formatDuration } from "../ui/progress.ts";
+
+export const whoamiCommand = (host: Host) =>
+  newServiceCommand("whoami", "Show the account you are logged in to").action(async (options) => {
+    const { service, access, output } = await openService(host, options);
+    const username = ownerName(await service.get("/user", user));
+    output.result(`${username} at ${access.url}`, { username, url: access.url });
+  });
+
+export const usageCommand = (host: Host) =>
+  newServiceCommand("usage", "Show this month's runs, cost and storage").action(async (options) => {
+    const { service, output } = await openService(host, options);
+    const usage = await service.get("/user/usage", userUsage);
+    const { since, currency, models, ...total } = usage.month;
+    const rowOf = (model: string, { predictions, failed, execution_seconds, cost }: Runs) => [
+      model,
+      predictions.toLocaleString("en"),
+      failed.toLocaleString("en"),
+      formatDuration(execution_seconds),
+      // Hardware without a price has no cost.
+      cost > 0 ? priceText(cost, currency) : "",
+    ];
+    const rows = models.map(({ model, ...runs }) => rowOf(model ?? "other models", runs));
+    const storage = ([name, { bytes, max_bytes }]: [string, Space]) =>
+      `${name}  ${formatBytes(bytes)} of ${formatBytes(max_bytes)}`;
+    const text = [
+      `Since ${since} (UTC)`,
+      table(HEAD, [...rows, rowOf("total", total)]),
+      "",
+      ...Object.entries({ files: usage.files, images: usage.images }).map(storage),
+    ];
+    output.result(text.join("\n"), usage);
+  });
+
+const HEAD = ["MODEL", "RUNS", "FAILED", "TIME", "COST"];
+
+type Usage = ReturnType<typeof userUsage.parse>;
+type Runs = Pick<Usage["month"], "predictions" | "failed" | "execution_seconds" | "cost">;
+type Space = Usage["files"];

@@ -1,0 +1,84 @@
+/** `auspex whoami`, `usage` and `open`, and references without an owner. */
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Home } from "../support/command.ts";
+import { FakeDeployment } from "../support/fake-deployment.ts";
+import { sha256 } from "../support/memory-registry.ts";
+import { inTerminal } from "../support/terminal.ts";
+
+let deployment: FakeDeployment;
+let home: Home;
+beforeEach(async () => {
+  deployment = await FakeDeployment.open();
+  home = new Home({ AUSPEX_URL: deployment.url, AUSPEX_TOKEN: "aus_x" });
+  const image = Buffer.from("{}");
+  const versions = [{ image: sha256(image), release_notes: "First" }];
+  deployment.models.set("story", { name: "story", visibility: "private", versions });
+  deployment.registry.manifests.set("latest", { type: "", bytes: image });
+});
+afterEach(() => {
+  deployment.close();
+  home.remove();
+});
+
+test("whoami prints the account and the deployment", async () => {
+  const { url } = deployment;
+  expect(await home.run(["whoami"])).toEqual({ code: 0, out: `ada at ${url}\n`, err: "" });
+  expect(JSON.parse((await home.run(["whoami", "--json"])).out)).toEqual({ username: "ada", url });
+  const fresh = await new Home().run(["whoami"]);
+  expect(fresh).toMatchObject({ code: 2, err: expect.stringContaining("Not logged in.") });
+});
+
+test("usage prints this month's runs, failures, time and cost by model", async () => {
+  const { out } = await home.run(["usage"]);
+  expect(out).toMatch(/^Since 2026-11-01 \(UTC\)\nMODEL +RUNS +FAILED +TIME +COST\n/);
+  expect(out).toMatch(/\nada\/story +12 +2 +3m 05s +\$0\.0016\ntotal +12 +2 +3m 05s +\$0\.0016\n/);
+  expect(out).toContain("files  2.0 MB of 1.0 GB");
+  const { month } = JSON.parse((await home.run(["usage", "--json"])).out);
+  expect(month.models).toMatchObject([{ model: "ada/story", execution_seconds: 185 }]);
+});
+
+const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
+
+test.each([
+  [[], "/"],
+  [["story"], "/models/ada/story"],
+  [["bob/story:3"], "/models/bob/story/versions/3"],
+  [[ID], `/predictions/${ID}`],
+])("open with %j prints the URL where there is no browser", async (args, path) => {
+  const url = `${deployment.url}${path}`;
+  expect(await home.run(["open", ...args])).toEqual({ code: 0, out: `${url}\n`, err: "" });
+});
+
+test("open gives the URL to the browser in a terminal with a display", async () => {
+  const folder = join(home.folder, "bin");
+  mkdirSync(folder);
+  for (const name of ["xdg-open", "open"]) {
+    writeFileSync(join(folder, name), '#!/bin/sh\necho "browser: $1" > /dev/tty\n');
+    chmodSync(join(folder, name), 0o755);
+  }
+  Object.assign(home.environment, { PATH: `${folder}:${home.environment.PATH}`, DISPLAY: ":0" });
+  const { code, screen } = await inTerminal(home, ["open", "story"]);
+  expect(code).toBe(0);
+  expect(screen).toContain(`browser: ${deployment.url}/models/ada/story`);
+  expect(screen).toContain(`Opened ${deployment.url}/models/ada/story`);
+});
+
+test.each([
+  ["versions story", "ada/story:1"],
+  ["versions story:1", "ada/story:1  First"],
+  ["tags story", "ada/story:latest"],
+  ["rollback story:1", "The default version of ada/story is now 1"],
+  ["predictions --model story", "ID"],
+  ["variables story", "NAME"],
+  ["variables delete story HF_TOKEN --yes", "Deleted HF_TOKEN from ada/story."],
+  ["versions delete story:1 --yes", "Deleted ada/story:1."],
+  ["tags delete story:latest --yes", "Deleted tag ada/story:latest."],
+  ["models delete story --yes", "Deleted ada/story."],
+])("auspex %s means the caller's own model", async (line, said) => {
+  deployment.variables.set("/v1/models/ada/story/variables/HF_TOKEN", "hf_secret");
+  const { code, out, err } = await home.run(line.split(" "));
+  expect(code, err).toBe(0);
+  expect(out).toContain(said);
+});
