@@ -278,7 +278,7 @@ it("a page follows the prediction's webhooks after its end", async () => {
   // One box chooses all deliveries on a page, and follows the others.
   const some = page.locator("[data-choose-all] :indeterminate");
   await some.waitFor();
-  const all = page.getByRole("checkbox", { name: "Choose all on this page" });
+  const all = page.getByRole("checkbox", { name: "Select all" });
   await all.check();
   expect(await checked.count()).toBe(2);
   await chosen.first().uncheck();

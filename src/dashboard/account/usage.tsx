@@ -96,9 +96,9 @@ export const UsagePage = ({
     <h1>Usage</h1>
     {report.trimmed_to !== null && (
       <p>
-        Your history is full: predictions up to{" "}
-        {new Date(report.trimmed_to).toISOString().slice(0, 10)} were deleted, the oldest first.
-        Usage still counts them.
+        Your history is full. Predictions up to{" "}
+        {new Date(report.trimmed_to).toISOString().slice(0, 10)} were deleted. Usage still includes
+        them.
       </p>
     )}
     <nav class="segments below" aria-label="Period">
@@ -128,15 +128,14 @@ export const UsagePage = ({
         <p id="csv">
           <a href={`/account/usage.csv?days=${period}`} download>
             Download as CSV
-          </a>
-          : a line for each day, model and token.
+          </a>{" "}
+          by day, model and token
         </p>
       </>
     )}
     <Storage storage={storage}>
       <p class="hint">
-        Images of deleted versions and models still count until they are removed:{" "}
-        <a href="/docs/limits#images">days later</a>.
+        Deleted images count toward storage for <a href="/docs/limits#images">a few more days</a>.
       </p>
     </Storage>
   </>

@@ -142,9 +142,10 @@ const COPIED_MS = 2_000;
 async function copy(button: HTMLButtonElement): Promise<void> {
   const source = button.parentElement?.querySelector("code");
   if (!source) return;
+  const text = button.dataset.copy || source.textContent;
   const label = button.textContent;
   try {
-    await navigator.clipboard.writeText(source.textContent);
+    await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
     // The text is selected instead if clipboard access is denied or the origin is not secure.

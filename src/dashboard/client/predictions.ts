@@ -95,6 +95,12 @@ function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
   }
 }
 
+/** A filter acts when it changes. */
+document.addEventListener("change", ({ target }) => {
+  if (!(target instanceof HTMLElement)) return;
+  target.closest<HTMLFormElement>("form[data-filters]")?.requestSubmit();
+});
+
 /** Empty fields are left out, so that the address has only the filters that are set. */
 document.addEventListener("submit", ({ target }) => {
   if (!(target instanceof HTMLFormElement) || target.dataset.filters === undefined) return;

@@ -27,17 +27,15 @@ export const Landing = ({ isSetUp, origin }: { isSetUp: boolean; origin: string 
         Deployed this yourself? <a href="/set-up">Set it up</a> with your operator token.
       </p>
     )}
-    <div class="split">
-      <section aria-labelledby="code-title">
-        <h2 id="code-title">Three lines of code</h2>
-        <Copy lines text={sampleOf(origin)} />
-        <p class="hint">
-          Works with the official <a href="/docs/replicate">Replicate</a>,{" "}
-          <a href="/docs/openai">OpenAI</a> and <a href="/docs/anthropic">Anthropic</a> clients.
-        </p>
-      </section>
-      <Recording />
-    </div>
+    <section aria-labelledby="code-title">
+      <h2 id="code-title">Three lines of code</h2>
+      <Copy lines text={sampleOf(origin)} />
+      <p class="hint">
+        Works with the official <a href="/docs/replicate">Replicate</a>,{" "}
+        <a href="/docs/openai">OpenAI</a> and <a href="/docs/anthropic">Anthropic</a> clients.
+      </p>
+    </section>
+    <Recording />
     <section aria-labelledby="why-title">
       <h2 id="why-title">Why Auspex</h2>
       <ul class="cards reasons">
@@ -89,14 +87,15 @@ const Recording = () => (
   </section>
 );
 
+/** Recorded from the example model text-generation, with seed 7. */
 const PROMPT = "Alice was";
 const PARTS = [
-  " beginning to get very tired",
-  " of sitting by her sister",
-  " on the bank, and of having",
-  " nothing to do: once or twice",
-  " she had peeped into the book",
-  " her sister was reading, but it",
-  " had no pictures or conversations.",
+  " beginning to find her way out",
+  " of the bottle was not a",
+  " bit, and the words “",
+  "DRINK much from a bottle marked",
+  " “poison,” thought.",
+  " “You should say what you",
+  " mean that you think",
 ];
-const TIMES = "Warm start, streamed in 1.9s";
+const TIMES = "40 tokens in 0.9s";

@@ -5,7 +5,7 @@ import type { Page } from "../../services/pagination.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
 import { durationText } from "../ui/duration.ts";
 import { Submit } from "../ui/fields.tsx";
-import { Empty, Pager, Status, shortId, Time } from "../ui/parts.tsx";
+import { Empty, IdCell, Pager, Status, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { chipsOf, type ListQuery, type TextFilter } from "./filters.ts";
 
@@ -47,15 +47,15 @@ export function PredictionTable({ predictions }: { predictions: ListedPrediction
   const live = predictions.some(({ prediction }) => !isTerminal(prediction.status));
   return (
     <Table
-      class="stacked predictions"
+      class="stacked linked predictions"
       data-live={live ? "true" : undefined}
       columns={[
-        "Prediction",
-        "Status",
         "Model",
+        "Status",
         "Created",
         { name: "Setup", is: "number" },
         { name: "Execution", is: "number" },
+        "ID",
       ]}
     >
       {predictions.map((one) => (
@@ -70,28 +70,23 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
   const { owner, name, version_number } = prediction.model;
   return (
     <tr data-row={id}>
-      <th scope="row" class="mono">
-        <a href={`/predictions/${id}`} title={id}>
-          {shortId(id)}
-        </a>
+      <th scope="row">
+        <a href={`/predictions/${id}`}>{model ?? `${owner}/${name}`}</a>{" "}
+        <small>{`version ${version_number}`}</small>
       </th>
       <td data-label="Status">
         <Status status={status} waitsAgain={waitsAgain} />
         {error && (
-          <small class="error-excerpt" dir="auto">
+          <small class="error-excerpt clip" dir="auto" title={error.message}>
             {excerpt(error.message)}
           </small>
         )}
       </td>
-      <td data-label="Model">
-        {model ? <a href={`/models/${model}`}>{model}</a> : `${owner}/${name}`}{" "}
-        <small>{`version ${version_number}`}</small>
-      </td>
       <td data-label="Created">
-        <Time at={created_at} exact />
+        <Time at={created_at} />
         {token && (
           <small class="by clip">
-            {"by "}
+            {" by "}
             <a href={`/predictions?${new URLSearchParams({ token })}`}>
               <bdi>{token}</bdi>
             </a>
@@ -104,6 +99,7 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
       <td class="number" data-label="Execution">
         {durationText(execution_time)}
       </td>
+      <IdCell id={id} />
     </tr>
   );
 }
@@ -111,11 +107,11 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
 const EXCERPT = 90;
 const excerpt = (text: string) => (text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text);
 
-/** A page of a filtered list looks through only some predictions of an account that has very many. */
+/** A page of a filtered list searches only some predictions of an account that has very many. */
 const NoneHere = ({ page }: { page: Page<ListedPrediction> }) => (
   <>
-    <Empty title="None of the predictions looked through here match these filters">
-      {page.next_url && <p>Older ones may: the search goes on with the next page.</p>}
+    <Empty title="No matches on this page">
+      {page.next_url && <p>Continue with the next page to search older predictions.</p>}
     </Empty>
     <Pager previous={page.previous_url} next={page.next_url} />
   </>
@@ -130,13 +126,13 @@ const NoPredictions = ({ filtered }: { filtered: boolean }) =>
     </Empty>
   ) : (
     <Empty title="No predictions yet">
-      <p>Run a model in its playground or with the API, and the prediction appears here.</p>
+      <p>Run a model in its playground or with the API.</p>
       <p class="flow actions">
         <a class="button primary" href="/models">
           Browse models
         </a>
         <a class="button quiet" href="/docs">
-          Read the API reference
+          Read the docs
         </a>
       </p>
     </Empty>

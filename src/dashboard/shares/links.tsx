@@ -19,12 +19,11 @@ export const SharesPage = ({ page }: { page: Page<ShareRow> }) => (
     <h1>Shared links</h1>
     <AccountTabs current="/account/shares" />
     <p class="hint">
-      Whoever has a link sees the input and output of one prediction, until the link ends or its
-      data is removed.
+      Anyone with a link can view the input and output of its prediction until the link expires.
     </p>
     {page.items.length === 0 ? (
       <Empty title="No shared links">
-        <p>Create one on the page of a prediction that has ended.</p>
+        <p>Create one on the page of a finished prediction.</p>
         <p class="flow actions">
           <a class="button quiet" href="/predictions">
             View your predictions
@@ -60,18 +59,18 @@ function Share({ share, from }: { share: ShareRow; from: string }) {
     <li>
       <div>
         {from === address ? (
-          "Shared by a link"
+          "Shared link"
         ) : (
           <a href={address}>{model === "" ? `Prediction ${short}` : `${model} ${short}`}</a>
         )}
         <small>
-          created <Time at={created_at} />, {expires_at > Date.now() ? "ends" : "ended"}{" "}
+          created <Time at={created_at} />, {expires_at > Date.now() ? "expires" : "expired"}{" "}
           <Time at={expires_at} />
         </small>
       </div>
       <Form
         action={`/account/shares/${id}/revoke`}
-        data-confirm="Revoke this link? Whoever has it sees nothing any more, and it cannot be shown again."
+        data-confirm="Revoke this link? It stops working immediately."
       >
         <input type="hidden" name="from" value={from} />
         <button type="submit" class="quiet">
@@ -91,13 +90,12 @@ export const ShareForm = ({ id, shares }: { id: string; shares: ShareRow[] }) =>
   <>
     <h2>Share</h2>
     <p class="hint">
-      Whoever has the link sees the input, without its secret fields, and the output; no logs, no
-      webhooks and not your name. You can revoke it here or under{" "}
-      <a href="/account/shares">Shared links</a>.
+      Anyone with the link can view the input and output. Secrets, logs, and your name are hidden.{" "}
+      <a href="/account/shares">Manage shared links</a>
     </p>
     <SharesOfPrediction shares={shares} />
     <Form action={`/predictions/${id}/share`} class="bar share-form">
-      <label for="share-days">Ends after</label>
+      <label for="share-days">Expires in</label>
       <select id="share-days" name="days">
         {LIFETIMES.map((days) => (
           <option value={days} selected={days === DEFAULT_DAYS}>
@@ -124,11 +122,11 @@ export const NewLinkPage = ({
     <Above places={[ALL_PREDICTIONS, linkToPrediction(id)]} />
     <h1>Link created</h1>
     <section class="panel new-secret" aria-labelledby="new-link">
-      <h2 id="new-link">Copy the link now: it is not shown again</h2>
+      <h2 id="new-link">Copy the link now. It will not be shown again</h2>
       <Copy text={address} label="Copy link" />
       <p class="hint">
-        It ends on <Time at={expires_at} />, or when you revoke it under{" "}
-        <a href="/account/shares">Shared links</a>. <a href={address}>See what it shows</a>
+        Expires <Time at={expires_at} />. <a href={address}>Preview</a> ·{" "}
+        <a href="/account/shares">Manage shared links</a>
       </p>
     </section>
     <p>

@@ -34,7 +34,7 @@ interface Props {
 
 function SharedPage({ view, host }: Props) {
   const { assets } = useRequestContext<Dashboard>().var;
-  const title = `A run of ${view.model.name}`;
+  const title = view.model.name;
   return (
     <html lang="en">
       <head>
@@ -54,8 +54,8 @@ function SharedPage({ view, host }: Props) {
           <p class="hint">
             <Status status={view.status} /> version {view.model.version}, created{" "}
             <Time at={view.created_at} />
-            {view.execution_time !== null && `, ran ${duration(Number(view.execution_time))}`}.
-            Shared by a link that ends on <Time at={view.expires_at} />.
+            {view.execution_time !== null && `, ran ${duration(Number(view.execution_time))}`}. Link
+            expires <Time at={view.expires_at} />.
           </p>
           <div class="split prediction">
             <Output view={view} host={host} />
@@ -93,8 +93,8 @@ function Output({ view, host }: Props) {
 }
 
 function Input({ view: { input }, host }: Props) {
-  if (input === undefined) return <p class="hint">The input is not shown.</p>;
-  if (Object.keys(input).length === 0) return <p class="hint">No fields are shown.</p>;
+  if (input === undefined) return <p class="hint">Input hidden.</p>;
+  if (Object.keys(input).length === 0) return <p class="hint">No visible input.</p>;
   return <InputFields input={input} host={host} all={undefined} />;
 }
 

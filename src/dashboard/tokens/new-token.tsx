@@ -13,7 +13,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <TextField
       name="name"
       label="Name"
-      hint="Where it will be used, so that you can recognize it later."
+      hint="A label to recognize it by."
       maxlength={100}
       autocomplete="off"
       required
@@ -24,7 +24,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
       <TextField
         name="expires_at"
         label="Last day"
-        hint="The token works until the end of this day, UTC."
+        hint="Expires at the end of this day (UTC)."
         type="date"
         required
         mayHide
@@ -37,7 +37,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <Select
       name="priority"
       label="Priority"
-      hint="Of its predictions while they wait for a runner: this one, or a lower one that they ask for."
+      hint="Highest queue priority this token can request."
       value=""
       options={PRIORITY_CHOICES}
     />

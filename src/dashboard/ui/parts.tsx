@@ -74,8 +74,8 @@ export const Status = ({
 );
 
 /**
- * Rendered in UTC; client code converts it to the reader's time zone.
- * @param exact with seconds
+ * Rendered in UTC. Client code makes it relative, and its title the reader's own time.
+ * @param exact shown in full, with seconds
  */
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const iso = new Date(at).toISOString();
@@ -85,6 +85,16 @@ export function Time({ at, exact = false }: { at: string | number; exact?: boole
     </time>
   );
 }
+
+/** The last column of a list: the end of an ID, with a button that copies all of it. */
+export const IdCell = ({ id }: { id: string }) => (
+  <td class="id-cell" data-label="ID">
+    <code title={id}>{shortId(id)}</code>{" "}
+    <button type="button" class="plain" data-copy={id} aria-label={`Copy ID ${id}`} hidden>
+      Copy
+    </button>
+  </td>
+);
 
 /** Text with a copy button, which client code reveals. */
 export const Copy = ({

@@ -18,7 +18,7 @@ export interface Invitation {
 export const NewLink = ({ link, title }: { link: string; title: string }) => (
   <section class="panel new-secret" aria-labelledby="link-title">
     <h2 id="link-title">{title}</h2>
-    <p>It is shown only once, can be used once and expires in seven days.</p>
+    <p>Copy it now. It can be used once and expires in seven days.</p>
     <Copy text={link} label="Copy link" />
   </section>
 );
@@ -30,14 +30,14 @@ export const Invite = ({ draft }: { draft: Draft }) => (
       <TextField
         name="note"
         label="Recipient"
-        hint="A name to know the invitation by. Whoever opens it sees this, too."
+        hint="Label. Visible to the invitee."
         maxlength={100}
         required
       />
       <TextField
         name="username"
         label="Existing user"
-        hint="Username of someone who was created through the API and needs to sign in, or who lost their password. They see who created the link."
+        hint="Optional. For a user created through the API, or one who lost their password. They see who created the link."
       />
       <Submit>Create invitation</Submit>
     </Form>
@@ -78,7 +78,7 @@ const InvitationTable = ({ invitations }: { invitations: Invitation[] }) => (
           <td class="end">
             <Form
               action={`/users/invitations/${id}/withdraw`}
-              data-confirm="Revoke this invitation? Its link stops working, and cannot be shown again."
+              data-confirm="Revoke this invitation? Its link stops working."
             >
               <button type="submit" class="quiet" aria-label={`Revoke the invitation of ${note}`}>
                 Revoke

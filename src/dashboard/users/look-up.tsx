@@ -39,8 +39,8 @@ export const LookUpPage = ({
   <>
     <h1>Look up a prediction</h1>
     <p>
-      Of any account, by its ID. You see what happened to it, but not its input, output or logs; the
-      message of an error may quote them. Each look-up is logged.
+      Find any user's prediction by ID. Inputs, outputs and logs stay private, but error messages
+      may quote them. Look-ups are logged.
     </p>
     <search>
       <form method="get" action="/look-up" class="bar filter-bar">
@@ -102,7 +102,7 @@ function FoundPrediction({ found: { prediction, username, explanation } }: { fou
         </Fact>
         <Fact name="Setup">{durationText(prediction.setup_time)}</Fact>
         <Fact name="Execution">{durationText(prediction.execution_time)}</Fact>
-        <Fact name="Attempts">{attempts ?? "not known any more"}</Fact>
+        <Fact name="Attempts">{attempts ?? "unknown"}</Fact>
         <Fact name="Runner">{runner === null ? "none" : <code>{runner}</code>}</Fact>
       </dl>
       {error && (
@@ -123,14 +123,14 @@ function NotFound({
 }) {
   const accounts = asked === 1 ? "1 account" : `${asked} accounts`;
   return (
-    <Empty title={next_cursor === null ? "No account has it" : "Not found yet"}>
+    <Empty title={next_cursor === null ? "Prediction not found" : "Not found yet"}>
       <p>
-        {`${accounts} asked, of those that were active since it was made.`}
-        {next_cursor === null && " A prediction of the last 10 minutes may not be found yet."}
+        {`Searched ${accounts}.`}
+        {next_cursor === null && " Recent predictions can take 10 minutes to appear."}
       </p>
       {unanswered.length > 0 && (
         <p>
-          {"These did not answer in time: "}
+          {"No response in time from: "}
           {unanswered.map((name, n) => (
             <>
               {n > 0 && ", "}
@@ -145,7 +145,7 @@ function NotFound({
             class="button quiet"
             href={`${lookUpAddress(id)}&${new URLSearchParams({ cursor: next_cursor })}`}
           >
-            Ask more accounts
+            Search more accounts
           </a>
         </p>
       )}
@@ -181,7 +181,7 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
   if (!uuid.safeParse(id).success)
     return {
       problem: {
-        text: "That is no ID of a prediction, such as 01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e.",
+        text: "Enter a valid prediction ID.",
         status: 400,
       },
     };
@@ -204,7 +204,7 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
   }
 }
 
-/** As logs of other programs have it: without them. */
+/** Logs of other programs write IDs without hyphens. */
 const withHyphens = (id: string) =>
   /^[0-9a-f]{32}$/.test(id)
     ? id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5")

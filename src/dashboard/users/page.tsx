@@ -24,13 +24,13 @@ import { Table } from "../ui/table.tsx";
 import { type Invitation, Invite, NewLink, OpenInvitations } from "./invitations.tsx";
 
 const SIGN_UP = {
-  open: "Anyone can create an account (SIGN_UP is open).",
-  invitation: "New accounts require an invitation (SIGN_UP is invitation).",
-  closed: "Sign-up is closed (SIGN_UP is closed). Invitations can only reset passwords.",
+  open: "Anyone can create an account.",
+  invitation: "New accounts require an invitation.",
+  closed: "Sign-up is closed. Invitations can only reset passwords.",
 } as const;
 
 const CIRCLE_TABS: [string, string][] = [
-  ["/users", "Everybody"],
+  ["/users", "All"],
   ["/users?show=operators", "Operators"],
   ["/users?show=suspended", "Suspended"],
 ];
@@ -55,8 +55,7 @@ export const UsersPage = ({
   <>
     <h1>Users</h1>
     <p>
-      {SIGN_UP[signUp]} To see what happened to a prediction of any account,{" "}
-      <a href="/look-up">look it up by its ID</a>.
+      {SIGN_UP[signUp]} <a href="/look-up">Look up a prediction by ID</a>
     </p>
     {link !== undefined && <NewLink link={link} title="Share this invitation link" />}
     <Invite draft={draft} />
@@ -68,8 +67,8 @@ export const UsersPage = ({
     {circle === "everybody" && <Search query={query} />}
     {circle === "operators" && (
       <p class="hint">
-        Users who confirmed the current OPERATOR_TOKEN at <a href="/set-up">/set-up</a>. When the
-        token changes, they must confirm it again.
+        Users who entered the operator token during <a href="/set-up">setup</a>. They must enter it
+        again when it changes.
       </p>
     )}
     {people.items.length === 0 ? (
@@ -101,21 +100,20 @@ const Search = ({ query }: { query: string }) => (
 function Nobody({ circle, query }: { circle: Circle; query: string }) {
   if (query !== "")
     return (
-      <Empty title="Nobody has that name">
+      <Empty title="No users found">
         <p>
-          Usernames and names are found by the beginning of a word.{" "}
-          <a href="/users">Show everybody</a>
+          Search matches the start of a username or name. <a href="/users">Show all users</a>
         </p>
       </Empty>
     );
   return circle === "suspended" ? (
     <Empty title="No suspended accounts">
-      <p>An account is suspended on its user's page.</p>
+      <p>To suspend an account, open its user.</p>
     </Empty>
   ) : (
-    <Empty title="Nobody here">
+    <Empty title="No users">
       <p>
-        <a href="/users">Show everybody</a>
+        <a href="/users">Show all users</a>
       </p>
     </Empty>
   );
@@ -124,9 +122,9 @@ function Nobody({ circle, query }: { circle: Circle; query: string }) {
 const PeopleTable = ({ people }: { people: Person[] }) => (
   <div class="scroll">
     <Table
-      class="people stacked"
+      class="people stacked linked"
       aria-label="Users"
-      columns={["User", "Joined", "Last seen", { name: "Models", is: "number" }, "Standing"]}
+      columns={["User", "Joined", "Last seen", { name: "Models", is: "number" }, "Role"]}
     >
       {people.map((person) => (
         <tr>

@@ -46,8 +46,8 @@ const PersonActions = ({
           title={canSignIn ? "Recovery link" : "Sign-in link"}
           text={
             canSignIn
-              ? "For a user who lost their password. Whoever opens it sets a new one, which ends all sessions and removes all passkeys. The user is told that an operator created it."
-              : "For a user who was created through the API. Whoever opens it chooses an email address and a password for this account."
+              ? "For a user who lost their password. Setting a new one ends all sessions and removes all passkeys. The user sees that an operator created the link."
+              : "For a user created through the API, to set an email address and a password."
           }
         >
           <Form action={`${at}/recovery`}>
@@ -55,13 +55,10 @@ const PersonActions = ({
           </Form>
         </Action>
         {operator && (
-          <Action
-            title="Demote"
-            text="No longer an operator at once. Whoever knows OPERATOR_TOKEN can become one again."
-          >
+          <Action title="Demote" text="Removes operator access immediately.">
             <Form
               action={`${at}/demote`}
-              data-confirm={`Demote ${username}? They can become an operator again with OPERATOR_TOKEN.`}
+              data-confirm={`Demote ${username}? They can become an operator again with the operator token.`}
             >
               <Submit kind="quiet">Demote</Submit>
             </Form>
@@ -70,11 +67,11 @@ const PersonActions = ({
         {formerUsernames.map((former) => (
           <Action
             title={`Release ${former}`}
-            text={`A former username, which nobody else can take until it is released. Then anybody can, and links to ${former} lead to them.`}
+            text={`A former username, reserved for this user. After release, anyone can take it and receive its links.`}
           >
             <Form
               action={`${at}/usernames/${former}/release`}
-              data-confirm={`Release ${former}? Anybody can take it then.`}
+              data-confirm={`Release ${former}? Anyone can then take it.`}
             >
               <Submit kind="quiet">Release</Submit>
             </Form>
@@ -85,7 +82,7 @@ const PersonActions = ({
         ) : (
           <Action
             title="Restore account"
-            text="Its access tokens work again and its user can sign in. Canceled predictions stay canceled, and an operator stays demoted."
+            text="Restores sign-in and access tokens. Canceled predictions and operator access are not restored."
           >
             <Form action={`${at}/restore`}>
               <Submit kind="quiet">Restore account</Submit>
@@ -100,7 +97,7 @@ const PersonActions = ({
 const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean }) => (
   <Action
     title="Suspend account"
-    text="Within 10 seconds its tokens stop working, its sessions and streams end, and its predictions are canceled. It is no longer an operator. Models and files are kept, and others can run its public models unless you make them private. It can be restored."
+    text="Within 10 seconds, tokens stop working, sessions and streams end, and predictions are canceled. Operator access is removed. Models and files are kept. You can restore the account later."
   >
     {isOneself ? (
       <small>You cannot suspend your own account.</small>
@@ -144,8 +141,8 @@ const PersonPage = ({
       {link !== undefined && <NewLink link={link} title="Share this link with its user only" />}
       <Facts view={view} />
       <p class="hint">
-        Operators see that this user runs models, when, and whether that failed. They see neither
-        inputs nor outputs, logs, files, variables, nor any token: only its first characters.
+        Operators see runs and their status. Inputs, outputs, logs, files, variables and tokens stay
+        private.
       </p>
       <Usage usage={view.usage} />
       <Storage storage={view.storage} />
@@ -171,11 +168,7 @@ const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
       <Time at={person.seen_at} />
     </Fact>
     <Fact name="Sign-in">
-      {person.suspended_at !== null
-        ? "Refused while suspended"
-        : canSignIn
-          ? "Possible"
-          : "API only: no way to sign in yet"}
+      {person.suspended_at !== null ? "Suspended" : canSignIn ? "Enabled" : "API only"}
     </Fact>
   </dl>
 );
@@ -184,7 +177,7 @@ const Usage = ({ usage }: Pick<PersonView, "usage">) => (
   <section aria-labelledby="usage-title">
     <h2 id="usage-title">Last 30 days</h2>
     {usage === undefined ? (
-      <p class="hint">The account did not answer in time. Reload the page to ask again.</p>
+      <p class="hint">Usage is unavailable right now. Reload to try again.</p>
     ) : (
       <Totals {...usage} />
     )}

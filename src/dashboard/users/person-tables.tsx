@@ -4,7 +4,7 @@ import type { Token } from "../../protocol/operator.ts";
 import type { PersonPrediction } from "../../services/accounts/person-view.ts";
 import type { Page } from "../../services/pagination.ts";
 import { TokenTable } from "../tokens/routes.tsx";
-import { Pager, Status, shortId, Time } from "../ui/parts.tsx";
+import { IdCell, Pager, Status, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { lookUpAddress } from "./look-up.tsx";
 
@@ -17,7 +17,7 @@ export const Predictions = ({
   predictions: PersonPrediction[] | undefined;
 }) => (
   <section aria-labelledby="predictions-title">
-    <h2 id="predictions-title">Latest predictions</h2>
+    <h2 id="predictions-title">Recent predictions</h2>
     {predictions === undefined ? (
       <p class="hint">The account did not answer in time.</p>
     ) : predictions.length === 0 ? (
@@ -25,27 +25,23 @@ export const Predictions = ({
     ) : (
       <div class="scroll">
         <Table
-          class="stacked"
+          class="stacked linked"
           aria-labelledby="predictions-title"
-          columns={["Prediction", "Status", "Model", "Created"]}
+          columns={["Model", "Status", "Created", "ID"]}
         >
           {predictions.map(({ prediction: { id, status, model, created_at }, waitsAgain }) => (
             <tr>
               <th scope="row">
-                <a href={lookUpAddress(id, username)} title={id}>
-                  {shortId(id)}
-                </a>
+                <a href={lookUpAddress(id, username)}>{`${model.owner}/${model.name}`}</a>{" "}
+                <small>{`version ${model.version_number}`}</small>
               </th>
               <td data-label="Status">
                 <Status status={status} waitsAgain={waitsAgain} />
               </td>
-              <td data-label="Model">
-                {`${model.owner}/${model.name} `}
-                <small>{`version ${model.version_number}`}</small>
-              </td>
               <td data-label="Created">
-                <Time at={created_at} exact />
+                <Time at={created_at} />
               </td>
+              <IdCell id={id} />
             </tr>
           ))}
         </Table>

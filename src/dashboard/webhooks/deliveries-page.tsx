@@ -7,7 +7,7 @@ import type { Page } from "../../services/pagination.ts";
 import { type AccountDelivery, MOST_AT_ONCE } from "../../services/webhooks/deliveries.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Above, Empty, Pager, shortId, Time } from "../ui/parts.tsx";
+import { Above, Empty, IdCell, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { DeliveryBadge } from "./delivery.tsx";
 import { LIST, WebhookUrl } from "./endpoints.tsx";
@@ -23,8 +23,8 @@ export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) 
     <h1>Webhook deliveries</h1>
     <Above places={[[LIST, "Webhooks"]]} />
     <p class="hint">
-      The last 500 that arrived and the last 500 that did not, of all your predictions. Of{" "}
-      <code>output</code> events, those that had trouble.
+      The 500 most recent successful and failed deliveries. <code>output</code> events appear only
+      if they failed.
     </p>
     <Filters query={query} endpoints={endpoints} />
     <div data-list data-first={page.previous_url === null ? "true" : undefined}>
@@ -59,7 +59,7 @@ const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
           </option>
         ))}
         <option value={OWN_WEBHOOK} selected={query.to === OWN_WEBHOOK}>
-          Webhooks of single predictions
+          Prediction webhooks
         </option>
       </select>
     </label>
@@ -67,7 +67,7 @@ const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
   </form>
 );
 
-const CHOOSE_ALL = "Choose all on this page";
+const CHOOSE_ALL = "Select all";
 
 const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
   <Form action={deliveriesAddress(query)}>
@@ -75,14 +75,15 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
       <input type="checkbox" aria-label={CHOOSE_ALL} autocomplete="off" />
     </label>
     <Table
-      class="stacked deliveries-table"
+      class="stacked linked deliveries-table"
       columns={[
-        { name: "Choose", is: "hidden" },
+        { name: "Select", is: "hidden" },
         "Event",
         "State",
         "Receiver",
-        "Prediction",
-        "When",
+        "Model",
+        "Sent",
+        "Prediction ID",
       ]}
     >
       {page.items.map((one) => (
@@ -90,16 +91,16 @@ const Chosen = ({ query, page, endpoints }: DeliveriesPageProps) => (
       ))}
     </Table>
     <p class="flow actions">
-      <Submit kind="quiet">Redeliver the chosen ones</Submit>
+      <Submit kind="quiet">Redeliver selected</Submit>
       {query.which !== "delivered" && (
         <button type="submit" name="all" value="failed" class="quiet">
           Redeliver all failed
         </button>
       )}
       <span class="hint">
-        Receivers get the same event again, with the same ID.
+        Redelivery sends the same event with the same ID.
         {query.which !== "delivered" &&
-          ` All failed are those of all pages, up to ${MOST_AT_ONCE} at a time.`}
+          ` Redeliver all failed covers all pages, up to ${MOST_AT_ONCE} at a time.`}
       </span>
     </p>
   </Form>
@@ -120,7 +121,7 @@ function Row({ delivery, endpoints }: { delivery: AccountDelivery; endpoints: We
           type="checkbox"
           name="chosen"
           value={id}
-          aria-label={`Choose ${event} of ${prediction_id}`}
+          aria-label={`Select ${event} of ${prediction_id}`}
         />
       </td>
       <th scope="row" data-label="Event">
@@ -138,19 +139,11 @@ function Row({ delivery, endpoints }: { delivery: AccountDelivery; endpoints: We
       <td data-label="Receiver">
         <Receiver delivery={delivery} endpoints={endpoints} />
       </td>
-      <td data-label="Prediction">
-        <a href={`/predictions/${prediction_id}`} title={prediction_id}>
-          {shortId(prediction_id)}
-        </a>
-        {model !== null && (
-          <small>
-            <bdi>{model}</bdi>
-          </small>
-        )}
+      <td data-label="Model">{model !== null && <bdi>{model}</bdi>}</td>
+      <td data-label="Sent">
+        <Time at={at} />
       </td>
-      <td data-label="When">
-        <Time at={at} exact />
-      </td>
+      <IdCell id={prediction_id} />
     </tr>
   );
 }
@@ -163,8 +156,8 @@ function Outcome({ delivery: { state, status, error, next_at } }: { delivery: Ac
       <bdi>{error}</bdi>.
       {next_at !== null && (
         <>
-          {" Next try at "}
-          <Time at={next_at} exact />.
+          {" Next attempt "}
+          <Time at={next_at} />.
         </>
       )}
     </small>
@@ -179,7 +172,7 @@ function Receiver({
   endpoints: WebhookEndpoint[];
 }) {
   if (endpoint_id === null)
-    return url === null ? <>The prediction’s own webhook</> : <WebhookUrl url={url} />;
+    return url === null ? <>Prediction webhook</> : <WebhookUrl url={url} />;
   const endpoint = endpoints.find(({ id }) => id === endpoint_id);
   if (!endpoint) return <>Deleted endpoint</>;
   return (
@@ -199,8 +192,7 @@ const NoDeliveries = ({ query: { which, to } }: { query: DeliveryQuery }) =>
   ) : (
     <Empty title="No deliveries yet">
       <p>
-        Create an endpoint, or send <code>webhook</code> with a prediction. What is sent then, and
-        how it was answered, appears here.
+        Create an endpoint, or pass <code>webhook</code> with a prediction.
       </p>
       <p class="flow actions">
         <a class="button primary" href={LIST}>

@@ -91,11 +91,11 @@ function Failing({
       <bdi>{last.error}</bdi>.
       {next_attempt_at !== null && (
         <>
-          {" Next try at "}
-          <Time at={next_attempt_at} exact />.
+          {" Next attempt "}
+          <Time at={next_attempt_at} />.
         </>
       )}
-      {state === "failed" && " It is not tried again."}
+      {state === "failed" && " It will not be retried."}
     </p>
   );
 }
@@ -141,7 +141,7 @@ const BADGES: Record<DeliveryState, string> = {
   superseded: "canceled",
 };
 
-/** A delivery that has failed and is tried again is shown as failing, not as pending. */
+/** A delivery that has failed is a warning while it is retried, not an error. */
 export const DeliveryBadge = ({
   state,
   isAbandoned,
@@ -155,7 +155,7 @@ export const DeliveryBadge = ({
   isAbandoned ? (
     <span class="status canceled">abandoned</span>
   ) : state === "pending" && isFailing ? (
-    <span class="status failed">retrying</span>
+    <span class="status warning">retrying</span>
   ) : (
     <span class={`status ${BADGES[state]}`}>{state}</span>
   );

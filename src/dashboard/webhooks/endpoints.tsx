@@ -23,7 +23,7 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
     <h1>Webhooks</h1>
     <h2>Endpoints</h2>
     <p class="hint">
-      An endpoint is told what happens to all your predictions, so that your programs need not poll.{" "}
+      Receive an event when a prediction starts or finishes.{" "}
       <a href="/docs/webhooks">How webhooks work</a>
       {" · "}
       <a href={`${LIST}/deliveries`}>Deliveries</a>
@@ -32,7 +32,7 @@ export const EndpointsPage = ({ endpoints, most, created, draft }: EndpointsPage
     {created && (
       <p class="flow actions">
         <a class="button quiet" href={`${LIST}/${created.id}`}>
-          Open it, and send a test
+          Send test event
         </a>
       </p>
     )}
@@ -94,8 +94,8 @@ webhook-signature: v1,K5oZfzN95Z9UVu1E…
 const Teach = () => (
   <Empty title="No endpoints yet">
     <p>
-      Create one below, and it receives a request like this whenever a prediction starts or ends. To
-      be told of a single prediction, send <code>webhook</code> with it instead.
+      Create one below to receive a request like this. For one prediction, pass <code>webhook</code>{" "}
+      in the request.
     </p>
     <pre class="panel example">
       <code>{BODY}</code>
@@ -115,7 +115,7 @@ export const EndpointFields = ({ values: { url, description, events } }: { value
       name="url"
       label="URL"
       type="url"
-      hint="https, on a public host. Deliveries are posted to it."
+      hint="A public HTTPS URL. Events are sent as POST requests."
       placeholder="https://example.com/hooks/auspex"
       value={url}
       maxlength={2_000}
@@ -125,7 +125,7 @@ export const EndpointFields = ({ values: { url, description, events } }: { value
     <TextField
       name="description"
       label="Description"
-      hint="Where it runs, so that you can recognize it later."
+      hint="A label to recognize it by."
       value={description}
       maxlength={200}
       autocomplete="off"
@@ -135,12 +135,12 @@ export const EndpointFields = ({ values: { url, description, events } }: { value
 );
 
 const EVENTS: { value: WebhookEventName; label: string; hint: string }[] = [
-  { value: "started", label: "started", hint: "A runner has started the prediction." },
-  { value: "output", label: "output", hint: "There is more output; at most every 500 ms." },
+  { value: "started", label: "started", hint: "The prediction started on a runner." },
+  { value: "output", label: "output", hint: "New output, at most every 500 ms." },
   {
     value: "completed",
     label: "completed",
-    hint: "The prediction has succeeded, failed or been canceled.",
+    hint: "The prediction succeeded, failed or was canceled.",
   },
 ];
 
@@ -173,13 +173,11 @@ export const SecretCreated = ({ created: { url, secret, origin } }: { created: N
     <h2 id="created-title">
       Secret for <bdi>{url}</bdi>
     </h2>
-    <p>
-      Copy it now and give it to the receiver. It signs deliveries, and will not be shown again.
-    </p>
+    <p>Copy it now. It is used to verify deliveries and will not be shown again.</p>
     <Copy text={secret} label="Copy secret" />
     <p>
-      {"The receiver verifies each delivery with it ("}
-      <a href="/docs/webhooks#verify-the-signature">in other languages</a>):
+      Verify each delivery with it (
+      <a href="/docs/webhooks#verify-the-signature">other languages</a>):
     </p>
     <Copy lines label="Copy commands" text={installText(origin)} />
     <Copy lines label="Copy code" text={EXAMPLE} />
@@ -211,14 +209,13 @@ export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
   if (notice !== null && last_error?.startsWith("responded with status 410"))
     return (
       <p class="trouble">
-        Auspex has disabled it, because it responded with 410: it says that it is gone for good. If
-        it is not, enable it again; otherwise delete it.
+        Disabled because the receiver responded with 410 Gone. Enable it again, or delete it.
       </p>
     );
   if (notice !== null)
     return (
       <p class="trouble">
-        {"Auspex has disabled it: "}
+        {"Disabled automatically: "}
         {failing_since === null ? (
           "deliveries failed."
         ) : (
@@ -226,14 +223,14 @@ export function EndpointTrouble({ endpoint }: { endpoint: WebhookEndpoint }) {
             deliveries have failed since <Time at={failing_since} />.
           </>
         )}
-        {error} Once the receiver works, enable it again.
+        {error} Enable it again once the receiver works.
       </p>
     );
   if (!enabled)
     return (
       <p class="hint">
-        Disabled: no events are sent to it. Deliveries that wait are tried again for 24 hours, in
-        case you enable it.
+        Disabled. No events are sent. Pending deliveries are kept for 24 hours in case you enable it
+        again.
       </p>
     );
   if (failing_since === null) return null;

@@ -73,7 +73,7 @@ function EndpointPage({ endpoint, test, created, draft }: EndpointPageProps) {
       {created && <SecretCreated created={created} />}
       <div class="flow actions">
         <Form action={`${address}/test`}>
-          <Submit kind="quiet">Send a test</Submit>
+          <Submit kind="quiet">Send test event</Submit>
         </Form>
         <Form action={`${address}/${enabled ? "disable" : "enable"}`}>
           <button type="submit" class={enabled ? "quiet" : "primary"}>
@@ -86,12 +86,11 @@ function EndpointPage({ endpoint, test, created, draft }: EndpointPageProps) {
       <Secrets endpoint={endpoint} />
       <h2>Delete</h2>
       <p class="hint">
-        Nothing is sent to it any more, and its waiting deliveries are abandoned. To pause it,
-        disable it instead.
+        Deleting stops deliveries and discards pending retries. To pause it, disable it instead.
       </p>
       <Form
         action={`${address}/delete`}
-        data-confirm="Delete this endpoint? Its waiting deliveries are abandoned."
+        data-confirm="Delete this endpoint? Pending retries are discarded."
       >
         <Submit kind="danger">Delete endpoint</Submit>
       </Form>
@@ -156,7 +155,7 @@ function Secrets({ endpoint: { id, secrets } }: { endpoint: WebhookEndpoint }) {
             {secrets.length > 1 && (
               <Form
                 action={`${address}/${secret.id}/delete`}
-                data-confirm="Delete this secret? A receiver that knows no other one refuses deliveries from then on."
+                data-confirm="Delete this secret? Receivers that use only this secret will reject deliveries."
               >
                 <Submit kind="danger">{`Delete secret ${n + 1}`}</Submit>
               </Form>

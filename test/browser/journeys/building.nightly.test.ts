@@ -76,8 +76,8 @@ it("a failing endpoint is found by its code and words, mended, and gets the miss
   await reader.follow("Webhooks");
   await reader.fill("URL", receiver.url + HOOK);
   await reader.press("Create endpoint");
-  await reader.follow("Open it, and send a test");
-  await reader.press("Send a test");
+  await reader.follow("Send test event");
+  await reader.press("Send test event");
   await reader.reads("failed: 500");
   await reader.reads("the disk is full");
   await reader.follow("Models");
@@ -104,10 +104,10 @@ it("a failing endpoint is found by its code and words, mended, and gets the miss
   await reader.follow("All deliveries");
   await reader.tick("Failed");
   await reader.press("Filter");
-  await reader.tick("Choose all on this page");
+  await reader.tick("Select all");
   const before = receiver.of(HOOK).length;
   receiver.script(HOOK, [{ status: 200 }]);
-  await reader.press("Redeliver the chosen ones");
+  await reader.press("Redeliver selected");
   await reader.reads("Redelivering 4 of 4.");
   const idsOf = (received: Received[]) => received.map(({ headers }) => headers["webhook-id"]);
   await receiver.waitFor(HOOK, (all) => new Set(idsOf(all.slice(before))).size === 4);

@@ -42,7 +42,7 @@ it("a run that fails says why in its log, and succeeds once its input is mended"
   await reader.follow("Predictions");
   await reader.tick("failed");
   await reader.press("Filter");
-  await reader.where("row", "Told to fail").follow(/^…/);
+  await reader.where("row", "Told to fail").follow(/^\w+\/[\w-]+$/);
   await reader.reads("Model error:");
   await reader.follow("Run again with changes");
   await reader.choose("mode", "normal");
@@ -65,7 +65,7 @@ it("the better of two compared runs is shared by a link, until that is revoked",
   await reader.sees("row", /^name differs Alan Ada$/);
   await reader.in("region", "Run B").reads("Hello, Ada!");
   await reader.in("region", "Run B").follow("View prediction");
-  await reader.choose("Ends after", "1 day");
+  await reader.choose("Expires in", "1 day");
   await reader.press("Create link");
   const link = await reader.copy("Copy link");
 

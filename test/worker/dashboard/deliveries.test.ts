@@ -40,7 +40,7 @@ describe("the list", () => {
   it("the list has delivered and failed deliveries, each with its receiver and its model", async () => {
     const { visitor, endpoint, id, html } = await withRefusal();
     expect(html).toContain("retrying");
-    expect(html).toContain("Next try at");
+    expect(html).toContain("Next attempt");
     expect(html).toContain(`/account/webhooks/${endpoint.id}`);
     expect(html).toContain(`/predictions/${id}`);
     const failed = (await visitor.look(`${LIST}?which=failed`)).html;

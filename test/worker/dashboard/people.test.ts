@@ -86,7 +86,7 @@ describe("the list of users", () => {
     const { html } = await visitor.look(`/users?q=${word}`);
     expect(rowOf(html, other.username)).toBeUndefined();
     expect((await visitor.look(`/users?q=${unique("nobody")}${word}`)).html).toContain(
-      "Nobody has that name",
+      "No users found",
     );
   });
 });
@@ -183,13 +183,16 @@ describe("a look-up", () => {
     const { visitor } = await newOperator();
     const { username } = await newDashboardUser();
     const wrong = await visitor.look("/look-up?id=%3Cb%3E");
-    expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining("is no ID")]);
+    expect([wrong.status, wrong.html]).toEqual([
+      400,
+      expect.stringContaining("Enter a valid prediction ID"),
+    ]);
     expect((await visitor.look(`/look-up?id=%3Cb%3E&user=${username}`)).status).toBe(400);
     const id = "01900000-0000-7000-8000-000000000000";
     const missing = await visitor.look(`/look-up?id=${id}&user=${username}`);
     expect([missing.status, missing.html]).toEqual([404, expect.stringContaining("was not found")]);
     expect((await visitor.look("/look-up?id=01ffffff-0000-7000-8000-000000000000")).html).toMatch(
-      /No account has it|Not found yet/,
+      /Prediction not found|Not found yet/,
     );
   });
 });

@@ -130,7 +130,7 @@ describe("a model that has changed", () => {
     const model = `${owner}/tale`;
     const { html } = await who.visitor.look(`/predictions?model=${model}`);
     expect(idsIn(html)).toEqual([id]);
-    expect(html).toContain(`<a href="/models/${model}">${model}</a>`);
+    expect(html).toContain(`<a href="/predictions/${id}">${model}</a>`);
     const page = (await who.visitor.look(`/predictions/${id}`)).html;
     expect(page).toContain(`<a href="/models/${model}">${model}</a>`);
     expect(page).toContain(`/models/${model}/versions/1`);

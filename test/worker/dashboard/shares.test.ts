@@ -96,13 +96,13 @@ describe("a shared link", () => {
     const page = `/predictions/${id}`;
     const { html } = await who.visitor.look(page);
     expect(html).toContain(`action="/account/shares/${row?.id}/revoke"`);
-    expect(html).toContain("Shared by a link");
+    expect(html).toContain("Shared link");
     expect(html).toContain('data-confirm="Revoke this link?');
     const list = (await who.visitor.look("/account/shares")).html;
     expect(list).toContain(`${who.model} …${id.slice(-12)}`);
     const revoked = await who.visitor.send(`/account/shares/${row?.id}/revoke`, { from: page });
     expect(revoked.headers.get("location")).toBe(page);
-    expect((await who.visitor.look(page)).html).not.toContain("Shared by a link");
+    expect((await who.visitor.look(page)).html).not.toContain("Shared link");
     expect((await (await see(path)).text()).toLowerCase()).toContain("ask whoever sent it");
   });
 

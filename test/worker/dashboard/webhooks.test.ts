@@ -77,7 +77,7 @@ describe("an endpoint", () => {
     await fails(endpoint.id, false, "responded with status 410: bye");
     const text = textOf((await visitor.look(page)).html);
     expect(text).toContain(
-      "Auspex has disabled it, because it responded with 410: it says that it is gone for good. If it is not, enable it again; otherwise delete it.",
+      "Disabled because the receiver responded with 410 Gone. Enable it again, or delete it.",
     );
     expect(text).not.toContain("have failed since");
     await changeEndpoint(client, endpoint.id, { enabled: true });
