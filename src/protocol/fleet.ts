@@ -29,6 +29,9 @@ export const runnerState = z
     engine: z.string(),
     state: presence,
     draining: z.boolean().meta({ description: "Whether an operator is draining it" }),
+    draining_since: timestamp
+      .nullable()
+      .meta({ description: "When an operator began to drain it; null if none does" }),
     revoked: z
       .boolean()
       .meta({ description: "Whether its token was revoked: then it gets no work" }),

@@ -24,41 +24,50 @@ it("a runner is added with a token of its own, works, is drained, works again, a
 
   await visitor.open("/fleet");
   const runner = await site.world.runner("desk", { token });
-  const card = page.getByRole("listitem", { name: runner.name });
+  const row = page.getByRole("row", { name: runner.name });
   // The page updates itself without a reload.
-  await card.getByText("ready", { exact: true }).waitFor();
-  await card.getByText("0 of 4 busy").waitFor();
+  await row.getByText("free", { exact: true }).waitFor();
   const running = await site.world.create("gated", { before: ["a"], gate: "open", after: ["b"] });
   await running.first("output");
-  await card.getByText("1 of 4 busy").waitFor();
-  await card.getByRole("link", { name: running.id.slice(-8) }).waitFor();
+  await row.getByText("running", { exact: true }).waitFor();
+  await row.getByText(`${OPERATOR}/gated:1`).waitFor();
+  await row.getByText(OPERATOR, { exact: true }).waitFor();
   await visitor.look();
   await visitor.narrow();
   await visitor.widen();
+  await page.getByRole("link", { name: "Busiest first" }).click();
+  await visitor.arrives("/fleet?sort=load");
 
-  await card.getByRole("button", { name: `Drain ${runner.name}` }).click();
-  await page.getByText("takes no more work").waitFor();
+  await row.getByRole("link", { name: runner.name }).click();
+  await page.getByText("1 of 4 busy").waitFor();
+  await page.getByRole("link", { name: running.id.slice(-8) }).waitFor();
+  await page.getByRole("button", { name: `Drain ${runner.name}` }).click();
+  await page.getByText(`Draining ${runner.name}.`).waitFor();
   await runner.says(/paused by the control plane/);
-  await card.getByText("draining", { exact: true }).waitFor();
+  await page.getByText("draining", { exact: true }).waitFor();
   await visitor.look();
   runner.open("gated", "open");
   await endOf(site.world, running, "succeeded");
+  await visitor.open("/fleet");
+  await row.getByText("draining", { exact: true }).waitFor();
   const waiting = await site.world.create("hello", { name: "Ada" });
-  const stats = page.getByRole("region", { name: "cpu" }).locator("dl.totals > div");
-  const waits = (many: number) =>
-    stats.filter({ hasText: new RegExp(`^Waiting\\s*${many}$`) }).waitFor();
-  await waits(1);
+  const queue = page.getByRole("row", { name: /^cpu / });
+  const queued = (many: number) =>
+    queue.locator('[data-label="Queued"]', { hasText: new RegExp(`^${many}$`) }).waitFor();
+  await queued(1);
 
-  await card.getByRole("button", { name: `Resume ${runner.name}` }).click();
-  await page.getByText("will take work again").waitFor();
+  await row.getByRole("link", { name: runner.name }).click();
+  await page.getByRole("button", { name: `Resume ${runner.name}` }).click();
+  await page.getByText(`${runner.name} resumed.`).waitFor();
   const { output } = await endOf(site.world, waiting, "succeeded");
   expect(output).toBe("Hello, Ada!");
-  await card.getByText("ready", { exact: true }).waitFor();
-  await card.getByText(`${OPERATOR}/hello`).waitFor();
-  await waits(0);
+  await visitor.open("/fleet");
+  await row.getByText("idle", { exact: true }).waitFor();
+  await row.getByText(`${OPERATOR}/`).waitFor();
+  await queued(0);
 
-  await card.getByRole("link", { name: runner.name }).click();
-  await page.getByRole("button", { name: "Show the log" }).click();
+  await row.getByRole("link", { name: runner.name }).click();
+  await page.getByRole("button", { name: "Show log" }).click();
   const log = page.locator(".prediction-logs pre");
   await log.getByText("resumed by the control plane").waitFor();
   const text = await log.innerText();
@@ -71,11 +80,12 @@ it("a runner is added with a token of its own, works, is drained, works again, a
 
   await site.world.retire(runner);
   // The runner does not wait for an answer to its goodbye: if that did not arrive, it is soon offline.
-  await card.getByText(/^(stopped|offline)$/).waitFor();
+  await row.getByText(/^(stopped|offline)$/).waitFor();
+  await row.getByRole("link", { name: runner.name }).click();
   page.once("dialog", (dialog) => dialog.dismiss());
-  await card.getByRole("button", { name: `Remove ${runner.name}` }).click();
+  await page.getByRole("button", { name: `Remove ${runner.name}` }).click();
   page.once("dialog", (dialog) => dialog.accept());
-  await card.getByRole("button", { name: `Remove ${runner.name}` }).click();
+  await page.getByRole("button", { name: `Remove ${runner.name}` }).click();
   await page.getByText("Runner removed.").waitFor();
   await page.getByText("No runners yet").waitFor();
   await visitor.look();

@@ -18,20 +18,20 @@ it("a killed runner's log says that it is unreachable, keeps its lines, and goes
   const runner = await site.world.runner("desk");
   await visitor.open("/fleet");
   await page.getByRole("link", { name: runner.name }).click();
-  await page.getByRole("button", { name: "Show the log" }).click();
+  await page.getByRole("button", { name: "Show log" }).click();
   const log = page.locator(".prediction-logs pre");
   const lines = log.locator(".line");
   await lines.first().waitFor();
 
   await runner.kill();
-  await page.getByText("cannot be asked for its log").waitFor({ timeout: 45_000 });
+  await page.getByText("Unavailable while the runner is offline").waitFor({ timeout: 45_000 });
   await lines.first().waitFor();
   await visitor.look();
 
-  const taken = page.getByText(/^The last (\d+ lines|line), as of/);
+  const taken = page.getByText(/^Last (\d+ lines|line), as of/);
   const before = await taken.innerText();
   const next = site.world.update(runner);
   await expect.poll(() => taken.innerText(), { timeout: 30_000 }).not.toBe(before);
-  await page.getByRole("button", { name: "Ask again" }).waitFor();
+  await page.getByRole("button", { name: "Refresh" }).waitFor();
   await site.world.retire(next);
 });

@@ -41,7 +41,7 @@ export const Containers = ({
   <section aria-labelledby="containers-title">
     <h2 id="containers-title">Containers</h2>
     {containers.length === 0 ? (
-      <p class="hint">None. One starts with the first prediction of a model.</p>
+      <p class="hint">No containers. One starts with the first prediction of a model.</p>
     ) : (
       <Table
         class="stacked"
@@ -61,13 +61,13 @@ export const Containers = ({
     )}
     {containers.length > MAX_SHOWN && (
       <p class="hint">
-        And {containers.length - MAX_SHOWN} more. It may have {max_containers}.
+        And {containers.length - MAX_SHOWN} more. Limit: {max_containers}.
       </p>
     )}
   </section>
 );
 
-const usersTitle = (heard: boolean) => (heard ? "Running" : "Had");
+const usersTitle = (heard: boolean) => (heard ? "Running" : "Last running");
 
 function Container({ container, linked, heard, now }: { container: RunnerContainer } & Shown) {
   const { image, version, hardware, phase, since, idle_since, running, max_concurrency, gpus } =
@@ -89,8 +89,7 @@ function Container({ container, linked, heard, now }: { container: RunnerContain
         {heard ? <span class={`status ${SIGNS[phase]}`}>{phase}</span> : phase}
         {waits_for_gpus > 0 && (
           <small>
-            waits for {waits_for_gpus === 1 ? "a GPU" : `${waits_for_gpus} GPUs`}: what has{" "}
-            {waits_for_gpus === 1 ? "it" : "them"} is being stopped
+            waiting for {waits_for_gpus === 1 ? "a GPU" : `${waits_for_gpus} GPUs`} to be released
           </small>
         )}
       </td>

@@ -29,14 +29,14 @@ export function Devices({
     <section aria-labelledby="gpus-title">
       <h2 id="gpus-title">GPUs</h2>
       {day?.some((step) => step?.gpus.length === devices.length) && (
-        <p class="hint">The lines are of the last 24 hours.</p>
+        <p class="hint">Charts show the last 24 hours.</p>
       )}
       <Table
         class="stacked devices"
         columns={[
           "GPU",
           "Container",
-          { name: "In use", is: "number" },
+          { name: "Use", is: "number" },
           { name: "Memory", is: "number" },
         ]}
       >
@@ -55,13 +55,13 @@ export function Devices({
               <td data-label="Container">
                 {container === null ? "free" : (names.get(container) ?? container)}
               </td>
-              <td class="number" data-label="In use">
+              <td class="number" data-label="Use">
                 {use ? percent(use.used) : "unknown"}
                 <GpuHistory
                   {...history}
                   value={({ used }) => used}
                   max={1}
-                  name={`GPU ${n + 1} in use`}
+                  name={`GPU ${n + 1} use`}
                   unit="percent"
                 />
               </td>
@@ -73,7 +73,7 @@ export function Devices({
                   {...history}
                   value={({ memory_used_gb }) => memory_used_gb}
                   max={memory_gb}
-                  name={`Memory of GPU ${n + 1}`}
+                  name={`GPU ${n + 1} memory`}
                   unit="gigabytes"
                 />
               </td>
@@ -84,9 +84,8 @@ export function Devices({
       {devices.length > MAX_SHOWN && <p class="hint">And {devices.length - MAX_SHOWN} more.</p>}
       {devices.some(({ lost }) => lost) && (
         <p class="hint">
-          A lost GPU is not listed by its driver any more, or has failed. Nothing is started on it.
-          Look at <code>nvidia-smi</code> and <code>dmesg</code> on the machine, then restart the
-          runner.
+          A lost GPU has failed or is no longer listed by its driver, so nothing starts on it. Check{" "}
+          <code>nvidia-smi</code> and <code>dmesg</code> on the machine, then restart the runner.
         </p>
       )}
     </section>
@@ -96,7 +95,7 @@ export function Devices({
 /** Null: the runner object has not answered. Otherwise the steps of domain/runners/history.ts. */
 export type Day = readonly (HistoryStep | null)[] | null;
 
-/** Steps of five minutes per point of a line: a line is some 200 px wide, and a page may have 64 lines. */
+/** Steps of five minutes per point of a line by default: a line is some 200 px wide, and a page may have 128. */
 const STEPS_TOGETHER = 3;
 
 export function RunHistory({ day, slots }: { day: Day; slots: number }) {
@@ -106,13 +105,16 @@ export function RunHistory({ day, slots }: { day: Day; slots: number }) {
   return (
     <figure class="run-history">
       <figcaption>
-        Predictions at a time over the last 24 hours, as it reported: <strong>up to {most}</strong>.
-        It has {slots === 1 ? "1 slot" : `${slots} slots`}.
+        Concurrent predictions, last 24h. Peak{" "}
+        <strong>
+          {most} of {slots}
+        </strong>
+        .
       </figcaption>
       <Sparkline
         values={running}
         max={Math.max(slots, most, 1)}
-        name="Predictions at a time"
+        name="Concurrent predictions"
         text={String}
       />
       <div class="bar spread" aria-hidden="true">
@@ -123,8 +125,11 @@ export function RunHistory({ day, slots }: { day: Day; slots: number }) {
   );
 }
 
-/** @param gpus how many the machine has: of another number, its history is of other ones */
-function GpuHistory({
+/**
+ * @param gpus how many the machine has: of another number, its history is of other ones
+ * @param together steps of five minutes per point of the line
+ */
+export function GpuHistory({
   day,
   n,
   gpus,
@@ -132,6 +137,7 @@ function GpuHistory({
   max,
   name,
   unit,
+  together = STEPS_TOGETHER,
 }: {
   day: Day;
   n: number;
@@ -140,6 +146,7 @@ function GpuHistory({
   max: number;
   name: string;
   unit: "percent" | "gigabytes";
+  together?: number;
 }) {
   const values = (day ?? []).map((step) => {
     const gpu = step?.gpus.length === gpus ? step.gpus[n] : undefined;
@@ -147,7 +154,7 @@ function GpuHistory({
   });
   return (
     <Sparkline
-      values={together(values, unit === "percent" ? mean : highest)}
+      values={grouped(values, together, unit === "percent" ? mean : highest)}
       max={max}
       name={name}
       text={TEXTS[unit]}
@@ -161,9 +168,13 @@ const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
 const highest = (values: number[]) => Math.max(...values);
 
 /** @param of what a line has of some steps: those that are known, of which there is at least one */
-function together(values: (number | null)[], of: (values: number[]) => number): (number | null)[] {
-  const groups = Array.from({ length: Math.ceil(values.length / STEPS_TOGETHER) }, (_, n) =>
-    values.slice(n * STEPS_TOGETHER, (n + 1) * STEPS_TOGETHER).filter((value) => value !== null),
+function grouped(
+  values: (number | null)[],
+  size: number,
+  of: (values: number[]) => number,
+): (number | null)[] {
+  const groups = Array.from({ length: Math.ceil(values.length / size) }, (_, n) =>
+    values.slice(n * size, (n + 1) * size).filter((value) => value !== null),
   );
   return groups.map((group) => (group.length === 0 ? null : of(group)));
 }
@@ -184,7 +195,7 @@ function Sparkline({ values, max, name, text }: SparklineProps) {
   const known = values.filter((value) => value !== null);
   const latest = known.at(-1);
   if (latest === undefined) return null;
-  const label = `${name} over 24 hours: ${text(Math.min(...known))} to ${text(Math.max(...known))}, last known ${text(latest)}`;
+  const label = `${name}, last 24h: ${text(Math.min(...known))} to ${text(Math.max(...known))}, now ${text(latest)}`;
   const lines = linesOf(values, max);
   return (
     <svg
@@ -192,7 +203,6 @@ function Sparkline({ values, max, name, text }: SparklineProps) {
       viewBox={`0 0 ${values.length} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={label}
     >
       <title>{label}</title>
       <path fill="var(--accent-ground)" d={lines.map(areaBelow).join("")} />

@@ -1,6 +1,6 @@
 /** `/fleet/runners/:id/log`: the last lines of a runner's own log, which an operator has asked it for. */
 import type { LogLevel } from "../../domain/predictions/log-level.ts";
-import { isOffline, isResponding } from "../../domain/runners/silence.ts";
+import { isResponding } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerLog } from "../../protocol/runner-log.ts";
 import type { KnownLog } from "../../services/runners/runner-history.ts";
@@ -11,11 +11,13 @@ import { Above, Time } from "../ui/parts.tsx";
 import { State } from "./runner.tsx";
 
 interface LogPageProps extends KnownLog {
+  /** The hardware that predictions wait for. */
+  wanted: ReadonlySet<string>;
   now: number;
 }
 
 /** client/fleet.ts keeps it up to date, and asks a runner that was away once it is back. */
-export const LogPage = ({ runner, log, now }: LogPageProps) => {
+export const LogPage = ({ runner, log, wanted, now }: LogPageProps) => {
   const heard = isResponding(runner, now);
   return (
     <div data-fleet class="runner-page">
@@ -30,11 +32,11 @@ export const LogPage = ({ runner, log, now }: LogPageProps) => {
           <h1>
             Log of <bdi>{runner.name}</bdi>
           </h1>
-          <State runner={runner} now={now} />
+          <State runner={runner} wanted={wanted} now={now} />
           <div class="flow push runner-actions">
             {heard && !log?.waiting && (
               <AskForLog id={runner.id}>
-                {log?.sent_at == null && log?.asked_at == null ? "Show the log" : "Ask again"}
+                {log?.sent_at == null && log?.asked_at == null ? "Show log" : "Refresh"}
               </AskForLog>
             )}
           </div>
@@ -67,8 +69,8 @@ export const LogSection = ({ runner, heard }: { runner: RunnerState; heard: bool
     <h2 id="log-title">Log</h2>
     {heard ? (
       <>
-        <p class="hint">The last lines of the runner's own log, without what models print.</p>
-        <AskForLog id={runner.id}>Show the log</AskForLog>
+        <p class="hint">The runner’s own log, without the output of models.</p>
+        <AskForLog id={runner.id}>Show log</AskForLog>
       </>
     ) : (
       <p class="hint">{awayText(runner)}</p>
@@ -77,17 +79,17 @@ export const LogSection = ({ runner, heard }: { runner: RunnerState; heard: bool
 );
 
 const awayText = (runner: RunnerState): string =>
-  `The runner is ${isOffline(runner) ? "offline" : "not heard from"}, so it cannot be asked for its log. Read it on its machine.`;
+  `Unavailable while the runner is ${runner.state === "stopped" ? "stopped" : "offline"}. Read the log on its machine.`;
 
 const Away = ({ runner }: { runner: RunnerState }) => (
   <>
-    {awayText(runner)} This page asks it again once it is back.
-    <noscript> Without JavaScript, load the page again then.</noscript>
+    {awayText(runner)} This page loads it when the runner is back.
+    <noscript> Without JavaScript, reload the page then.</noscript>
   </>
 );
 
 const NoAnswer = ({ runner }: { runner: RunnerState }) => (
-  <>The pool {runner.pool} did not answer. Load the page again.</>
+  <>The pool {runner.pool} did not answer. Reload the page.</>
 );
 
 function Progress({ runner, log }: { runner: RunnerState; log: RunnerLog }) {
@@ -96,43 +98,37 @@ function Progress({ runner, log }: { runner: RunnerState; log: RunnerLog }) {
   if (log.waiting)
     return (
       <>
-        Asked the runner at <Time at={asked_at} exact />. An idle runner answers at once, one that
-        is full or drained within half a minute.
-        {runner.outdated &&
-          " It runs another version than this deployment’s, which may not answer."}
-        <noscript> Load the page again to see it.</noscript>
+        Requested <Time at={asked_at} exact />. This can take up to 30 seconds.
+        {runner.outdated && " The runner is out of date and may not answer."}
+        <noscript> Reload the page to see it.</noscript>
       </>
     );
   return (
     <>
-      Asked the runner at <Time at={asked_at} exact />, and it has not sent its log.{" "}
-      {whyNot(runner)}
+      Requested <Time at={asked_at} exact />, but the runner has not answered. {whyNot(runner)}
     </>
   );
 }
 
 function whyNot(runner: RunnerState): string {
   if (runner.outdated)
-    return `Its version ${runner.version} may not know how to: update it, or read the log on its machine.`;
-  return "Its connection may be broken. Ask again, or read the log on its machine.";
+    return `Version ${runner.version} may not support this. Update it, or read the log on its machine.`;
+  return "Refresh, or read the log on its machine.";
 }
 
 const Unasked = () => (
-  <p class="hint">
-    There is no log here at the moment. The runner sends it when it is asked, and it is kept for up
-    to ten minutes.
-  </p>
+  <p class="hint">Not loaded yet. Logs are requested from the runner and kept for 10 minutes.</p>
 );
 
 const countText = (lines: number): string => {
-  if (lines === 0) return "The runner has logged nothing yet";
-  return lines === 1 ? "The last line" : `The last ${lines} lines`;
+  if (lines === 0) return "No lines yet";
+  return lines === 1 ? "Last line" : `Last ${lines} lines`;
 };
 
 const Taken = ({ log: { sent_at, lines } }: { log: RunnerLog }) => (
   <>
-    {countText(lines.length)}, as of {sent_at !== null && <Time at={sent_at} exact />}. What may
-    quote an input, an output or a container is left out: the log on the machine has it.
+    {countText(lines.length)}, as of {sent_at !== null && <Time at={sent_at} exact />}. Lines that
+    may contain user data are redacted. The log on the machine is complete.
   </>
 );
 
@@ -165,12 +161,11 @@ const LEVELS: Record<RunnerLog["lines"][number]["level"], LogLevel> = {
 
 /** Returns the log as a file, which says why it is empty. @param lines undefined: the pool did not answer */
 export function logText(lines: RunnerLog["lines"] | undefined, page: string): string {
-  if (!lines) return `The pool of this runner did not answer. Try again: ${page}\n`;
+  if (!lines) return `The runner's pool did not answer. Try again: ${page}\n`;
   return lines.length === 0 ? noLines(page) : textOf(lines);
 }
 
-const noLines = (page: string) =>
-  `There are no lines of this runner's log here. It sends them when it is asked, and they are kept for up to ten minutes. Ask it again: ${page}\n`;
+const noLines = (page: string) => `The log is not loaded. Request it at ${page}\n`;
 
 const textOf = (lines: RunnerLog["lines"]): string =>
   lines.map(({ at, level, text }) => `${at} ${level.padEnd(5)} ${text}\n`).join("");

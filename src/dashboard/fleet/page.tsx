@@ -1,40 +1,40 @@
-/** `/fleet`: pools with their hardware classes, queues and runners. */
+/** `/fleet`: what is wrong, the GPUs and what runs on them, and the queues of hardware classes. */
+import type { Child } from "hono/jsx";
 import { type FleetAlert, fleetAlerts } from "../../domain/runners/alerts.ts";
-import { isOffline, silenceOf } from "../../domain/runners/silence.ts";
-import { byteText } from "../../lib/text.ts";
+import { silenceOf, wantedHardware } from "../../domain/runners/silence.ts";
+import { byteText, count } from "../../lib/text.ts";
 import type { ReasonCode } from "../../protocol/explanation.ts";
-import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
+import type { QueueState, RunnerDetail, RunnerState } from "../../protocol/fleet.ts";
 import type { DatabaseSpace } from "../../services/access/storage-quota.ts";
 import type { FleetClass, FleetPool } from "../../services/runners/fleet.ts";
-import { Empty, Fact } from "../ui/parts.tsx";
+import { Empty, Pager } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { FleetTabs } from "../ui/tabs.tsx";
-import { type FleetContext, Runner } from "./runner.tsx";
+import type { Day } from "./devices.tsx";
+import { type GpuRow, GpuTable, ROWS, rowsOf, SORTS, type Sort, sortedRows } from "./gpus.tsx";
+import { type FleetContext, MISSED } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
 
 const MAX_SHOWN = 10;
 
-const Alerts = ({ alerts }: { alerts: FleetAlert[] }) =>
+const Alerts = ({ title, alerts }: { title: string; alerts: FleetAlert[] }) =>
   alerts.length === 0 ? null : (
-    <section class="panel below alerts" aria-labelledby="alerts-title">
-      <h2 id="alerts-title">Needs attention</h2>
-      <ul class="pairs">
-        {alerts.slice(0, MAX_SHOWN).map(({ level, about, name, text }) => (
-          <li>
+    <section class="below alerts" aria-label={title}>
+      <ul class="cards">
+        {alerts.slice(0, MAX_SHOWN).map(({ level, about, name, text, help }) => (
+          <li class={level === "bad" ? "box bad-card" : "box"}>
             <span class={`status ${level === "bad" ? "failed" : "warning"}`}>
-              {level === "bad" ? "problem" : "warning"}
-            </span>
-            <span>
-              {about && (
-                <>
-                  <a href={addressOf(about)}>
-                    <bdi>{name}</bdi>
-                  </a>
-                  :{" "}
-                </>
+              {about ? (
+                <a href={addressOf(about)}>
+                  <bdi>{name}</bdi>
+                </a>
+              ) : level === "bad" ? (
+                "problem"
+              ) : (
+                "warning"
               )}
-              {text}
-            </span>
+            </span>{" "}
+            {text} {help && <a href={help.address}>{help.name}</a>}
           </li>
         ))}
         {alerts.length > MAX_SHOWN && <li>And {alerts.length - MAX_SHOWN} more.</li>}
@@ -45,71 +45,115 @@ const Alerts = ({ alerts }: { alerts: FleetAlert[] }) =>
 const addressOf = (about: NonNullable<FleetAlert["about"]>) =>
   "runner" in about ? `/fleet/runners/${about.runner}` : `#class-${about.hardware}`;
 
-export const FleetPage = ({
-  pools,
-  complete,
-  view,
-  hasBackups,
-  space,
-}: {
+interface FleetPageProps {
   pools: FleetPool[];
+  runners: RunnerDetail[];
   complete: boolean;
+  days: ReadonlyMap<string, Day>;
+  sort: Sort;
+  /** From 0. */
+  page: number;
   view: FleetContext;
   hasBackups: boolean;
   space: DatabaseSpace;
-}) => {
-  const used = pools.filter(
-    ({ runners, classes }) =>
-      runners.length > 0 || classes.some(({ queue }) => queue.waiting !== 0),
+}
+
+/** Returns the rows of a page of the table, and how many there are on all pages. */
+export function shownRows(runners: RunnerDetail[], sort: Sort, page: number, now: number) {
+  const all = sortedRows(
+    runners.flatMap((runner) => rowsOf(runner, now)),
+    sort,
   );
-  const idle = pools.filter((one) => !used.includes(one)).flatMap(({ classes }) => classes);
-  const empty = pools.every(({ runners }) => runners.length === 0);
+  return { all, rows: all.slice(page * ROWS, (page + 1) * ROWS) };
+}
+
+export const FleetPage = (props: FleetPageProps) => {
+  const { pools, runners, complete, days, sort, page, view, hasBackups, space } = props;
+  const { all, rows } = shownRows(runners, sort, page, view.now);
+  const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
+  const alerts = [
+    ...spaceAlerts(space),
+    ...fleetAlerts({ runners, complete, queues }, view.now),
+    ...(hasBackups ? [] : [NO_BACKUPS]),
+  ];
+  const isBad = ({ level }: FleetAlert) => level === "bad";
   return (
     <>
       <FleetTabs current="/fleet" />
-      {!hasBackups && (
-        <p>
-          <span class="status warning">warning</span> No{" "}
-          <a href="/docs/deploying#back-up-and-restore">backups</a> are made, because the secret{" "}
-          <code>BACKUP_KEY</code> is not set, or has fewer than 32 characters.
-        </p>
-      )}
-      <div data-fleet>
+      <div data-fleet class="fleet">
         <div data-part="alerts">
-          <Alerts alerts={[...spaceAlerts(space), ...alertsOf(pools, complete, view.now)]} />
+          <Alerts title="Needs attention" alerts={alerts.filter(isBad)} />
         </div>
-        {empty && <NoRunners />}
-        {used.map((one) => (
-          <PoolSection pool={one} complete={complete} view={view} />
-        ))}
-        {!empty && (
-          <p class="hint">
-            To add a runner, create a <a href="/fleet/tokens">runner token</a>: it comes with the
-            command that starts one.
-          </p>
+        {runners.length === 0 ? (
+          <NoRunners />
+        ) : (
+          <>
+            <SortBy sort={sort} />
+            <div class="scroll">
+              <GpuTable rows={rows} days={days} wanted={wantedHardware(queues)} view={view} />
+            </div>
+            <Pages sort={sort} page={page} rows={all.length} />
+            <p class="hint" data-part="summary">
+              {summaryOf(all, runners.length)}. {MISSED}{" "}
+              <a href="/fleet/tokens">Create a runner token</a> to get the install command.
+            </p>
+          </>
         )}
-        {!empty && idle.length > 0 && (
-          <p class="hint">
-            No runners and nothing waiting: {idle.map(({ identifier }) => identifier).join(", ")}.
-          </p>
-        )}
+        <Queues pools={pools} complete={complete} now={view.now} />
+        <div data-part="warnings">
+          <Alerts title="Warnings" alerts={alerts.filter((alert) => !isBad(alert))} />
+        </div>
       </div>
     </>
   );
 };
 
-const alertsOf = (pools: FleetPool[], complete: boolean, now: number) => {
-  const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
-  const runners = pools.flatMap((one) => one.runners);
-  return fleetAlerts({ runners, complete, queues }, now);
+const NO_BACKUPS: FleetAlert = {
+  level: "warning",
+  text: "Backups are off.",
+  help: { address: "/docs/deploying#back-up-and-restore", name: "Set up backups" },
 };
+
+const SortBy = ({ sort }: { sort: Sort }) => (
+  <nav class="segments sort" aria-label="Sort by">
+    {SORTS.map((one) => (
+      <a href={`/fleet?sort=${one}`} aria-current={one === sort ? "true" : undefined}>
+        {one === "idle" ? "Idle first" : "Busiest first"}
+      </a>
+    ))}
+  </nav>
+);
+
+const Pages = ({ sort, page, rows }: { sort: Sort; page: number; rows: number }) => {
+  const address = (at: number) => `https://fleet/fleet?sort=${sort}&page=${at + 1}`;
+  return (
+    <Pager
+      previous={page > 0 ? address(page - 1) : null}
+      next={(page + 1) * ROWS < rows ? address(page + 1) : null}
+    />
+  );
+};
+
+const SUMMED = ["free", "idle", "starting", "running", "lost", "unavailable"] as const;
+
+function summaryOf(rows: GpuRow[], runners: number): string {
+  const gpus = rows.filter(({ n }) => n !== null);
+  const counted = gpus.length > 0 ? gpus : rows;
+  const noun = gpus.length > 0 ? "GPU" : "machine";
+  const parts = SUMMED.flatMap((status) => {
+    const of = counted.filter((row) => row.status === status).length;
+    return of > 0 ? `${of} ${status}` : [];
+  });
+  const on = gpus.length > 0 ? ` on ${count(runners, "runner")}` : "";
+  return `${count(counted.length, noun)}${on}: ${parts.join(", ")}`;
+}
 
 const spaceAlerts = ({ bytes, max_bytes, isNearlyFull }: DatabaseSpace): FleetAlert[] =>
   isNearlyFull
     ? [
         {
           level: bytes >= max_bytes ? "bad" : "warning",
-          text: `The accounts take ${byteText(bytes)} of ${byteText(max_bytes)} of the database. Delete what nobody needs, or raise DATABASE_GB, up to the 10 GB that D1 holds.`,
+          text: `The database is almost full: ${byteText(bytes)} of ${byteText(max_bytes)} used. Delete unused data, or raise DATABASE_GB (10 GB at most).`,
         },
       ]
     : [];
@@ -117,8 +161,8 @@ const spaceAlerts = ({ bytes, max_bytes, isNearlyFull }: DatabaseSpace): FleetAl
 const NoRunners = () => (
   <Empty title="No runners yet">
     <p>
-      A runner is a program on your GPU machine that fetches work from this deployment. It makes
-      outbound connections only. Create a token to get the command that starts it.
+      A runner is a program on your GPU machine that runs predictions. It only makes outbound
+      connections. Create a token to get the install command.
     </p>
     <p class="flow actions">
       <a class="button primary" href="/fleet/tokens">
@@ -128,62 +172,48 @@ const NoRunners = () => (
   </Empty>
 );
 
-const PoolSection = ({
-  pool: { name, classes, runners },
-  complete,
-  view,
-}: {
-  pool: FleetPool;
-  complete: boolean;
-  view: FleetContext;
-}) => (
-  <section
-    class="hardware"
-    aria-labelledby={classes.map(({ identifier }) => `class-${identifier}`).join(" ")}
-  >
-    {classes.length > 1 && <p class="hint">Classes that share the runners of the pool {name}:</p>}
-    {classes.map((one) => (
-      <ClassQueue
-        hardware={one}
-        runners={runners.filter(({ hardware }) => hardware.includes(one.identifier))}
-        complete={complete}
-        now={view.now}
-      />
-    ))}
-    {runners.length > 0 && (
-      <ul class="runners">
-        {runners.map((runner) => (
-          <Runner runner={runner} isShared={classes.length > 1} view={view} />
+/** The classes with runners or waiting predictions. */
+function Queues({ pools, complete, now }: { pools: FleetPool[]; complete: boolean; now: number }) {
+  const classes = pools.flatMap(({ name, classes, runners }) =>
+    classes.map((one) => ({
+      ...one,
+      pool: classes.length > 1 ? name : undefined,
+      runners: runners.filter(({ hardware }) => hardware.includes(one.identifier)),
+    })),
+  );
+  const used = classes.filter(({ runners, queue }) => runners.length > 0 || queue.waiting !== 0);
+  if (used.length === 0) return null;
+  return (
+    <section aria-labelledby="queues-title">
+      <h2 id="queues-title">Queues</h2>
+      <Table
+        class="stacked"
+        columns={[
+          "Hardware",
+          ...["Ready runners", "Slots", "Running", "Queued", "Longest wait", "Median wait"].map(
+            (name) => ({ name, is: "number" as const }),
+          ),
+        ]}
+      >
+        {used.map((one) => (
+          <ClassRow hardware={one} now={now} />
         ))}
-      </ul>
-    )}
-  </section>
-);
-
-interface ServedClass {
-  hardware: FleetClass;
-  runners: RunnerState[];
-  /** Whether these are all runners that serve the class. */
-  complete: boolean;
-  now: number;
+      </Table>
+      {used.map(({ identifier, queue }) => (
+        <section data-part={`queue ${identifier}`} aria-label={`Queue of ${identifier}`}>
+          <Reasons queue={queue} complete={complete} />
+          <WaitingAccounts queue={queue} />
+        </section>
+      ))}
+    </section>
+  );
 }
 
-const ClassQueue = ({ hardware: { identifier, name, queue }, ...served }: ServedClass) => (
-  <>
-    <h2 id={`class-${identifier}`}>
-      {identifier}{" "}
-      <small>
-        <bdi>{name ?? "deleted"}</bdi>
-      </small>
-    </h2>
-    <Stats identifier={identifier} queue={queue} {...served} />
-    <div data-part={`alert ${identifier}`}>
-      <Alert queue={queue} {...served} />
-      <Reasons queue={queue} {...served} />
-      <WaitingAccounts queue={queue} />
-    </div>
-  </>
-);
+interface ServedClass extends FleetClass {
+  /** The pool, if other classes are in it as well. */
+  pool: string | undefined;
+  runners: RunnerState[];
+}
 
 const takesWork = (now: number) => (runner: RunnerState) =>
   runner.state === "ready" &&
@@ -191,88 +221,57 @@ const takesWork = (now: number) => (runner: RunnerState) =>
   runner.set_aside_until === null &&
   silenceOf(runner, now) === undefined;
 
-interface QueueProps extends Omit<ServedClass, "hardware"> {
-  queue: QueueState;
-}
-
-/** Whether no runner takes work of the class, by the runners' last reports. */
-const isStuck = ({ queue: { waiting }, runners, complete, now }: QueueProps) =>
-  runners.length === 0 ? complete : (waiting ?? 0) > 0 && !runners.some(takesWork(now));
-
-function Reasons(props: QueueProps) {
-  const hasAlert = isStuck(props);
-  const reasons = props.queue.reasons.filter(({ code }) => code !== "no_runner" || !hasAlert);
-  return (
-    <>
-      {reasons.map(({ message }) => (
-        <p class="hint">{message}</p>
-      ))}
-    </>
-  );
-}
-
-function Alert(props: QueueProps) {
-  if (!isStuck(props)) return null;
-  const { waiting } = props.queue;
-  return (
-    <p class={waiting === 0 ? "hint" : "problem"}>
-      {whyStuck(props)} <a href="/fleet/tokens">Add a runner</a>
-    </p>
-  );
-}
-
-function whyStuck({ queue: { waiting }, runners, now }: QueueProps): string {
-  if (waiting === null) return "The length of its queue is currently unknown.";
-  if (waiting === 0) return "No runner serves this hardware.";
-  const wait = waiting === 1 ? "A prediction is waiting, but" : "Predictions are waiting, but";
-  if (runners.length === 0) return `${wait} no runner serves this hardware.`;
-  return runners.some(({ state }) => state === "unknown")
-    ? `${wait} the state of its runners is currently unknown.`
-    : `${wait} ${runners.length === 1 ? "its runner is" : "all its runners are"} ${hindrances(runners, now)}.`;
-}
-
-const OR = new Intl.ListFormat("en", { type: "disjunction" });
-
-/** Names the reasons why runners take no work, which can differ between runners. */
-function hindrances(runners: RunnerState[], now: number): string {
-  const all = runners.map((runner) => {
-    if (isOffline(runner)) return "offline";
-    if (runner.draining || runner.state === "draining") return "draining";
-    return silenceOf(runner, now) === undefined ? "set aside" : "silent";
-  });
-  return OR.format(new Set(all));
-}
-
-function Stats({ identifier, queue, runners, now }: QueueProps & { identifier: string }) {
+function ClassRow({ hardware, now }: { hardware: ServedClass; now: number }) {
+  const { identifier, name, pool, queue, runners } = hardware;
   const online = runners.filter(({ state }) => state === "ready" || state === "draining");
   const ready = runners.filter(takesWork(now));
   const sum = (some: RunnerState[], number: (runner: RunnerState) => number) =>
     some.reduce((total, runner) => total + number(runner), 0);
-  const stats: [string, string | number][] = [
-    ["Ready", ready.length],
+  const numbers: [name: string, number: Child][] = [
+    ["Ready runners", ready.length],
     ["Slots", sum(ready, ({ slots }) => slots)],
     ["Running", sum(online, ({ running }) => running.length)],
-    ["Waiting", queue.waiting ?? "?"],
+    ["Queued", queue.waiting ?? "unknown"],
     ["Longest wait", waitText(queue.oldest_wait_ms)],
     ["Median wait", waitText(queue.median_wait_ms)],
   ];
   return (
-    <dl class="figures totals" data-part={`class ${identifier}`}>
-      {stats.map(([name, value]) => (
-        <Fact name={name}>{value}</Fact>
+    <tr id={`class-${identifier}`} data-part={`class ${identifier}`}>
+      <th scope="row">
+        {identifier}{" "}
+        <small>
+          {name === null ? "deleted" : name !== identifier && <bdi>{name}</bdi>}
+          {pool !== undefined && ` (pool ${pool})`}
+        </small>
+      </th>
+      {numbers.map(([label, number]) => (
+        <td class="number" data-label={label}>
+          {number}
+        </td>
       ))}
-    </dl>
+    </tr>
   );
 }
 
+/** An alert says that a class has no runner, unless there are more runners than were looked at. */
+const Reasons = ({ queue, complete }: { queue: QueueState; complete: boolean }) => (
+  <>
+    {queue.reasons
+      .filter(({ code }) => code !== "no_runner" || !complete)
+      .map(({ message }) => (
+        <p class="hint">{message}</p>
+      ))}
+  </>
+);
+
 const WORDS: Partial<Record<ReasonCode, string>> = {
-  busy: "its turn",
-  no_runner: "a runner that takes work",
-  too_small: "a larger runner",
-  account_share: "its share: it has as much as it may while others wait",
-  held: "a container of its model that starts or is busy",
-  reserved: "a runner that is kept for it",
-  declined: "a runner that does not decline it",
+  busy: "Its turn",
+  no_runner: "A runner to come online",
+  too_small: "A larger runner",
+  account_share: "Other accounts: it already has its share",
+  held: "A container of its model that is starting or busy",
+  reserved: "A runner reserved for it",
+  declined: "Another runner: the others declined it",
 };
 
 const WaitingAccounts = ({ queue: { hardware, accounts } }: { queue: QueueState }) =>
@@ -281,24 +280,26 @@ const WaitingAccounts = ({ queue: { hardware, accounts } }: { queue: QueueState 
       class="waiting stacked"
       columns={[
         "Account",
-        { name: "Waiting", is: "number" },
-        { name: "Longest", is: "number" },
-        "Waits for",
+        { name: "Queued", is: "number" },
+        { name: "Longest wait", is: "number" },
+        "Waiting for",
       ]}
-      caption={<caption class="visually-hidden">Accounts that wait for {hardware}</caption>}
+      caption={
+        <caption class="visually-hidden">Accounts with queued predictions on {hardware}</caption>
+      }
     >
       {accounts.map(({ username, waiting, oldest_wait_ms, code }) => (
         <tr>
           <th scope="row">
             {username === null ? "deleted account" : <a href={`/users/${username}`}>{username}</a>}
           </th>
-          <td class="number" data-label="Waiting">
+          <td class="number" data-label="Queued">
             {waiting}
           </td>
-          <td class="number" data-label="Longest">
+          <td class="number" data-label="Longest wait">
             {waitText(oldest_wait_ms)}
           </td>
-          <td data-label="Waits for">{WORDS[code] ?? "its turn"}</td>
+          <td data-label="Waiting for">{WORDS[code] ?? "Its turn"}</td>
         </tr>
       ))}
     </Table>

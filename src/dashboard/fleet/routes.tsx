@@ -1,26 +1,27 @@
 /** `/fleet`, for operators: runners, queues, and the actions on a runner. */
+import { z } from "zod";
 import { isResponding } from "../../domain/runners/silence.ts";
 import { readDatabaseSpace } from "../../services/access/storage-quota.ts";
 import { hasKey } from "../../services/backups/manifest.ts";
 import { modelsSeenBy } from "../../services/models/models.ts";
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
-import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
-import { ANSWER_MS, readRunner } from "../../services/runners/runner-detail.ts";
+import { drainRunner, readFleet, removeRunner, wantedOf } from "../../services/runners/fleet.ts";
+import { ANSWER_MS, readDetails, readRunner } from "../../services/runners/runner-detail.ts";
 import {
   askForRunnerLog,
   historyOf,
+  readDays,
   readRunnerLog,
   withSilence,
 } from "../../services/runners/runner-history.ts";
 import { withTimeout } from "../../services/with-timeout.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
-import { fieldText, readForm } from "../form.ts";
 import { modelsIn } from "./containers.tsx";
+import { SORTS } from "./gpus.tsx";
 import { hardwarePages } from "./hardware.tsx";
 import { LogPage, logText } from "./log-page.tsx";
-import { FleetPage } from "./page.tsx";
-import { OWN_PAGE } from "./runner.tsx";
+import { FleetPage, shownRows } from "./page.tsx";
 import { RunnerPage } from "./runner-page.tsx";
 import { runnerTokenPages } from "./token-routes.tsx";
 
@@ -31,45 +32,56 @@ const LOG = "/fleet/runners/:id/log";
 
 export const fleetPages = pages()
   .get("/fleet", requireOperator, async (c) => {
-    const [fleet, own, space] = await Promise.all([
-      readFleet(c.var.services),
-      ownActivePredictions(c),
-      readDatabaseSpace(c.var.services),
+    const { services } = c.var;
+    const [{ pools, complete }, space] = await Promise.all([
+      readFleet(services),
+      readDatabaseSpace(services),
     ]);
-    const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
-    const hasBackups = hasKey(c.var.services);
-    return c.render(<FleetPage {...fleet} view={view} hasBackups={hasBackups} space={space} />, {
+    const runners = await readDetails(
+      services,
+      pools.flatMap((pool) => pool.runners),
+    );
+    const view = { origin: c.var.origin, latest: c.var.assets.runner, now: Date.now() };
+    const { sort, page } = listed.parse(c.req.query());
+    const { rows } = shownRows(runners, sort, page - 1, view.now);
+    const days = await readDays(services, [...new Set(rows.map(({ runner }) => runner.id))]);
+    const shown = { pools, runners, complete, days, sort, page: page - 1, view };
+    return c.render(<FleetPage {...shown} hasBackups={hasKey(services)} space={space} />, {
       title: "Fleet",
       scripts: ["fleet"],
     });
   })
   .get("/fleet/runners/:id", requireOperator, async (c) => {
     const id = c.req.param("id");
+    const { services } = c.var;
     const [runner, history, own] = await Promise.all([
-      readRunner(c.var.services, id),
-      withTimeout(historyOf(c.var.services, id), `runner ${id}`, ANSWER_MS),
+      readRunner(services, id),
+      withTimeout(historyOf(services, id), `runner ${id}`, ANSWER_MS),
       ownActivePredictions(c),
     ]);
     const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
     const { id: viewerId } = viewerOf(c).user;
-    const linked = await modelsSeenBy(c.var.services, viewerId, modelsIn(runner.reported));
+    const [linked, wanted] = await Promise.all([
+      modelsSeenBy(services, viewerId, modelsIn(runner.reported)),
+      wantedOf(services, runner, view.now),
+    ]);
     const events = history && withSilence(history.events, runner, view.now);
-    const shown = { runner, day: history?.day ?? null, events, linked, view };
+    const shown = { runner, day: history?.day ?? null, events, linked, wanted, view };
     return c.render(<RunnerPage {...shown} />, { title: runner.name, scripts: ["fleet"] });
   })
   .post("/fleet/runners/:id/drain", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), true, viewerOf(c).user.id);
     const message = isResponding(runner, Date.now())
-      ? `${runner.name} takes no more work. What it runs will finish.`
-      : `${runner.name} is not heard from. It gets no more work; what it had runs again elsewhere, or fails.`;
-    return redirectWithFlash(c, message, await returnAddress(c));
+      ? `Draining ${runner.name}. Running predictions will finish.`
+      : `${runner.name} is offline. It gets no new work once it reconnects.`;
+    return redirectWithFlash(c, message, `/fleet/runners/${runner.id}`);
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), false, viewerOf(c).user.id);
     const message = isResponding(runner, Date.now())
-      ? `${runner.name} will take work again shortly.`
-      : `${runner.name} is not heard from. It takes work again once it is.`;
-    return redirectWithFlash(c, message, await returnAddress(c));
+      ? `${runner.name} resumed.`
+      : `${runner.name} resumed. It is offline, and accepts work once it reconnects.`;
+    return redirectWithFlash(c, message, `/fleet/runners/${runner.id}`);
   })
   .post("/fleet/runners/:id/remove", requireOperator, async (c) => {
     await removeRunner(c.var.services, c.req.param("id"));
@@ -77,7 +89,9 @@ export const fleetPages = pages()
   })
   .get(LOG, requireOperator, async (c) => {
     const read = await readRunnerLog(c.var.services, c.req.param("id"));
-    const page = <LogPage {...read} now={Date.now()} />;
+    const now = Date.now();
+    const wanted = await wantedOf(c.var.services, read.runner, now);
+    const page = <LogPage {...read} wanted={wanted} now={now} />;
     return c.render(page, { title: `Log of ${read.runner.name}`, scripts: ["fleet"] });
   })
   .get(`${LOG}.txt`, requireOperator, async (c) => {
@@ -96,11 +110,10 @@ export const fleetPages = pages()
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);
 
-/** Returns the address of the page that the form was sent from. */
-const returnAddress = async (c: PageContext): Promise<string> =>
-  fieldText(await readForm(c), "from") === OWN_PAGE
-    ? `/fleet/runners/${c.req.param("id")}`
-    : "/fleet";
+const listed = z.object({
+  sort: z.enum(SORTS).catch("idle"),
+  page: z.coerce.number().int().min(1).max(1_000).catch(1),
+});
 
 async function ownActivePredictions(c: PageContext): Promise<ReadonlySet<string>> {
   const { items } = await listOwnPredictions(

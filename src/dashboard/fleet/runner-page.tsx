@@ -26,6 +26,7 @@ export const RunnerPage = ({
   day,
   events,
   linked,
+  wanted,
   view,
 }: {
   runner: RunnerDetail;
@@ -33,7 +34,9 @@ export const RunnerPage = ({
   events: RunnerEvent[] | undefined;
   /** `owner/name` of the models whose pages the viewer may open. */
   linked: ReadonlySet<string>;
-  view: FleetContext;
+  /** The hardware that predictions wait for. */
+  wanted: ReadonlySet<string>;
+  view: FleetContext & { own: ReadonlySet<string> };
 }) => {
   const { reported } = runner;
   const heard = isResponding(runner, view.now);
@@ -44,8 +47,8 @@ export const RunnerPage = ({
         <h1>
           <bdi>{runner.name}</bdi>
         </h1>
-        <State runner={runner} now={view.now} />
-        <Actions runner={runner} onOwnPage />
+        <State runner={runner} wanted={wanted} now={view.now} />
+        <Actions runner={runner} />
       </div>
       <div data-part="facts">
         <p class="hint">
@@ -66,8 +69,8 @@ export const RunnerPage = ({
       </div>
       {reported !== null && (
         <p class="hint" data-part="age">
-          {heard ? "Reported" : "Last reported"} by the runner at <Time at={reported.at} exact />
-          {heard ? "." : ": what follows is as of then, and may be over."}
+          Last reported <Time at={reported.at} exact />
+          {heard ? "." : ". The data below may be out of date."}
         </p>
       )}
       <div data-part="reported">
@@ -99,21 +102,20 @@ export const RunnerPage = ({
 const Unknown = ({ runner }: { runner: RunnerDetail }) => (
   <section aria-labelledby="reported-title">
     <h2 id="reported-title">GPUs and containers</h2>
-    <p class="hint">Unknown{whyUnknown(runner)}</p>
+    <p class="hint">{whyUnknown(runner)}</p>
   </section>
 );
 
 function whyUnknown(runner: RunnerDetail): string {
-  if (isOffline(runner)) return ", because the runner is not there.";
-  if (runner.state === "draining")
-    return ": a runner tells it when it asks for work, which it does not while it is drained.";
-  return `: the pool ${runner.pool} did not answer within half a second, or has not heard from the runner yet. Load the page again.`;
+  if (isOffline(runner)) return "Unavailable while the runner is offline.";
+  if (runner.state === "draining") return "Unavailable while the runner is draining.";
+  return `Unavailable: no report from the runner, or the pool ${runner.pool} did not answer. Reload the page.`;
 }
 
 /** The most predictions that are shown; a runner can have a thousand. */
 const MAX_SHOWN = 50;
 
-const sinceTitle = (heard: boolean) => (heard ? "Since" : "Handed over");
+const sinceTitle = (heard: boolean) => (heard ? "Since" : "Assigned");
 
 const Work = ({
   work,
@@ -131,14 +133,11 @@ const Work = ({
     <h2 id="work-title">Predictions</h2>
     {!heard && work.length > 0 && (
       <p class="hint">
-        It had these when it was last heard from. They may be over, or run elsewhere: those that
-        wait again are left out.
+        As last reported. These may have finished, or been retried on another runner.
       </p>
     )}
     {work.length === 0 ? (
-      <p class="hint">
-        {heard ? "It has none." : "None is counted on it: what it had has ended, or waits again."}
-      </p>
+      <p class="hint">{heard ? "No active predictions." : "In-flight work was requeued."}</p>
     ) : (
       <Table class="stacked" columns={["Prediction", "Account", "Version", sinceTitle(heard)]}>
         {work.slice(0, MAX_SHOWN).map(({ prediction_id, username, version, since }) => (
@@ -179,11 +178,9 @@ const Events = ({ events }: { events: RunnerEvent[] | undefined }) => (
   <section aria-labelledby="events-title">
     <div data-part="events">
       <h2 id="events-title">Events</h2>
-      {events === undefined && <p class="hint">Unknown at the moment. Load the page again.</p>}
+      {events === undefined && <p class="hint">Events could not be loaded. Reload the page.</p>}
       {events?.length === 0 && (
-        <p class="hint">
-          None yet. Starts and stops, losses, drains, lost GPUs and containers are listed here.
-        </p>
+        <p class="hint">No events yet. Starts, stops, drains, and lost GPUs appear here.</p>
       )}
       <List events={events?.slice(0, SHOWN) ?? []} />
     </div>
@@ -234,26 +231,20 @@ interface EventParts {
 
 const WORDS: Record<RunnerEvent["kind"], (parts: EventParts) => Child> = {
   started: ({ what }) => <>Started, version {what}</>,
-  stopping: () => "Told to stop: finishing its predictions, and taking no new ones",
+  stopping: () => "Stopping: finishing its predictions",
   stopped: () => "Stopped",
   drained: ({ who }) => <>Drained by {who}</>,
   resumed: ({ who }) => <>Resumed by {who}</>,
-  lost: ({ when }) => (
-    <>
-      Its previous process was lost: it was last heard from at {when}, and did not say that it
-      stopped
-    </>
-  ),
-  silent: ({ when }) => <>Heard from again: it had been silent since {when}</>,
-  fell_silent: () =>
-    "Fell silent: nothing was heard from it after this, and it did not say that it stopped",
+  lost: ({ when }) => <>Previous process lost. Last seen {when}</>,
+  silent: ({ when }) => <>Reconnected. Offline since {when}</>,
+  fell_silent: () => "Lost connection",
   set_aside: ({ what, when }) => (
     <>
-      Set aside, at most until {when}: {what ?? "it took predictions, and did not connect for them"}
+      Set aside until {when}: {what ?? "it accepted predictions but did not start them"}
     </>
   ),
-  forgiven: ({ who }) => <>Not set aside any more: {who} resumed it</>,
-  token_revoked: ({ who, by }) => <>Its token was revoked{by !== null && <> by {who}</>}</>,
+  forgiven: ({ who }) => <>Resumed by {who} after it was set aside</>,
+  token_revoked: ({ who, by }) => <>Token revoked{by !== null && <> by {who}</>}</>,
   gpu_lost: ({ what }) => <>Lost GPU {what}</>,
   gpu_back: ({ what }) => <>GPU {what} is back</>,
   container_started: ({ what }) => <>Container started: {what}</>,

@@ -1,130 +1,93 @@
-/** A runner of the fleet page: state, load, work and actions. */
+/** Parts of a runner that its pages and the fleet share: state, load and actions. */
 import {
   fetchCommand,
   packageName,
   type RunnerPackage,
 } from "../../domain/runners/runner-version.ts";
-import { isOffline, isResponding, silenceOf } from "../../domain/runners/silence.ts";
+import { goneFor, isMissed, isOffline } from "../../domain/runners/silence.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
-import { longDuration } from "../ui/duration.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { lookUpAddress } from "../users/look-up.tsx";
-import { gigabytes, machineText, percent, timeAgo } from "./status-text.ts";
+import { gigabytes, machineText, percent, shortTime, timeAgo } from "./status-text.ts";
 
 export interface FleetContext {
   origin: string;
   latest: RunnerPackage;
-  /** Ids of the viewer's own unfinished predictions, which can be linked. */
-  own: ReadonlySet<string>;
   now: number;
 }
-
-/** client/fleet.ts updates each element with `data-part` on its own. */
-export const Runner = ({
-  runner,
-  isShared,
-  view,
-}: {
-  runner: RunnerState;
-  isShared: boolean;
-  view: FleetContext;
-}) => {
-  const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
-  return (
-    <li class="panel below runner" aria-labelledby={`runner-${runner.id}`}>
-      <div class="bar runner-head" {...part("head")}>
-        <h3 id={`runner-${runner.id}`}>
-          <a href={`/fleet/runners/${runner.id}`}>
-            <bdi>{runner.name}</bdi>
-          </a>
-        </h3>
-        <State runner={runner} now={view.now} />
-        <Actions runner={runner} />
-      </div>
-      <p class="hint" {...part("facts")}>
-        {isShared && `serves ${runner.hardware.join(", ")} · `}
-        <RunnerDetails runner={runner} view={view} />
-      </p>
-      <div {...part("aside")}>
-        <SetAside runner={runner} />
-      </div>
-      {runner.outdated && <Update runner={runner} view={view} />}
-      {isResponding(runner, view.now) && (
-        <>
-          <dl class="cards gauges" {...part("gauges")}>
-            <Gauges runner={runner} />
-          </dl>
-          <dl class="figures runner-work" {...part("contents")}>
-            <RunnerWork runner={runner} own={view.own} />
-          </dl>
-        </>
-      )}
-    </li>
-  );
-};
 
 export function SetAside({ runner }: { runner: RunnerState }) {
   const { set_aside_until, set_aside_reason, failed_starts } = runner;
   if (set_aside_until !== null && set_aside_reason !== null)
     return (
       <p class="hint">
-        Set aside until <Time at={set_aside_until} /> because its machine fails to start containers:{" "}
-        {set_aside_reason}. Predictions go to other runners, or wait. Fix the machine, then select
-        Resume.
+        Set aside until <Time at={set_aside_until} /> because containers fail to start:{" "}
+        {set_aside_reason}. Predictions go to other runners or stay queued. Fix the machine, then
+        select Resume.
       </p>
     );
   if (set_aside_until === null && failed_starts)
     return (
       <p class="hint">
         {failed_starts.times === 1
-          ? "The last start of a container failed"
-          : `The last ${failed_starts.times} starts of containers failed`}{" "}
-        because of its machine: {failed_starts.reason}. <Time at={failed_starts.at} />
+          ? "The last container start failed"
+          : `The last ${failed_starts.times} container starts failed`}
+        : {failed_starts.reason}. <Time at={failed_starts.at} />
       </p>
     );
   return set_aside_until === null ? null : (
     <p class="hint">
-      This runner took jobs but did not connect for them, so it gets no work until{" "}
-      <Time at={set_aside_until} />. Check that it can reach this deployment over WebSocket.
+      Set aside until <Time at={set_aside_until} /> because it accepted predictions but did not
+      start them. Check that it can reach this deployment over WebSocket.
     </p>
   );
 }
 
+/** The rule of `isMissed`, for people. */
+export const MISSED =
+  "An offline runner is an error after 15 minutes, or as soon as predictions need it.";
+
 /**
  * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report
  * `ready`, which is hidden: it gets no work. So may one that is lost, until it has missed three reports.
+ * @param wanted the hardware that predictions wait for
+ * @param short without the time since when it is gone
  */
-export function State({ runner, now }: { runner: RunnerState; now: number }) {
-  const { state, draining, set_aside_until } = runner;
-  const silent = silenceOf(runner, now);
+export function State({
+  runner,
+  wanted,
+  now,
+  short = false,
+}: {
+  runner: RunnerState;
+  wanted: ReadonlySet<string>;
+  now: number;
+  short?: boolean;
+}) {
+  const { state, draining, revoked, set_aside_until } = runner;
+  const gone = goneFor(runner, now);
+  if (gone !== undefined)
+    return (
+      <span class={`status offline ${isMissed(runner, wanted, now) ? "bad" : ""}`} title={MISSED}>
+        offline{short ? "" : ` for ${shortTime(gone)}`}
+      </span>
+    );
   return (
     <>
-      {silent !== undefined && (
-        <span class="status warning">
-          not heard from for {longDuration(Math.floor(silent / 1_000))}
-        </span>
-      )}
+      {revoked && <span class="status warning">token revoked</span>}
       {set_aside_until !== null && <span class="status warning">set aside</span>}
-      {((set_aside_until === null && silent === undefined) || state !== "ready") && (
+      {((set_aside_until === null && !revoked) || state !== "ready") && !(short && draining) && (
         <span class={`status ${state}`}>{state}</span>
       )}
-      {draining && state !== "draining" && <span class="status warning">drain requested</span>}
-      {runner.revoked && <span class="status warning">token revoked</span>}
+      {draining && (short || state !== "draining") && (
+        <span class="status draining">{short ? "draining" : "drain requested"}</span>
+      )}
     </>
   );
 }
 
-export const OWN_PAGE = "runner";
-
-/** @param onOwnPage whether the actions lead back to the runner's page */
-export function Actions({
-  runner,
-  onOwnPage = false,
-}: {
-  runner: RunnerState;
-  onOwnPage?: boolean;
-}) {
+export function Actions({ runner }: { runner: RunnerState }) {
   const { id, name, draining, set_aside_until } = runner;
   const offline = isOffline(runner);
   // A runner that is set aside can be resumed or drained.
@@ -135,7 +98,6 @@ export function Actions({
     <div class="flow push runner-actions">
       {verbs.map((verb) => (
         <Form action={`/fleet/runners/${id}/${verb.toLowerCase()}`}>
-          {onOwnPage && <input type="hidden" name="from" value={OWN_PAGE} />}
           <button type="submit" class="quiet" aria-label={`${verb} ${name}`}>
             {verb}
           </button>
@@ -144,7 +106,7 @@ export function Actions({
       {offline && (
         <Form
           action={`/fleet/runners/${id}/remove`}
-          data-confirm={`Remove ${name}? If it comes back, it registers as a new runner.`}
+          data-confirm={`Remove ${name}? If it reconnects, it registers as a new runner.`}
         >
           <button type="submit" class="danger" aria-label={`Remove ${name}`}>
             Remove
@@ -180,7 +142,9 @@ export function RunnerDetails({
           up since <Time at={started_at} /> ·{" "}
         </>
       )}
-      {last_seen_at === null ? "never seen" : `seen ${timeAgo(now - Date.parse(last_seen_at))}`}
+      {last_seen_at === null
+        ? "never seen"
+        : `last seen ${timeAgo(now - Date.parse(last_seen_at))}`}
     </>
   );
 }
@@ -191,13 +155,13 @@ export const Update = ({ runner, view }: { runner: RunnerState; view: FleetConte
       <span class="status warning">out of date</span> How to update
     </summary>
     <p class="hint">
-      It runs version {runner.version}; this deployment serves {view.latest.version}. Drain and stop
-      the runner, then install the new version and start it:
+      Installed: {runner.version}. Available: {view.latest.version}. Drain and stop the runner, then
+      install the new version and start it:
     </p>
     <Copy
       text={`${fetchCommand(view.origin, view.latest)} &&\n  npm install --global ./${packageName(view.latest)}`}
     />
-    <p class="hint">If you started it with npx, run this instead of the last line:</p>
+    <p class="hint">If you use npx, replace the last line with:</p>
     <Copy text={`npx --yes ./${packageName(view.latest)}`} />
   </details>
 );
@@ -260,43 +224,6 @@ const Gauge = (gauge: { name: string; value: number; max: number; text: string }
 );
 
 const NEARLY_FULL = 0.9;
-
-/** Sorts version 12 after version 3. */
-const byNumber = new Intl.Collator("en", { numeric: true });
-
-/** A runner can have a thousand slots. */
-const MAX_LISTED = 8;
-
-function RunnerWork({
-  runner: { running, warm },
-  own,
-}: {
-  runner: RunnerState;
-  own: FleetContext["own"];
-}) {
-  const models = warm.toSorted(byNumber.compare);
-  return (
-    <>
-      {running.length > 0 && (
-        <Fact name="Running">
-          {running.slice(0, MAX_LISTED).map((id, n) => (
-            <>
-              {n > 0 && ", "}
-              <Prediction id={id} own={own.has(id)} />
-            </>
-          ))}
-          {running.length > MAX_LISTED && ` and ${running.length - MAX_LISTED} more`}
-        </Fact>
-      )}
-      {models.length > 0 && (
-        <Fact name="Warm">
-          {models.slice(0, MAX_LISTED).join(", ")}
-          {models.length > MAX_LISTED && ` and ${models.length - MAX_LISTED} more`}
-        </Fact>
-      )}
-    </>
-  );
-}
 
 /**
  * The end of an id: UUIDv7 begins with the time, which neighbors share. What is of others has no page that

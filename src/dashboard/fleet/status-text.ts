@@ -44,3 +44,12 @@ export function timeAgo(ms: number): string {
   const days = Math.floor(seconds / 86_400);
   return days === 1 ? "a day ago" : `${days} days ago`;
 }
+
+/** Returns a duration in its largest unit: `12 min`. */
+export function shortTime(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return "< 1 min";
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+}

@@ -22,12 +22,12 @@ const PAGES = [
 ] as const;
 
 export const FleetTabs = ({ current }: { current: (typeof PAGES)[number]["address"] }) => (
-  <>
+  <div class="bar tabs-head">
     <h1>{PAGES.find(({ address }) => address === current)?.title}</h1>
     <Tabs
       label="Fleet"
       current={current}
       tabs={PAGES.map(({ address, tab }) => [address, tab] as const)}
     />
-  </>
+  </div>
 );

@@ -1,7 +1,7 @@
 /** The states of a whole fleet that need an operator, worst first. */
 import { aboutText, count } from "../../lib/text.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
-import { silenceOf } from "./silence.ts";
+import { goneFor, isMissed, wantedHardware } from "./silence.ts";
 
 export interface FleetAlert {
   /** `bad`: predictions suffer from it. */
@@ -10,6 +10,8 @@ export interface FleetAlert {
   about?: { runner: string } | { hardware: string };
   name?: string;
   text: string;
+  /** A guide that says what to do. */
+  help?: { address: string; name: string };
 }
 
 interface Fleet {
@@ -20,6 +22,8 @@ interface Fleet {
 
 /** How long an offline runner is reported. */
 const NEWS_MS = 86_400_000;
+/** How long a drained runner may take to finish its predictions before that is reported. */
+const DRAIN_MS = 3_600_000;
 /** The wait from which a queue is reported: a large image may be pulled in a shorter one. */
 const LONG_WAIT_MS = 600_000;
 const NAMED = 5;
@@ -37,7 +41,7 @@ export function fleetAlerts(fleet: Fleet, now: number): FleetAlert[] {
 
 const MORE: FleetAlert = {
   level: "warning",
-  text: "There are more runners than this page looks at: only the newest are shown here. Remove those that are gone for good; GET /v1/operator/runners lists all of them.",
+  text: "Only the newest 200 runners are shown. Remove the ones that are gone for good. GET /v1/operator/runners lists all of them.",
 };
 
 function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] {
@@ -49,15 +53,15 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
   if (complete && takers.every(isSetAside)) {
     const none =
       serving.length === 0
-        ? "no runner serves this hardware."
-        : "each runner of this hardware is offline, stopped, drained or set aside.";
-    const text = `${count(waiting, "prediction")} ${waiting === 1 ? "waits" : "wait"}, and ${none}`;
+        ? "No runner serves this hardware."
+        : "Every runner is offline, stopped, draining, or set aside.";
+    const text = `${count(waiting, "prediction")} queued. ${none}`;
     return [{ level: "bad", ...about, text }];
   }
   if (oldest_wait_ms === null || oldest_wait_ms < LONG_WAIT_MS) return [];
   const why = reasons[0]?.message ?? "";
-  const have = waiting === 1 ? "A prediction has" : "Predictions have";
-  const text = `${have} been waiting for ${aboutText(oldest_wait_ms)}. ${why}`.trim();
+  const text =
+    `${count(waiting, "prediction")} queued (longest ${aboutText(oldest_wait_ms)}). ${why}`.trim();
   return [{ level: "bad", ...about, text }];
 }
 
@@ -72,54 +76,47 @@ function lastText({ hardware }: RunnerState, { runners, complete }: Fleet): stri
   const takers = runners.filter((one) => mayTakeWork(one) && !isSetAside(one));
   const alone = hardware.filter((name) => !takers.some((one) => one.hardware.includes(name)));
   if (!complete || alone.length === 0) return "";
-  return `No other runner takes work for ${alone.join(", ")}: predictions wait. `;
+  return `No other runner accepts ${alone.join(", ")} work. `;
 }
 
 /** Failed starts in a row that need an operator, even if the runner is not set aside. */
 const MANY_FAILED = 3;
 
 function ofRunner(runner: RunnerState, fleet: Fleet, now: number): FleetAlert[] {
-  const { id, name, state, last_seen_at, lost_gpus, running, machine, revoked } = runner;
+  const { id, name, state, lost_gpus, running, machine, draining_since } = runner;
   const { set_aside_until, set_aside_reason, failed_starts } = runner;
   const about = { about: { runner: id }, name };
   const alerts: FleetAlert[] = [];
-  const silent = silenceOf(runner, now);
-  const gone =
-    state === "offline" && !revoked && last_seen_at !== null
-      ? now - Date.parse(last_seen_at)
-      : NEWS_MS;
-  if (silent !== undefined || gone < NEWS_MS) {
+  const add = (level: FleetAlert["level"], text: string) => alerts.push({ level, ...about, text });
+  const gone = goneFor(runner, now) ?? NEWS_MS;
+  if (gone < NEWS_MS && isMissed(runner, wantedHardware(fleet.queues), now)) {
     const had =
-      running.length === 0
-        ? ""
-        : ` When it last told, it had ${count(running.length, "prediction")}: those without output run again elsewhere, others fail.`;
-    const text = `Not heard from for ${aboutText(silent ?? gone)}.${had}`;
-    alerts.push({ level: running.length > 0 ? "bad" : "warning", ...about, text });
+      running.length > 0
+        ? ` Its ${count(running.length, "prediction")} will be retried on another runner, or fail if output was already sent.`
+        : "";
+    add("bad", `Offline. Last seen ${aboutText(gone)} ago.${had}`);
   }
   if (lost_gpus) {
-    const of = machine ? ` of its ${count(machine.gpus.length, "GPU")}` : "";
-    const text = `Has lost ${lost_gpus}${of}: nothing is started on ${lost_gpus === 1 ? "it" : "them"}. Look at nvidia-smi and dmesg there, then restart the runner.`;
-    alerts.push({ level: "bad", ...about, text });
+    const of = machine ? ` of ${machine.gpus.length}` : "";
+    const lost = `Lost ${lost_gpus}${of} ${lost_gpus === 1 && !machine ? "GPU" : "GPUs"}.`;
+    add("bad", `${lost} Check nvidia-smi and dmesg on the machine, then restart the runner.`);
   }
   if (state === "offline") return alerts;
+  const drainedFor = draining_since === null ? 0 : now - Date.parse(draining_since);
+  if (drainedFor >= DRAIN_MS && running.length > 0)
+    add(
+      "warning",
+      `Draining for ${aboutText(drainedFor)}, with ${count(running.length, "prediction")} still running.`,
+    );
   if (set_aside_reason !== null)
-    alerts.push({
-      level: "bad",
-      ...about,
-      text: `Set aside because its machine fails to start containers: ${set_aside_reason}. ${lastText(runner, fleet)}It is tried again automatically. Once it is fixed, select Resume.`,
-    });
+    add(
+      "bad",
+      `Set aside because containers fail to start: ${set_aside_reason}. ${lastText(runner, fleet)}Auspex retries automatically. To retry now, select Resume.`,
+    );
   else if (set_aside_until !== null)
-    alerts.push({
-      level: "warning",
-      ...about,
-      text: "Set aside: it took predictions and did not connect for them, or declined them.",
-    });
+    add("warning", "Set aside because it accepted predictions but did not start them.");
   else if (failed_starts && failed_starts.times >= MANY_FAILED)
-    alerts.push({
-      level: "bad",
-      ...about,
-      text: `Its machine failed the last ${failed_starts.times} starts: ${failed_starts.reason}.`,
-    });
+    add("bad", `The last ${failed_starts.times} container starts failed: ${failed_starts.reason}.`);
   return alerts;
 }
 

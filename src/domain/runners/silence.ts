@@ -1,5 +1,5 @@
 /** The silence of runners, which their pools notice before they are shown as offline. */
-import type { RunnerState } from "../../protocol/fleet.ts";
+import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 
 /** The silence that is not reported: a connection may break, and be made again. */
 const UNNOTICED_MS = 10_000;
@@ -31,3 +31,31 @@ export function silenceOf(runner: LastReport, now: number): number | undefined {
 /** Whether the runner's reports describe its current state, as far as known. */
 export const isResponding = (runner: LastReport, now: number): boolean =>
   !isOffline(runner) && silenceOf(runner, now) === undefined;
+
+/** How long a runner may be gone before that is an error, though no prediction needs it. */
+const MISSED_MS = 15 * 60_000;
+
+type GoneRunner = LastReport & Pick<RunnerState, "revoked" | "hardware" | "running">;
+
+/** Returns how long a runner has been gone; undefined for one that was stopped or whose token was revoked. */
+export function goneFor(runner: GoneRunner, now: number): number | undefined {
+  const { state, revoked, last_seen_at } = runner;
+  if (state !== "offline") return silenceOf(runner, now);
+  return revoked || last_seen_at === null ? undefined : now - Date.parse(last_seen_at);
+}
+
+/**
+ * Whether a runner that is gone is an error: predictions need it, or it has been gone for 15 minutes.
+ * @param wanted the hardware that predictions wait for
+ */
+export function isMissed(runner: GoneRunner, wanted: ReadonlySet<string>, now: number): boolean {
+  const gone = goneFor(runner, now);
+  if (gone === undefined) return false;
+  const isNeeded = runner.running.length > 0 || runner.hardware.some((one) => wanted.has(one));
+  return isNeeded || gone >= MISSED_MS;
+}
+
+export const wantedHardware = (
+  queues: Pick<QueueState, "hardware" | "waiting">[],
+): ReadonlySet<string> =>
+  new Set(queues.filter(({ waiting }) => waiting).map(({ hardware }) => hardware));

@@ -168,10 +168,10 @@ export class PoolObject extends DurableObject<Bindings> {
     );
   }
 
-  /** @returns null for a runner that is not known here, or not any more */
-  runner(runnerId: string): ReportedRunner | null {
-    const runner = this.#connected.get(runnerId);
-    return runner ? reportedRunner(runner, this.#names) : null;
+  /** @returns nothing for a runner that is not known here, or not any more */
+  reports(runnerIds: string[]): Map<string, ReportedRunner> {
+    const runners = runnerIds.flatMap((id) => this.#connected.get(id) ?? []);
+    return new Map(runners.map((one) => [one.id, reportedRunner(one, this.#names)]));
   }
 
   /** Asks a runner for its log, and waits for it a little. `log` says whether it has come. */

@@ -59,6 +59,7 @@ export class RunnerObject extends createDurable() {
       ...runner,
       session,
       draining: this.presence?.draining ?? false,
+      draining_since: this.presence?.draining_since ?? null,
       state: "ready",
       running: [],
       warm: [],
@@ -89,8 +90,13 @@ export class RunnerObject extends createDurable() {
   /** @param by the id of the operator's account */
   setDraining(draining: boolean, by?: string | null): Presence | null {
     if (!this.presence) return null;
-    if (this.presence.draining !== draining) this.add(draining ? "drained" : "resumed", { by });
-    return this.keep({ ...this.presence, draining });
+    if (this.presence.draining === draining) return this.presence;
+    this.add(draining ? "drained" : "resumed", { by });
+    return this.keep({
+      ...this.presence,
+      draining,
+      draining_since: draining ? Date.now() : null,
+    });
   }
 
   /** Adds events. The pool and operators send them. */

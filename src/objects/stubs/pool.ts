@@ -68,7 +68,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "reportDismissed",
       "suspendedRunners",
       "conditions",
-      "runner",
+      "reports",
       "holders",
       "runEstimate",
       "waitOf",

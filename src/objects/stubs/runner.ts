@@ -26,6 +26,8 @@ const presence = z.object({
   engine: z.string(),
   session: z.string(),
   draining: z.boolean(),
+  /** When an operator began to drain it. */
+  draining_since: z.number().nullable(),
   state: z.enum(["ready", "draining", "stopped"]),
   slots: z.number(),
   running: z.array(z.string()),

@@ -1,8 +1,10 @@
 /** The fleet: the state of runners, and the queues that they serve. */
+import { goneFor, wantedHardware } from "../../domain/runners/silence.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { runnerAt } from "../../objects/stubs/runner.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import { listHardware } from "../../storage/runners/hardware.ts";
+import { findPools } from "../../storage/runners/pools.ts";
 import {
   deleteRunner,
   findRunner,
@@ -91,6 +93,20 @@ export async function readFleet(
     runners: (serving.get(name) ?? []).toSorted((a, b) => a.name.localeCompare(b.name)),
   }));
   return { pools, complete: rows.length <= MAX_RUNNERS };
+}
+
+/** Returns for which hardware of a runner predictions wait. It is read only if the runner is gone. */
+export async function wantedOf(
+  services: Services,
+  runner: RunnerState,
+  now: number,
+): Promise<ReadonlySet<string>> {
+  if (goneFor(runner, now) === undefined) return new Set();
+  const { pool, hardware } = runner;
+  const [found] = await findPools(services.db, [pool]);
+  const pool_made_at = found?.made_at ?? null;
+  const classes = hardware.map((identifier) => ({ identifier, pool, pool_made_at }));
+  return wantedHardware(await readQueues(services, classes));
 }
 
 /**

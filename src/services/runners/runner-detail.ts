@@ -1,11 +1,16 @@
 import type { ReportedRunner } from "../../objects/stubs/pool.ts";
-import type { RunnerContainer, RunnerDetail, RunnerWork } from "../../protocol/fleet.ts";
+import type {
+  RunnerContainer,
+  RunnerDetail,
+  RunnerState,
+  RunnerWork,
+} from "../../protocol/fleet.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { unknownRunner } from "./fleet.ts";
-import { findMadePool } from "./pools.ts";
+import { findMadePools } from "./pools.ts";
 import { readStates } from "./runner-states.ts";
 
 /** How long an object may take: the answer of a slower one is left out. */
@@ -13,31 +18,55 @@ export const ANSWER_MS = 500;
 
 /** @throws ProblemError not_found */
 export async function readRunner(services: Services, id: string): Promise<RunnerDetail> {
-  const { db } = services;
-  const row = await findRunner(db, id);
+  const row = await findRunner(services.db, id);
   if (!row) throw unknownRunner(id);
-  const [[state], reported] = await Promise.all([
+  const [[state], reports] = await Promise.all([
     readStates(services, [row], ANSWER_MS),
-    readReported(services, id, row.pool),
+    readReports(services, [row]),
   ]);
   if (!state) throw unknownRunner(id);
-  const usernames = await findUsernames(db, [
-    ...new Set(reported?.jobs.map(({ user_id }) => user_id)),
-  ]);
-  return {
-    ...state,
-    reported: reported && presentReported(reported),
-    work: workOf(state.running, reported?.jobs ?? [], usernames),
-  };
+  const [detail] = await withReports(services, [state], reports);
+  return detail ?? { ...state, reported: null, work: [] };
 }
 
-async function readReported(
+/** Returns the runners with what their pools know of them. A pool that does not answer in time is left out. */
+export async function readDetails(
   services: Services,
-  id: string,
-  pool: string,
-): Promise<ReportedRunner | null> {
-  const stub = await findMadePool(services, pool);
-  return (stub && (await withTimeout(stub.runner(id), `pool ${pool}`, ANSWER_MS))) ?? null;
+  runners: RunnerState[],
+): Promise<RunnerDetail[]> {
+  return withReports(services, runners, await readReports(services, runners));
+}
+
+async function readReports(
+  services: Services,
+  runners: { id: string; pool: string }[],
+): Promise<ReadonlyMap<string, ReportedRunner>> {
+  const byPool = Map.groupBy(runners, ({ pool }) => pool);
+  const pools = await findMadePools(services, [...byPool.keys()]);
+  const answers = await Promise.all(
+    pools.map(({ name, pool }) => {
+      const ids = byPool.get(name)?.map(({ id }) => id) ?? [];
+      return withTimeout(pool.reports(ids), `pool ${name}`, ANSWER_MS);
+    }),
+  );
+  return new Map(answers.flatMap((one) => [...(one ?? [])]));
+}
+
+async function withReports(
+  { db }: Services,
+  runners: RunnerState[],
+  reports: ReadonlyMap<string, ReportedRunner>,
+): Promise<RunnerDetail[]> {
+  const users = [...reports.values()].flatMap(({ jobs }) => jobs.map(({ user_id }) => user_id));
+  const usernames = await findUsernames(db, [...new Set(users)]);
+  return runners.map((state) => {
+    const reported = reports.get(state.id);
+    return {
+      ...state,
+      reported: reported ? presentReported(reported) : null,
+      work: workOf(state.running, reported?.jobs ?? [], usernames),
+    };
+  });
 }
 
 const presentReported = ({

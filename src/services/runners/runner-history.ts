@@ -47,6 +47,19 @@ export async function historyOf({ env, db }: Services, id: string): Promise<Know
   };
 }
 
+/** Returns the last 24 hours of some runners, without those whose objects do not answer in time. */
+export async function readDays(
+  { env }: Services,
+  ids: string[],
+): Promise<ReadonlyMap<string, KnownHistory["day"]>> {
+  const now = Date.now();
+  const read = ids.map(async (id) => {
+    const found = await withTimeout(runnerAt(env, id).history(), `runner ${id}`, ANSWER_MS);
+    return found ? [[id, dayOf(found.hours, now)] as const] : [];
+  });
+  return new Map((await Promise.all(read)).flat());
+}
+
 /** @throws as readHistory */
 export async function readEvents(services: Services, id: string): Promise<RunnerEvent[]> {
   const row = await findRunner(services.db, id);

@@ -103,7 +103,7 @@ function toState(
     reported_at = 0,
     failed_starts: failed,
   } = condition ?? {};
-  const { session: _, started_at, last_seen_at, ...reported } = presence;
+  const { session: _, started_at, last_seen_at, draining_since, ...reported } = presence;
   // The pool's `reported_at` counts, too: a runner's reports may fail while it polls.
   const seenAt = Math.max(last_seen_at, reported_at);
   const revoked = revoked_at !== null;
@@ -116,6 +116,7 @@ function toState(
     outdated: isOutdated(reported.version, latest_version),
     // A runner that stopped in good order is not offline.
     state: reported.state !== "stopped" && isGone ? "offline" : reported.state,
+    draining_since: timeOrNull(draining_since ?? undefined),
     started_at: new Date(started_at).toISOString(),
     last_seen_at: new Date(seenAt).toISOString(),
     connected,
@@ -129,6 +130,7 @@ const UNKNOWN_STATE = {
   outdated: false,
   engine: "",
   draining: false,
+  draining_since: null,
   started_at: null,
   last_seen_at: null,
   connected: null,

@@ -17,6 +17,7 @@ const runner = (changes: Partial<RunnerState> = {}): RunnerState => ({
   engine: "docker",
   state: "ready",
   draining: false,
+  draining_since: null,
   revoked: false,
   set_aside_until: null,
   set_aside_reason: null,
@@ -57,26 +58,36 @@ test("a healthy fleet has no alerts", () => {
   expect(of({ draining: true, connected: false })).toEqual([]);
 });
 
-test("a runner that drains does not poll, and is missed when it reports no more", () => {
-  expect(of({ draining: true, connected: false, last_seen_at: ago(50) })).toMatchObject([
-    { level: "warning", text: "Not heard from for about 50 s." },
-  ]);
-  expect(of({ draining: true, connected: true, last_seen_at: ago(50) })).toEqual([]);
+test("a runner that is gone is an error after 15 minutes, or once predictions need it", () => {
+  const gone = { connected: false, last_seen_at: ago(899) };
+  const late = { connected: false, last_seen_at: ago(900) };
+  const error = [{ level: "bad", name: "rack-1", text: "Offline. Last seen about 15 min ago." }];
+  for (const state of ["ready", "offline"] as const) {
+    expect(of({ ...gone, state })).toEqual([]);
+    expect(of({ ...late, state })).toMatchObject(error);
+    expect(alerts([runner({ ...gone, state })], [queue({ waiting: 1 })])).toContainEqual(
+      expect.objectContaining(error[0]),
+    );
+  }
+  expect(of({ ...late, draining: true })).toMatchObject(error);
+  expect(of({ ...late, connected: true })).toEqual([]);
+  expect(of({ ...late, connected: null, last_seen_at: ago(9) })).toEqual([]);
 });
 
-test("a runner that does not poll is missed before it is offline, but not at once", () => {
-  expect(of({ connected: false })).toMatchObject([
-    { level: "warning", name: "rack-1", text: "Not heard from for about 40 s." },
+test("a runner that still runs predictions an hour after it was drained causes a warning", () => {
+  const drained = { draining: true, draining_since: ago(3_600), connected: true, running: ["a"] };
+  expect(of(drained)).toMatchObject([
+    { level: "warning", text: "Draining for about 60 min, with 1 prediction still running." },
   ]);
-  expect(of({ connected: false, last_seen_at: ago(9) })).toEqual([]);
-  expect(of({ connected: null })).toEqual([]);
+  expect(of({ ...drained, running: [] })).toEqual([]);
+  expect(of({ ...drained, draining_since: ago(3_599) })).toEqual([]);
 });
 
 test("a runner that is lost with predictions comes first, and is forgotten after a day", () => {
   const lost = runner({ state: "offline", connected: false, running: ["a", "b"] });
   const old = runner({ name: "rack-2", outdated: true });
   expect(alerts([old, lost], [])).toMatchObject([
-    { level: "bad", name: "rack-1", text: expect.stringContaining("it had 2 predictions") },
+    { level: "bad", name: "rack-1", text: expect.stringContaining("Its 2 predictions will be") },
     { level: "warning", text: "1 runner is out of date: rack-2." },
   ]);
   expect(of({ state: "offline", last_seen_at: ago(86_400) })).toEqual([]);
@@ -90,13 +101,13 @@ test("a runner whose token was revoked is not missed", () => {
 test("a class without runners causes no alert when not all runners were looked at", () => {
   const alone = queue({ hardware: "h100", waiting: 1 });
   expect(alerts([runner()], [alone], false)).toMatchObject([
-    { level: "warning", text: expect.stringMatching(/^There are more runners than/) },
+    { level: "warning", text: expect.stringMatching(/^Only the newest 200 runners/) },
   ]);
 });
 
 test("lost GPUs and runners that are set aside cause alerts", () => {
   expect(of({ lost_gpus: 1, set_aside_until: ago(-60) })).toMatchObject([
-    { level: "bad", text: expect.stringMatching(/^Has lost 1 of its 2 GPUs: .* on it\./) },
+    { level: "bad", text: expect.stringMatching(/^Lost 1 of 2 GPUs\. Check/) },
     { level: "warning", text: expect.stringMatching(/^Set aside/) },
   ]);
 });
@@ -109,15 +120,15 @@ test("a runner whose machine fails to start containers causes an alert, set asid
   expect(alerts([runner(broken), other], [])).toMatchObject([
     {
       level: "bad",
-      text: expect.stringMatching(/^Set aside .*: the disk .* is full\. It is tried/),
+      text: expect.stringMatching(/^Set aside .*: the disk .* is full\. Auspex retries/),
     },
   ]);
   expect(alerts([runner(broken)], [queue({ waiting: 2 })])).toMatchObject([
-    { name: "l40s", text: expect.stringMatching(/^2 predictions wait, and each .* or set aside/) },
-    { name: "rack-1", text: expect.stringContaining("No other runner takes work for l40s") },
+    { name: "l40s", text: expect.stringMatching(/^2 predictions queued\. Every .* or set aside/) },
+    { name: "rack-1", text: expect.stringContaining("No other runner accepts l40s work.") },
   ]);
   expect(of({ failed_starts })).toMatchObject([
-    { level: "bad", text: `Its machine failed the last 3 starts: ${reason}.` },
+    { level: "bad", text: `The last 3 container starts failed: ${reason}.` },
   ]);
   expect(of({ failed_starts: { ...failed_starts, times: 2 } })).toEqual([]);
 });
@@ -129,11 +140,11 @@ test("a class without runners causes an alert, and so does one whose predictions
   const alone = queue({ hardware: "h100", waiting: 1 });
   const long = queue({ waiting: 3, oldest_wait_ms: 840_000, reasons });
   expect(alerts([runner()], [alone, long])).toMatchObject([
-    { name: "h100", text: "1 prediction waits, and no runner serves this hardware." },
-    { name: "l40s", text: "Predictions have been waiting for about 14 min. All 4 GPUs are busy." },
+    { name: "h100", text: "1 prediction queued. No runner serves this hardware." },
+    { name: "l40s", text: "3 predictions queued (longest about 14 min). All 4 GPUs are busy." },
   ]);
   expect(alerts([runner()], [{ ...long, waiting: 1 }])).toMatchObject([
-    { text: expect.stringMatching(/^A prediction has been waiting/) },
+    { text: expect.stringMatching(/^1 prediction queued \(longest/) },
   ]);
   const short = queue({ waiting: 3, oldest_wait_ms: 599_000, reasons });
   expect(alerts([runner()], [short])).toEqual([]);
@@ -154,7 +165,7 @@ test("predictions that wait for runners that take no work are the worst alert at
     expect(alerts([runner(changes)], [waits])[0]).toMatchObject({
       level: "bad",
       name: "l40s",
-      text: "2 predictions wait, and each runner of this hardware is offline, stopped, drained or set aside.",
+      text: "2 predictions queued. Every runner is offline, stopped, draining, or set aside.",
     });
   const about = (others: Partial<RunnerState>) =>
     alerts([runner({ state: "offline" }), runner(others)], [waits]).map((one) => one.about);

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readManifest } from "../../../src/services/assets.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { withKey, withoutKey } from "../support/backups.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newOperator } from "../support/dashboard-users.ts";
@@ -17,9 +18,13 @@ const FILE = `auspex-runner-${version}.tgz`;
 const FETCH = `curl -fsSL "https://auspex.test/auspex-runner.tgz?v=${version}" -o ${FILE} && echo "${sha256} ${FILE}" | sha256sum --check &&`;
 const COMMAND = `npx --yes ./${FILE}`;
 
-/** Returns the part of a page about one runner, or one class of machines. */
-const partOf = (html: string, tag: "li" | "section", id: string) =>
-  new RegExp(`<${tag}[^>]*aria-labelledby="[a-z]+-${id}".*?</${tag}>`, "s").exec(html)?.[0] ?? "";
+/** Returns the rows of a runner on the page of the fleet. */
+const rowsOf = (html: string, id: string) =>
+  [...html.matchAll(new RegExp(`<tr data-part="${id} .*?</tr>`, "gs"))].map(([row]) => row);
+
+/** Returns the row of a class of machines. */
+const classOf = (html: string, hardware: string) =>
+  textOf(new RegExp(`<tr id="class-${hardware}".*?</tr>`, "s").exec(html)?.[0] ?? "");
 
 const person = await newOperator();
 const { visitor } = person;
@@ -36,66 +41,92 @@ const look = async (path = "/fleet") => {
   return html;
 };
 
-test("a fleet without BACKUP_KEY shows that no backups are made", async () => {
-  const hint = "No backups are made, because the secret BACKUP_KEY is not set, or has fewer";
-  expect(textOf(await look())).toContain(hint);
+test("a fleet without BACKUP_KEY shows that backups are off", async () => {
+  expect(textOf(await look())).toContain("Backups are off. Set up backups");
   withKey();
   onTestFinished(withoutKey);
-  expect(textOf(await look())).not.toContain("backups");
+  expect(textOf(await look())).not.toContain("Backups");
+});
+
+const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
+const withGpus = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
+const device = (n: number, holder: string | null, lost?: true) => ({
+  id: `GPU-${n}`,
+  ...gpu,
+  holder,
+  ...(lost && { lost }),
 });
 
 describe("a runner", () => {
-  test("a runner that is set aside can be resumed, or drained", async () => {
+  test("a runner that is set aside can be resumed, or drained, on its page", async () => {
     const world = await newWorld();
     const { id } = await setAside(world);
     const html = await look();
-    const part = partOf(html, "li", id);
-    expect(textOf(partOf(html, "section", world.hardware))).toContain("Ready 0");
-    expect(textOf(part)).toContain(" set aside Resume Drain ");
-    expect((await visitor.send(`/fleet/runners/${id}/resume`)).status).toBe(303);
-    const after = partOf(await look(), "li", id);
-    expect(textOf(after)).not.toMatch(/set aside|Resume/);
+    expect(classOf(html, world.hardware)).toContain(`${world.hardware} 0 0 `);
+    expect(textOf(rowsOf(html, id).join())).toContain(" set aside ");
+    const page = `/fleet/runners/${id}`;
+    expect(textOf(await look(page))).toContain(" set aside Resume Drain ");
+    expect((await visitor.send(`${page}/resume`)).headers.get("location")).toBe(page);
+    expect(textOf(await look(page))).not.toMatch(/ set aside Resume /);
   });
 
-  test("a runner is shown with everything it reports", async () => {
-    const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
-    const machine = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
-    const { runner, name, hardware } = await registered(`rack <1> ${unique("é")}`, {
-      machine,
-      version,
+  test("each GPU has a row with its use, its memory, what runs on it, since when, and whose", async () => {
+    const world = await newWorld();
+    await world.waiting();
+    const { runner, name } = await registered(`rack <1> ${unique("é")}`, { machine: withGpus });
+    const other = await world.runner(2);
+    const { job } = await other.work();
+    const key = job.keys.container;
+    const busy = readyContainer({ name: "c1", key, gpus: 1, users: 1, idle_ms: null });
+    const idle = readyContainer({ name: "c2", key: "?", gpus: 1, idle_ms: 7_200_000 });
+    advance(180);
+    const devices = [device(1, "c1"), device(2, "c2"), device(3, null, true)];
+    await other.tellState({ free: 1, containers: [busy, idle], devices });
+    const load = (used: number) => ({ used, memory_used_gb: 40 * used });
+    await other.tell({
+      running: [job.prediction_id],
+      load: { cpu: 4, memory_used_gb: 31.5, gpus: [load(1), load(0.1), load(0)] },
     });
-    const running = [crypto.randomUUID(), crypto.randomUUID()];
-    await runner.tell({
-      running,
-      warm: ["ada/sums:1", "ada/story:12", "ada/story:3"],
-      load: {
-        cpu: 40,
-        memory_used_gb: 31.52,
-        gpus: [
-          { used: 0.974, memory_used_gb: 40 },
-          { used: 0, memory_used_gb: 0 },
-        ],
-      },
-    });
-    const html = partOf(await look(), "li", runner.id);
-    const text = textOf(html);
-    expect(text).toContain(name.replace("<1>", "&lt;1&gt;"));
-    expect(text).toContain("2 × NVIDIA L40S, 16 cores, 128 GB · process engine");
-    expect(text).toContain(`version ${version}`);
-    expect(text).not.toContain("out of date");
-    expect(text).toContain("seen less than a minute ago");
-    expect(text).toContain("2 of 3 busy");
-    expect(text).toContain("load 40.0 of 16");
-    expect(html).toContain('<meter value="16" max="16"');
-    expect(text).toContain("32 of 128 GB");
-    expect(text).toContain("GPU 1 97%, 40 of 45 GB");
-    expect(text).toContain("GPU 2 0%, 0.0 of 45 GB");
-    expect(text).toContain("Warm ada/story:3, ada/story:12, ada/sums:1");
-    for (const id of running) expect(text).toContain(`…${id.slice(-8)}`);
-    expect(html).not.toContain('href="/predictions/');
-    expect(textOf(partOf(await look(), "section", hardware))).toMatch(
-      /Ready 1 Slots 3 Running 2 Waiting 0 Longest wait – Median wait –/,
+    await runner.tellState({ devices: [device(1, null), device(2, null)] });
+    const html = await look();
+    const rows = rowsOf(html, other.id).map(textOf);
+    expect(rows).toHaveLength(3);
+    const of = (text: string) => rows.find((row) => row.includes(text));
+    expect(of("#1")).toMatch(
+      new RegExp(`L40S .*100% .*40/45 GB running ${world.model}:1 ${world.username} 3 min`),
     );
+    expect(of("#2")).toMatch(/ 10% .*4\.0\/45 GB idle ada\/story@\S+ 2 h/);
+    expect(of("#3")).toContain(" lost ");
+    expect(html).toContain("<title>GPU 1 use, last 24h: 100% to 100%, now 100%</title>");
+    expect(html).toContain(`<a href="/fleet/runners/${other.id}"`);
+    const escaped = name.replace("<1>", "&lt;1&gt;");
+    expect(textOf(rowsOf(html, runner.id)[0] ?? "")).toMatch(`${escaped} #1 L40S – 45 GB free`);
+  });
+
+  test("GPUs are sorted by what is idle, or by load", async () => {
+    const uses = [0.5, 0, 0.9];
+    const runners = await Promise.all(
+      uses.map(async (used) => {
+        const { runner } = await registered(undefined, {
+          machine: { ...withGpus, gpus: [gpu] },
+        });
+        const users = used > 0 ? { users: 1, idle_ms: null } : {};
+        const containers = [readyContainer({ name: "c", key: "k", gpus: 1, ...users })];
+        await runner.tellState({ devices: [device(1, "c")], containers });
+        const gpus = [{ used, memory_used_gb: 1 }];
+        await runner.tell({ load: { cpu: 1, memory_used_gb: 1, gpus } });
+        return { used, id: runner.id };
+      }),
+    );
+    const order = async (path: string) => {
+      const html = await look(path);
+      const at = (id: string) => html.indexOf(`data-part="${id} 0"`);
+      return runners.toSorted((a, b) => at(a.id) - at(b.id)).map(({ used }) => used);
+    };
+    expect(await order("/fleet")).toEqual([0, 0.5, 0.9]);
+    expect(await order("/fleet?sort=idle")).toEqual([0, 0.5, 0.9]);
+    expect(await order("/fleet?sort=load")).toEqual([0.9, 0.5, 0]);
+    expect(await order("/fleet?sort=other")).toEqual([0, 0.5, 0.9]);
   });
 
   test("a runner links to the user's own prediction, and to the look-up of others' predictions", async () => {
@@ -106,65 +137,64 @@ describe("a runner", () => {
     const running = [(await mine) ?? "", (await theirs) ?? ""];
     const runner = await world.runner(2);
     await runner.tell({ running });
-    const html = partOf(await look(), "li", runner.id);
+    const html = await look(`/fleet/runners/${runner.id}`);
     expect(html).toContain(`href="/predictions/${running[0]}"`);
     expect(html).not.toContain(`href="/predictions/${running[1]}"`);
     expect(html).toContain(`href="/look-up?id=${running[1]}"`);
-    expect(html).toContain(running[1]);
   });
 
   test("a runner that is out of date is shown with the commands of an update", async () => {
     const { runner } = await registered(undefined, { version: "0.0.1" });
-    const html = partOf(await look(), "li", runner.id);
-    const text = textOf(html);
-    expect(text).toContain(`It runs version 0.0.1; this deployment serves ${version}.`);
+    const text = textOf(await look(`/fleet/runners/${runner.id}`));
+    expect(text).toContain(`Installed: 0.0.1. Available: ${version}.`);
     expect(text).toContain(COMMAND);
     expect(text).toContain(`${FETCH} npm install --global ./${FILE}`);
   });
 
-  test("a silent runner shows since when, and a runner whose object fails is shown all the same", async () => {
+  test("an offline runner is an error after 15 minutes, and one whose object fails is shown all the same", async () => {
     const [silent, lost] = [await registered(), await registered()];
-    advance(3 * 3_600);
-    const text = textOf(partOf(await look(), "li", silent.runner.id));
-    expect(text).toContain("offline");
-    expect(text).toContain("seen 3 h 0 min ago");
+    advance(14 * 60);
+    const row = async () => rowsOf(await look(), silent.runner.id).join();
+    expect(await row()).toMatch(/class="status offline *"/);
+    advance(60);
+    expect(await row()).toContain('class="status offline bad"');
+    const page = await look(`/fleet/runners/${silent.runner.id}`);
+    expect(textOf(page)).toContain("offline for 15 min");
+    expect(page).toContain('title="An offline runner is an error after 15 minutes');
     const stubOf = env.RUNNER.getByName.bind(env.RUNNER);
     const fetch = () => Promise.reject(new Error("gone"));
     vi.spyOn(env.RUNNER, "getByName").mockImplementation((id) =>
       id === lost.runner.id ? Object.assign(stubOf(id), { fetch }) : stubOf(id),
     );
-    expect(textOf(partOf(await look(), "li", lost.runner.id))).toContain("unknown");
+    expect(textOf(rowsOf(await look(), lost.runner.id).join())).toContain("unknown");
   });
 });
 
-test("a class with waiting predictions and no runner asks for one, and shows how long they wait", async () => {
+test("a class with queued predictions and no runner is a problem, and shows how long they wait", async () => {
   const world = await newWorld();
   await world.waiting();
   await eventually(async () => expect(await look()).toContain(`class-${world.hardware}`));
   advance(75);
-  const text = textOf(partOf(await look(), "section", world.hardware));
-  expect(text).toMatch(/Ready 0 Slots 0 Running 0 Waiting 1 Longest wait 1 min 15 s Median wait –/);
-  expect(text).toContain("A prediction is waiting, but no runner serves this hardware.");
+  const row = async () => classOf(await look(), world.hardware);
+  const problem = async () => {
+    const link = `href="#class-${world.hardware}"`;
+    const cards = [...(await look()).matchAll(/<li class="box bad-card">.*?<\/li>/gs)];
+    return textOf(cards.map(([card]) => card).find((card) => card.includes(link)) ?? "");
+  };
+  expect(await row()).toMatch(/ 0 0 0 1 1 min 15 s – /);
+  expect(await problem()).toContain("1 prediction queued. No runner serves this hardware.");
   const gone = await world.runner();
   await gone.tell({ state: "stopped" });
-  expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
-    "A prediction is waiting, but its runner is offline.",
-  );
+  expect(await problem()).toContain("Every runner is offline, stopped, draining, or set aside.");
   const runner = await world.runner();
-  expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("is waiting, but");
+  expect(await problem()).toBe("");
   await runner.tellState({ free: 0 });
-  expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
-    "1 prediction waits: its only runner is busy. Another runner would help.",
-  );
+  expect(textOf(await look())).toContain("its only runner is busy. Another runner would help.");
   await runner.take();
-  await eventually(async () =>
-    expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
-      "Waiting 0 Longest wait – Median wait 1 min 15 s",
-    ),
-  );
+  await eventually(async () => expect(await row()).toMatch(/ 0 – 1 min 15 s /));
 });
 
-test("classes of one pool are shown together, each with its queue, and their runners once", async () => {
+test("classes of one pool have a row each in the queues, and their runners are shown once", async () => {
   const { hardware, runner } = await registered();
   const wide = `${hardware}-x4`;
   await operator.ok("PUT", `/v1/operator/hardware/${wide}`, { name: "Four", pool: hardware });
@@ -175,33 +205,32 @@ test("classes of one pool are shown together, each with its queue, and their run
     2,
   );
   const html = await look();
-  const section = textOf(partOf(html, "section", `${hardware} class-${wide}`));
-  expect(section).toContain(`Classes that share the runners of the pool ${hardware}:`);
-  expect(section).toMatch(
-    new RegExp(`${hardware} Box Ready 2 Slots 5 .*${wide} Four Ready 1 Slots 2`),
-  );
-  expect(textOf(partOf(html, "li", both.id))).toContain(`serves ${hardware}, ${wide} ·`);
-  for (const { id } of [runner, both]) expect(html.split(`id="runner-${id}"`)).toHaveLength(2);
+  expect(classOf(html, hardware)).toContain(`${hardware} Box (pool ${hardware}) 2 5 `);
+  expect(classOf(html, wide)).toContain(`${wide} Four (pool ${hardware}) 1 2 `);
+  for (const { id } of [runner, both]) expect(rowsOf(html, id)).toHaveLength(1);
 });
 
 test("a run whose runner was killed is counted once, and no longer as that runner's", async () => {
   const world = await newWorld();
   const { id, runner } = await world.begun();
   await runner.tell({ running: [id] });
-  const section = async () => textOf(partOf(await look(), "section", world.hardware));
-  expect(await section()).toContain("Running 1");
+  const running = async () =>
+    /data-label="Running">(\d+)/.exec(
+      new RegExp(`<tr id="class-${world.hardware}".*?</tr>`, "s").exec(await look())?.[0] ?? "",
+    )?.[1];
+  expect(await running()).toBe("1");
   await passes(31, id);
-  await eventually(async () => expect(await section()).toContain("Running 0"));
+  await eventually(async () => expect(await running()).toBe("0"));
   const other = await world.runner();
   await other.work();
   await other.tell({ running: [id] });
-  expect(await section()).toContain("Running 1");
+  expect(await running()).toBe("1");
   // A runner that was only frozen still reports the run; the runner that reported it last counts.
   advance(1);
   await runner.tell({ running: [id] });
   advance(1);
   await other.tell({ running: [id] });
-  expect(await section()).toContain("Running 1");
+  expect(await running()).toBe("1");
 });
 
 describe("a runner token", () => {
@@ -277,4 +306,33 @@ describe("a class of machines", () => {
       new RegExp(`Models or versions use '${hardware}'.* deleted by their owners`),
     );
   });
+});
+
+// The last one here: the rows of other tests stay on the first page.
+test("a machine without GPUs has one row, and a fleet of many GPUs several pages below 100 KB", async () => {
+  const { runner } = await registered(undefined, {
+    machine: { cpus: 16, memory_gb: 128, gpus: [] },
+  });
+  await runner.tellState({ devices: [] });
+  await runner.tell({ load: { cpu: 40, memory_used_gb: 31.52 } });
+  const [row = "", ...more] = rowsOf(await look("/fleet?sort=load"), runner.id);
+  expect(more).toEqual([]);
+  expect(textOf(row)).toMatch(/CPU, 16 cores 100% 32\/128 GB free/);
+  for (let n = 0; n < 6; n++) {
+    const devices = Array.from({ length: 8 }, (_, at) => device(at, null));
+    const machine = { ...withGpus, gpus: devices.map(() => gpu) };
+    const { runner } = await registered(undefined, { machine });
+    await runner.tellState({ devices });
+    for (let hour = 0; hour < 24; hour++) {
+      const load = { used: (hour % 7) / 7, memory_used_gb: 1.5 * hour };
+      const gpus = devices.map(() => load);
+      await runner.tell({ load: { cpu: 1, memory_used_gb: 1, gpus } });
+      advance(3_600);
+    }
+    await runner.tellState({ devices });
+  }
+  const html = await look("/fleet?sort=load");
+  expect(html.length).toBeLessThan(100_000);
+  expect(html).toContain("/fleet?sort=load&amp;page=2");
+  expect(textOf(await look("/fleet?sort=load&page=2"))).toContain("← Previous");
 });

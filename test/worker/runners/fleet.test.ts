@@ -46,6 +46,7 @@ describe("a runner", () => {
     const state = {
       state: "ready",
       draining: false,
+      draining_since: null,
       outdated: false,
       revoked: false,
       set_aside_until: null,

@@ -1,14 +1,17 @@
 /** Runner tokens after their revocation, and while D1 fails. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { RunnerToken } from "../../../src/protocol/operator.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { forgetRunnerTokens } from "../../../src/services/access/authentication.ts";
+import { pageAt } from "../support/catalogue.ts";
 import { pause } from "../support/eventually.ts";
 import { registered, revoke, revokeInDatabase } from "../support/fleet.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
 import { captureLog } from "../support/log.ts";
 import { sessionBody } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
+import { operator } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(() => {
@@ -97,4 +100,25 @@ test("a revocation succeeds while the objects of the token's runners fail", asyn
   await revoke(token);
   vi.restoreAllMocks();
   expect((await runner.tell()).status).toBe(401);
+});
+
+test("the last use of a runner's token is recorded while the runner only polls, every five minutes", async () => {
+  timersFollowClock();
+  const { runner, token } = await registered();
+  const used = async () => {
+    const tokens = await pageAt<RunnerToken>(operator, "/v1/operator/runner_tokens?page_size=50");
+    const found = tokens.items.find(({ prefix }) => token.startsWith(prefix));
+    return Date.parse(found?.last_used_at ?? "");
+  };
+  const marked = vi.spyOn(env.DB, "prepare");
+  const began = Date.now();
+  for (let n = 0; n < 25; n++) {
+    const polling = runner.poll();
+    await pause(5);
+    advance(30.1);
+    await (await polling).text();
+  }
+  const writes = marked.mock.calls.filter(([text]) => /^update "runner_tokens"/.test(text));
+  expect(Date.now() - (await used())).toBeLessThan(331_000);
+  expect(writes.length).toBeLessThanOrEqual((Date.now() - began) / 300_000 + 1);
 });
