@@ -7,7 +7,7 @@ import { z } from "zod";
 import { ROOT } from "../../src/dev/bundle.ts";
 import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { upload } from "../../src/protocol/upload.ts";
-import { OPERATOR, Site } from "./support/site.ts";
+import { OPERATOR, Site, signIn } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const SAMPLE = join(ROOT, "test/models/duotone/sample.jpg");
@@ -68,6 +68,21 @@ it("a reader's own picture is sent, and the model's picture comes back", async (
   await page.getByText(`"image": "${address}"`).first().waitFor();
   await visitor.open(`${playground("duotone")}?prediction=${await runOf(visitor)}`);
   expect(await page.getByLabel("image", { exact: true }).inputValue()).toBe(address);
+});
+
+it("a visitor's input is there again once they have signed in to run it", async () => {
+  await site.clientOf("paula");
+  const visitor = await site.visitor();
+  const { page } = visitor;
+  await visitor.open(playground("hello"));
+  await page.getByLabel(/^name/).fill("Rabbit");
+  await page.getByRole("button", { name: "Sign in to run" }).click();
+  await visitor.arrives(/^\/sign-in/);
+  await signIn(visitor, "paula");
+  await visitor.arrives(/^\/models\//);
+  expect(await page.getByLabel(/^name/).inputValue()).toBe("Rabbit");
+  await runButton(visitor).click();
+  await page.locator("[data-output]").getByText("Rabbit").waitFor();
 });
 
 it("Back leads to the run before, with its input, and a run to its own page", async () => {
