@@ -32,8 +32,10 @@ const pages = (entries: Entry[]) => entries.map(([name, label]): Entry => [pathO
 export const NAVIGATION: { title: string; pages: Entry[] }[] = [
   { title: "Guides", pages: pages(USING) },
   { title: "Reference", pages: [[REFERENCE, "API reference"]] },
-  { title: "For contributors", pages: pages(CONTRIBUTING) },
 ];
+
+/** Linked from the end of the map only: neither the sidebar nor the search has them. */
+export const FOR_CONTRIBUTORS = pages(CONTRIBUTING);
 
 export const GUIDES = new Map([...USING, ...CONTRIBUTING].map(([name]) => [pathOf(name), name]));
 

@@ -7,7 +7,7 @@ import { createDocument, DOCUMENT_CACHE, operationsIn, perOrigin } from "../../o
 import type { Document } from "../../openapi/types.ts";
 import type { Manifest, Passage } from "../../protocol/assets.ts";
 import { guideOf, readManifest, readPassages } from "../../services/assets.ts";
-import { GUIDES, REFERENCE, SEARCH } from "./contents.ts";
+import { FOR_CONTRIBUTORS, GUIDES, REFERENCE, SEARCH } from "./contents.ts";
 import { GuidePage } from "./guide/page.tsx";
 import { DocsLayout } from "./layout.tsx";
 import { ReferencePage } from "./reference/page.tsx";
@@ -29,9 +29,7 @@ const SearchPage = ({ query, found, assets }: Props) => (
     assets={assets}
   >
     <h1>{query === "" ? "Search" : `Search for “${query}”`}</h1>
-    {query !== "" && found.length === 0 && (
-      <p>Nothing has all of these words. Try fewer of them, or the beginning of a word.</p>
-    )}
+    {query !== "" && found.length === 0 && <p>No results. Try fewer words.</p>}
     <ol class="ruled spaced found">
       {found.map(({ path, id, page, title, excerpt }) => (
         <li>
@@ -90,7 +88,8 @@ export function mountDocs(app: Hono<AppEnv>): void {
   app.get(SEARCH, pageHeaders, async (c) => {
     const query = c.req.query("q")?.trim().slice(0, MAX_QUERY) ?? "";
     const [passages, assets] = await Promise.all([readPassages(c.env), readManifest(c.env)]);
-    const found = findPassages([...passages, ...calls(c)], query);
+    const ofUsers = passages.filter(({ path }) => FOR_CONTRIBUTORS.every(([at]) => at !== path));
+    const found = findPassages([...ofUsers, ...calls(c)], query);
     const page = <SearchPage query={query} found={found} assets={assets} />;
     return c.html(`<!DOCTYPE html>${page}`, 200, CACHED);
   });

@@ -1,6 +1,11 @@
 /** The guides that the deployment serves beside its API reference. */
 import { describe, expect, test } from "vitest";
-import { GUIDES, NAVIGATION, REFERENCE } from "../../../src/dashboard/docs/contents.ts";
+import {
+  FOR_CONTRIBUTORS,
+  GUIDES,
+  NAVIGATION,
+  REFERENCE,
+} from "../../../src/dashboard/docs/contents.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 
 const nobody = new Client(undefined);
@@ -25,12 +30,16 @@ const pageAt = (path: string) => {
   return page;
 };
 
-test("every page has a navigation with all pages", () => {
+test("every page has a navigation with all pages but those of contributors, which the first page ends its map with", async () => {
   const listed = NAVIGATION.flatMap((group) => group.pages.map(([path]) => path));
-  expect(listed.toSorted()).toEqual(paths.toSorted());
+  const hidden = FOR_CONTRIBUTORS.map(([path]) => path);
+  expect([...listed, ...hidden].toSorted()).toEqual(paths.toSorted());
+  expect(linksOf(pageAt(REFERENCE).html)).toEqual(expect.arrayContaining(hidden));
+  const found = await (await nobody.fetch("/docs/search?q=decisions")).text();
+  for (const path of hidden) expect(found).not.toContain(`href="${path}`);
   for (const [path, { html }] of pages) {
     expect(linksOf(html)).toEqual(expect.arrayContaining([...listed, "/"]));
-    expect(html).toContain(`href="${path}" aria-current="page"`);
+    if (listed.includes(path)) expect(html).toContain(`href="${path}" aria-current="page"`);
   }
 });
 
@@ -81,7 +90,7 @@ test("a search of the documentation finds guides and calls alike", async () => {
   const calls = await (await nobody.fetch("/docs/search?q=cancel+prediction")).text();
   expect(calls).toContain('href="/docs#');
   const none = await (await nobody.fetch("/docs/search?q=%3Cscript%3E+xyzzy")).text();
-  expect(none).toContain("Nothing has all of these words");
+  expect(none).toContain("No results.");
   expect(none).toContain("Search for “&lt;script&gt; xyzzy”");
   for (const target of [...html.matchAll(/<li><a href="([^"#]*)#([^"]*)"/g)])
     expect(idsOf(pageAt(target[1] ?? "").html)).toContain(target[2]);

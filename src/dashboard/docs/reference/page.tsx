@@ -10,7 +10,8 @@ import {
 } from "../../../openapi/types.ts";
 import type { Manifest } from "../../../protocol/assets.ts";
 import { ownHtml, slugOf } from "../../ui/markdown.ts";
-import { REFERENCE } from "../contents.ts";
+import { Copy } from "../../ui/parts.tsx";
+import { FOR_CONTRIBUTORS, NAVIGATION, REFERENCE } from "../contents.ts";
 import { DocsLayout } from "../layout.tsx";
 import { Method, Operation, WebhookOperation } from "./operation.tsx";
 import { About, anchorOf, Fields, Type } from "./schema.tsx";
@@ -34,7 +35,8 @@ export function ReferencePage({ document, assets }: { document: Document; assets
       navigation={<Navigation groups={groups} />}
       scripts={["docs"]}
     >
-      <h1>{info.title} API</h1>
+      <Start base={document.servers?.[0]?.url ?? ""} />
+      <h2 id="api-reference">API reference</h2>
       <p class="quiet">
         Base URL: <code>{document.servers?.[0]?.url}</code> ·{" "}
         <a href="/v1/openapi.json">OpenAPI document</a> · version {info.version}
@@ -47,6 +49,43 @@ export function ReferencePage({ document, assets }: { document: Document; assets
     </DocsLayout>
   );
 }
+
+/** The way into the documentation: a first call, and all guides. */
+const Start = ({ base }: { base: string }) => (
+  <>
+    <h1>Documentation</h1>
+    <h2 id="quickstart">Quickstart</h2>
+    <p>
+      Create an <a href="/tokens">access token</a>, pick a <a href="/models">model</a>, and run it:
+    </p>
+    <Copy lines text={quickstartOf(base)} />
+    <h2 id="guides">Guides</h2>
+    <ul>
+      {NAVIGATION.flatMap(({ pages }) => pages)
+        .filter(([address]) => address !== REFERENCE)
+        .map(([address, label]) => (
+          <li>
+            <a href={address}>{label}</a>
+          </li>
+        ))}
+    </ul>
+    <p class="quiet small">
+      For contributors:{" "}
+      {FOR_CONTRIBUTORS.map(([address, label], n) => (
+        <>
+          {n > 0 && ", "}
+          <a href={address}>{label}</a>
+        </>
+      ))}
+    </p>
+  </>
+);
+
+const quickstartOf = (base: string) => `export AUSPEX_TOKEN=aus_…
+curl ${base}/predictions \\
+  -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  -H "Content-Type: application/json" -H "Prefer: wait" \\
+  -d '{"model": "owner/model", "input": {"prompt": "Hello"}}'`;
 
 function groupsOf(document: Document): Group[] {
   const operations = operationsIn(document);
