@@ -75,7 +75,8 @@ export async function publishModel(
 ): Promise<void> {
   const { name, description, schemas, compatibilities, configuration } = manifest;
   const path = `/models/${username}/${name}`;
-  const body = { name, description, visibility: "public", hardware_identifier };
+  const category_slugs = CATEGORIES[name] ?? [];
+  const body = { name, description, visibility: "public", hardware_identifier, category_slugs };
   await unlessThere(owner.call(model, "POST", "/models", { body }));
   const { latest_version, hardware } = await owner.call(model, "GET", path);
   // The model's, not the version's: with the next start it may be another (runner.ts).
@@ -92,6 +93,16 @@ export async function publishModel(
     },
   });
 }
+
+/** Categories by the name of the example model. */
+const CATEGORIES: Record<string, string[]> = {
+  chat: ["chat"],
+  embeddings: ["embeddings"],
+  image: ["image-generation"],
+  "speech-to-text": ["speech-to-text"],
+  "text-generation": ["text-generation"],
+  "text-to-speech": ["text-to-speech"],
+};
 
 async function unlessThere(call: Promise<unknown>): Promise<void> {
   await call.catch((error: unknown) => {
@@ -132,21 +143,31 @@ const INPUTS: Record<string, object> = {
   image: { prompt: "A red sunset over snowy mountains, with a lake", num_outputs: 4, seed: 3 },
   embeddings: { input: ["A cat sleeps", "A kitten naps", "The king's army marches"] },
   "text-generation": { prompt: "Alice was", max_tokens: 80, seed: 7 },
+  chat: { messages: [{ role: "user", content: "Where is the golden key?" }] },
+  "text-to-speech": { text: "Curiouser and curiouser, said Alice." },
 };
 
 /** Pins an example for each model that has none. The next start tries failed ones again. */
 export async function pinExamples(client: Client, owner: string): Promise<void> {
   for (const [name, input] of Object.entries(INPUTS)) {
-    const path = `/models/${owner}/${name}/examples`;
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const { items } = await client.call(pageOf(example), "GET", path, { signal });
-    if (items.length > 0) continue;
-    const { id, status } = await client.call(predictionWithIO, "POST", "/predictions", {
-      headers: { prefer: "wait" },
-      body: { model: `${owner}/${name}`, input },
-      signal,
-    });
-    if (status !== "succeeded") continue;
-    await client.call(example, "POST", path, { body: { prediction_id: id }, signal });
+    const output = await pinExample(client, `${owner}/${name}`, input);
+    if (name === "text-to-speech" && typeof output === "string")
+      await pinExample(client, `${owner}/speech-to-text`, { audio: output });
   }
+}
+
+/** @returns the output; undefined if the model has an example already, or the run failed */
+async function pinExample(client: Client, model: string, input: object) {
+  const path = `/models/${model}/examples`;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const { items } = await client.call(pageOf(example), "GET", path, { signal });
+  if (items.length > 0) return undefined;
+  const { id, status, output } = await client.call(predictionWithIO, "POST", "/predictions", {
+    headers: { prefer: "wait" },
+    body: { model, input },
+    signal,
+  });
+  if (status !== "succeeded") return undefined;
+  await client.call(example, "POST", path, { body: { prediction_id: id }, signal });
+  return output;
 }

@@ -54,12 +54,11 @@ const RUNNER_STOP_MS = 3_000;
 
 const USAGE = `npm start -- [--port 8787] [--docker] [--empty]
 
-  --port n   where it is reached (default: PORT, or 8787)
-  --docker   a second runner, which runs images that are pushed here, in Docker
-  --empty    the control plane alone, with nothing in it, to restore a backup into; each start
-             begins with nothing again
+  --port n   port to listen on (default: PORT, or 8787)
+  --docker   also start a runner that runs pushed images in Docker
+  --empty    start without users, models or runners, to restore a backup; deletes its data first
 
-With BACKUP_KEY in the environment it makes backups.`;
+Set BACKUP_KEY to make backups.`;
 
 const { values } = readCommandLine(USAGE, {
   options: {
@@ -69,7 +68,7 @@ const { values } = readCommandLine(USAGE, {
   },
 });
 
-if (values.docker && values.empty) misused(USAGE, "--empty starts no runner: leave --docker out.");
+if (values.docker && values.empty) misused(USAGE, "--empty can't be used with --docker.");
 const port = readNumber(USAGE, "port", values.port, { most: 65_535 });
 
 let deployment: Deployment | undefined;
@@ -216,7 +215,7 @@ async function main(): Promise<void> {
   showUsage({ url, token: user.token, username: USERNAME, login, docker });
   // The deployment can be used meanwhile.
   await pinExamples(client, USERNAME).catch((error: unknown) => {
-    if (!stopping) say(`Not all examples were pinned: ${messageOf(error)}`);
+    if (!stopping) say(`Some examples could not be pinned: ${messageOf(error)}`);
   });
 }
 
