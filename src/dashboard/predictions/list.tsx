@@ -76,6 +76,7 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
       </th>
       <td data-label="Status">
         <Status status={status} waitsAgain={waitsAgain} />
+        {error && " "}
         {error && (
           <small class="error-excerpt clip" dir="auto" title={error.message}>
             {excerpt(error.message)}
