@@ -77,7 +77,7 @@ function Container({ container, linked, heard, now }: { container: RunnerContain
   const title = containerTitle(container);
   return (
     <tr>
-      <th scope="row" title={image}>
+      <th scope="row" title={image.slice(image.indexOf("/") + 1)}>
         {model !== undefined && linked.has(model) ? (
           <a href={`/models/${model}`}>{title}</a>
         ) : (

@@ -48,8 +48,8 @@ export const HardwarePage = ({
   <>
     <FleetTabs current="/fleet/hardware" />
     <p>
-      A hardware class is a kind of machine, or a share of one. Models and versions name the class
-      they run on, runners the classes they serve. Classes of one pool share a queue and machines.
+      A hardware class is a type of machine, or a share of one. Models run on a class, and runners
+      serve one or more. Classes in a pool share a queue and machines.
     </p>
     {edited ? (
       <section aria-labelledby="edit-title">
@@ -67,7 +67,7 @@ export const HardwarePage = ({
     )}
     {page.items.length === 0 ? (
       <Empty title="No hardware yet">
-        <p>Create a class above, then a token for the runners that serve it.</p>
+        <p>Create a class above, then a token for its runners.</p>
       </Empty>
     ) : (
       <List items={page.items} />
@@ -86,7 +86,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       <TextField
         name="identifier"
         label="Identifier"
-        hint="Used by models and runners. Lowercase letters and digits, separated by '.', '_' or '-'."
+        hint="Lowercase letters and digits, separated by '.', '_' or '-'. Can't be changed."
         placeholder="l40s"
         maxlength={63}
         autocomplete="off"
@@ -111,13 +111,13 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
     <TextField
       name="price_per_hour"
       label="Price per hour"
-      hint={`In ${useCurrency()}, the currency of this deployment. What runs cost is counted by it.`}
+      hint={`In ${useCurrency()}. Used to calculate run costs.`}
       value={edited?.price_per_hour?.toString() ?? ""}
     />
     <TextField
       name="pool"
       label="Pool"
-      hint="Classes of one pool share a queue and machines, such as one GPU of a machine and four. By default a class is a pool of its own. Fixed once it is used."
+      hint="Classes in a pool share a queue and machines (e.g. 1-GPU and 4-GPU). By default, each class has its own pool. Can't be changed after first use."
       value={edited?.pool ?? ""}
       maxlength={63}
       autocomplete="off"
@@ -125,10 +125,10 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
     <Select
       name="location_hint"
       label="Location"
-      hint="Choose where its runners are. The queue of its pool is made there, and cannot be moved once it is used."
+      hint="Where the runners are. The queue is created there. Can't be changed after first use."
       value={edited?.location_hint ?? ""}
       options={[
-        { value: "", label: "Near the first runner or caller" },
+        { value: "", label: "Automatic" },
         ...LOCATION_HINTS.map((value) => ({ value, label: LOCATION_NAMES[value] })),
       ]}
     />

@@ -21,8 +21,8 @@ export const Install = ({ created }: { created: NewRunner }) => (
       Your new runner token: <bdi>{created.name}</bdi>
     </h2>
     <p>
-      Copy it now. It will not be shown again. To start a runner, run this on a machine with Node.js
-      22 and Docker:
+      Copy it now. You won’t see it again. To start a runner, run this on a machine with Node.js 22
+      and Docker:
     </p>
     {created.pools.map((hardware) => (
       <>
@@ -31,9 +31,9 @@ export const Install = ({ created }: { created: NewRunner }) => (
       </>
     ))}
     <p class="hint">
-      <code>check</code> reports what is missing on the machine. <code>--slots</code> sets how many
-      predictions run at a time. <code>--help</code> lists all settings. Without Docker,{" "}
-      <code>--engine process --models DIR</code> runs model folders, for laptops and tests.
+      <code>check</code> tests the machine. <code>--slots</code> sets the number of concurrent
+      predictions. <code>--help</code> lists all settings. Without Docker, use{" "}
+      <code>--engine process --models DIR</code> to run model folders on laptops and in tests.
     </p>
     <details>
       <summary>Run as a systemd service</summary>

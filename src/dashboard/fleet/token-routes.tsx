@@ -33,10 +33,7 @@ const RunnerTokensPage = ({
 }) => (
   <>
     <FleetTabs current="/fleet/tokens" />
-    <p>
-      Runners authenticate with a token. Several machines can share one; with a token each, you can
-      revoke them separately.
-    </p>
+    <p>Runners authenticate with a token. Use one per machine to revoke them separately.</p>
     {created && <Install created={created} />}
     <details class="new-token spaced" open={draft.values !== undefined || page.items.length === 0}>
       <summary class="button primary">New runner token</summary>
@@ -44,7 +41,7 @@ const RunnerTokensPage = ({
     </details>
     {page.items.length === 0 ? (
       <Empty title="No runner tokens yet">
-        <p>Create one above, then run the command shown with it on your GPU machine.</p>
+        <p>Create a token above to get the install command.</p>
       </Empty>
     ) : (
       <List tokens={page.items} />
@@ -55,7 +52,7 @@ const RunnerTokensPage = ({
 
 const NoHardware = () => (
   <p>
-    A runner serves a hardware class. <a href="/fleet/hardware">Create the first one</a>.
+    Runners serve a hardware class. <a href="/fleet/hardware">Create a hardware class</a> first.
   </p>
 );
 
@@ -64,7 +61,7 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
     <TextField
       name="name"
       label="Name"
-      hint="The machine or rack it is for."
+      hint="For example, the machine or rack."
       maxlength={100}
       autocomplete="off"
       required
@@ -105,7 +102,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
           <td class="end">
             <Form
               action={`/fleet/tokens/${id}/revoke`}
-              data-confirm={`Revoke ${name}? Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail. To let predictions finish first, drain the runners.`}
+              data-confirm={`Revoke ${name}? Its runners stop within 10 seconds, and their predictions are retried elsewhere or fail. To let predictions finish, drain the runners first.`}
             >
               <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
                 Revoke
@@ -141,7 +138,7 @@ export const runnerTokenPages = pages()
   .post("/fleet/tokens/:id/revoke", requireOperator, async (c) => {
     await revokeRunnerToken(c.var.services, c.req.param("id"), viewerOf(c).user.id);
     const message =
-      "Token revoked. Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail.";
+      "Token revoked. Its runners stop within 10 seconds, and their predictions are retried elsewhere or fail.";
     return redirectWithFlash(c, message, "/fleet/tokens");
   });
 

@@ -28,9 +28,8 @@ const FirstVersion = ({ model, publish }: { model: DetailedModelRow; publish: Pu
   <>
     <h2>No version yet</h2>
     <p>
-      Publish the first one in one of these ways, or{" "}
-      <a href={modelAddress(model, "/versions/new")}>fill in a form</a> for an image that you have
-      pushed.
+      Publish the first version below. Already pushed an image?{" "}
+      <a href={modelAddress(model, "/versions/new")}>Fill in a form</a>.
     </p>
     <PublishWays state={publish} level={3} />
   </>

@@ -50,8 +50,8 @@ async function showPublish(
       <>
         <h1>Publish a model</h1>
         <p>
-          Publishing makes a private model, if it is not there yet, and its next version. You can
-          also <a href="/models/new">create a model</a> first.
+          Publishing creates a version, and a private model if it does not exist yet. You can also{" "}
+          <a href="/models/new">create the model</a> first.
         </p>
         <PublishWays state={state} />
       </>,
@@ -64,8 +64,7 @@ async function showPublish(
     <>
       <h2>{state.names.isFirst ? "Publish the first version" : "Publish a version"}</h2>
       <p>
-        Or <a href={modelAddress(model, "/versions/new")}>fill in a form</a> for an image that you
-        have pushed.
+        Already pushed an image? <a href={modelAddress(model, "/versions/new")}>Fill in a form</a>.
       </p>
       <PublishWays state={state} level={3} />
     </>,

@@ -41,8 +41,8 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
       <section class="panel new-secret" aria-labelledby="created-title">
         <Heading id="created-title">Your new token</Heading>
         <p>
-          The commands below contain it. Copy them now and keep it secret: it will not be shown
-          again. It is valid for 90 days, and listed under <a href="/tokens">Tokens</a>.
+          The commands below include it. Copy it now and keep it secret. You won’t see it again. It
+          expires in 90 days. Manage it under <a href="/tokens">Access tokens</a>.
         </p>
         <Copy text={names.token} label="Copy token" />
       </section>
@@ -53,10 +53,8 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
       action={exists ? `/models/${names.username}/${names.name}/publish` : "/models/publish"}
       draft={draft}
     >
-      <p>
-        The commands below need an access token where they say <code>aus_…</code>.
-      </p>
-      <Submit>Create a token for them</Submit>
+      <p>Create a token to fill in the commands below.</p>
+      <Submit>Create token</Submit>
     </Form>
   );
 }
@@ -64,27 +62,27 @@ function Token({ state: { names, exists, draft = emptyDraft }, level }: PartProp
 const Ways = ({ state: { names } }: { state: PublishState }) => (
   <div class="box spaced ways">
     <Way title="With the auspex command" text={commandText(names)} open>
-      Needs Node.js 22.13 or newer, and Docker, Podman or Cog.{" "}
+      Requires Node.js 22.13 or later, and Docker, Podman, or Cog.{" "}
       {names.isFirst ? (
         <>
-          <code>auspex init</code> writes a small model into a new folder. For a folder of your own
-          with a <code>cog.yaml</code> or a Dockerfile, leave it out.
+          <code>auspex init</code> creates a sample model in a new folder. Skip it if you have a{" "}
+          <code>cog.yaml</code> or a Dockerfile.
         </>
       ) : (
         <>
-          To be run in a folder with a <code>cog.yaml</code> or a Dockerfile.
+          Run it in the folder of your <code>cog.yaml</code> or Dockerfile.
         </>
       )}{" "}
-      Layers have any size, and a push that breaks goes on where it stopped. More in{" "}
+      No layer size limit. Interrupted pushes resume. See{" "}
       <a href="/docs/publishing">Publishing models</a>.
     </Way>
     <Way title="With Docker" text={dockerText(names)}>
-      Docker sends each layer in one request, and Cloudflare takes 100 MB in one on most plans. With
-      larger layers, publish what you have built with <code>auspex publish --image</code>. What you
-      have pushed is under <a href="/account/images">Images</a>.
+      Most Cloudflare plans limit layers pushed by Docker to 100 MB. For larger layers, use{" "}
+      <code>auspex publish --image</code>. Pushed images are listed under{" "}
+      <a href="/account/images">Images</a>.
     </Way>
     <Way title="With Cog" text={cogText(names)}>
-      Cog 0.17 or newer. The two settings make it send large layers in chunks.
+      Requires Cog 0.17 or later. The two settings upload large layers in chunks.
     </Way>
   </div>
 );
@@ -113,21 +111,20 @@ function FirstAnswer({ state: { names, exists, hasRunner, operator }, level }: P
   const model = `/models/${names.username}/${names.name}`;
   return (
     <>
-      <Heading>{names.isFirst ? "See its first answer" : "Run it"}</Heading>
+      <Heading>Run the model</Heading>
       {!hasRunner && <NoRunner operator={operator} />}
       <p>
         {exists ? (
           <>
-            Once the version is there, fill in the input in <a href={model}>its playground</a> and
-            run it.
+            After publishing, run the model in <a href={model}>its playground</a>.
           </>
         ) : (
           <>
-            Once it is published, open it in <a href={`/models/${names.username}`}>your models</a>,
-            and run it in its playground.
+            After publishing, open it under <a href={`/models/${names.username}`}>your models</a>{" "}
+            and run it in the playground.
           </>
         )}{" "}
-        The first run of a version takes longer: a runner downloads the image and starts it.
+        The first run takes longer because the runner downloads the image.
       </p>
     </>
   );
@@ -137,11 +134,10 @@ const NoRunner = ({ operator }: { operator: boolean }) => (
   <p class="warning-note">
     {operator ? (
       <>
-        No runner serves it yet, so its runs would wait. <a href="/fleet">Add a GPU machine</a>{" "}
-        first.
+        No runners available, so runs will be queued. <a href="/fleet">Add a GPU machine</a> first.
       </>
     ) : (
-      "No runner serves it yet, so its runs would wait. Ask the operator of this deployment to add a GPU machine."
+      "No runners available, so runs will be queued. Ask the operator of this deployment to add a GPU machine."
     )}
   </p>
 );

@@ -32,17 +32,15 @@ const VariablesPage = ({ model, rows, chosen, draft }: PageProps) => (
     {rows.length === 0 ? (
       <Empty title="No variables yet">
         <p>
-          Variables hold keys and tokens that the containers of this model need in their
-          environment. Set one below, then list it in the next{" "}
-          <a href={modelAddress(model, "/versions/new")}>version</a> (in the API:{" "}
-          <code>configuration.variable_names</code>). A version gets only the variables it lists.
+          Store API keys and other secrets as environment variables. Set one below, then list it in
+          your next <a href={modelAddress(model, "/versions/new")}>version</a> (in the API:{" "}
+          <code>configuration.variable_names</code>).
         </p>
       </Empty>
     ) : (
       <>
         <p class="hint">
-          Containers get the variables that their version lists, in their environment. Values are
-          encrypted and never shown again.
+          Each version gets the variables it lists. Values are encrypted and can’t be viewed.
         </p>
         <Variables model={model} rows={rows} />
       </>
@@ -94,7 +92,7 @@ const Row = ({
         {updated_at !== null && (
           <Form
             action={modelAddress(model, `/variables/${name}/delete`)}
-            data-confirm={`Delete ${name}? Its value cannot be recovered, and new predictions run without it.`}
+            data-confirm={`Delete ${name}? This can’t be undone. New predictions run without it.`}
           >
             <button type="submit" class="danger" aria-label={`Delete ${name}`}>
               Delete
@@ -107,7 +105,7 @@ const Row = ({
 );
 
 function listingText(model: DetailedModelRow, listed: boolean, isSet: boolean): string {
-  if (!defaultVersion(model)) return "none published";
+  if (!defaultVersion(model)) return "no version";
   if (!listed) return "not listed";
   return isSet ? "listed" : "listed, but not set";
 }
@@ -121,7 +119,7 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
         <TextField
           name="variable_name"
           label="Name"
-          hint="Uppercase letters, digits and '_', as in HF_TOKEN. Setting an existing variable replaces its value."
+          hint="Uppercase letters, digits, and underscores, such as HF_TOKEN. Replaces an existing value."
           value={chosen}
           maxlength={100}
           pattern="[A-Z_][A-Z0-9_]*"
@@ -132,7 +130,7 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
         <TextArea
           name="value"
           label="Value"
-          hint="Up to 32,768 characters. Can span several lines."
+          hint="Up to 32,768 characters. Line breaks are allowed."
           class="mono"
           rows={3}
           maxlength={32_768}

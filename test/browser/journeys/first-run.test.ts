@@ -51,7 +51,7 @@ it("an operator sets up, adds a machine, publishes a model and runs it: the step
   await site.world.runner("desk", { token: runnerToken, models: { owner: WHO, folder } });
   await reader.sees("heading", "Add a machine (done)");
 
-  await reader.press("Create a token for them");
+  await reader.press("Create token");
   const commands = await reader.copy();
   const [token = ""] = /aus_\w+/.exec(commands) ?? [];
   await reader.follow("Auspex");

@@ -82,7 +82,7 @@ describe("an empty account", () => {
     const { visitor, path: other } = await owner({ hardware_identifier: hardware });
     expect(await told(visitor, other)).toContain("Ask the operator of this deployment");
     await FakeRunner.begin(await newRunnerToken(hardware), hardware, unique("box"));
-    expect(await told(visitor, other)).not.toContain("No runner serves it yet");
+    expect(await told(visitor, other)).not.toContain("No runners available");
   });
 });
 

@@ -39,7 +39,7 @@ describe("the page of variables", () => {
   it("the page shows which variables are set, and which the latest version names", async () => {
     await setVariable(client, model, "OLD_KEY");
     expect(rowsIn((await visitor.look(page)).html)).toEqual([
-      ["OLD_KEY", expect.stringMatching(TIME), "none published"],
+      ["OLD_KEY", expect.stringMatching(TIME), "no version"],
     ]);
     await setVariable(client, model, "HF_TOKEN");
     await publish(client, model, { configuration: { variable_names: ["OLD_KEY"] } });
