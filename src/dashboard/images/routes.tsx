@@ -34,7 +34,7 @@ function ImageItem({ image, username }: Props) {
         {tags.items.map((tag) => (
           <span class="badge clip">{tag}</span>
         ))}
-        {tags.more && <small>and more tags</small>}
+        {tags.more && <small>more tags</small>}
         {tags.items.length === 0 && <small>no tag</small>}
       </div>
       <div class="bar image-digest">
@@ -44,8 +44,8 @@ function ImageItem({ image, username }: Props) {
         </button>
       </div>
       <small>
-        {bytes === undefined ? "size unknown: too many parts" : byteText(bytes)}
-        {isIndex && ", for several platforms"}
+        {bytes === undefined ? "size unknown" : byteText(bytes)}
+        {isIndex && ", multi-platform"}
         {pushed_at !== undefined && (
           <>
             {" · pushed "}
@@ -64,7 +64,7 @@ function KeptBy({ image: { name, tags, versions, held_until }, username }: Props
   if (versions.items.length > 0) {
     return (
       <>
-        run by {versions.items.length === 1 ? "version" : "versions"}{" "}
+        used by {versions.items.length === 1 ? "version" : "versions"}{" "}
         {versions.items.map((number, n) => (
           <>
             {n > 0 && ", "}
@@ -82,9 +82,7 @@ function KeptBy({ image: { name, tags, versions, held_until }, username }: Props
       </>
     );
   }
-  return tags.items.length > 0
-    ? "no version runs it"
-    : "no version runs it: it is deleted within a week";
+  return tags.items.length > 0 ? "not used" : "not used, deleted within a week";
 }
 
 /** Open to read first: without client code nothing else asks. */
@@ -101,11 +99,10 @@ function Removal({ image, username }: Props) {
       {tags.items.length > 0 && (
         <>
           <p>
-            A tag is a name for the image. Without it, nobody can pull the image by that name, nor
-            make a version of it by that name.{" "}
+            Removing a tag means the image can’t be pulled or published by that name.{" "}
             {isNeeded
-              ? "Versions go on running: they name the digest."
-              : "An image without any tag or version is deleted within a week."}
+              ? "Existing versions are not affected."
+              : "An image without tags or versions is deleted within a week."}
           </p>
           <div class="flow actions">
             {tags.items.map((tag) => (
@@ -120,20 +117,19 @@ function Removal({ image, username }: Props) {
       {isNeeded ? (
         <p>
           {versions.items.length > 0 || held_until === undefined ? (
-            "The image itself cannot be deleted while a version runs it. Delete the version first: four days later, when predictions do not need it any more, you can delete the image."
+            "A version uses this image. To delete the image, delete the version first, then wait four days."
           ) : (
             <>
-              The image itself can be deleted after <Time at={held_until} />: until then,
-              predictions of a deleted version may need it.
+              You can delete this image after <Time at={held_until} />. Until then, predictions of a
+              deleted version may need it.
             </>
           )}
         </p>
       ) : (
         <>
           <p>
-            Deleting the image removes it with all its tags at once: nobody can pull it or make a
-            version of it any more. Layers that no other image of yours has stop counting within a
-            week. This cannot be undone, but you can push the image again.
+            Deletes the image and all its tags. Its storage is freed within a week. This can’t be
+            undone, but you can push the image again.
           </p>
           <Form action={action}>
             <input type="hidden" name="reference" value={digest} />
@@ -165,29 +161,28 @@ const ImagesPage = ({
     <h1>Images</h1>
     <AccountTabs current="/account/images" />
     <p>
-      The container images that you pushed to <code>{new URL(pusher.origin).host}</code>, newest
-      first. They take {byteText(bytes)} of {byteText(max_bytes)}; a layer that several have counts
-      once.
+      Images you pushed to <code>{new URL(pusher.origin).host}</code>. {byteText(bytes)} of{" "}
+      {byteText(max_bytes)} used. Shared layers count once.
     </p>
     <Problem draft={draft} />
     {page.items.length === 0 && page.previous_url === null && page.next_url === null ? (
       <Empty title="No images yet">
         <p>
-          <a href="/models/publish">Publishing a model</a> pushes its image. You can also push one
-          that Docker has already, and make a version of it later:
+          <a href="/models/publish">Publishing a model</a> pushes its image. To push an existing
+          Docker image:
         </p>
         <Commands pusher={pusher} />
       </Empty>
     ) : (
       <>
-        {page.items.length === 0 && <p>Only parts of other images are on this page.</p>}
+        {page.items.length === 0 && <p>No images on this page.</p>}
         <ul class="rows images">
           {page.items.map((image) => (
             <ImageItem image={image} username={pusher.username} />
           ))}
         </ul>
         <Pager previous={page.previous_url} next={page.next_url} />
-        <h2>Push another</h2>
+        <h2>Push an image</h2>
         <Commands pusher={pusher} />
       </>
     )}
@@ -202,9 +197,8 @@ const Commands = ({ pusher }: { pusher: Pusher }) => (
       text={imageText({ ...pusher, name: "my-model", token: undefined, isFirst: true })}
     />
     <p class="hint">
-      With an <a href="/tokens">access token</a> that has the scope <code>write</code>. The first
-      push to a name creates a private model.{" "}
-      <a href="/docs/publishing#push-by-hand">More on pushing</a>
+      Requires an <a href="/tokens">access token</a> with the <code>write</code> scope. The first
+      push to a name creates a private model. <a href="/docs/publishing#push-by-hand">Learn more</a>
     </p>
   </div>
 );

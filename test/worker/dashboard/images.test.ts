@@ -25,8 +25,8 @@ describe("an image", () => {
     const { html } = await visitor.look(LIST);
     expect(html.indexOf(second)).toBeLessThan(html.indexOf(first));
     expect(html).toContain(`href="/models/${model}/versions/2"`);
-    expect(textOf(html)).toMatch(/v2.*no version runs it.*v1.*run by versions 2 , 1/s);
-    expect(textOf(html)).toMatch(/They take 1\d(\.\d)? kB of 500 GB/);
+    expect(textOf(html)).toMatch(/v2.*not used.*v1.*used by versions 2 , 1/s);
+    expect(textOf(html)).toMatch(/1\d(\.\d)? kB of 500 GB used/);
     expect(textOf(html).match(/5\.\d kB/g)).toHaveLength(2);
   });
 
@@ -48,7 +48,7 @@ describe("an image", () => {
     const { html } = await visitor.look(LIST);
     expect(html).not.toContain(`<code class="clip">${amd}</code>`);
     expect(html).toContain(`<code class="clip">${index}</code>`);
-    expect(textOf(html)).toMatch(/5\.\d kB, for several platforms/);
+    expect(textOf(html)).toMatch(/5\.\d kB, multi-platform/);
   });
 });
 
@@ -69,7 +69,7 @@ describe("removing", () => {
     const { html } = await visitor.look(LIST);
     expect(html).toContain("Tag v1 removed.");
     expect(html).toContain(digest);
-    expect(textOf(html)).toContain("no version runs it: it is deleted within a week");
+    expect(textOf(html)).toContain("not used, deleted within a week");
   });
 
   it("a removed image goes with its tags, unless a version runs it", async () => {

@@ -53,7 +53,7 @@ describe("the page of variables", () => {
     ]);
     expect(html).toContain("Version 2");
     // A variable that is not set cannot be deleted.
-    expect(html.match(/\/delete"/g)).toHaveLength(2);
+    expect(html.match(/variables\/\w+\/delete"/g)).toHaveLength(2);
   });
 
   it("the page fills in the chosen name, and nothing else of the address", async () => {
