@@ -39,7 +39,7 @@ function ImageItem({ image, username }: Props) {
       </div>
       <div class="bar image-digest">
         <code class="clip">{digest}</code>
-        <button type="button" class="quiet" data-copy hidden>
+        <button type="button" class="quiet" data-copy="" hidden>
           Copy<span class="visually-hidden"> digest</span>
         </button>
       </div>

@@ -115,7 +115,7 @@ export const Copy = ({
         {language ? <Coloured code={text} language={language} /> : text}
       </code>
     </pre>
-    <button type="button" class="quiet" data-copy hidden>
+    <button type="button" class="quiet" data-copy="" hidden>
       {label}
     </button>
   </div>

@@ -76,7 +76,7 @@ function Environment({ text, origin }: { text: string; origin: string }) {
         <pre tabindex={0}>
           <code>{lines.join("\n")}</code>
         </pre>
-        <button type="button" class="quiet" data-copy hidden>
+        <button type="button" class="quiet" data-copy="" hidden>
           Copy
         </button>
       </div>
