@@ -211,7 +211,7 @@ describe("a version", () => {
 
   it.each([
     ["container_image_digest", "latest", "sha256: and 64 hex digits"],
-    ["input", '{"type": ', "unexpected end at line 1, column 10"],
+    ["input", '{"type": ', "Unexpected end of JSON input"],
     ["input", '{"type": "text"}', "type: "],
     ["input", '{"properties": {"a": {"minimum": "1"}}}', "properties.a.minimum: "],
     ["output", "[]", ""],

@@ -249,6 +249,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     ...ownModel,
     form: () => ({ container_image_digest: DIGEST, input: "{}", output: "{}" }),
   },
+  [`POST ${ONE_MODEL}/versions/${NUMBER}/default`]: ownModel,
   [`POST ${ONE_MODEL}/versions/${NUMBER}/delete`]: ownModel,
   [`POST ${ONE_MODEL}/images/remove`]: {
     audience: "owner",
