@@ -17,7 +17,7 @@ import type {
 import type { CountMessage } from "../../protocol/queue.ts";
 import { isDuplicate, isLimitReached, runBatch } from "../../storage/database.ts";
 import { ascends, type Direction } from "../../storage/keyset.ts";
-import { writeCounts } from "../../storage/models/counts.ts";
+import { syncListings, writeCounts } from "../../storage/models/counts.ts";
 import {
   type DetailedModelRow,
   deleteModel as deleteRow,
@@ -28,7 +28,6 @@ import {
   type ModelRow,
   listModels as modelsOf,
   listOwnModels as ownModelsOf,
-  syncListings,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
 import { namesSeenBy } from "../../storage/models/targets.ts";

@@ -3,7 +3,7 @@ import { ProblemError } from "../../errors/errors.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import type { OpenAiModel } from "../../protocol/openai/error.ts";
-import { listCallable } from "../../storage/models/models.ts";
+import { listCallable } from "../../storage/models/targets.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import { resolveAnswering } from "../predictions/version-resolution.ts";

@@ -3,7 +3,7 @@ import { and, eq, gte, sql } from "drizzle-orm";
 import type { CountMessage } from "../../protocol/queue.ts";
 import { type Database, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { accountCounts, users } from "../schema/index.ts";
+import { accountCounts, listings, modelCounts, users } from "../schema/index.ts";
 
 /** Rows of a statement, which takes 100 parameters: a row needs 4. */
 const ROWS_A_STATEMENT = 25;
@@ -54,3 +54,16 @@ export function listReportedSince(db: Database, since: number, keyset: Keyset) {
     .limit(limit)
     .all();
 }
+
+/**
+ * Copies changed counts to the listings. With IN, SQLite finds the changed counts first, by their
+ * index; with a join it would scan all listings.
+ */
+export const syncListings = (db: Database) => [
+  db.run(sql`UPDATE ${listings} SET predictions_count =
+      (SELECT c.predictions_count FROM ${modelCounts} AS c WHERE c.model_id = ${listings.model_id})
+    WHERE model_id IN
+      (SELECT model_id FROM ${modelCounts} WHERE unlisted)`),
+  db.run(sql`UPDATE ${modelCounts} SET listed_count = predictions_count, unlisted = false
+    WHERE unlisted`),
+];

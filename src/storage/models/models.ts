@@ -1,6 +1,5 @@
 import {
   and,
-  desc,
   eq,
   gte,
   type InferSelectModel,
@@ -14,7 +13,7 @@ import {
 } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import type { CategorySummary, Compatibilities, ModelSort } from "../../protocol/model.ts";
+import type { CategorySummary, ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
@@ -313,41 +312,6 @@ function listed(
 export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][number];
 export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
 
-/**
- * Lists models that a user may see and whose default version has one of these compatibilities, newest first.
- * @param ids limits the list to these; null: all
- */
-export const listCallable = (
-  db: Database,
-  userId: string,
-  ids: string[] | null,
-  flags: readonly (keyof Compatibilities)[],
-  limit: number,
-) =>
-  db
-    .select({
-      owner: users.username,
-      name: models.name,
-      created_at: versions.created_at,
-      compatibilities: versions.compatibilities,
-    })
-    .from(models)
-    .innerJoin(users, eq(users.id, models.owner_id))
-    .innerJoin(
-      versions,
-      and(eq(versions.model_id, models.id), eq(versions.number, answeringNumber)),
-    )
-    .where(
-      and(
-        or(ne(models.visibility, "private"), eq(models.owner_id, userId)),
-        ids ? inArray(models.id, ids) : undefined,
-        or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`)),
-      ),
-    )
-    .orderBy(desc(models.id))
-    .limit(limit)
-    .all();
-
 const setCategories = (db: Database, modelId: string, slugs: string[]) => [
   db
     .delete(modelCategories)
@@ -413,16 +377,3 @@ export async function deleteModel(db: Database, id: string, keepUntil: number): 
     db.delete(models).where(eq(models.id, id)),
   ]);
 }
-
-/**
- * Copies changed counts to the listings. With IN, SQLite finds the changed counts first, by their
- * index; with a join it would scan all listings.
- */
-export const syncListings = (db: Database) => [
-  db.run(sql`UPDATE ${listings} SET predictions_count =
-      (SELECT c.predictions_count FROM ${modelCounts} AS c WHERE c.model_id = ${listings.model_id})
-    WHERE model_id IN
-      (SELECT model_id FROM ${modelCounts} WHERE unlisted)`),
-  db.run(sql`UPDATE ${modelCounts} SET listed_count = predictions_count, unlisted = false
-    WHERE unlisted`),
-];

@@ -1,7 +1,8 @@
 /** The target of a prediction: a model, and one of its versions. */
-import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import type { Compatibilities } from "../../protocol/model.ts";
 import type { Database } from "../database.ts";
 import { hardware, models, users, versions } from "../schema/index.ts";
 import { answeringNumber, defaultNumber, isSeenBy } from "./models.ts";
@@ -112,3 +113,38 @@ export async function namesSeenBy(
   // A row may have the name of one model and the owner of another, so rows are compared with `names`.
   return new Set(rows.map(({ owner, name }) => `${owner}/${name}`).filter((one) => names.has(one)));
 }
+
+/**
+ * Lists models that a user may see and whose default version has one of these compatibilities, newest first.
+ * @param ids limits the list to these; null: all
+ */
+export const listCallable = (
+  db: Database,
+  userId: string,
+  ids: string[] | null,
+  flags: readonly (keyof Compatibilities)[],
+  limit: number,
+) =>
+  db
+    .select({
+      owner: users.username,
+      name: models.name,
+      created_at: versions.created_at,
+      compatibilities: versions.compatibilities,
+    })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .innerJoin(
+      versions,
+      and(eq(versions.model_id, models.id), eq(versions.number, answeringNumber)),
+    )
+    .where(
+      and(
+        or(ne(models.visibility, "private"), eq(models.owner_id, userId)),
+        ids ? inArray(models.id, ids) : undefined,
+        or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`)),
+      ),
+    )
+    .orderBy(desc(models.id))
+    .limit(limit)
+    .all();

@@ -11,8 +11,12 @@ import * as tokens from "../../../src/storage/accounts/tokens.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
-import { deleteCounts, listReportedSince } from "../../../src/storage/models/counts.ts";
-import { listDetailedModels, syncListings } from "../../../src/storage/models/models.ts";
+import {
+  deleteCounts,
+  listReportedSince,
+  syncListings,
+} from "../../../src/storage/models/counts.ts";
+import { listDetailedModels } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
 import { listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
 import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";

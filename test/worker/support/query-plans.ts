@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { database, runBatch } from "../../../src/storage/database.ts";
-import { syncListings } from "../../../src/storage/models/models.ts";
+import { syncListings } from "../../../src/storage/models/counts.ts";
 import { newClient, newUser, newWorld } from "./world.ts";
 
 export const db = database(env.DB);
