@@ -77,7 +77,7 @@ it("a model is found by everybody, with sample calls in the language that the re
   const shown = page.locator("pre:visible");
   const python = await shown.allInnerTexts();
   expect(python[0]).toContain(`"${site.url}/openai/v1"`);
-  expect(python.at(-1)).toContain(`"${site.url}/v1/predictions"`);
+  expect(python.at(-1)).toContain(`"${site.url}/replicate"`);
   await page.getByRole("radio", { name: "curl" }).check();
   const code = await shown.allInnerTexts();
   expect(code[0]).toContain(`${site.url}/openai/v1`);

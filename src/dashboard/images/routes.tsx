@@ -198,7 +198,8 @@ const Commands = ({ pusher }: { pusher: Pusher }) => (
     />
     <p class="hint">
       Requires an <a href="/tokens">access token</a> with the <code>write</code> scope. The first
-      push to a name creates a private model. <a href="/docs/publishing#push-by-hand">Learn more</a>
+      push to a name creates a private model.{" "}
+      <a href="/docs/publishing#push-by-hand">Push an image by hand</a>
     </p>
   </div>
 );
