@@ -104,13 +104,13 @@ describe("a suspended account", () => {
     expect((await back.look("/tokens")).status).toBe(200);
   });
 
-  test("a suspended account's models stay, and their pages say that the owner is suspended", async () => {
+  test("a suspended account's models stay, and their pages say that the account is suspended", async () => {
     const world = await newWorld({ visibility: "public" });
     const page = async () => (await new Visitor().look(`/models/${world.model}`)).html;
     expect(await page()).not.toContain("is suspended");
     await suspend(world);
     expect((await new Client(undefined).json("GET", `/v1/models/${world.model}`)).status).toBe(200);
-    expect(await page()).toContain("owner is suspended");
+    expect(await page()).toContain("account is suspended");
   });
 
   test("a suspended account's models become private with models=hide", async () => {

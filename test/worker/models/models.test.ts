@@ -38,6 +38,7 @@ const LIST_FORM = [
 const DETAILED_FORM = [
   ...LIST_FORM,
   "hardware",
+  "default_version",
   "latest_version",
   "license_url",
   "overview",
@@ -73,6 +74,7 @@ describe("creating", () => {
       overview: "",
       hardware: null,
       latest_version: null,
+      default_version: null,
     });
     expect(await get(made)).toEqual(made);
   });
