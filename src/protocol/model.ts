@@ -82,7 +82,7 @@ export type CreateModel = z.infer<typeof createModel>;
 /** The body of PATCH: only fields that are sent change; null clears one. */
 export const updateModel = settable
   .extend({
-    default_version: z.int().positive().nullable().meta({
+    default_version: z.int().min(1).max(999_999_999).nullable().meta({
       description: "The version that runs when none is named; null for the latest",
     }),
   })

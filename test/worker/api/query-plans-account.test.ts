@@ -138,6 +138,14 @@ test("each statement of an account object has the query plan that was last revie
   await expect(text).toMatchFileSnapshot("query-plans-account.snapshot");
 });
 
+test("usage is read for as many named models as an account has", async () => {
+  const named = Array.from({ length: 200 }, (_, n) => `m${n}`);
+  const rows = await runInDurableObject(account, (_, { storage }) =>
+    selectUsage(drizzle(storage), "2026-11-15", named).all(),
+  );
+  expect(new Set(rows.map(({ model_id }) => model_id)).size).toBe(10);
+});
+
 test("rows are checked until the page is full, and no further", async () => {
   const rowsRead = await runInDurableObject(account, (_, { storage }) => {
     const [query] = select(drizzle(storage), { statuses: ["succeeded"] }, { ...FIRST, limit: 5 });

@@ -92,7 +92,9 @@ test("the playground shows the digits of a run, and sends them", async () => {
   expect(await finish(runner)).toBe(VALUE);
   const { html } = await visitor.look(sent.location ?? "");
   expectDigits(html);
-  expect(html).toContain("JSON.rawJSON(&quot;18446744073709551615&quot;)");
+  expect(html).toContain(
+    'JSON.rawJSON(<span class="code-string">&quot;18446744073709551615&quot;</span>)',
+  );
   const body = `{"version":1,"input":${VALUE}}`;
   const headers = { ...JSON_TYPE, origin: ORIGIN, "x-form-token": visitor.formToken };
   const response = await visitor.fetch(path, { method: "POST", headers, body });
