@@ -223,9 +223,9 @@ describe("a caller who leaves", () => {
     ],
     [
       "a streamed completion",
-      async ({ completions }, mark, signal) => {
+      async ({ completions }, mark) => {
         const asked = { model: ORACLE, prompt: told(hang(mark)), stream: true } as const;
-        for await (const _ of await completions.create(asked, { signal })) break;
+        for await (const _ of await completions.create(asked)) break;
       },
     ],
     [
