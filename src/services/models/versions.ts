@@ -165,11 +165,15 @@ export async function deleteVersion(
   const { id } = await readOwnModel(services, caller, owner, name);
   if (!(await findVersion(services.db, id, number)))
     throw versionNotFound(`${owner}/${name}`, number);
-  if (!(await deleteRow(services.db, id, number, keptUntil(services))))
+  if (!(await deleteRow(services.db, id, number, keptUntil(services)))) {
+    // Another request may have deleted the version meanwhile.
+    if (!(await findVersion(services.db, id, number)))
+      throw versionNotFound(`${owner}/${name}`, number);
     throw new ProblemError(
       "conflict",
       `Version ${number} is the default version of '${owner}/${name}'. Make another version the default first: PATCH /v1/models/${owner}/${name} with \`default_version\`.`,
     );
+  }
   forgetModel(caller, owner, name);
   forgetVersion(id, number);
 }

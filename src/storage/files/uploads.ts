@@ -80,15 +80,12 @@ export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
   db
     .select()
     .from(uploads)
-    .where(
-      and(
-        inArray(uploads.id, ids),
-        eq(uploads.user_id, userId),
-        isNull(uploads.prediction_id),
-        isNull(uploads.removed_at),
-      ),
-    )
+    .where(and(inArray(uploads.id, ids), isOwn(userId)))
     .all();
+
+/** Whether an upload is the account's own, and not removed. Files that runs put out belong to predictions. */
+const isOwn = (userId: string) =>
+  and(eq(uploads.user_id, userId), isNull(uploads.prediction_id), isNull(uploads.removed_at));
 
 /**
  * Lists uploads of the account itself, in the order they expire. An upload that is used meanwhile expires
@@ -99,14 +96,7 @@ export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
   return db
     .select()
     .from(uploads)
-    .where(
-      and(
-        eq(uploads.user_id, userId),
-        isNull(uploads.prediction_id),
-        isNull(uploads.removed_at),
-        where,
-      ),
-    )
+    .where(and(isOwn(userId), where))
     .orderBy(...order)
     .limit(limit)
     .all();
@@ -118,15 +108,7 @@ export function listCompletedUploads(db: Database, userId: string, keyset: Keyse
   return db
     .select()
     .from(uploads)
-    .where(
-      and(
-        eq(uploads.user_id, userId),
-        isNull(uploads.prediction_id),
-        isNull(uploads.removed_at),
-        isNotNull(uploads.completed_at),
-        where,
-      ),
-    )
+    .where(and(isOwn(userId), isNotNull(uploads.completed_at), where))
     .orderBy(...order)
     .limit(limit)
     .all();

@@ -72,7 +72,7 @@ export const defaultNumber = sql`coalesce(${models.default_version}, ${latestNum
 /** How many versions back callers by compatibility are answered while newer ones await their first start. */
 const ANSWERING_AMONG = 20;
 
-/** The number that the default version has, or that a new version would have had before it was deleted. */
+/** The number of the default version. Without one that an owner chose it is the last number given. */
 const newest = sql`coalesce(${models.default_version}, ${models.last_version})`;
 
 /**
