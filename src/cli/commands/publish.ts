@@ -229,6 +229,13 @@ async function started(
     display.say(`${reference} started.`);
     const read = () => service.get(`/models/${model}/versions/${number}`, version);
     const shown = await completedVersion(read, signal);
+    const { default_version, latest_version } = await service.get(`/models/${model}`, modelShape);
+    const current = default_version ?? latest_version?.number ?? 0;
+    // Another publish may have made a later version the default while this one started.
+    if (current > number) {
+      display.say(`The default version is ${model}:${current}, which is newer.`);
+      return shown;
+    }
     await service.patch(`/models/${model}`, modelShape, { default_version: number });
     if (runs !== undefined) display.say(`The default version is now ${reference}.`);
     return shown;
