@@ -167,7 +167,8 @@ async function writeGuides(files: Manifest["files"]): Promise<void> {
   for (const file of guides) {
     const name = basename(file, ".md");
     const guide = renderGuide(await readFile(join(GUIDES, file), "utf8"), imageUrl);
-    passages.push(...passagesOf(guide, `/docs/${name}`));
+    const { title, introduction, sections } = guide;
+    passages.push(...passagesOf({ title, html: introduction + sections }, `/docs/${name}`));
     await writeFile(join(folder, `${name}.json`), JSON.stringify(guide));
   }
   await writeFile(join(FOLDER, "docs-passages.json"), JSON.stringify(passages));

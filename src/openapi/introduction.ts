@@ -75,7 +75,7 @@ Every message is a prediction. Errors use the format of Anthropic's API.
 `.trim();
 
 const webhooks = `
-Webhooks notify your server about predictions. A prediction can name a receiver in \`webhook\` when it is created. Webhook endpoints of an account receive the events of all its predictions. Each delivery is a [WebhookPayload](#schema-WebhookPayload): the prediction at the time of the event.
+Webhooks notify your server about predictions. A prediction can name a receiver in \`webhook\` when it is created. Webhook endpoints of an account receive the events of all its predictions. Each delivery is a [WebhookPayload](/docs/reference/schemas#schema-WebhookPayload): the prediction at the time of the event.
 
 Deliveries can be repeated. Use \`webhook-id\`, which is the same for every delivery of an event, to ignore duplicates. \`webhook.sequence\` orders the events of a prediction.
 
@@ -93,11 +93,11 @@ export const tags = [
   },
   { name: "Webhooks", description: webhooks },
   {
-    name: "Vendora",
+    name: "OpenAI",
     description: openai,
   },
   {
-    name: "Vendorb",
+    name: "Anthropic",
     description: anthropic,
   },
   {

@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { GUIDES, REFERENCE, SEARCH } from "../../src/dashboard/docs/contents.ts";
+import {
+  PAGES as DOCS_PAGES,
+  GUIDES,
+  groupPath,
+  REFERENCE,
+  SEARCH,
+} from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { example } from "../../src/protocol/example.ts";
@@ -171,21 +177,24 @@ describe("the documentation", () => {
   });
   afterAll(() => site.leave());
 
-  const guides = [...GUIDES.keys()];
-  it.each([REFERENCE, `${SEARCH}?q=access+token`, ...guides.slice(0, sized(2, guides.length))])(
+  const few = [REFERENCE, groupPath("Predictions"), ...[...GUIDES.keys()].slice(0, 2)];
+  it.each([`${SEARCH}?q=access+token`, ...sized(few, DOCS_PAGES)])(
     "the documentation's page %s has no faults",
     async (address) => {
       await visitor.open(address);
       await shoot(visitor, `${address}-desk`);
       await visitor.narrow();
       await shoot(visitor, `${address}-phone`);
+      await visitor.zoom();
+      await visitor.page.evaluate(() => document.documentElement.setAttribute("dir", "rtl"));
+      await visitor.narrow();
       await visitor.widen();
     },
   );
 
   it("axe sees one part of each kind on the reference, and each part that is like no other", async () => {
     const { page } = visitor;
-    await page.goto(REFERENCE);
+    await page.goto(groupPath("Operator"));
     await page
       .locator("article")
       .last()

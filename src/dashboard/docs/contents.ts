@@ -1,10 +1,17 @@
 /** The pages of the documentation, in the order of its navigation. */
+import { tags } from "../../openapi/introduction.ts";
+import { slugOf } from "../ui/markdown.ts";
 
-export const REFERENCE = "/docs";
-export const SEARCH = "/docs/search";
+export const DOCS = "/docs";
+export const SEARCH = `${DOCS}/search`;
+export const REFERENCE = `${DOCS}/reference`;
+export const SCHEMAS = `${REFERENCE}/schemas`;
 
-/** A guide by its file in src/dashboard/guides, and what the navigation calls it. */
-type Entry = readonly [name: string, label: string];
+/** The page of a group of endpoints, by the group's name in the OpenAPI document. */
+export const groupPath = (name: string) => `${REFERENCE}/${slugOf(name)}`;
+
+/** A page by its path, or a guide by its file in src/dashboard/guides, and what the navigation calls it. */
+export type Entry = readonly [name: string, label: string];
 
 const USING: Entry[] = [
   ["calling", "Calling models"],
@@ -25,13 +32,19 @@ const CONTRIBUTING: Entry[] = [
   ["decisions", "Decisions"],
 ];
 
-const pathOf = (name: string) => `${REFERENCE}/${name}`;
+const pathOf = (name: string) => `${DOCS}/${name}`;
 
 const pages = (entries: Entry[]) => entries.map(([name, label]): Entry => [pathOf(name), label]);
 
+export const REFERENCE_PAGES: Entry[] = [
+  [REFERENCE, "Overview"],
+  ...tags.map(({ name }): Entry => [groupPath(name), name]),
+  [SCHEMAS, "Schemas"],
+];
+
 export const NAVIGATION: { title: string; pages: Entry[] }[] = [
   { title: "Guides", pages: pages(USING) },
-  { title: "Reference", pages: [[REFERENCE, "API reference"]] },
+  { title: "API reference", pages: REFERENCE_PAGES },
 ];
 
 /** Linked from the end of the map only: neither the sidebar nor the search has them. */
@@ -39,7 +52,10 @@ export const FOR_CONTRIBUTORS = pages(CONTRIBUTING);
 
 export const GUIDES = new Map([...USING, ...CONTRIBUTING].map(([name]) => [pathOf(name), name]));
 
-const PATHS = new Set([REFERENCE, SEARCH, ...GUIDES.keys()]);
+/** Every page of the documentation but the search. */
+export const PAGES = [DOCS, ...GUIDES.keys(), ...REFERENCE_PAGES.map(([path]) => path)];
+
+const PATHS = new Set([SEARCH, ...PAGES]);
 
 /** Whether the documentation has something at this URL. */
 export const isDocs = (url: string) => PATHS.has(new URL(url).pathname);

@@ -3,7 +3,7 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Manifest } from "../../protocol/assets.ts";
 import { Head, Scripts } from "../ui/head.tsx";
 import { Bird } from "../ui/icon.tsx";
-import { NAVIGATION, REFERENCE, SEARCH } from "./contents.ts";
+import { DOCS, type Entry, NAVIGATION, SEARCH } from "./contents.ts";
 import { MAX_QUERY } from "./search/find.ts";
 
 interface Props {
@@ -13,8 +13,8 @@ interface Props {
   assets: Manifest;
   query?: string;
   scripts?: string[];
-  /** More navigation, below the list of pages. */
-  navigation?: Child;
+  /** Links to the parts of the page, below its name in the list of pages. */
+  contents?: Child;
 }
 
 export const DocsLayout = ({
@@ -23,7 +23,7 @@ export const DocsLayout = ({
   path,
   assets,
   query = "",
-  navigation,
+  contents,
   scripts = [],
   children,
 }: PropsWithChildren<Props>) => (
@@ -42,7 +42,7 @@ export const DocsLayout = ({
             <Bird assets={assets} />
             Auspex
           </a>{" "}
-          <a href={REFERENCE}>Docs</a>
+          <a href={DOCS}>Docs</a>
         </p>
         <p>
           <a href="/">Dashboard</a>
@@ -63,8 +63,7 @@ export const DocsLayout = ({
               />
             </form>
           </search>
-          <Pages path={path} />
-          {navigation}
+          <Pages path={path} contents={contents} />
         </div>
         <main id="main" tabindex={-1}>
           {children}
@@ -75,27 +74,50 @@ export const DocsLayout = ({
   </html>
 );
 
-/** Folded on narrow screens. */
-const Pages = ({ path }: { path: string }) => (
+/** Folded on narrow screens. A part without the page is folded, so that the contents of a page are in sight. */
+const Pages = ({ path, contents }: Pick<Props, "path" | "contents">) => (
   <nav aria-label="Documentation" class="pages">
     <details class="box fold">
       <summary class="strong">Guides and reference</summary>
-      <ul>
-        {NAVIGATION.map(({ title, pages }) => (
-          <li>
-            <span class="strong">{title}</span>
-            <ul>
-              {pages.map(([address, label]) => (
-                <li>
-                  <a href={address} aria-current={address === path ? "page" : undefined}>
-                    {label}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </li>
-        ))}
-      </ul>
+      {NAVIGATION.map(({ title, pages }, _, all) => (
+        <details open={isIn(pages, path) || !all.some((part) => isIn(part.pages, path))}>
+          <summary class="strong">{title}</summary>
+          <ul>
+            {pages.map(([address, label]) => (
+              <li>
+                <a href={address} aria-current={address === path ? "page" : undefined}>
+                  {label}
+                </a>
+                {address === path && contents}
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
     </details>
   </nav>
 );
+
+/** The pages before and after this one. */
+export function Neighbors({ path }: { path: string }) {
+  const pages = NAVIGATION.flatMap((group) => group.pages);
+  const index = pages.findIndex(([address]) => address === path);
+  const previous = pages[index - 1];
+  const next = pages[index + 1];
+  return (
+    <nav aria-label="Previous and next" class="bar spread neighbors">
+      {previous && (
+        <a href={previous[0]} rel="prev">
+          ← {previous[1]}
+        </a>
+      )}
+      {next && (
+        <a href={next[0]} rel="next">
+          {next[1]} →
+        </a>
+      )}
+    </nav>
+  );
+}
+
+const isIn = (pages: Entry[], path: string) => pages.some(([address]) => address === path);

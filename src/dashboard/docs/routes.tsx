@@ -1,4 +1,4 @@
-/** The documentation: the API reference at /docs, and the guides beside it. Nobody needs a token. */
+/** The documentation: the guides, the API reference and a search of both. Nobody needs a token. */
 import { $ } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";
@@ -7,11 +7,23 @@ import { createDocument, DOCUMENT_CACHE, operationsIn, perOrigin } from "../../o
 import type { Document } from "../../openapi/types.ts";
 import type { Manifest, Passage } from "../../protocol/assets.ts";
 import { guideOf, readManifest, readPassages } from "../../services/assets.ts";
-import { FOR_CONTRIBUTORS, GUIDES, REFERENCE, SEARCH } from "./contents.ts";
+import { ownHtml } from "../ui/markdown.ts";
+import {
+  DOCS,
+  FOR_CONTRIBUTORS,
+  GUIDES,
+  groupPath,
+  REFERENCE,
+  REFERENCE_PAGES,
+  SEARCH,
+} from "./contents.ts";
 import { GuidePage } from "./guide/page.tsx";
+import { passagesOf } from "./guide/render.ts";
 import { DocsLayout } from "./layout.tsx";
-import { ReferencePage } from "./reference/page.tsx";
+import { referencePages } from "./reference/page.tsx";
+import { addressOf } from "./reference/request.ts";
 import { type Found, findPassages, MAX_QUERY } from "./search/find.ts";
+import { StartPage } from "./start.tsx";
 
 /** Results of a search in the documentation. */
 interface Props {
@@ -42,15 +54,20 @@ const SearchPage = ({ query, found, assets }: Props) => (
   </DocsLayout>
 );
 
-/** The calls of the API as passages to be searched, beside those of the guides (guide/render.ts). */
-const callsIn = (document: Document): Passage[] =>
-  operationsIn(document).map(({ operation, method, path }) => ({
-    path: REFERENCE,
+/** Returns the parts of the API reference that a search looks through, besides the guides. */
+const passagesIn = (document: Document): Passage[] => [
+  ...passagesOf(
+    { title: "API reference", html: ownHtml(document.info.description ?? "") },
+    REFERENCE,
+  ),
+  ...operationsIn(document).map(({ operation, method, path }) => ({
+    path: groupPath(operation.tags?.[0] ?? ""),
     page: "API reference",
     id: operation.operationId ?? "",
     title: operation.summary ?? path,
-    text: `${method.toUpperCase()} ${path} ${operation.description ?? ""}`,
-  }));
+    text: `${method.toUpperCase()} ${addressOf(path)} ${operation.description ?? ""}`,
+  })),
+];
 
 const CACHED = { "cache-control": DOCUMENT_CACHE };
 
@@ -75,21 +92,28 @@ const pageHeaders = secureHeaders({
 /** Describes the routes that `app` has when this is called: mount it after them. */
 export function mountDocs(app: Hono<AppEnv>): void {
   const api = $(app);
-  const reference = perOrigin((shape, origin, assets: Manifest) => {
-    const document = createDocument(api, shape, origin);
-    return `<!DOCTYPE html>${<ReferencePage document={document} assets={assets} />}`;
-  });
-
-  app.get(REFERENCE, pageHeaders, async (c) =>
-    c.html(reference(c, await readManifest(c.env)), 200, CACHED),
+  const documentOf = perOrigin((shape, origin) => createDocument(api, shape, origin));
+  const reference = perOrigin((_, __, document: Document, assets: Manifest) =>
+    referencePages({ document, assets }),
   );
+  app.get(DOCS, pageHeaders, async (c) => {
+    const base = documentOf(c).servers?.[0]?.url ?? "";
+    const page = <StartPage base={base} assets={await readManifest(c.env)} />;
+    return c.html(`<!DOCTYPE html>${page}`, 200, CACHED);
+  });
+  for (const [path] of REFERENCE_PAGES) {
+    app.get(path, pageHeaders, async (c) => {
+      const pages = reference(c, documentOf(c), await readManifest(c.env));
+      return c.html(`<!DOCTYPE html>${pages.get(path)}`, 200, CACHED);
+    });
+  }
 
-  const calls = perOrigin((shape, origin) => callsIn(createDocument(api, shape, origin)));
+  const inReference = perOrigin((_, __, document: Document) => passagesIn(document));
   app.get(SEARCH, pageHeaders, async (c) => {
     const query = c.req.query("q")?.trim().slice(0, MAX_QUERY) ?? "";
     const [passages, assets] = await Promise.all([readPassages(c.env), readManifest(c.env)]);
     const ofUsers = passages.filter(({ path }) => FOR_CONTRIBUTORS.every(([at]) => at !== path));
-    const found = findPassages([...ofUsers, ...calls(c)], query);
+    const found = findPassages([...ofUsers, ...inReference(c, documentOf(c))], query);
     const page = <SearchPage query={query} found={found} assets={assets} />;
     return c.html(`<!DOCTYPE html>${page}`, 200, CACHED);
   });

@@ -37,8 +37,8 @@ const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: st
     />
     <p class="hint">
       <a href={modelAddress(model, "/publish")}>How to install and log in, with a token</a>. See the{" "}
-      <a href="/docs#createVersion">API reference</a> for all fields. Without{" "}
-      <code>configuration</code>, a version inherits the previous one’s.
+      <a href="/docs/reference/model-versions#createVersion">API reference</a> for all fields.
+      Without <code>configuration</code>, a version inherits the previous one’s.
     </p>
   </details>
 );

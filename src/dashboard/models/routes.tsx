@@ -52,7 +52,7 @@ function Calls({
         These examples run the default version; use <code>{`${name}:${number}`}</code> to pin this
         one. For the input, see{" "}
         <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>; for everything
-        else, the <a href="/docs#createPrediction">API reference</a>.
+        else, the <a href="/docs/reference/predictions#createPrediction">API reference</a>.
       </p>
       <Code samples={codeSamples({ origin, model: name, input, compatibilities, streams })} />
     </>

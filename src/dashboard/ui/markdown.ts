@@ -5,6 +5,7 @@
 import { html, raw } from "hono/html";
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
+import { type CodeLanguage, codePieces } from "./highlight.ts";
 
 /**
  * Bounds of the time that Markdown takes to read. micromark is quadratic in some marks, and one isolate
@@ -65,14 +66,35 @@ interface Heading {
   html: string;
 }
 
-/** Our own Markdown. Its headings link to themselves. @param onHeading called with each heading */
+const LANGUAGES: Record<string, CodeLanguage> = {
+  sh: "curl",
+  python: "python",
+  js: "js",
+  json: "json",
+  http: "http",
+};
+
+const coloured = (html: string) =>
+  html.replaceAll(/<code class="language-(\w+)">(.*?)<\/code>/gs, (code, name, content) => {
+    const language = LANGUAGES[name];
+    if (!language) return code;
+    const pieces = codePieces(plainText(content), language).map(({ kind, text }) =>
+      kind ? `<span class="code-${kind}">${escaped(text)}</span>` : escaped(text),
+    );
+    return `<code>${pieces.join("")}</code>`;
+  });
+
+const escaped = (text: string) =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** Our own Markdown: its headings link to themselves, and its code is coloured. @param onHeading called with each heading */
 export function ownHtml(
   markdown: string,
   onHeading: (heading: Heading) => void = () => {},
 ): string {
   const slug = slugger();
   return (
-    read(markdown)
+    coloured(read(markdown))
       .replaceAll(/<h([1-6])>(.*?)<\/h\1>/g, (_, level, text) => {
         const id = slug(plainText(text));
         onHeading({ level: Number(level), id, html: text });

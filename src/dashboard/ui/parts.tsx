@@ -121,7 +121,7 @@ export const Copy = ({
   </div>
 );
 
-const Coloured = ({ code, language }: { code: string; language: CodeLanguage }) => (
+export const Coloured = ({ code, language }: { code: string; language: CodeLanguage }) => (
   <>
     {codePieces(code, language).map(({ kind, text }) =>
       kind ? <span class={`code-${kind}`}>{text}</span> : text,

@@ -2,7 +2,7 @@
 import { anthropicErrorBody, anthropicInvalid } from "../../protocol/anthropic.ts";
 import { jsonResponse } from "../responses.ts";
 
-export const tags = ["Vendorb"];
+export const tags = ["Anthropic"];
 
 export const anthropicErrorResponse = (description: string) =>
   jsonResponse(description, anthropicErrorBody);

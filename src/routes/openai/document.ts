@@ -21,7 +21,7 @@ export const TEXT = { type: "string" } as const;
 
 export const FILES = { anyOf: [FILE, { type: "array" as const, items: FILE }] };
 
-export const tags = ["Vendora"];
+export const tags = ["OpenAI"];
 
 export const callHeaders = createHeaders.pick({ "idempotency-key": true });
 

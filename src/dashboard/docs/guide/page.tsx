@@ -1,8 +1,7 @@
 /** A guide with its table of contents, and with this deployment's own address in its examples. */
 import { raw } from "hono/html";
 import type { Guide, Manifest } from "../../../protocol/assets.ts";
-import { NAVIGATION } from "../contents.ts";
-import { DocsLayout } from "../layout.tsx";
+import { DocsLayout, Neighbors } from "../layout.tsx";
 
 /** The address that guides have for the deployment. */
 const EXAMPLE_ORIGIN = "https://auspex.example.com";
@@ -81,27 +80,5 @@ function Environment({ text, origin }: { text: string; origin: string }) {
         </button>
       </div>
     </aside>
-  );
-}
-
-/** The guides before and after this one. */
-function Neighbors({ path }: { path: string }) {
-  const pages = NAVIGATION.flatMap((group) => group.pages);
-  const index = pages.findIndex(([address]) => address === path);
-  const previous = pages[index - 1];
-  const next = pages[index + 1];
-  return (
-    <nav aria-label="Previous and next" class="bar spread neighbors">
-      {previous && (
-        <a href={previous[0]} rel="prev">
-          ← {previous[1]}
-        </a>
-      )}
-      {next && (
-        <a href={next[0]} rel="next">
-          {next[1]} →
-        </a>
-      )}
-    </nav>
   );
 }

@@ -1,6 +1,5 @@
-/** A guide's Markdown as HTML. Runs when assets are built, so it is no part of the Worker. */
+/** A guide's Markdown as HTML, rendered when assets are built, and a page in pieces that can be searched. */
 import type { Guide, Passage } from "../../../protocol/assets.ts";
-import { type CodeLanguage, codePieces } from "../../ui/highlight.ts";
 import { ownHtml, plainText } from "../../ui/markdown.ts";
 
 /** Folder of the guides in the repository: their links are relative to it. */
@@ -35,9 +34,12 @@ export function renderGuide(markdown: string, imageUrl: (name: string) => string
   };
 }
 
-/** A guide in pieces, to be searched: what is below each heading, without the buttons of its code. */
-export function passagesOf({ title, introduction, sections }: Guide, path: string): Passage[] {
-  const [first = "", ...others] = `${introduction}${sections}`.split(/(?=<h[2-6] id=")/);
+/** Returns a page in pieces, to be searched: what is below each heading, without the buttons of its code. */
+export function passagesOf(
+  { title, html }: { title: string; html: string },
+  path: string,
+): Passage[] {
+  const [first = "", ...others] = html.split(/(?=<h[2-6] id=")/);
   const beginning = { path, page: title, id: "", title, text: textIn(first) };
   return [
     beginning,
@@ -56,30 +58,9 @@ const textIn = (html: string) =>
     .replaceAll(/\s+/g, " ")
     .trim();
 
-const LANGUAGES: Record<string, CodeLanguage> = {
-  sh: "curl",
-  python: "python",
-  js: "js",
-  json: "json",
-  http: "http",
-};
-
-/** Colours code, and adds a button that client code shows, like `Copy` in ui/parts.tsx. */
+/** Adds a button that client code shows, like `Copy` in ui/parts.tsx. */
 const copyable = (pre: string) =>
-  `<div class="copy">${coloured(pre)}<button type="button" class="quiet" data-copy hidden>Copy</button></div>`;
-
-const coloured = (pre: string) =>
-  pre.replace(/<code class="language-(\w+)">(.*?)<\/code>/s, (code, name, content) => {
-    const language = LANGUAGES[name];
-    if (!language) return code;
-    const pieces = codePieces(plainText(content), language).map(({ kind, text }) =>
-      kind ? `<span class="code-${kind}">${escaped(text)}</span>` : escaped(text),
-    );
-    return `<code>${pieces.join("")}</code>`;
-  });
-
-const escaped = (text: string) =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  `<div class="copy">${pre}<button type="button" class="quiet" data-copy hidden>Copy</button></div>`;
 
 /** Other guides are pages beside this one. No URL of the repository is known: its files are named. */
 function link(href: string, text: string): string {

@@ -1,6 +1,6 @@
 /** An operation of the API with an example request, or a webhook. */
 import { raw } from "hono/html";
-import type { PropsWithChildren } from "hono/jsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
 import { findSignature } from "../../../openapi/parameters.ts";
 import {
   type Content,
@@ -15,11 +15,11 @@ import {
   type Schemas,
 } from "../../../openapi/types.ts";
 import { ownHtml } from "../../ui/markdown.ts";
-import { Copy } from "../../ui/parts.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Coloured, Copy } from "../../ui/parts.tsx";
+import { REFERENCE } from "../contents.ts";
 import { curlOf, javascriptOf, pythonOf } from "./code.ts";
-import { requestOf, type SampleRequest } from "./request.ts";
-import { Fields, Inline, limitsOf, Type } from "./schema.tsx";
+import { addressOf, requestOf, type SampleRequest } from "./request.ts";
+import { About, Fields, Inline, Type } from "./schema.tsx";
 
 interface Props {
   document: Document;
@@ -28,50 +28,66 @@ interface Props {
 
 export function Operation({ document, one }: Props) {
   const { path, method, operation } = one;
-  const base = document.servers?.[0]?.url ?? "";
+  const origin = new URL(document.servers?.[0]?.url ?? "").origin;
   const schemas = document.components?.schemas ?? {};
+  const answers = operation.responses ?? {};
   return (
-    <Article operation={operation}>
+    <Article
+      operation={operation}
+      code={
+        <>
+          <Samples name={operation.operationId} request={requestOf(one, origin, schemas)} />
+          <Examples answers={answers} />
+        </>
+      }
+    >
       <p class="endpoint">
-        <Method method={method} /> <code>{path}</code>
+        <Method method={method} /> <code>{addressOf(path)}</code>
         <Access operation={operation} />
       </p>
       <Request operation={operation} schemas={schemas} />
-      <h4>Example request</h4>
-      <Samples name={operation.operationId} request={requestOf(one, base, schemas)} />
-      <h4>Responses</h4>
-      <Responses answers={operation.responses ?? {}} schemas={schemas} />
+      <h3>Responses</h3>
+      <Responses answers={answers} schemas={schemas} />
     </Article>
   );
 }
 
 /** A webhook: what the service posts, and what it expects in return. */
-export const WebhookOperation = ({
+export function WebhookOperation({
   operation,
   schemas,
 }: {
   operation: OperationObject;
   schemas: Schemas;
-}) => (
-  <Article operation={operation}>
-    <p class="endpoint">
-      <Method method="post" /> <code>your URL</code>
-    </p>
-    <Request operation={operation} schemas={schemas} />
-    <h4>Your response</h4>
-    <Responses answers={operation.responses ?? {}} schemas={schemas} />
-  </Article>
-);
+}) {
+  const { requestBody: body, responses = {} } = operation;
+  const content = body && "content" in body ? body.content : {};
+  return (
+    <Article operation={operation} code={<Examples answers={{ Body: { content } }} />}>
+      <p class="endpoint">
+        <Method method="post" /> <code>your URL</code>
+      </p>
+      <Request operation={operation} schemas={schemas} />
+      <h3>Your response</h3>
+      <Responses answers={responses} schemas={schemas} />
+    </Article>
+  );
+}
 
+/** @param code what stands beside the text on wide screens, and below it on others */
 const Article = ({
   operation: { operationId, summary },
+  code,
   children,
-}: PropsWithChildren<{ operation: OperationObject }>) => (
+}: PropsWithChildren<{ operation: OperationObject; code: Child }>) => (
   <article id={operationId} aria-labelledby={`${operationId}-title`}>
-    <h3 id={`${operationId}-title`}>
-      <a href={`#${operationId}`}>{summary}</a>
-    </h3>
-    {children}
+    <div>
+      <h2 id={`${operationId}-title`}>
+        <a href={`#${operationId}`}>{summary}</a>
+      </h2>
+      {children}
+    </div>
+    <div class="beside">{code}</div>
   </article>
 );
 
@@ -84,7 +100,7 @@ function Request({ operation, schemas }: { operation: OperationObject; schemas: 
       {named.length > 0 && <Parameters parameters={named} />}
       {requestBody && "content" in requestBody && (
         <>
-          <h4>Request body</h4>
+          <h3>Request body</h3>
           <Media content={requestBody.content} schemas={schemas} />
         </>
       )}
@@ -111,34 +127,25 @@ function Access({ operation }: { operation: OperationObject }) {
 
 const Parameters = ({ parameters }: { parameters: Parameter[] }) => (
   <>
-    <h4>Parameters</h4>
-    <Table class="stacked parameters" columns={["Name", "Type", "Description"]}>
+    <h3>Parameters</h3>
+    <ul class="ruled fields">
       {parameters.map(({ name, in: where, required, description, schema = {} }) => (
-        <tr>
-          <th scope="row">
-            <code>{name}</code>
-            <small>
-              {where}
-              {!required && <span class="optional"> optional</span>}
-            </small>
-          </th>
-          <td>
-            <Type schema={schema} />
-            <small>
-              <Inline text={limitsOf(schema).join(", ")} />
-            </small>
-          </td>
-          <td>{description && <Inline text={description} />}</td>
-        </tr>
+        <li>
+          <code class="name">{name}</code>{" "}
+          <span class="quiet small">
+            <Type schema={schema} /> in {where}
+            {!required && ", optional"}
+          </span>
+          <About schema={{ ...schema, description }} />
+        </li>
       ))}
-    </Table>
+    </ul>
   </>
 );
 
-/** A body: fields and an example. */
 const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => (
   <>
-    {Object.entries(content).map(([type, { schema = {}, example }]) => (
+    {Object.entries(content).map(([type, { schema = {} }]) => (
       <>
         <p class="hint">
           <code>{type}</code>{" "}
@@ -150,16 +157,6 @@ const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => 
           {isBinary(schema) && "· raw bytes"}
         </p>
         <Fields schema={resolveSchema(schema, schemas)} />
-        {example !== undefined && (
-          <details>
-            <summary>Example</summary>
-            <pre>
-              <code>
-                {typeof example === "string" ? example : JSON.stringify(example, null, 2)}
-              </code>
-            </pre>
-          </details>
-        )}
       </>
     ))}
   </>
@@ -170,7 +167,6 @@ interface AnswersProps {
   schemas: Schemas;
 }
 
-/** Successes in full; errors on one line each, since all share a format. */
 function Responses({ answers, schemas }: AnswersProps) {
   const entries = Object.entries(answers);
   return (
@@ -180,21 +176,30 @@ function Responses({ answers, schemas }: AnswersProps) {
         .map(([status, answer]) => (
           <Success status={status} answer={answer} schemas={schemas} />
         ))}
-      <ul class="hint errors">
-        {entries
-          .filter(([status]) => status >= "400")
-          .map(([status, { description }]) => (
-            <li>
-              <a class="status" href="#errors">
-                {status}
-              </a>{" "}
-              {description}
-            </li>
-          ))}
-      </ul>
+      <Errors answers={entries.filter(([status]) => status >= "400")} />
     </>
   );
 }
+
+/** Errors on one line each, since all share a format. */
+const Errors = ({ answers }: { answers: [status: string, ResponseObject][] }) =>
+  answers.length > 0 && (
+    <details class="answer">
+      <summary>
+        Errors <span class="status">{answers.map(([status]) => status).join(", ")}</span>
+      </summary>
+      <ul class="hint ruled">
+        {answers.map(([status, { description }]) => (
+          <li>
+            <a class="status" href={`${REFERENCE}#errors`}>
+              {status}
+            </a>{" "}
+            <Inline text={description} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
 
 function Success({
   status,
@@ -255,8 +260,35 @@ const Samples = ({ name, request }: { name: string | undefined; request: SampleR
     </fieldset>
     {LANGUAGES.map(([language, , sampleOf]) => (
       <div data-language={language}>
-        <Copy lines text={sampleOf(request)} />
+        <Copy lines language={language} text={sampleOf(request)} />
       </div>
     ))}
   </div>
+);
+
+/** The body of each success; the first is in sight. */
+const Examples = ({ answers }: { answers: Record<string, Pick<ResponseObject, "content">> }) => (
+  <>
+    {Object.entries(answers)
+      .filter(([status]) => !(status >= "400" && status < "600"))
+      .flatMap(([status, { content = {} }]) =>
+        Object.entries(content).flatMap(([type, { example }]) =>
+          example === undefined ? [] : { title: `${status} ${type}`, example },
+        ),
+      )
+      .map(({ title, example }, n) => (
+        <details open={n === 0}>
+          <summary class="small mono">{title}</summary>
+          <pre tabindex={0}>
+            <code>
+              {typeof example === "string" ? (
+                example
+              ) : (
+                <Coloured code={JSON.stringify(example, null, 2)} language="json" />
+              )}
+            </code>
+          </pre>
+        </details>
+      ))}
+  </>
 );

@@ -27,10 +27,19 @@ export interface Media {
   example: unknown;
 }
 
-/** @param base the base URL, without a trailing slash */
+/** Base URLs of the clients of OpenAI and Anthropic, by the first segment of a path in the document. */
+const CONVENTIONS: Record<string, string> = { vendora: "/openai/v1", vendorb: "/anthropic/v1" };
+
+/** Returns the address of an operation below the origin, by its path in the OpenAPI document. */
+export const addressOf = (path: string): string => {
+  const [, first = "", rest] = /^\/(\w+)(.*)$/.exec(path) ?? [];
+  const prefix = CONVENTIONS[first];
+  return prefix === undefined ? `/v1${path}` : prefix + rest;
+};
+
 export function requestOf(
   { path, method, operation }: DocumentedOperation,
-  base: string,
+  origin: string,
   schemas: Schemas,
 ): SampleRequest {
   const parameters = (operation.parameters ?? []).filter((one): one is Parameter => "name" in one);
@@ -45,7 +54,7 @@ export function requestOf(
     .join("&");
   const body = operation.requestBody;
   return {
-    url: base + filled + (query && `?${query}`),
+    url: origin + addressOf(filled) + (query && `?${query}`),
     method: method.toUpperCase(),
     token: tokenOf(operation),
     body: firstOf(body && "content" in body ? body.content : {}),

@@ -1,13 +1,14 @@
 /** A schema in readable form: type, limits and fields, nested ones collapsed. */
 import type { FC } from "hono/jsx";
 import { type InlineSchema, isInline, refName, type Schema } from "../../../openapi/types.ts";
+import { SCHEMAS } from "../contents.ts";
 
 export const anchorOf = (name: string) => `schema-${name}`;
 
 /** `string`, `array of Model`, `Owner or null`; named schemas are links. */
 export function Type({ schema }: { schema: Schema }) {
   const name = refName(schema);
-  if (name !== undefined) return <a href={`#${anchorOf(name)}`}>{name}</a>;
+  if (name !== undefined) return <a href={`${SCHEMAS}#${anchorOf(name)}`}>{name}</a>;
   if (!isInline(schema)) return null;
   const choices = schema.anyOf ?? schema.oneOf ?? schema.allOf?.slice(0, 1);
   if (choices) return <Joined parts={choices} />;

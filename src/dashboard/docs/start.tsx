@@ -1,0 +1,49 @@
+/** The first page of the documentation: a first call, and a map of all guides and of the API reference. */
+import type { Manifest } from "../../protocol/assets.ts";
+import { Copy } from "../ui/parts.tsx";
+import { DOCS, FOR_CONTRIBUTORS, NAVIGATION } from "./contents.ts";
+import { DocsLayout } from "./layout.tsx";
+
+/** @param base the base URL of the API */
+export const StartPage = ({ base, assets }: { base: string; assets: Manifest }) => (
+  <DocsLayout
+    title="Documentation"
+    description="Run a model, and find the guides and the API reference."
+    path={DOCS}
+    assets={assets}
+  >
+    <h1>Documentation</h1>
+    <h2 id="quickstart">Quickstart</h2>
+    <p>
+      Create an <a href="/tokens">access token</a>, pick a <a href="/models">model</a>, and run it:
+    </p>
+    <Copy lines language="curl" text={quickstartOf(base)} />
+    {NAVIGATION.map(({ title, pages }) => (
+      <>
+        <h2>{title}</h2>
+        <ul>
+          {pages.map(([address, label]) => (
+            <li>
+              <a href={address}>{label}</a>
+            </li>
+          ))}
+        </ul>
+      </>
+    ))}
+    <p class="quiet small">
+      For contributors:{" "}
+      {FOR_CONTRIBUTORS.map(([address, label], n) => (
+        <>
+          {n > 0 && ", "}
+          <a href={address}>{label}</a>
+        </>
+      ))}
+    </p>
+  </DocsLayout>
+);
+
+const quickstartOf = (base: string) => `export AUSPEX_TOKEN=aus_…
+curl ${base}/predictions \\
+  -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  -H "Content-Type: application/json" -H "Prefer: wait" \\
+  -d '{"model": "owner/model", "input": {"prompt": "Hello"}}'`;
