@@ -19,6 +19,7 @@ import { uploadRoutes } from "./routes/files/uploads.ts";
 import { catalogueRoutes } from "./routes/models/catalogue.ts";
 import { exampleRoutes } from "./routes/models/examples.ts";
 import { modelRoutes } from "./routes/models/models.ts";
+import { pictureRoutes } from "./routes/models/pictures.ts";
 import { variableRoutes } from "./routes/models/variables.ts";
 import { versionRoutes } from "./routes/models/versions.ts";
 import { callRoutes } from "./routes/openai/calls.ts";
@@ -127,6 +128,7 @@ api.route(REPLICATE_PATH, replicateAccountRoutes);
 api.route("/", registryRoutes);
 api.route("/", assetRoutes);
 api.route("/", avatarRoutes);
+api.route("/", pictureRoutes);
 api.route("/", securityRoutes);
 
 mountOpenapi(api);

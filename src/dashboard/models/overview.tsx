@@ -1,6 +1,7 @@
 /** Overview of a model: the description by its owner, with details in a sidebar. */
 import type { ShownLabel } from "../../domain/images/shown-labels.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import type { PictureUrl } from "../../services/models/pictures.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { egressText, isolationText } from "../ui/configuration.ts";
@@ -18,13 +19,14 @@ interface OverviewProps extends Props {
   cover: string | undefined;
   /** The labels of the default version's image that a model without an overview shows instead. */
   image: ImageAbout | undefined;
+  pictureUrl: PictureUrl;
 }
 
-export const OverviewPage = ({ model, viewer, cover, image }: OverviewProps) => (
+export const OverviewPage = ({ model, viewer, cover, image, pictureUrl }: OverviewProps) => (
   <div class="split with-aside">
     <div>
       {model.overview ? (
-        <Markdown text={model.overview} />
+        <Markdown text={model.overview} pictureUrl={pictureUrl} />
       ) : image ? (
         <About image={image} />
       ) : (

@@ -174,7 +174,7 @@ function Fields({
       <Link
         name="cover_image_url"
         label="Cover image"
-        hint="For API clients only. To set the cover shown here, use an example."
+        hint="Shown if no example has a picture. PNG, JPEG, WebP or GIF, up to 5 MiB."
         value={model?.cover_image_url}
       />
     </>

@@ -9,6 +9,7 @@ import { listCategories } from "../../services/models/categories.ts";
 import { sampleInput } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels } from "../../services/models/models.ts";
+import { pictureUrls } from "../../services/models/pictures.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readCompared, readVersionRuns } from "../../services/models/versions.ts";
@@ -144,13 +145,14 @@ export const modelPages = pages()
     const { services, viewer, origin } = c.var;
     const version = model.overview ? null : defaultVersion(model);
     const content = async () => {
-      const [gallery, described] = await Promise.all([
+      const [pictureUrl, gallery, described] = await Promise.all([
+        pictureUrls(services, origin),
         readGallery(services, viewer, [model.id], origin),
         version ? describeImage(services, viewer?.caller, model, version) : undefined,
       ]);
       const labels = (described?.kind === "open" && described.content?.labels) || [];
       const cover = gallery.get(model.id)?.cover;
-      return <OverviewPage {...{ model, viewer, cover }} image={imageAbout(labels)} />;
+      return <OverviewPage {...{ model, viewer, cover, pictureUrl }} image={imageAbout(labels)} />;
     };
     const title = `Overview of ${referenceOf(model)}`;
     return renderModel(c, { model, page: "/overview", title }, content());

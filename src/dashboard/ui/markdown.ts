@@ -51,13 +51,19 @@ const read = (text: string, disabled: string[] = []) =>
     htmlExtensions: [gfmHtml()],
   });
 
+interface Props {
+  text: string;
+  /** Returns the URL at which the page shows a picture. Pictures without one become links to them. */
+  pictureUrl?: (address: string) => string | undefined;
+}
+
 /** Users' Markdown; as plain text if it would take long to read. */
-export function Markdown({ text }: { text: string }) {
+export function Markdown({ text, pictureUrl }: Props) {
   const shown = text.slice(0, MAX_CHARACTERS);
   const content = isCostly(shown) ? undefined : read(shown, DISABLED);
   const isRead = content !== undefined && content.length <= MAX_HTML;
   const cut = html`<p class="quiet">This text is too long to show in full. Use the API to read all of it.</p>`;
-  return html`<div class="markdown">${isRead ? raw(harmless(content)) : html`<pre tabindex="0">${shown}</pre>`}${shown.length < text.length && cut}</div>`;
+  return html`<div class="markdown">${isRead ? raw(harmless(content, pictureUrl)) : html`<pre tabindex="0">${shown}</pre>`}${shown.length < text.length && cut}</div>`;
 }
 
 interface Heading {
@@ -151,9 +157,9 @@ const KEPT: Record<string, string[]> = {
 
 /**
  * micromark's HTML as the page shows it: an allowlist of tags, links marked as users' own, pictures
- * as links to them. micromark itself already drops `javascript:` links, but not relative ones.
+ * as links to them unless the page can show them. micromark itself already drops `javascript:` links, but not relative ones.
  */
-function harmless(content: string): string {
+function harmless(content: string, pictureUrl: Props["pictureUrl"]): string {
   let inLink = false;
   let inCode = false;
   return content.replaceAll(TAG_OR_ADDRESS, (found, slash, name, level, rest) => {
@@ -174,6 +180,9 @@ function harmless(content: string): string {
         return linkTo(attributes.get("href"));
       case "img": {
         const label = attributes.get("alt") || "Image";
+        const shown = pictureUrl?.(plainText(attributes.get("src") ?? ""));
+        if (shown !== undefined)
+          return `<img src="${escaped(shown)}" alt="${inLink ? label : attributes.get("alt")}" loading="lazy" decoding="async">`;
         return inLink ? label : `${linkTo(attributes.get("src"))}${label}</a>`;
       }
       // A checkbox would need a label of its own.

@@ -7,6 +7,8 @@ import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 export type Grant =
   | ["part", uploadId: string, number: number, length: number, holder: string | null]
   | ["file", key: string]
+  /** Shows a picture of another host. */
+  | ["picture", url: string]
   /** Reads the event stream of a prediction, as the token could that asked for the URL. */
   | ["stream", predictionId: string, tokenId: string];
 

@@ -76,5 +76,6 @@ export async function requireSignature(
 const HOW_TO_RENEW: Record<Grant[0], string> = {
   stream: "GET the prediction again: it has a new one.",
   part: "GET /v1/uploads/{id} returns new ones while the upload is pending.",
+  picture: "Reload the page that shows it.",
   file: "Its owner can create a new one with POST to …/addresses below its path.",
 };

@@ -3,6 +3,7 @@ import type { OutputModality } from "../../domain/models/output-modality.ts";
 import { findGalleryFacts } from "../../storage/models/models.ts";
 import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
+import { pictureUrls } from "./pictures.ts";
 import { databaseFor } from "./public-reads.ts";
 
 export interface GalleryFacts {
@@ -27,11 +28,15 @@ export async function readGallery(
 ): Promise<Map<string, GalleryFacts>> {
   if (ids.length === 0) return new Map();
   const rows = await findGalleryFacts(databaseFor(services, caller), ids);
+  const pictureUrl = await pictureUrls(services, origin);
   const expires = stableExpiry(Date.now(), URL_MS);
   return new Map(
     await Promise.all(
-      rows.map(async ({ id, cover_key: key, ...facts }): Promise<[string, GalleryFacts]> => {
-        const cover = key ? await signedFileUrl(services, origin, key, expires) : undefined;
+      rows.map(async (row): Promise<[string, GalleryFacts]> => {
+        const { id, cover_key: key, cover_image_url: url, ...facts } = row;
+        const cover = key
+          ? await signedFileUrl(services, origin, key, expires)
+          : (key === null && url && pictureUrl(url)) || undefined;
         return [id, { ...facts, cover }];
       }),
     ),

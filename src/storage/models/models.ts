@@ -193,6 +193,7 @@ export const findGalleryFacts = (db: Database, ids: string[]) =>
       id: models.id,
       makes: models.makes,
       cover_key: models.cover_key,
+      cover_image_url: models.cover_image_url,
       published_at: sql<number | null>`(SELECT v.created_at FROM ${versions} v
         WHERE v.model_id = models.id ORDER BY v.number DESC LIMIT 1)`,
     })
