@@ -51,12 +51,14 @@ export const putCategory = z
 export const MAX_CATEGORIES = 20;
 export const categorySlugs = z.array(slug).max(MAX_CATEGORIES);
 
+export const MAX_OVERVIEW = 100_000;
+
 /** Strict: a misspelt field could have been `visibility`. */
 const settable = z.strictObject({
   name: slug,
   visibility,
   description: clearable(1_000),
-  overview: clearable(100_000).meta({ description: "Markdown" }),
+  overview: clearable(MAX_OVERVIEW).meta({ description: "Markdown" }),
   source_url: link.nullable(),
   license_url: link.nullable(),
   paper_url: link.nullable(),

@@ -4,6 +4,7 @@ import { messageOf } from "../../../runner/src/lib/error.ts";
 import { PATHS } from "../../domain/images/server-description.ts";
 import {
   type Compatibilities,
+  MAX_OVERVIEW,
   type Model,
   model as modelShape,
   newCompatibilities,
@@ -29,6 +30,7 @@ import {
   modelName,
   type ProjectManifest,
   readProject,
+  readReadme,
 } from "../publish/project.ts";
 import {
   completedVersion,
@@ -136,6 +138,7 @@ export const publishCommand = (host: Host) =>
           : {};
       const target = found ?? (await make());
       if (!found) display.say(`Created ${model} (${target.visibility})`);
+      if (built.isOwn && target.overview === "") await showReadme(session, model, project.folder);
       const to = { name: model, model: target.id, tag: options.tag };
       const { digest, compressedSize } = await push(session, built.source, to);
       const body = newVersion({
@@ -185,6 +188,24 @@ const NO_API = [
   "Publish again with each API that its server has, such as --compatibility vendora_audio_transcriptions=true",
   ...Object.entries(PATHS).map(([flag, path]) => `  ${flag.padEnd(28)} ${path}`),
 ].join("\n");
+
+/** Makes the README of a folder the overview of its model, which has none yet. */
+async function showReadme(
+  { service, display }: ServiceSession,
+  model: string,
+  folder: string,
+): Promise<void> {
+  const readme = await readReadme(folder);
+  if (readme === undefined) return;
+  if (readme.length > MAX_OVERVIEW) {
+    display.say(
+      "README.md is longer than an overview can be (100,000 characters), so it was not used.",
+    );
+    return;
+  }
+  await service.patch(`/models/${model}`, modelShape, { overview: readme });
+  display.say("The model had no overview. It is now the content of README.md.");
+}
 
 /** The flags of --compatibility replace those of auspex.json. */
 function withCompatibilities(

@@ -1,5 +1,5 @@
 /** The folder that is published: how it is built, and its auspex.json. */
-import { access, readFile } from "node:fs/promises";
+import { access, readdir, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../../runner/src/lib/error.ts";
@@ -50,6 +50,16 @@ export async function readProject(path: string): Promise<Project> {
       ? "dockerfile"
       : undefined;
   return { folder, builder, manifest: await readManifest(folder) };
+}
+
+/** The settings that model cards of Hugging Face begin with. */
+const FRONT_MATTER = /^---\r?\n.*?\n---\r?\n/s;
+
+/** Returns the folder's README. Undefined: it has none, or an empty one. */
+export async function readReadme(folder: string): Promise<string | undefined> {
+  const name = (await readdir(folder)).find((one) => one.toLowerCase() === "readme.md");
+  const text = name === undefined ? "" : await readFile(join(folder, name), "utf8");
+  return text.replace(FRONT_MATTER, "").trim() || undefined;
 }
 
 async function readManifest(folder: string): Promise<ProjectManifest> {
@@ -104,6 +114,8 @@ export interface BuildOptions extends Source {
 
 export interface BuiltImage {
   source: ImageSource;
+  /** Whether it was built from the folder. */
+  isOwn: boolean;
   /** The engine that has the image and can start it. */
   local?: { engine: Engine; image: string };
 }
@@ -133,7 +145,7 @@ export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
   const { project, image, archive, engine, tag, display, signal } = options;
   if (archive !== undefined) {
     display.say(`Reading ${archive}`);
-    return { source: await ArchiveFile.open(archive, image, signal) };
+    return { source: await ArchiveFile.open(archive, image, signal), isOwn: false };
   }
   if (!engine) throw new Error("no engine");
   const show = (text: string) => display.say(text.replace(/\n$/, ""));
@@ -156,5 +168,9 @@ export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
   }
   const built = image ?? tag;
   await engine.requirePlatform(built);
-  return { source: engine.source(built), local: { engine, image: built } };
+  return {
+    source: engine.source(built),
+    isOwn: image === undefined,
+    local: { engine, image: built },
+  };
 }

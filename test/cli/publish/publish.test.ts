@@ -250,6 +250,33 @@ test("the values of auspex.json go into the model and its version", async () => 
   });
 });
 
+test("the README of a built folder becomes the overview of a model that has none", async () => {
+  await useEngine("oci");
+  const readme = join(home.folder, "story/README.md");
+  writeFileSync(readme, "---\nlicense: mit\n---\n# Story\n\nWrites.\n");
+  const first = await home.run(["publish", "story"]);
+  expect(first.err).toContain("The model had no overview. It is now the content of README.md.\n");
+  expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
+  writeFileSync(readme, "# Another");
+  const second = await home.run(["publish", "story"]);
+  expect(second.err).not.toContain("README");
+  expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
+});
+
+test("a README is not used if it is too long or empty, or if the image was not built from its folder", async () => {
+  await useEngine("oci");
+  const readme = join(home.folder, "story/readme.md");
+  writeFileSync(readme, "x".repeat(100_001));
+  const { code, err } = await home.run(["publish", "story"]);
+  expect(code, err).toBe(0);
+  expect(err).toContain("README.md is longer than an overview can be");
+  writeFileSync(readme, "\n");
+  await home.run(["publish", "story"]);
+  writeFileSync(readme, "# Story");
+  await home.run(["publish", "story", "--image", "auspex/ada-story"]);
+  expect(deployment.models.get("story")?.overview).toBeUndefined();
+});
+
 test("--compatibility names an API of the server, and takes precedence over auspex.json", async () => {
   await useEngine("oci");
   writeFileSync(

@@ -10,6 +10,7 @@ import { MemoryRegistry } from "./memory-registry.ts";
 const fakeModel = z.looseObject({
   name: z.string(),
   visibility: z.string().default("private"),
+  overview: z.string().optional(),
   versions: z.array(z.record(z.string(), z.unknown())).default([]),
 });
 type FakeModel = z.infer<typeof fakeModel>;
@@ -72,6 +73,7 @@ export class FakeDeployment {
       const one = found.versions[Number(number) - 1];
       return one && versionShown(one, Number(number));
     }
+    if (method === "PATCH") Object.assign(found, body);
     if (!rest) return shown(found);
     if (method === "GET")
       return page(found.versions.map((one, index) => versionShown(one, index + 1)).toReversed());
@@ -135,7 +137,7 @@ const hardwareItem = (identifier: string) => ({
   created_at: AT,
 });
 
-const shown = ({ name, visibility, versions }: FakeModel) => ({
+const shown = ({ name, visibility, overview, versions }: FakeModel) => ({
   id: OWNER.id,
   name,
   created_at: AT,
@@ -149,7 +151,7 @@ const shown = ({ name, visibility, versions }: FakeModel) => ({
   source_url: null,
   license_url: null,
   paper_url: null,
-  overview: "",
+  overview: overview ?? "",
   hardware: null,
   default_version: null,
   latest_version: versions.length > 0 ? versionShown(versions.at(-1) ?? {}, versions.length) : null,
