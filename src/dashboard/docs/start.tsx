@@ -18,18 +18,20 @@ export const StartPage = ({ base, assets }: { base: string; assets: Manifest }) 
       Create an <a href="/tokens">access token</a>, pick a <a href="/models">model</a>, and run it:
     </p>
     <Copy lines language="curl" text={quickstartOf(base)} />
-    {NAVIGATION.map(({ title, pages }) => (
-      <>
-        <h2>{title}</h2>
-        <ul>
-          {pages.map(([address, label]) => (
-            <li>
-              <a href={address}>{label}</a>
-            </li>
-          ))}
-        </ul>
-      </>
-    ))}
+    <div class="cards map">
+      {NAVIGATION.map(({ title, pages }) => (
+        <section>
+          <h2>{title}</h2>
+          <ul>
+            {pages.map(([address, label]) => (
+              <li>
+                <a href={address}>{label}</a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
     <p class="quiet small">
       For contributors:{" "}
       {FOR_CONTRIBUTORS.map(([address, label], n) => (
