@@ -83,7 +83,7 @@ api.notFound((c) => {
   }
   const next = isRegistryRequest(c)
     ? "Images are {owner}/{model}, such as ada/story."
-    : "All endpoints are listed at /docs.";
+    : "All endpoints are listed at /docs/reference.";
   return errorResponse(new ProblemError("not_found", `${nothing} ${next}`), c);
 });
 

@@ -20,7 +20,7 @@ import {
 import { GuidePage } from "./guide/page.tsx";
 import { passagesOf } from "./guide/render.ts";
 import { DocsLayout } from "./layout.tsx";
-import { referencePages } from "./reference/page.tsx";
+import { ReferencePage } from "./reference/page.tsx";
 import { addressOf } from "./reference/request.ts";
 import { type Found, findPassages, MAX_QUERY } from "./search/find.ts";
 import { StartPage } from "./start.tsx";
@@ -93,19 +93,19 @@ const pageHeaders = secureHeaders({
 export function mountDocs(app: Hono<AppEnv>): void {
   const api = $(app);
   const documentOf = perOrigin((shape, origin) => createDocument(api, shape, origin));
-  const reference = perOrigin((_, __, document: Document, assets: Manifest) =>
-    referencePages({ document, assets }),
-  );
   app.get(DOCS, pageHeaders, async (c) => {
-    const base = documentOf(c).servers?.[0]?.url ?? "";
-    const page = <StartPage base={base} assets={await readManifest(c.env)} />;
+    const { origin } = new URL(c.req.url);
+    const page = <StartPage origin={origin} assets={await readManifest(c.env)} />;
     return c.html(`<!DOCTYPE html>${page}`, 200, CACHED);
   });
   for (const [path] of REFERENCE_PAGES) {
-    app.get(path, pageHeaders, async (c) => {
-      const pages = reference(c, documentOf(c), await readManifest(c.env));
-      return c.html(`<!DOCTYPE html>${pages.get(path)}`, 200, CACHED);
-    });
+    const pageOf = perOrigin(
+      (_, __, document: Document, assets: Manifest) =>
+        `<!DOCTYPE html>${<ReferencePage path={path} document={document} assets={assets} />}`,
+    );
+    app.get(path, pageHeaders, async (c) =>
+      c.html(pageOf(c, documentOf(c), await readManifest(c.env)), 200, CACHED),
+    );
   }
 
   const inReference = perOrigin((_, __, document: Document) => passagesIn(document));

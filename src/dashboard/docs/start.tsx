@@ -4,8 +4,7 @@ import { Copy } from "../ui/parts.tsx";
 import { DOCS, FOR_CONTRIBUTORS, NAVIGATION } from "./contents.ts";
 import { DocsLayout } from "./layout.tsx";
 
-/** @param base the base URL of the API */
-export const StartPage = ({ base, assets }: { base: string; assets: Manifest }) => (
+export const StartPage = ({ origin, assets }: { origin: string; assets: Manifest }) => (
   <DocsLayout
     title="Documentation"
     description="Run a model, and find the guides and the API reference."
@@ -17,7 +16,7 @@ export const StartPage = ({ base, assets }: { base: string; assets: Manifest }) 
     <p>
       Create an <a href="/tokens">access token</a>, pick a <a href="/models">model</a>, and run it:
     </p>
-    <Copy lines language="curl" text={quickstartOf(base)} />
+    <Copy lines language="curl" text={quickstartOf(origin)} />
     <div class="cards map">
       {NAVIGATION.map(({ title, pages }) => (
         <section>
@@ -44,8 +43,8 @@ export const StartPage = ({ base, assets }: { base: string; assets: Manifest }) 
   </DocsLayout>
 );
 
-const quickstartOf = (base: string) => `export AUSPEX_TOKEN=aus_…
-curl ${base}/predictions \\
+const quickstartOf = (origin: string) => `export AUSPEX_TOKEN=aus_…
+curl ${origin}/v1/predictions \\
   -H "Authorization: Bearer $AUSPEX_TOKEN" \\
   -H "Content-Type: application/json" -H "Prefer: wait" \\
   -d '{"model": "owner/model", "input": {"prompt": "Hello"}}'`;

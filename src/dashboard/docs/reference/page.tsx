@@ -38,15 +38,14 @@ function groupsOf(document: Document): Group[] {
   }));
 }
 
-/** Returns the pages by their paths. */
-export const referencePages = (props: Props) =>
-  new Map([
-    [REFERENCE, `${<Overview {...props} />}`],
-    ...groupsOf(props.document).map(
-      (group) => [groupPath(group.name), `${<GroupPage group={group} {...props} />}`] as const,
-    ),
-    [SCHEMAS, `${<SchemasPage {...props} />}`],
-  ]);
+/** The page at a path of REFERENCE_PAGES. */
+export function ReferencePage({ path, ...props }: Props & { path: string }) {
+  if (path === REFERENCE) return <Overview {...props} />;
+  if (path === SCHEMAS) return <SchemasPage {...props} />;
+  const group = groupsOf(props.document).find(({ name }) => groupPath(name) === path);
+  if (!group) throw new Error(`The document has no group at ${path}.`);
+  return <GroupPage group={group} {...props} />;
+}
 
 /** The overview: rules of all calls, and a link to each group. */
 function Overview({ document, assets }: Props) {
