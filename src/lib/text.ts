@@ -26,13 +26,31 @@ export function aboutText(ms: number): string {
   return seconds < 90 ? `about ${seconds} s` : `about ${Math.round(seconds / 60)} min`;
 }
 
-/** Returns the beginning of a text on one line, with an ellipsis where it is cut. */
+/** Control characters, and characters that change the direction of the text after them. */
+export const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+const characters = new Intl.Segmenter();
+
+/**
+ * Returns the beginning of a text on one line, with an ellipsis where it is cut: after a word, or else after
+ * a whole character as people see it.
+ */
 export function oneLine(text: string, maxChars: number): string {
   const line = text
+    .trimStart()
     .slice(0, 4 * maxChars)
-    .trim()
-    .replaceAll(/\s+/g, " ");
-  return line.length > maxChars ? `${line.slice(0, maxChars - 1).toWellFormed()}…` : line;
+    .toWellFormed()
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(UNSEEN, "")
+    .trim();
+  if (line.length <= maxChars) return line;
+  let end = 0;
+  for (const { index, segment } of characters.segment(line)) {
+    if (index + segment.length >= maxChars) break;
+    end = index + segment.length;
+  }
+  const word = line.slice(0, end + 1).lastIndexOf(" ");
+  return `${line.slice(0, word > end / 2 ? word : end)}…`;
 }
 
 /** Deeper values are not indented: 8 KB of nested brackets would become 32 MB. */

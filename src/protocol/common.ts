@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { numberIn } from "../lib/exact-json.ts";
 import type { Json } from "../lib/json.ts";
+import { UNSEEN } from "../lib/text.ts";
 
 /** UUIDs are compared without case, as RFC 9562 says. */
 export const uuid = z.uuid().toLowerCase();
@@ -216,9 +217,6 @@ export type ValidationIssue = z.infer<typeof validationIssue>;
 export const validationError = z
   .object({ detail: z.array(validationIssue) })
   .meta({ id: "ValidationError", description: "All validation errors of a request" });
-
-/** Control characters, and characters that change the direction of the text after them. */
-const UNSEEN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** A name that a user chooses and others see, without characters that falsify the text around it. */
 export const shownText = (most: number) =>

@@ -1,6 +1,7 @@
 /** Inputs of runs: their labels in lists, and the differences between two. */
+import { isText, isWords, promptOf } from "../../domain/predictions/prompt.ts";
 import type { Field } from "../../domain/schemas/input-form.ts";
-import { exactText, numberIn, unmarked } from "../../lib/exact-json.ts";
+import { exactText, unmarked } from "../../lib/exact-json.ts";
 import { isObject } from "../../lib/json.ts";
 import { oneLine } from "../../lib/text.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -9,33 +10,23 @@ import { outputOf } from "../prediction-view/output-kind.ts";
 export type KnownField = Pick<Field, "name" | "kind" | "default">;
 
 const MAX_CHARS = 90;
-/** Addresses and colours do not help to find a run. */
-const NO_WORDS = /^(?:https?:|data:|\/v1\/|#)/;
-
-/** A number that has kept its digits is a string, too. */
-const isText = (value: Json): value is string =>
-  typeof value === "string" && numberIn(value) === undefined;
 
 /** Returns the first words of a text that the run has made; undefined for other outputs. */
 export function wordsOf(output: Json): string | undefined {
   const texts = [output].flat().filter(isText);
   const text = texts.join("").slice(0, 4 * MAX_CHARS);
-  return text === "" || NO_WORDS.test(text) ? undefined : cut(text);
+  return isWords(text) ? cut(text) : undefined;
 }
 
 /**
- * Returns the longest text of the input, or else its fields, without those that are as in the form.
- * @param fields of the model: a choice from a list says less than a text that was written
+ * Returns the prompt of the input, or else its fields, without those that are as in the form.
+ * @param fields of the model
  */
 export function labelOf(input: Json, fields: KnownField[] = []): string {
   if (!isObject(input)) return "";
-  const said = Array.isArray(input.messages) ? textOfLast(input.messages) : undefined;
   const choices = new Set(fields.filter(({ kind }) => kind === "enum").map(({ name }) => name));
-  const asked = Object.entries(input)
-    .filter(([name]) => !choices.has(name))
-    .map(([, value]) => textOf(value));
-  const [longest] = asked.toSorted((a, b) => b.length - a.length);
-  return cut(said ?? (longest || fieldsOf(changedOf(input, fields), choices)));
+  const prompt = promptOf(input, (name) => choices.has(name));
+  return cut(prompt || fieldsOf(changedOf(input, fields), choices));
 }
 
 /** All fields are in the label if no field was changed. */
@@ -45,25 +36,6 @@ function changedOf(input: { [name: string]: Json }, fields: KnownField[]) {
     ([name, value]) => initial.get(unmarked(name)) !== exactText(value),
   );
   return changed.length > 0 ? Object.fromEntries(changed) : input;
-}
-
-/** Lists of several texts have labels, too, as those of an embedding. */
-function textOf(value: Json): string {
-  const texts = [value].flat();
-  if (!texts.every(isText)) return "";
-  return texts.filter((text) => text !== "" && !NO_WORDS.test(text)).join(", ");
-}
-
-/** Returns the text of a conversation's last message, which is what was asked now. */
-function textOfLast(messages: Json[]): string | undefined {
-  const last = messages.at(-1);
-  if (!isObject(last)) return undefined;
-  const { content } = last;
-  const [part] = Array.isArray(content)
-    ? content.filter((one) => isObject(one) && typeof one.text === "string")
-    : [];
-  const text = isObject(part) ? part.text : content;
-  return typeof text === "string" ? text : undefined;
 }
 
 const fieldsOf = (input: { [name: string]: Json }, choices: Set<string>) =>

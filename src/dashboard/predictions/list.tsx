@@ -65,7 +65,11 @@ export function PredictionTable({ predictions }: { predictions: ListedPrediction
   );
 }
 
-function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedPrediction }) {
+function Row({
+  item: { prediction, model, prompt, token, waitsAgain },
+}: {
+  item: ListedPrediction;
+}) {
   const { id, status, created_at, setup_time, execution_time, error } = prediction;
   const { owner, name, version_number } = prediction.model;
   return (
@@ -73,6 +77,11 @@ function Row({ item: { prediction, model, token, waitsAgain } }: { item: ListedP
       <th scope="row">
         <a href={`/predictions/${id}`}>{model ?? `${owner}/${name}`}</a>{" "}
         <small>{`version ${version_number}`}</small>
+        {prompt && (
+          <small class="prompt clip" dir="auto" title={prompt}>
+            {prompt}
+          </small>
+        )}
       </th>
       <td data-label="Status">
         <Status status={status} waitsAgain={waitsAgain} />

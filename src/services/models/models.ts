@@ -24,6 +24,7 @@ import {
   findModel,
   findModelByName,
   insertModel,
+  isVersionGone,
   type ListedModelRow,
   type ModelRow,
   listModels as modelsOf,
@@ -138,7 +139,11 @@ export async function updateModel(
       category_slugs,
       quotaOf(services, caller.user_id),
     );
-    await unlessTaken(changes.name ?? name, withinQuota(services, updating));
+    await orConflict(
+      unlessTaken(changes.name ?? name, withinQuota(services, updating)),
+      isVersionGone,
+      `Version ${changes.default_version} was just deleted, and nothing was changed. Choose another default version.`,
+    );
     forgetModel(caller, owner, name);
     if (changes.visibility !== undefined) forgetHidden();
   }

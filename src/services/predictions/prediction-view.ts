@@ -34,6 +34,7 @@ import { asCaller, explainFacts } from "./explain.ts";
 import { refreshInputUrls, withUploadUrls } from "./input-files.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 import { findOwnPrediction, ownPredictions, predictionStub } from "./predictions.ts";
+import { promptsOf } from "./recent-runs.ts";
 import { resolveVersion } from "./version-resolution.ts";
 
 export interface PredictionView
@@ -203,6 +204,8 @@ export interface ListedPrediction {
   /** The name of the access token that created it; empty for the dashboard; null if it is not known. */
   token: string | null;
   model: string | undefined;
+  /** An excerpt. Undefined where the input has none, was removed or cannot be read at once. */
+  prompt: string | undefined;
   /** Whether the prediction had started, and waits for another runner. */
   waitsAgain: boolean;
 }
@@ -216,12 +219,16 @@ export async function viewPredictions(
 ): Promise<Page<ListedPrediction>> {
   const rows = await ownPredictions(services, caller, query, request, (row) => row);
   const ids = rows.items.map(({ model_id }) => model_id);
-  const places = await modelPathsOf(services, caller, [...new Set(ids)]);
+  const [places, prompts] = await Promise.all([
+    modelPathsOf(services, caller, [...new Set(ids)]),
+    promptsOf(services, rows.items),
+  ]);
   const { origin } = new URL(request.url);
   const listed = (row: PredictionRow): ListedPrediction => ({
     prediction: services.present.prediction(row, origin),
     token: row.token_name,
     model: places.get(row.model_id),
+    prompt: prompts.get(row.id) || undefined,
     waitsAgain: row.waits_again,
   });
   return { ...rows, items: rows.items.map(listed) };

@@ -15,7 +15,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { CategorySummary, ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
-import { type Database, runBatch } from "../database.ts";
+import { type Database, failedOn, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
@@ -345,8 +345,8 @@ export async function insertModel(
 }
 
 /**
- * Updates a model, unless the version that shall be the default has been deleted meanwhile. Fails like
- * `writeWithinQuota`.
+ * Updates a model. Fails (`isVersionGone`) if the version that shall be the default has been deleted
+ * meanwhile, and like `writeWithinQuota`.
  * @param slugs undefined: keeps the categories
  */
 export async function updateModel(
@@ -357,16 +357,18 @@ export async function updateModel(
   allowance: StorageQuota,
 ): Promise<void> {
   const { default_version: number } = changes;
-  const isThere =
-    typeof number === "number"
-      ? sql`EXISTS (SELECT 1 FROM versions WHERE model_id = ${id} AND number = ${number})`
-      : undefined;
+  // The column refuses NULL, and with it the whole batch.
+  const whileThere = sql`iif(EXISTS (SELECT 1 FROM versions
+    WHERE model_id = ${id} AND number = ${number}), ${models.created_at}, NULL)`;
   const updating = db
     .update(models)
-    .set(changes)
-    .where(and(eq(models.id, id), isThere));
+    .set({ ...changes, ...(typeof number === "number" && { created_at: whileThere }) })
+    .where(eq(models.id, id));
   await writeWithinQuota(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
+
+export const isVersionGone = (error: unknown): boolean =>
+  failedOn(error, "NOT NULL", "models.created_at");
 
 /**
  * Deletes a model. Predictions that were accepted run to their end.

@@ -196,6 +196,12 @@ export const findVersionBefore = (db: Database, modelId: string, number: number)
 
 export type ComparedVersion = NonNullable<Awaited<ReturnType<typeof findVersionBefore>>>;
 
+const schemasUpTo = (chars: number) =>
+  sql<ComparedVersion["schemas"] | null>`
+    iif(length(${versions.schemas}) <= ${chars}, ${versions.schemas}, NULL)`.mapWith(
+    (text: string) => JSON.parse(text),
+  );
+
 /**
  * Lists versions from a number down, newest first.
  * @param chars larger schemas are left out
@@ -209,10 +215,7 @@ export const listCompared = (
   db
     .select({
       ...compared,
-      schemas: sql<ComparedVersion["schemas"] | null>`
-        iif(length(${versions.schemas}) <= ${chars}, ${versions.schemas}, NULL)`.mapWith(
-        (text: string) => JSON.parse(text),
-      ),
+      schemas: schemasUpTo(chars),
     })
     .from(versions)
     .where(and(eq(versions.model_id, modelId), lte(versions.number, number)))
@@ -221,6 +224,31 @@ export const listCompared = (
     .all();
 
 export type ListedSchemas = Awaited<ReturnType<typeof listCompared>>[number];
+
+/** Larger schemas are left out of lists of runs. */
+const MAX_SCHEMA_CHARS = 64 * 1024;
+
+/** Lists the schemas of the versions of runs. */
+export const listInputSchemas = (
+  db: Database,
+  runs: { model_id: string; version_number: number }[],
+) => {
+  const pairs = JSON.stringify(
+    runs.map(({ model_id, version_number }) => [model_id, version_number]),
+  );
+  return db
+    .select({
+      model_id: versions.model_id,
+      number: versions.number,
+      schemas: schemasUpTo(MAX_SCHEMA_CHARS),
+    })
+    .from(versions)
+    .where(
+      sql`(${versions.model_id}, ${versions.number}) IN (
+        SELECT value ->> 0, value ->> 1 FROM json_each(${pairs}))`,
+    )
+    .all();
+};
 
 /**
  * Lists all versions of an owner's models, in full: by the model's id and their number. With a join SQLite

@@ -9,8 +9,10 @@ import {
 } from "../../../src/dashboard/playground/run-inputs.ts";
 
 describe("a run in a list", () => {
-  test("the label of a run is the longest text of its input, on one line", () => {
+  test("the label of a run is its prompt, or else the longest text, on one line", () => {
     expect(labelOf({ style: "ink", prompt: "A fox\n in   snow", seed: 1 })).toBe("A fox in snow");
+    expect(labelOf({ prompt: "A fox", negative_prompt: "Hens, and more hens" })).toBe("A fox");
+    expect(labelOf({ style: "ink", question: "Who is it?" })).toBe("Who is it?");
     expect(labelOf({ prompt: "x".repeat(500) })).toBe(`${"x".repeat(89)}…`);
     expect(labelOf({ image: "https://a.example/long/address.png", mode: "up" })).toBe("up");
   });

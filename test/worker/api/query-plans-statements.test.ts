@@ -18,7 +18,7 @@ import {
 } from "../../../src/storage/models/counts.ts";
 import { listDetailedModels } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
-import { listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
+import { listInputSchemas, listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
 import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";
 import { ALLOWANCE, db, newRows, plansOf } from "../support/query-plans.ts";
 
@@ -77,6 +77,8 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 
   "export models": async () => listDetailedModels(db, user_id, FIRST),
   "export models, next page": async () => listDetailedModels(db, user_id, beyond("m1")),
+  "schemas of the versions of runs": async () =>
+    listInputSchemas(db, [{ model_id: "m1", version_number: 1 }]),
   "export versions": async () => listVersionsOfOwner(db, user_id, FIRST),
   "export versions, next page": async () => listVersionsOfOwner(db, user_id, beyond("m1", 2)),
   "export names of variables": async () => listVariableNames(db, ["m1", "m2"]),

@@ -1,11 +1,14 @@
 /** The version that runs when none is named. */
+import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Model, Version } from "../../../src/protocol/model.ts";
+import { database } from "../../../src/storage/database.ts";
+import { findModel, isVersionGone, updateModel } from "../../../src/storage/models/models.ts";
 import { newModel, pathOf, publish, referenceOf } from "../support/catalogue.ts";
 import { newUser } from "../support/world.ts";
 
-const { client } = await newUser();
+const { client, user_id } = await newUser();
 const other = await newUser();
 
 /** A public model with versions 1 to `count`. */
@@ -46,6 +49,25 @@ describe("the default version", () => {
     expect(status).toBe(422);
     expect(JSON.stringify(body)).toContain("the model has no version 2");
     for (const wrong of [0, -1, 1.5]) expect((await setDefault(path, wrong)).status).toBe(422);
+  });
+
+  test("a version that is deleted while it becomes the default is refused, and nothing changes", async () => {
+    const db = database(env.DB);
+    const { id, name } = await newModel(client, { visibility: "public" });
+    const allowance = { user_id, max_bytes: 1e9, max_total_bytes: 1e12 };
+    const changing = updateModel(db, id, { default_version: 7, name: "other" }, [], allowance);
+    expect(isVersionGone(await changing.catch((error) => error))).toBe(true);
+    expect(await findModel(db, id)).toMatchObject({ name, pinned: null });
+    for (let n = 0; n < 10; n++) {
+      const { path } = await published(2);
+      const [set, removed] = await Promise.all([
+        setDefault(path, 1),
+        client.json("DELETE", `${path}/versions/1`),
+      ]);
+      // Whichever comes first, the other is refused.
+      expect([200, 409, 422]).toContain(set.status);
+      expect(removed.status === 409).toBe(set.status === 200);
+    }
   });
 
   test("another account cannot change the default version", async () => {
