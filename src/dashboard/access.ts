@@ -76,7 +76,7 @@ export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
       const { pathname, search } = new URL(c.req.url);
       return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
     }
-    throw new SessionEnded("unauthenticated", "You are signed out. Sign in and try again.");
+    throw new SessionEnded("unauthenticated", "You are logged out. Log in and try again.");
   }
   await next();
 });
@@ -99,7 +99,7 @@ export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
 
 export function viewerOf(c: Context<Dashboard>): Viewer {
   if (c.var.viewer) return c.var.viewer;
-  throw new ProblemError("unauthenticated", "You are not signed in.");
+  throw new ProblemError("unauthenticated", "You are not logged in.");
 }
 
 /** Returns the reader of a stream in a page; the stream ends with the session. */
@@ -116,7 +116,7 @@ export async function sessionEndedLine(c: Context<Dashboard>): Promise<string | 
   return isHere ? undefined : problemLine(signedOut(), c);
 }
 
-const signedOut = () => new ProblemError("unauthenticated", "You are signed out.");
+const signedOut = () => new ProblemError("unauthenticated", "You are logged out.");
 
 async function viewerIn(
   services: Services,

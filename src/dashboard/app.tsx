@@ -77,7 +77,7 @@ const pageHeaders = secureHeaders({
     mediaSrc: ["'self'", "blob:", filesSource],
     connectSrc: ["'self'"],
     baseUri: ["'none'"],
-    // GitHub sign-in: browsers apply form-action to redirects too.
+    // GitHub login: browsers apply form-action to redirects too.
     formAction: ["'self'", "https://github.com"],
     frameAncestors: ["'none'"],
   },
@@ -187,7 +187,7 @@ function showResubmit(c: PageContext, resubmission: Resubmission, problem: Probl
   const page = (
     <ResubmitPage resubmission={resubmission} action={pathname + search} username={username} />
   );
-  return c.render(page, { title: username === undefined ? "Signed out" : "Submit again" });
+  return c.render(page, { title: username === undefined ? "Logged out" : "Submit again" });
 }
 
 function showError(c: PageContext, problem: ProblemError | undefined) {

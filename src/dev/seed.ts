@@ -112,7 +112,7 @@ async function unlessThere(call: Promise<unknown>): Promise<void> {
 
 export const EMAIL = "demo@example.com";
 
-/** Lets the seeded user sign in. Does nothing if they already can. */
+/** Lets the seeded user log in. Does nothing if they already can. */
 export async function signUp(
   url: string,
   username: string,

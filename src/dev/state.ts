@@ -18,7 +18,7 @@ const secrets = z.object({
   seed: z.object({ username: z.string(), token: z.string(), runnerToken: z.string() }).optional(),
   /** Token of the example models' runner next to one with Docker, if there was one. */
   examplesToken: z.string().optional(),
-  /** Whether the seeded user can sign in to the dashboard. */
+  /** Whether the seeded user can log in to the dashboard. */
   signedUp: z.boolean().default(false),
 });
 export type Secrets = z.infer<typeof secrets>;

@@ -36,7 +36,7 @@ Then open ${pagesOf(url)}/set-up
 Press Ctrl-C to stop. Each start with --empty deletes all data.`);
 }
 
-/** Returns the address to sign in at: passkeys are bound to a name. */
+/** Returns the address to log in at: passkeys are bound to a name. */
 const pagesOf = (url: string) => url.replace("127.0.0.1", "localhost");
 
 export function showUsage({

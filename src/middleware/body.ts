@@ -13,7 +13,7 @@ import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-rea
 import { clientNetwork } from "./rate-limit.ts";
 
 /**
- * The largest body that is read without authentication: a sign-in form has a few fields, and most creates are
+ * The largest body that is read without authentication: a login form has a few fields, and most creates are
  * smaller, too.
  */
 export const ANONYMOUS_BYTES = 64 * 1024;

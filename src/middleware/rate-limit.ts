@@ -22,8 +22,8 @@ const LIMITS = {
     "predictions and webhook redeliveries by this account",
   ],
   registry: ["RATE_LIMIT_REGISTRY", 10, "requests to the image registry by this account"],
-  sign_in: ["RATE_LIMIT_SIGN_IN", 60, "sign-in attempts"],
-  account: ["RATE_LIMIT_ACCOUNT", 60, "sign-in attempts"],
+  sign_in: ["RATE_LIMIT_SIGN_IN", 60, "login attempts"],
+  account: ["RATE_LIMIT_ACCOUNT", 60, "login attempts"],
 } as const;
 
 /** The part of a request context that the API and the dashboard share. */
@@ -69,7 +69,7 @@ export async function limitRate(
 /** Counts a request without a valid token. @throws ProblemError too_many_requests */
 export const limitAddress = (c: LimitedContext) => limitRate(c, "address", clientNetwork(c));
 
-/** Counts an attempt to sign in. @throws ProblemError too_many_requests */
+/** Counts an attempt to log in. @throws ProblemError too_many_requests */
 export const limitSignIn = (c: LimitedContext) => limitRate(c, "sign_in", clientNetwork(c));
 
 /** Returns the IPv4 address, or the /64 of an IPv6 address: one client can use all 2^64 addresses of it. */

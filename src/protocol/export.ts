@@ -31,7 +31,7 @@ export const exportLine = z
       format: z.literal(1).meta({ description: "Rises when a line changes its meaning" }),
       created_at: timestamp,
       user,
-      email: z.email().nullable().meta({ description: "Null: nobody can sign in as this user" }),
+      email: z.email().nullable().meta({ description: "Null: nobody can log in as this user" }),
     }),
     line("token", { token }),
     line("model", {

@@ -1,4 +1,4 @@
-/** Forms for signing in and signing up. */
+/** Forms for logging in and signing up. */
 import { z } from "zod";
 import { slug } from "./common.ts";
 import { chosenUsername } from "./user.ts";

@@ -77,7 +77,7 @@ const restoreUser = createRoute({
   path: "/operator/users/{username}/suspension",
   operationId: "restoreUser",
   summary: "Restore a suspended account",
-  description: "The account's tokens work again, and its user can sign in.",
+  description: "The account's tokens work again, and its user can log in.",
   request: { params: oneUser },
   responses: { 200: jsonResponse("Restored", nothing), ...errorResponses },
 });

@@ -55,7 +55,7 @@ it("a prediction's page whose stream is refused comes back", async () => {
   expect(await page.locator("[data-problem]").isHidden()).toBe(true);
 });
 
-it("the page of a user who has signed out says so, and asks less and less often", async () => {
+it("the page of a user who has logged out says so, and asks less and less often", async () => {
   const visitor = await site.visitor({ as: WHO });
   const { page } = visitor;
   await page.clock.install();
@@ -70,14 +70,12 @@ it("the page of a user who has signed out says so, and asks less and less often"
     await page.clock.runFor(3_000);
     await page.request.get("/find", { maxRedirects: 0 });
   }
-  expect(await page.getByText("You are signed out. Sign in, then reload the page.").count()).toBe(
-    1,
-  );
+  expect(await page.getByText("You are logged out. Log in, then reload the page.").count()).toBe(1);
   expect(asked).toBeGreaterThan(0);
   expect(asked).toBeLessThan(7);
 });
 
-it("a page runs nothing as a user who has signed in since", async () => {
+it("a page runs nothing as a user who has logged in since", async () => {
   const [visitor, other] = [await site.visitor({ as: WHO }), await site.visitor({ as: "otto" })];
   const { page } = visitor;
   const path = `/models/${OPERATOR}/gated`;

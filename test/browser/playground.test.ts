@@ -70,13 +70,13 @@ it("a reader's own picture is sent, and the model's picture comes back", async (
   expect(await page.getByLabel("image", { exact: true }).inputValue()).toBe(address);
 });
 
-it("a visitor's input is there again once they have signed in to run it", async () => {
+it("a visitor's input is there again once they have logged in to run it", async () => {
   await site.clientOf("paula");
   const visitor = await site.visitor();
   const { page } = visitor;
   await visitor.open(playground("hello"));
   await page.getByLabel(/^name/).fill("Rabbit");
-  await page.getByRole("button", { name: "Sign in to run" }).click();
+  await page.getByRole("button", { name: "Log in to run" }).click();
   await visitor.arrives(/^\/sign-in/);
   await signIn(visitor, "paula");
   await visitor.arrives(/^\/models\//);

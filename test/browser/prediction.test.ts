@@ -219,7 +219,7 @@ it("a page asks again for an end that does not come, and says when it cannot get
   await started("out");
   await page.context().clearCookies();
   open("out");
-  await page.getByText("You are signed out. Sign in, then reload the page.").waitFor();
+  await page.getByText("You are logged out. Log in, then reload the page.").waitFor();
   // The time of a run whose state is unknown does not count on, and its cancel cannot be pressed.
   expect(await page.locator("[data-since]").count()).toBe(0);
   expect(await page.locator("[data-cancel]").isDisabled()).toBe(true);

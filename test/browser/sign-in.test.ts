@@ -1,9 +1,9 @@
-/** Signing in and out: accounts, passwords, passkeys, sessions. */
+/** Logging in and out: accounts, passwords, passkeys, sessions. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { emailOf, fillAccount, PASSWORD, Site, signIn, signOut, signUp } from "./support/site.ts";
 
 /**
- * A page outside the site. The site's first page asks for news and leads to the sign-in by itself, in the
+ * A page outside the site. The site's first page asks for news and leads to the login by itself, in the
  * middle of another navigation.
  */
 const AWAY = "about:blank";
@@ -16,11 +16,11 @@ beforeAll(async () => {
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
-it("a new user signs up, signs out, and signs in again with the password", async () => {
+it("a new user signs up, logs out, and logs in again with the password", async () => {
   const visitor = await site.visitor();
   const { page } = visitor;
   await visitor.open("/");
-  await page.getByRole("link", { name: "Sign in" }).first().click();
+  await page.getByRole("link", { name: "Log in" }).first().click();
   await visitor.arrives("/sign-in");
   await page.getByRole("link", { name: "Create an account" }).click();
   await signUp(visitor, "greta");
@@ -74,7 +74,7 @@ it("a wrong password and an unknown address are refused", async () => {
   expect(said[1]).toBe(said[0]);
 });
 
-it("a sign-in leads to the page that was asked for before", async () => {
+it("a login leads to the page that was asked for before", async () => {
   await site.clientOf("alan");
   const visitor = await site.visitor();
   const asked = "/predictions?status=failed";
@@ -84,7 +84,7 @@ it("a sign-in leads to the page that was asked for before", async () => {
   await visitor.arrives(asked);
 });
 
-it("signing out everywhere ends the sessions of other browsers at once", async () => {
+it("logging out everywhere ends the sessions of other browsers at once", async () => {
   const here = await site.visitor();
   await signUp(here, "joan");
   const there = await site.visitor({ phone: true });
@@ -93,7 +93,7 @@ it("signing out everywhere ends the sessions of other browsers at once", async (
   await there.page.goto(AWAY);
   await here.open("/account/security");
   here.page.once("dialog", (dialog) => dialog.accept());
-  await here.page.getByRole("button", { name: "Sign out everywhere" }).click();
+  await here.page.getByRole("button", { name: "Log out everywhere" }).click();
   await here.arrives("/sign-in");
   await there.page.goto("/tokens");
   await there.arrives("/sign-in?next=%2Ftokens");
@@ -107,8 +107,8 @@ it("one session is ended from another, and a new password ends the others", asyn
   await second.arrives("/");
   await second.page.goto(AWAY);
   await here.open("/account/security");
-  await here.page.getByRole("button", { name: "Sign out", exact: true }).last().click();
-  await here.page.getByText("Session signed out.").waitFor();
+  await here.page.getByRole("button", { name: "Log out", exact: true }).last().click();
+  await here.page.getByText("Session logged out.").waitFor();
   await second.page.goto("/tokens");
   await second.arrives("/sign-in?next=%2Ftokens");
 
@@ -126,7 +126,7 @@ it("one session is ended from another, and a new password ends the others", asyn
   await third.arrives("/tokens");
 });
 
-it("a passkey is added, signs in without a password, and is removed", async () => {
+it("a passkey is added, logs in without a password, and is removed", async () => {
   const visitor = await site.visitor();
   const { page } = visitor;
   // A device that keeps passkeys, and confirms each use.
@@ -149,7 +149,7 @@ it("a passkey is added, signs in without a password, and is removed", async () =
   await visitor.look();
   await signOut(visitor);
   await visitor.open("/sign-in?next=/account/security");
-  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await page.getByRole("button", { name: "Log in with a passkey" }).click();
   await visitor.arrives("/account/security");
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Remove", exact: true }).click();

@@ -125,7 +125,7 @@ test("the backup command restores a backup into an empty deployment, and only in
   const into = await deploy("into");
   const said = await command(into, ["restore", copy]);
   expect(said).toMatch(
-    /^uploaded \d+ parts\n.*Done\. Everyone signs in again\. Next, open \/set-up/s,
+    /^uploaded \d+ parts\n.*Done\. Everyone logs in again\. Next, open \/set-up/s,
   );
   expect(said).not.toContain("left out");
   const ada = new Client(into.url, token);

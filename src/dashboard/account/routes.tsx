@@ -44,7 +44,7 @@ const DeletePage = ({
     <p>Deleting your account is permanent. Operators cannot restore it.</p>
     <h3>Immediately</h3>
     <ul>
-      <li>You are signed out everywhere, and {username} can no longer sign in.</li>
+      <li>You are logged out everywhere, and {username} can no longer log in.</li>
       <li>
         Your access tokens stop working within 10 seconds, and unfinished predictions are canceled.
       </li>
@@ -82,7 +82,7 @@ const DeletePage = ({
           required
         />
       ) : (
-        <p class="hint">Requires a sign-in within the last 15 minutes.</p>
+        <p class="hint">Requires a login within the last 15 minutes.</p>
       )}
       <Submit kind="danger">Delete account</Submit>
     </Form>

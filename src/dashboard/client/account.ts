@@ -93,7 +93,7 @@ async function add(): Promise<void> {
 }
 
 const NOT_FRESH =
-  "To add a passkey, you must have signed in within the last 15 minutes. Sign out, sign in again and retry.";
+  "To add a passkey, you must have logged in within the last 15 minutes. Log out, log in again and retry.";
 
 async function optionsFrom<Options>(address: string): Promise<Options> {
   const response = await fetch(address, { headers: { accept: "application/json" } });

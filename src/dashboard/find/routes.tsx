@@ -15,7 +15,7 @@ const EVERYBODY: Required<Item>[] = [
   ["/models", "Models", "explore gallery browse"],
   ["/docs", "Docs", "api reference guides help calls openapi quickstart"],
 ];
-const SIGNED_OUT: Required<Item>[] = [["/sign-in", "Sign in", "log in login"]];
+const SIGNED_OUT: Required<Item>[] = [["/sign-in", "Log in", "login sign in"]];
 const SIGNED_IN: Required<Item>[] = [
   ["/models/new", "Create a model", "new add"],
   ["/models/publish", "Publish a model", "push upload image"],
@@ -24,7 +24,7 @@ const SIGNED_IN: Required<Item>[] = [
   ["/account", "Profile", "username avatar picture"],
   ["/account/usage", "Usage", "cost price billing storage csv"],
   ["/account/images", "Images", "container registry docker push pull tags repositories"],
-  ["/account/security", "Security", "password passkey sessions sign out github"],
+  ["/account/security", "Security", "password passkey sessions log out sign out github"],
   ["/account/webhooks", "Webhooks", "new add endpoints callbacks events secrets"],
   ["/account/webhooks/deliveries", "Webhook deliveries", "redeliver replay events failed"],
   ["/account/shares", "Shared links", "share links revoke"],

@@ -12,7 +12,7 @@ export const Landing = ({ isSetUp, origin }: { isSetUp: boolean; origin: string 
       <p>Publish a model once, call it over HTTPS from anywhere, and stream its output.</p>
       <p class="flow actions">
         <a class="button primary" href="/sign-in">
-          Sign in
+          Log in
         </a>
         <a class="button quiet" href="/models">
           Browse models

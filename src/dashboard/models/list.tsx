@@ -227,7 +227,7 @@ function NoModels({ viewer, query }: Pick<Props, "viewer" | "query">) {
           <a href="/models/publish">Publish the first one</a>
         ) : (
           <>
-            <a href="/sign-in?next=/models/new">Sign in</a> to create the first one.
+            <a href="/sign-in?next=/models/new">Log in</a> to create the first one.
           </>
         )}
       </p>

@@ -34,7 +34,7 @@ export const VersionsPage = ({
   model: DetailedModelRow;
   viewer: Viewer | undefined;
   versions: Page<VersionSummaryRow>;
-  /** Figures of the viewer's runs, by version; undefined: nobody is signed in. */
+  /** Figures of the viewer's runs, by version; undefined: nobody is logged in. */
   runs: Map<number, VersionRuns> | undefined;
   /** Schemas of the page's versions and of the one before them, newest first. */
   compared: ListedSchemas[];

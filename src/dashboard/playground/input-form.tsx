@@ -10,7 +10,7 @@ import { modelAddress } from "../ui/model-header.tsx";
 import { addressIn, type PlaygroundState } from "./address.ts";
 import { controlName, JSON_FIELD } from "./control-names.ts";
 
-/** The form whose submission leads a visitor to sign in. */
+/** The form whose submission leads a visitor to log in. */
 export const SIGN_IN_FORM = "sign-in-to-run";
 
 export function InputForm({
@@ -53,7 +53,7 @@ export function InputForm({
           form={isVisitor ? SIGN_IN_FORM : undefined}
           aria-keyshortcuts="Control+Enter"
         >
-          {isVisitor ? "Sign in to run" : "Run"}{" "}
+          {isVisitor ? "Log in to run" : "Run"}{" "}
           <span hidden data-keys aria-hidden="true">
             Ctrl + Enter
           </span>

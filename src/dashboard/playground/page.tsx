@@ -24,7 +24,7 @@ import { ownView, VIEW_NAMES, type View } from "./views.ts";
 
 interface Props {
   play: PlaygroundState;
-  /** Undefined for a visitor, who sees the form, and signs in to run it. */
+  /** Undefined for a visitor, who sees the form, and logs in to run it. */
   viewer: Viewer | undefined;
   origin: string;
 }

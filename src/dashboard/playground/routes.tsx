@@ -1,4 +1,4 @@
-/** `/models/{owner}/{name}`: runs a model, and shows a prediction of it again. Visitors sign in to run it. */
+/** `/models/{owner}/{name}`: runs a model, and shows a prediction of it again. Visitors log in to run it. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";

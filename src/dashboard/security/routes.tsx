@@ -43,7 +43,7 @@ export const securityPages = pages()
     });
     if (draft) return show(c, draft);
     addCookies(c, cookies);
-    return redirectWithFlash(c, "Password changed. Other sessions were signed out.", ADDRESS);
+    return redirectWithFlash(c, "Password changed. Other sessions were logged out.", ADDRESS);
   })
   .post(`${ADDRESS}/passkeys/:id/remove`, requireUser, async (c) => {
     await removePasskey(c.var.services, viewerOf(c).user.id, c.req.param("id"));
@@ -51,11 +51,11 @@ export const securityPages = pages()
   })
   .post(`${ADDRESS}/sessions/:id/end`, requireUser, async (c) => {
     await endSession(c.var.services, viewerOf(c).user.id, c.req.param("id"));
-    return redirectWithFlash(c, "Session signed out.", ADDRESS);
+    return redirectWithFlash(c, "Session logged out.", ADDRESS);
   })
   .post(`${ADDRESS}/sessions/end`, requireUser, async (c) => {
     await endSessions(c.var.services, viewerOf(c).user.id);
-    return redirectWithFlash(c, "You are signed out everywhere.", "/sign-in");
+    return redirectWithFlash(c, "You are logged out everywhere.", "/sign-in");
   })
   .post(`${ADDRESS}/recoveries/read`, requireUser, async (c) => {
     const { until } = parse(recoveriesRead, pickFields(await readForm(c), "until"), "body");
@@ -89,7 +89,7 @@ const SecurityPage = ({
     <h1>Security</h1>
     <AccountTabs current={ADDRESS} />
     <p>
-      You sign in as <strong>{email}</strong>
+      You log in with <strong>{email}</strong>
       {providers.includes("github") && ", or with GitHub"}.
     </p>
     {providers.includes("credential") && <Password draft={draft} />}
@@ -115,7 +115,7 @@ const Password = ({ draft }: { draft: Draft }) => (
         label="New password"
         type="password"
         autocomplete="new-password"
-        hint={`At least ${MIN_PASSWORD} characters. Other sessions will be signed out.`}
+        hint={`At least ${MIN_PASSWORD} characters. Other sessions will be logged out.`}
         minlength={MIN_PASSWORD}
         required
       />
@@ -127,7 +127,7 @@ const Password = ({ draft }: { draft: Draft }) => (
 const Passkeys = ({ passkeys }: { passkeys: SignInMethods["passkeys"] }) => (
   <section aria-labelledby="passkeys-title">
     <h2 id="passkeys-title">Passkeys</h2>
-    <p class="hint">Sign in with this device, a phone or a security key, without a password.</p>
+    <p class="hint">Log in with this device, a phone or a security key, without a password.</p>
     {passkeys.length > 0 && (
       <ul class="rows">
         {passkeys.map(({ id, name, created_at }) => (
@@ -167,19 +167,19 @@ const Sessions = ({ places, current }: { places: SignInMethods["places"]; curren
             {deviceOf(user_agent ?? "")}
             {id === current && <strong> (this session)</strong>}
             <small>
-              signed in <Time at={created_at.getTime()} />
+              logged in <Time at={created_at.getTime()} />
             </small>
           </span>
           {id !== current && (
             <Form action={`${ADDRESS}/sessions/${id}/end`}>
-              <Submit kind="quiet">Sign out</Submit>
+              <Submit kind="quiet">Log out</Submit>
             </Form>
           )}
         </li>
       ))}
     </ul>
-    <Form action={`${ADDRESS}/sessions/end`} data-confirm="Sign out everywhere, including here?">
-      <Submit kind="danger">Sign out everywhere</Submit>
+    <Form action={`${ADDRESS}/sessions/end`} data-confirm="Log out everywhere, including here?">
+      <Submit kind="danger">Log out everywhere</Submit>
     </Form>
   </section>
 );

@@ -1,4 +1,4 @@
-/** The pages of signing in, signing up and setting up. */
+/** The pages of logging in, signing up and setting up. */
 import type { PropsWithChildren } from "hono/jsx";
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
 import type { Viewer } from "../context.ts";
@@ -55,7 +55,7 @@ export const SignInPage = ({
   github: boolean;
   open: boolean;
 }) => (
-  <SignInLayout title="Sign in">
+  <SignInLayout title="Log in">
     <Form action="/sign-in" draft={draft}>
       <NextField next={next} />
       <EmailField />
@@ -66,11 +66,11 @@ export const SignInPage = ({
         autocomplete="current-password"
         required
       />
-      <Submit>Sign in</Submit>
+      <Submit>Log in</Submit>
     </Form>
     <div class="stack spaced">
       <button type="button" class="quiet" data-passkey={next} hidden>
-        Sign in with a passkey
+        Log in with a passkey
       </button>
       {github && <GitHub next={next} />}
       <p class="field-error" id="passkey-error" role="alert" hidden />
@@ -90,7 +90,7 @@ export const SignInPage = ({
 const GitHub = ({ next }: { next: string }) => (
   <Form action="/sign-in/github">
     <NextField next={next} />
-    <Submit kind="quiet">Sign in with GitHub</Submit>
+    <Submit kind="quiet">Log in with GitHub</Submit>
   </Form>
 );
 
@@ -131,7 +131,7 @@ export const SignUpPage = ({
       </div>
     )}
     <p class="hint">
-      Already have an account? <a href="/sign-in">Sign in</a>.
+      Already have an account? <a href="/sign-in">Log in</a>.
     </p>
   </SignInLayout>
 );
@@ -148,7 +148,7 @@ export const RecoverPage = ({
 }) => (
   <SignInLayout title="Choose a new password">
     <p>
-      For <strong>{username}</strong>. All other sessions will be signed out.
+      For <strong>{username}</strong>. All other sessions will be logged out.
     </p>
     <Form action="/sign-up" draft={draft}>
       <input type="hidden" name="invitation" value={token} />
@@ -189,11 +189,11 @@ const InvalidInvitation = () => (
 export const SignedInPage = ({ viewer }: { viewer: Viewer }) => (
   <SignInLayout title="Create an account">
     <p>
-      You are signed in as <strong>{viewer.user.username}</strong>. To accept an invitation, sign
-      out and open its link again.
+      You are logged in as <strong>{viewer.user.username}</strong>. To accept an invitation, log out
+      and open its link again.
     </p>
     <Form action="/sign-out">
-      <Submit kind="quiet">Sign out</Submit>
+      <Submit kind="quiet">Log out</Submit>
     </Form>
   </SignInLayout>
 );
@@ -208,12 +208,12 @@ export const SignUpClosedPage = ({ closed, invalid }: { closed: boolean; invalid
     </p>
     <InvitationForm />
     <p>
-      <a href="/sign-in">Sign in</a>
+      <a href="/sign-in">Log in</a>
     </p>
   </SignInLayout>
 );
 
-/** The first sign-in with GitHub. */
+/** The first login with GitHub. */
 export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => (
   <SignInLayout title="Choose a username">
     <Form action="/welcome" draft={draft}>
@@ -255,7 +255,7 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
               <EmailField />
               <NewPasswordField />
               <p class="hint">
-                Already have an account? <a href="/sign-in?next=/set-up">Sign in</a> first.
+                Already have an account? <a href="/sign-in?next=/set-up">Log in</a> first.
               </p>
             </>
           )}

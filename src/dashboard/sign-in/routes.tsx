@@ -44,7 +44,7 @@ export const signInPages = pages()
     const next = nextPath(c.req.query("next"));
     if (c.var.viewer) return c.redirect(next, 303);
     const refused = c.req.query("error") !== undefined;
-    const problem = "GitHub sign-in failed, or you do not have an account here yet.";
+    const problem = "GitHub login failed, or you do not have an account here yet.";
     return showSignIn(c, refused ? { issues: {}, problem } : emptyDraft, next);
   })
   .post("/sign-in", async (c) => {
@@ -58,7 +58,7 @@ export const signInPages = pages()
     return redirectWithCookies(c, cookies, next);
   })
   .post("/sign-in/github", async (c) => {
-    if (!c.var.services.settings.github) throw notFound("Sign-in with GitHub");
+    if (!c.var.services.settings.github) throw notFound("Login with GitHub");
     await limitAttempts(c);
     const next = nextPath(fieldText(await readForm(c), "next"));
     const { url, cookies } = await signInWithGitHub(c.var.services, requestSource(c), next);
@@ -169,7 +169,7 @@ function redirectWithCookies(c: PageContext, cookies: string[], address: string)
 }
 
 const RECOVERED_MESSAGE =
-  "Password changed. All sessions were signed out and all passkeys removed. Access tokens still work: revoke any you do not recognize.";
+  "Password changed. All sessions were logged out and all passkeys removed. Access tokens still work: revoke any you do not recognize.";
 
 const INVITATION_SECONDS = 3_600;
 /** Longer than any invitation token. */
@@ -178,7 +178,7 @@ const MAX_TOKEN = 100;
 function showSignIn(c: PageContext, draft: Draft, next: string) {
   const { github, signUp } = c.var.services.settings;
   const page = <SignInPage draft={draft} next={next} github={!!github} open={signUp === "open"} />;
-  return c.render(page, { title: "Sign in", scripts: ["account"] });
+  return c.render(page, { title: "Log in", scripts: ["account"] });
 }
 
 async function showSignUp(c: PageContext, draft: Draft, token: string | undefined) {

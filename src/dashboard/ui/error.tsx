@@ -30,21 +30,21 @@ export const ErrorPage = ({
           <a href={back}>Back</a>{" "}
         </>
       )}
-      {problem?.code === "unauthenticated" ? <a href="/sign-in">Sign in</a> : <a href="/">Home</a>}
+      {problem?.code === "unauthenticated" ? <a href="/sign-in">Log in</a> : <a href="/">Home</a>}
     </p>
   </div>
 );
 
-/** Shown once for each sign-in: the session is over. */
+/** Shown once for each login: the session is over. */
 export const SuspendedPage = () => (
   <div class="box empty">
     <h1>This account is suspended</h1>
     <p>
-      An operator of this deployment has suspended it. You cannot sign in, its access tokens are
+      An operator of this deployment has suspended it. You cannot log in, its access tokens are
       refused, and its unfinished predictions are canceled.
     </p>
     <p>
-      Nothing is deleted: once an operator restores it, you sign in as before, and your tokens work
+      Nothing is deleted: once an operator restores it, you log in as before, and your tokens work
       again. Ask whoever gave you access to this deployment why.
     </p>
     <p>

@@ -128,7 +128,7 @@ const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
       ))}
       <Form action="/sign-out">
         <button type="submit" class="plain">
-          Sign out
+          Log out
         </button>
       </Form>
     </div>
@@ -145,7 +145,7 @@ const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
     </span>
   );
 
-/** Responses to forms have no sign-in link: typed text would be lost, and their address may not be a page. */
+/** Responses to forms have no login link: typed text would be lost, and their address may not be a page. */
 const SignInLink = ({
   request: { method, path },
 }: {
@@ -153,7 +153,7 @@ const SignInLink = ({
 }) => (
   <p class="sign-in-link flush">
     {method === "GET" && path !== "/sign-in" && (
-      <a href={`/sign-in${path === "/" ? "" : `?next=${encodeURIComponent(path)}`}`}>Sign in</a>
+      <a href={`/sign-in${path === "/" ? "" : `?next=${encodeURIComponent(path)}`}`}>Log in</a>
     )}
   </p>
 );

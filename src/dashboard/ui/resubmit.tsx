@@ -38,18 +38,18 @@ export const ResubmitPage = ({
   username: string | undefined;
 }) => (
   <div class="box empty">
-    <h1>{username === undefined ? "You are signed out" : "Submit again?"}</h1>
+    <h1>{username === undefined ? "You are logged out" : "Submit again?"}</h1>
     {username === undefined ? (
       <p>
         Your changes are kept on this page.{" "}
         <a href="/sign-in" target="_blank" rel="noopener">
-          Sign in in another tab
-        </a>
-        , then come back and submit.
+          Log in
+        </a>{" "}
+        in another tab, then come back and submit.
       </p>
     ) : (
       <p>
-        You signed in after this form was loaded. Your changes are still here and will be submitted
+        You logged in after this form was loaded. Your changes are still here and will be submitted
         as <strong>{username}</strong>.
       </p>
     )}

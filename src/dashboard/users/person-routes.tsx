@@ -43,7 +43,7 @@ const PersonActions = ({
       <h2 id="actions-title">Actions</h2>
       <ul class="rows deeds">
         <Action
-          title={canSignIn ? "Recovery link" : "Sign-in link"}
+          title={canSignIn ? "Recovery link" : "Login link"}
           text={
             canSignIn
               ? "For a user who lost their password. Setting a new one ends all sessions and removes all passkeys. The user sees that an operator created the link."
@@ -82,7 +82,7 @@ const PersonActions = ({
         ) : (
           <Action
             title="Restore account"
-            text="Restores sign-in and access tokens. Canceled predictions and operator access are not restored."
+            text="Restores login and access tokens. Canceled predictions and operator access are not restored."
           >
             <Form action={`${at}/restore`}>
               <Submit kind="quiet">Restore account</Submit>
@@ -167,7 +167,7 @@ const Facts = ({ view: { person, canSignIn } }: { view: PersonView }) => (
     <Fact name="Last seen">
       <Time at={person.seen_at} />
     </Fact>
-    <Fact name="Sign-in">
+    <Fact name="Login">
       {person.suspended_at !== null ? "Suspended" : canSignIn ? "Enabled" : "API only"}
     </Fact>
   </dl>

@@ -120,7 +120,7 @@ function report(state: RestoreState, say: Command["say"]): void {
   for (const { model, name } of variables) say(`  variable ${name} of ${model}`);
   for (const { owner, url } of webhook_endpoints)
     say(`  secret of the endpoint ${url} of ${owner}`);
-  say("Done. Everyone signs in again. Next, open /set-up and enter the OPERATOR_TOKEN.");
+  say("Done. Everyone logs in again. Next, open /set-up and enter the OPERATOR_TOKEN.");
 }
 
 /** Prints every hundredth part, and the last. */

@@ -134,7 +134,7 @@ export class Cloudflare {
     if (!response.ok) throw new CloudflareRefused(response.status, data?.errors ?? []);
     if (!data) {
       throw new Error(
-        `${this.#base} answered, but not as Cloudflare's API does. Is a proxy or the sign-in page of a network in between?`,
+        `${this.#base} answered, but not as Cloudflare's API does. Is a proxy or the login page of a network in between?`,
       );
     }
     return shape.parse(data.result);

@@ -25,7 +25,7 @@ export interface PersonPrediction {
 export interface PersonView {
   person: Person;
   formerUsernames: string[];
-  /** Whether the user can sign in: with a password, a passkey or GitHub. */
+  /** Whether the user can log in: with a password, a passkey or GitHub. */
   canSignIn: boolean;
   tokens: Page<Token>;
   models: ModelItem[];

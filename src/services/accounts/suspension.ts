@@ -37,7 +37,7 @@ export async function suspendAccount(
   await cancelRuns(services, id);
 }
 
-/** Restores an account: its tokens work again and its user can sign in. @throws ProblemError not_found */
+/** Restores an account: its tokens work again and its user can log in. @throws ProblemError not_found */
 export async function restoreAccount(services: Services, username: string): Promise<void> {
   const { id } = await getUser(services, username);
   await restoreUser(services.db, id);

@@ -10,7 +10,7 @@ export const INVITATION_COOKIE = "auspex.invitation";
 /** A session ends after this long without use. */
 export const SESSION_SECONDS = 30 * 86_400;
 
-/** How recent a sign-in must be to add a passkey or delete an account: a stolen cookie is not enough. */
+/** How recent a login must be to add a passkey or delete an account: a stolen cookie is not enough. */
 export const FRESH_SECONDS = 15 * 60;
 
 /** The credentials for creating an account. */

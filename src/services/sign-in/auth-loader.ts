@@ -43,7 +43,7 @@ export async function getAuth(services: Services, origin: string): Promise<Auth>
   if (services.settings.secretKeys.length === 0) {
     throw new ProblemError(
       "unavailable",
-      "Sign-in is disabled because this deployment has no SECRET_KEY. Set one with: wrangler secret put SECRET_KEY",
+      "Login is disabled because this deployment has no SECRET_KEY. Set one with: wrangler secret put SECRET_KEY",
     );
   }
   const { makeAuth } = await library();

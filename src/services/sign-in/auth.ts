@@ -62,7 +62,7 @@ export function makeAuth(services: Services, origin: string) {
     account: {
       // Implicit linking is off: someone else could register a GitHub account with the same email address.
       accountLinking: { enabled: true, disableImplicitLinking: true },
-      // The tokens are not needed after the sign-in.
+      // The tokens are not needed after the login.
       encryptOAuthTokens: true,
     },
     session: {

@@ -22,7 +22,7 @@ const MAX_LISTED = 200;
 
 /**
  * Creates an invitation. With a username, it is for that user: one who was created through the API and cannot
- * sign in yet, or one who forgot their password.
+ * log in yet, or one who forgot their password.
  * @returns the token of its link, which is shown once
  * @throws ProblemError not_found
  */

@@ -1,4 +1,4 @@
-/** A user's sign-in methods and sessions. */
+/** A user's login methods and sessions. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import {
@@ -43,11 +43,11 @@ export async function changePassword(
   return answered.getSetCookie();
 }
 
-/** @throws ProblemError not_found; conflict for the only sign-in method */
+/** @throws ProblemError not_found; conflict for the only login method */
 export async function removePasskey(services: Services, userId: string, id: string): Promise<void> {
   const { providers, passkeys } = await listSignInMethods(services, userId);
   if (providers.length === 0 && passkeys.length === 1)
-    throw conflict("This passkey is your only sign-in method. Add another passkey first.");
+    throw conflict("This passkey is your only login method. Add another passkey first.");
   if (!(await deletePasskey(services.db, userId, id))) throw notFound("The passkey");
 }
 

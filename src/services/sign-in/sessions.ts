@@ -11,10 +11,10 @@ const NAME = /^(?:__Host-)?auspex\.session_token$/;
 
 export interface Session {
   id: string;
-  /** When the user signed in, Unix ms. */
+  /** When the user logged in, Unix ms. */
   created_at: number;
   login: { id: string; email: string; name: string };
-  /** The user; undefined after a first sign-in with GitHub, until the sign-up is complete. */
+  /** The user; undefined after a first login with GitHub, until the sign-up is complete. */
   user: UserRow | undefined;
   /** Cookies to set: using a session extends it. */
   cookies: string[];

@@ -54,7 +54,7 @@ export async function signOut(
   return answer.headers.getSetCookie();
 }
 
-/** Whether to ask for a password. Users without one need a recent sign-in instead. */
+/** Whether to ask for a password. Users without one need a recent login instead. */
 export async function hasPassword(services: Services, userId: string): Promise<boolean> {
   return (await listSignInMethods(services, userId)).providers.includes("credential");
 }
@@ -74,7 +74,7 @@ export async function confirmIdentity(
   } else if (Date.now() - created_at >= FRESH_SECONDS * 1_000) {
     throw new ProblemError(
       "forbidden",
-      `This requires a sign-in within the last ${FRESH_SECONDS / 60} minutes. Sign out, sign in again, and retry.`,
+      `This requires a login within the last ${FRESH_SECONDS / 60} minutes. Log out, log in again, and retry.`,
     );
   }
 }

@@ -73,7 +73,7 @@ export async function completeGitHubSignUp(
 
 /**
  * Sets a new password for the user of an invitation.
- * @returns the email address to sign in with. @throws ProblemError conflict
+ * @returns the email address to log in with. @throws ProblemError conflict
  */
 export async function resetPassword(
   { db }: Services,
@@ -108,10 +108,7 @@ async function explainConflict(writing: Promise<void>, username: string): Promis
     if (failedOn(error, "NOT NULL", "logins.id", "users.id", "credentials.id"))
       throw conflict(NOT_OPEN);
     if (failedOn(error, "UNIQUE", "logins.email"))
-      throw invalid(
-        ["body", "email"],
-        "An account with this email address exists. Sign in instead",
-      );
+      throw invalid(["body", "email"], "An account with this email address exists. Log in instead");
     if (failedOn(error, "UNIQUE", "logins.id")) throw conflict("This user already has a login.");
     if (failedOn(error, "UNIQUE", "users.username", "usernames.username"))
       throw invalid(["body", "username"], `'${username}' is taken`);

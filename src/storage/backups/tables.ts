@@ -76,7 +76,7 @@ export const NOT_BACKED_UP: Record<string, string> = {
   reading_index: "always empty",
   reading_words: "always empty",
   keys: "each deployment has its own",
-  sessions: "users sign in again, so that none comes back that was signed out since",
+  sessions: "users log in again, so that none comes back that was logged out since",
   shares: "given out again by their owners, so that none comes back that was revoked since",
   verifications: "sign-ins that were under way",
   sign_up_attempts: "of one day",

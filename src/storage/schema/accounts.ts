@@ -101,7 +101,7 @@ export const accountBytes = sqliteTable("account_bytes", {
   bytes_before: integer().notNull().default(0),
 });
 
-/** Links that let someone sign up where sign-up is closed, or sign in again to an account. */
+/** Links that let someone sign up where sign-up is closed, or log in again to an account. */
 export const invitations = sqliteTable(
   "invitations",
   {
@@ -109,9 +109,9 @@ export const invitations = sqliteTable(
     /** SHA-256 of the secret in its link. */
     hash: text().notNull().unique(),
     note: text().notNull(),
-    /** The existing user that accepting it signs in as: one created over the API. Null: a new user. */
+    /** The existing user that accepting it logs in as: one created over the API. Null: a new user. */
     user_id: text().references(() => users.id),
-    /** Whether this is a recovery link: it only sets a new password for a user who could already sign in. */
+    /** Whether this is a recovery link: it only sets a new password for a user who could already log in. */
     recovers: integer({ mode: "boolean" }).notNull(),
     made_by: text(),
     created_at: integer().notNull(),

@@ -1,5 +1,5 @@
 /**
- * The tables of better-auth, with its field names: logins, and their ways to sign in to the dashboard. A
+ * The tables of better-auth, with its field names: logins, and their ways to log in to the dashboard. A
  * login has the same id as its user, who exists once a username is chosen.
  */
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
@@ -37,7 +37,7 @@ export const sessions = sqliteTable(
   (t) => [index("sessions_user").on(t.userId), index("sessions_expires").on(t.expiresAt)],
 );
 
-/** Ways to sign in: a password (scrypt) or a GitHub account. */
+/** Ways to log in: a password (scrypt) or a GitHub account. */
 export const credentials = sqliteTable(
   "credentials",
   {
@@ -60,7 +60,7 @@ export const credentials = sqliteTable(
   ],
 );
 
-/** Sign-ins in progress: an OAuth exchange, a passkey challenge. */
+/** Logins in progress: an OAuth exchange, a passkey challenge. */
 export const verifications = sqliteTable(
   "verifications",
   {

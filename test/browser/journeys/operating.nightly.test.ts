@@ -74,6 +74,6 @@ it("an invited user comes in, runs a model, is seen, is suspended, and sees why"
   await reader.fill("Email", "katherine@example.com");
   await reader.fill("Password", PASSWORD);
   guest.expects(403, "/predictions");
-  await reader.press("Sign in");
+  await reader.press("Log in");
   await reader.sees("heading", "This account is suspended");
 });

@@ -167,6 +167,6 @@ export const NOT_PAGES = [
   // test/worker/dashboard/shares.test.ts reads this page.
   "/shared/:token",
   "/shared/:token/files/:source/:name",
-  // The page appears only after a sign-in with GitHub.
+  // The page appears only after a login with GitHub.
   "/welcome",
 ];

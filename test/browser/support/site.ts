@@ -28,7 +28,7 @@ let chromiumOfWorker: Promise<Browser> | undefined;
 let siteOfWorker: Promise<Site> | undefined;
 
 interface Options extends Omit<VisitorOptions, "session"> {
-  /** The username of the visitor; not signed in by default. */
+  /** The username of the visitor; not logged in by default. */
   as?: string;
 }
 
@@ -85,7 +85,7 @@ export class Site {
     this.#isShared = isShared;
   }
 
-  /** Opens a browser of its own, in which a user is signed in, or nobody. */
+  /** Opens a browser of its own, in which a user is logged in, or nobody. */
   async visitor({ as, ...options }: Options = {}): Promise<Visitor> {
     const session = as === undefined ? undefined : await this.#sessionOf(as);
     const visitor = await Visitor.arrive(this.#browser, this.url, {
@@ -136,7 +136,7 @@ export class Site {
       });
   }
 
-  /** Returns the session of a user, who signs in once by the real pages; later visitors share the session. */
+  /** Returns the session of a user, who logs in once by the real pages; later visitors share the session. */
   #sessionOf(username: string): Promise<Session> {
     const known = this.#sessions.get(username) ?? this.#comeIn(username);
     this.#sessions.set(username, known);
@@ -185,7 +185,7 @@ async function setUp(visitor: Visitor, username: string, operatorToken: string):
   await visitor.look();
 }
 
-/** Signs in; ends at the page that this leads to. */
+/** Logs in; ends at the page that this leads to. */
 export async function signIn(
   visitor: Visitor,
   username: string,
@@ -195,13 +195,13 @@ export async function signIn(
   if (new URL(page.url()).pathname !== "/sign-in") await visitor.open("/sign-in");
   await page.getByLabel("Email").fill(emailOf(username));
   await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
 }
 
-/** Signs out by the menu, which is on every page. */
+/** Logs out by the menu, which is on every page. */
 export async function signOut(visitor: Visitor): Promise<void> {
   await visitor.page.locator("header summary").click();
-  await visitor.page.getByRole("button", { name: "Sign out", exact: true }).first().click();
+  await visitor.page.getByRole("button", { name: "Log out", exact: true }).first().click();
   await visitor.arrives("/sign-in");
 }
 

@@ -76,7 +76,7 @@ test.each([
     "npx wrangler login",
   ],
   ["a gateway", [502, "<html>"], "Cloudflare answered 502"],
-  ["the page of a network", [200, "<html>Please sign in</html>"], "Is a proxy or the sign-in page"],
+  ["the page of a network", [200, "<html>Please log in</html>"], "Is a proxy or the login page"],
 ] satisfies [string, [number, string], string][])(
   "a deploy's error names %s as the cause",
   async (_, answer, told) => {

@@ -52,7 +52,7 @@ describe("a session", () => {
     expect(await isIn(afterwards(before))).toBe(false);
   });
 
-  test("a session can send an earlier form, change the password and sign out", async () => {
+  test("a session can send an earlier form, change the password and log out", async () => {
     const [{ visitor: before }, { visitor: leaving }] = [await signedUp(), await signedUp()];
     turn();
     const named = await afterwards(before).send("/account", { username: "", name: "Ann" });

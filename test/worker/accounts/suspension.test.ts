@@ -87,7 +87,7 @@ describe("a suspended account", () => {
     expect(await world.client.status(late)).toBe("canceled");
   });
 
-  test("a suspended account's sessions end, and a sign-in shows that it is suspended", async () => {
+  test("a suspended account's sessions end, and a login shows that it is suspended", async () => {
     const person = await newDashboardUser();
     await suspend(person);
     expect((await person.visitor.look("/tokens")).location).toMatch(/^\/sign-in/);

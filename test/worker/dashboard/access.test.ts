@@ -101,7 +101,7 @@ type Attempt = [how: string, visitor: Visitor, headers?: Record<string, string>]
 /** Requests without a valid session. */
 const nobodies = async ({ person, stale }: Somebody): Promise<Attempt[]> => [
   ["nobody", new Visitor()],
-  ["signed out", copyVisitor(stale.signedOut)],
+  ["logged out", copyVisitor(stale.signedOut)],
   ["expired", await stale.expired()],
   ["an access token", new Visitor(), { authorization: `Bearer ${person.client.token}` }],
 ];

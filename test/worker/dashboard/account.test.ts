@@ -285,7 +285,7 @@ describe("deleting the account", () => {
     await profileOf(username);
   });
 
-  it("a deletion without a password needs a sign-in of the last 15 minutes", async () => {
+  it("a deletion without a password needs a login of the last 15 minutes", async () => {
     const { visitor, username, email } = await signedUp();
     const loginId = "(SELECT id FROM logins WHERE email = ?)";
     await run(`DELETE FROM credentials WHERE user_id = ${loginId}`, email);
@@ -304,7 +304,7 @@ describe("deleting the account", () => {
     expect((await visitor.send("/account/delete", { username })).location).toBe("/");
   });
 
-  it("a deletion ends session, tokens and profile at once, and the user cannot sign in again", async () => {
+  it("a deletion ends session, tokens and profile at once, and the user cannot log in again", async () => {
     const { visitor, username, email } = await signedUp();
     const client = await newClient(username);
     await visitor.look("/account/delete");
@@ -356,6 +356,6 @@ it("an export is the API's download, which can be resumed here and ends with the
   await other.body?.cancel();
   await env.DB.prepare("DELETE FROM sessions WHERE user_id = ?").bind(user_id).run();
   await vi.advanceTimersByTimeAsync(5_000);
-  const problem = { type: "problem", problem: { detail: "You are signed out." } };
+  const problem = { type: "problem", problem: { detail: "You are logged out." } };
   expect(linesIn(await cut.text()).at(-1)).toMatchObject(problem);
 });

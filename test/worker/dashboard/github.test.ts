@@ -1,4 +1,4 @@
-/** Sign-in with GitHub, whose documented answers are simulated. */
+/** Login with GitHub, whose documented answers are simulated. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
@@ -40,7 +40,7 @@ function github(somebody: Person): void {
   });
 }
 
-/** Signs in at GitHub and comes back. @returns the address of the page after that */
+/** Logs in at GitHub and comes back. @returns the address of the page after that */
 async function enter(visitor: Visitor, next = "/"): Promise<string | undefined> {
   const { location = "" } = await visitor.send("/sign-in/github", { next });
   const there = new URL(location);
@@ -78,7 +78,7 @@ describe("sign-in with GitHub", () => {
     expect((await again.look("/")).html).toContain(username);
   });
 
-  it("a sign-in without an invitation makes no account where one is needed", async () => {
+  it("a login without an invitation makes no account where one is needed", async () => {
     settings.signUp = "invitation";
     github(person());
     const visitor = new Visitor(ORIGIN);
@@ -86,7 +86,7 @@ describe("sign-in with GitHub", () => {
     expect((await visitor.look("/account/security")).location).toMatch(/^\/sign-in/);
   });
 
-  it("a sign-in with the e-mail address of an account does not open that account", async () => {
+  it("a login with the e-mail address of an account does not open that account", async () => {
     const { email } = await signedUp();
     github(person(email));
     const visitor = new Visitor(ORIGIN);
@@ -96,7 +96,7 @@ describe("sign-in with GitHub", () => {
     expect((await owner.send("/sign-in", { email, password: PASSWORD })).status).toBe(303);
   });
 
-  it("a sign-in takes no answer to a question that this browser did not ask", async () => {
+  it("a login takes no answer to a question that this browser did not ask", async () => {
     github(person());
     const visitor = new Visitor(ORIGIN);
     const { location = "" } = await visitor.send("/sign-in/github", { next: "/" });
@@ -110,7 +110,7 @@ describe("sign-in with GitHub", () => {
     expect((await another.look("/sign-in?error=state_mismatch")).html).toContain('role="alert"');
   });
 
-  it("a sign-in is not offered where GitHub is not configured", async () => {
+  it("a login is not offered where GitHub is not configured", async () => {
     settings.github = undefined;
     const visitor = new Visitor();
     expect((await visitor.look("/sign-in")).html).not.toContain("GitHub");

@@ -48,11 +48,11 @@ describe("the page of the playground", () => {
       }
   });
 
-  it("the page shows a visitor the fields, and signing in leads back to them", async () => {
+  it("the page shows a visitor the fields, and logging in leads back to them", async () => {
     const { html } = await new Visitor().look(PAGE);
     expect(html).toContain("data-fields-panel");
     expect(html).toMatch(/<form id="sign-in-to-run" action="\/sign-in"><input[^>]*name="next"/);
-    expect(textOf(html)).toContain("Sign in to run");
+    expect(textOf(html)).toContain("Log in to run");
     expect(textOf(html)).toContain("Run the model to see output here.");
   });
 

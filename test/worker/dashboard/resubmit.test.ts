@@ -32,15 +32,15 @@ async function owner() {
 }
 
 describe("a form of a session that has ended", () => {
-  it("a form is kept, and can be sent again by the user who has signed in again", async () => {
+  it("a form is kept, and can be sent again by the user who has logged in again", async () => {
     const { username, email, client, model } = await owner();
     const settings = `/models/${model}/settings`;
     const gone = new Visitor();
     const typed = { name: model.split("/")[1] ?? "", overview: TYPED, visibility: "public" };
     const first = await gone.send(settings, typed);
     expect(first.status).toBe(401);
-    expect(first.html).toContain("You are signed out");
-    // Every link to the sign-in opens a new tab: the form is kept only in this one.
+    expect(first.html).toContain("You are logged out");
+    // Every link to the login opens a new tab: the form is kept only in this one.
     const waysIn = [...first.html.matchAll(/<a href="\/sign-in[^>]*>/g)].map(([tag]) => tag);
     expect(waysIn).toEqual(['<a href="/sign-in" target="_blank" rel="noopener">']);
     expect(keptIn(first.html)).toMatchObject({

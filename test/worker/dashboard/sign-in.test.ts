@@ -1,4 +1,4 @@
-/** Sign-up, sign-in and sessions, without client code; attempts are limited. */
+/** Sign-up, login and sessions, without client code; attempts are limited. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { VERIFIER } from "../../../src/protocol/user.ts";
@@ -57,9 +57,7 @@ describe("sign-up", () => {
       ...newcomer(),
       email: email.toUpperCase(),
     });
-    expect(sameAddress.html).toContain(
-      "An account with this email address exists. Sign in instead",
-    );
+    expect(sameAddress.html).toContain("An account with this email address exists. Log in instead");
   });
 
   it("a sign-up whose username was taken leaves nothing", async () => {
@@ -80,7 +78,7 @@ describe("sign-in", () => {
     "/\t/evil",
     "/\0",
     "/é",
-  ])("a sign-in never goes on to another site: %s", async (next) => {
+  ])("a login never goes on to another site: %s", async (next) => {
     const { email } = await signedUp();
     const fields = { email, password: PASSWORD, next };
     expect((await new Visitor().send("/sign-in", fields)).location).toBe("/");
@@ -105,7 +103,7 @@ describe("sign-in", () => {
   );
 });
 
-describe("attempts to sign in", () => {
+describe("attempts to log in", () => {
   const services = getServices(env);
 
   beforeEach(() => {
@@ -121,7 +119,7 @@ describe("attempts to sign in", () => {
       const { status, html } = await attempt(n);
       if (status !== 429) continue;
       expect(n).toBeGreaterThanOrEqual(limit);
-      expect(html).toContain("Too many sign-in attempts. Wait 60 seconds");
+      expect(html).toContain("Too many login attempts. Wait 60 seconds");
       return;
     }
     throw new Error(`${2 * limit + 1} attempts were let through`);
@@ -151,7 +149,7 @@ describe("attempts to sign in", () => {
   });
 });
 
-it("an operator may take over a user that was made over the API, when nobody signs in as it", async () => {
+it("an operator may take over a user that was made over the API, when nobody logs in as it", async () => {
   const username = unique("made");
   await operator.post("/v1/operator/users", { username });
   const visitor = new Visitor();

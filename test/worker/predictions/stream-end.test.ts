@@ -255,7 +255,7 @@ test("a stream of a page ends with the session", async () => {
   passes(5);
   expect(await heard(events)).toMatchObject({
     event: "problem",
-    data: { detail: "You are signed out." },
+    data: { detail: "You are logged out." },
   });
   expect(await events.next()).toBeUndefined();
 });

@@ -55,7 +55,7 @@ export interface DashboardRoute {
   json?: (place: RouteParameters) => object;
   /** The status for its audience: by default 200 for a page, 303 for an action. */
   status?: number;
-  /** The status without a session: by default 303 to the sign-in for a page, 401 for an action. */
+  /** The status without a session: by default 303 to the login for a page, 401 for an action. */
   anonymousStatus?: number;
   /** The route ends the session or account, so it gets a user of its own. */
   endsSession?: true;

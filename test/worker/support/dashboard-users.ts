@@ -35,11 +35,11 @@ export function copyVisitor({ cookies, formToken }: Visitor, token = formToken):
   return copy;
 }
 
-/** Signs in again, for another session of the same user. */
+/** Logs in again, for another session of the same user. */
 export async function signInAgain({ email }: DashboardUser): Promise<Visitor> {
   const visitor = new Visitor();
   const { status } = await visitor.send("/sign-in", { email, password: PASSWORD });
-  if (status !== 303) throw new Error(`sign-in answered ${status}`);
+  if (status !== 303) throw new Error(`login answered ${status}`);
   await visitor.look("/");
   return visitor;
 }

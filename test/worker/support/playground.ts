@@ -31,7 +31,7 @@ export const form = (typed: Record<string, string>) => ({
 export const control = (html: string, id: string) =>
   new RegExp(`<(?:input|select|textarea)[^>]* id="${id}"[^>]*>`).exec(html)?.[0] ?? "";
 
-/** Returns a world with `INPUT`, and another user who is signed in. */
+/** Returns a world with `INPUT`, and another user who is logged in. */
 export async function newPlayground() {
   const world = await newWorld({ input: INPUT, visibility: "public" });
   const page = `/models/${world.model}`;

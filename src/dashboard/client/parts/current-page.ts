@@ -2,7 +2,7 @@
 
 import { type Backoff, backoffMs } from "../../../lib/retry.ts";
 
-export const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
+export const SIGNED_OUT = "You are logged out. Log in, then reload the page.";
 const GONE = "This is no longer here.";
 export const RECONNECTING = "Connection lost. Reconnecting…";
 
@@ -12,7 +12,7 @@ const ANSWER_MS = 10_000;
 const NOTICED_FAILURES = 2;
 /** Rests after failures are short: the reader waits for the service to come back. */
 const FAILED: Backoff = { baseMs: 2_000, maxMs: 10_000 };
-/** Requests go on after a sign-out: the user may sign in again in another tab. */
+/** Requests go on after a logout: the user may log in again in another tab. */
 const REFUSED: Backoff = { baseMs: 2_000, maxMs: 60_000 };
 
 let failures = 0;
@@ -76,7 +76,7 @@ async function ask(): Promise<Document | string> {
     const [user, now] = [userOf(document), userOf(page)];
     if (user !== undefined && now === undefined) return SIGNED_OUT;
     if (user !== now && user !== undefined)
-      return `You are signed in as ${now} now. Reload the page.`;
+      return `You are logged in as ${now} now. Reload the page.`;
     failures = 0;
     notice(undefined);
     return page;

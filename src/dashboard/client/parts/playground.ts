@@ -39,7 +39,7 @@ export class Playground {
     this.#listen();
   }
 
-  /** Keeps the input of a visitor while they sign in, and fills it in afterwards. */
+  /** Keeps the input of a visitor while they log in, and fills it in afterwards. */
   #carryOver(): void {
     const { playground = "" } = this.#root.dataset;
     const key = `input of ${playground}`;

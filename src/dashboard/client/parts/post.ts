@@ -33,7 +33,7 @@ export async function post(url: string, body?: object, signal?: AbortSignal): Pr
   let response: Response;
   try {
     response = await send(tokenIn(document));
-    // After signing in again in another tab, the form token of this page is stale.
+    // After logging in again in another tab, the form token of this page is stale.
     if (response.status === 403 && (await renewToken())) response = await send(tokenIn(document));
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -58,7 +58,7 @@ async function renewToken(): Promise<boolean> {
   const mine = tokenMeta(document);
   const [user, now] = [userOf(document), userOf(page)];
   if (now && user && now !== user)
-    throw new Mismatch(`You are signed in as ${now} now. Reload the page to go on as ${now}.`);
+    throw new Mismatch(`You are logged in as ${now} now. Reload the page to go on as ${now}.`);
   if (!mine || token === "" || token === mine.content) return false;
   mine.content = token;
   return true;

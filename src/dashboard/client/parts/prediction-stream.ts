@@ -128,7 +128,7 @@ export class PredictionStream {
         this.#end({ status: "failed", message: "The prediction is no longer here." });
         return false;
       }
-      // The further course is unknown until the user has signed in again.
+      // The further course is unknown until the user has logged in again.
       if (response.redirected || response.status === 401) this.#reader.note(SIGNED_OUT);
       return true;
     } catch {

@@ -151,8 +151,8 @@ class LivePrediction {
   /** The session has ended, the stream is at its end, or the service cannot give it now. */
   async #mayReturn(): Promise<boolean> {
     const state = await this.#loadParts();
-    // The user may sign in again, in another tab.
-    if (state === "signed out") this.#freeze(SIGNED_OUT);
+    // The user may log in again, in another tab.
+    if (state === "logged out") this.#freeze(SIGNED_OUT);
     if (state === "ended") void this.#done();
     if (state === "gone") this.#leave(GONE);
     return state !== "ended" && state !== "gone";
@@ -208,7 +208,7 @@ class LivePrediction {
     for (const wait of [0, ...END_TRIES_MS]) {
       await new Promise((resolve) => setTimeout(resolve, wait));
       const state = await this.#loadParts();
-      if (state === "signed out") return this.#leave(SIGNED_OUT);
+      if (state === "logged out") return this.#leave(SIGNED_OUT);
       if (state !== "ended") continue;
       this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
       this.#dispatch("prediction-ended");
@@ -244,11 +244,11 @@ class LivePrediction {
   }
 
   /** Replaces the parts with those of the server. @returns the state of the prediction */
-  async #loadParts(): Promise<"live" | "ended" | "signed out" | "gone" | "failed"> {
+  async #loadParts(): Promise<"live" | "ended" | "logged out" | "gone" | "failed"> {
     try {
       const signal = AbortSignal.timeout(ANSWER_MS);
       const response = await fetch(`${this.#address}/view`, { signal });
-      if (response.redirected || response.status === 401) return "signed out";
+      if (response.redirected || response.status === 401) return "logged out";
       if (response.status === 404) return "gone";
       if (!response.ok) return "failed";
       return this.#replaceParts(await response.text());
