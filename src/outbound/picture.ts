@@ -49,7 +49,7 @@ async function attempt(
   const type = imageTypeOf(start);
   if (reader && type !== undefined) return { type, body: bounded(start, reader, limit) };
   await reader?.cancel();
-  return "it is not a PNG, JPEG, WebP or GIF";
+  return "it is not a PNG, JPEG, WebP, GIF or AVIF";
 }
 
 const TOO_LARGE = "it is larger than 5 MiB";
@@ -65,7 +65,7 @@ async function follow(
     const refusal = await checkResolvedUrl(url, settings, signal);
     if (refusal) return refusal;
     const response = await fetch(url, {
-      headers: { accept: "image/png, image/jpeg, image/webp, image/gif" },
+      headers: { accept: "image/png, image/jpeg, image/webp, image/gif, image/avif" },
       redirect: "manual",
       signal,
       cf: { cacheEverything: true, cacheTtlByStatus: { "200-299": CACHE_SECONDS } },

@@ -41,7 +41,7 @@ const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
           <Field
             name="avatar"
             label="New picture"
-            hint="PNG, JPEG, WebP or GIF, up to 1 MB. Shown as a circle."
+            hint="PNG, JPEG, WebP, GIF or AVIF, up to 1 MB. Shown as a circle."
             required
           >
             <PictureFile />
@@ -62,7 +62,7 @@ const PictureFile = () => (
   <input
     {...useControl("avatar", true)}
     type="file"
-    accept="image/png,image/jpeg,image/webp,image/gif"
+    accept="image/png,image/jpeg,image/webp,image/gif,image/avif"
     required
   />
 );

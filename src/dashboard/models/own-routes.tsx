@@ -174,7 +174,7 @@ function Fields({
       <Link
         name="cover_image_url"
         label="Cover image"
-        hint="Shown if no example has a picture. PNG, JPEG, WebP or GIF, up to 5 MiB."
+        hint="Shown if no example has a picture. PNG, JPEG, WebP, GIF or AVIF, up to 5 MiB."
         value={model?.cover_image_url}
       />
     </>

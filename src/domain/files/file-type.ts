@@ -34,7 +34,7 @@ export const isInline = (mimeType: string): boolean =>
 const DISPLAYABLE =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|(?:audio|video)\/[\w.-]+|text\/plain|application\/json) *(?:;[^,]*)?$/i;
 
-/** @returns undefined unless it is a PNG, JPEG, WebP or GIF. SVG is excluded: it can contain scripts. */
+/** @returns undefined unless it is a PNG, JPEG, WebP, GIF or AVIF. SVG is excluded: it can contain scripts. */
 export function imageTypeOf(bytes: Uint8Array): string | undefined {
   // One character per byte: TextDecoder's latin1 is windows-1252, which maps 0x89 to another one.
   const beginning = String.fromCharCode(...bytes.subarray(0, 12));
@@ -43,5 +43,6 @@ export function imageTypeOf(bytes: Uint8Array): string | undefined {
   if (/^GIF8[79]a/.test(beginning)) return "image/gif";
   // Four bytes of length are in between.
   if (/^RIFF.{4}WEBP$/s.test(beginning)) return "image/webp";
+  if (/^.{4}ftypavi[fs]$/s.test(beginning)) return "image/avif";
   return undefined;
 }

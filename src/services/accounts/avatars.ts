@@ -25,7 +25,8 @@ export async function setAvatar(
     throw invalid(["body", "avatar"], "it is larger than 1 MB: choose a smaller picture");
   const bytes = await picture.bytes();
   const type = imageTypeOf(bytes);
-  if (type === undefined) throw invalid(["body", "avatar"], "it must be a PNG, JPEG, WebP or GIF");
+  if (type === undefined)
+    throw invalid(["body", "avatar"], "it must be a PNG, JPEG, WebP, GIF or AVIF");
   const { user_id } = caller;
   const hash = hex(await crypto.subtle.digest("SHA-256", bytes));
   await putAvatar(services.env.FILES, user_id, hash, { bytes, type });

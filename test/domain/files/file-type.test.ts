@@ -62,13 +62,14 @@ test.each([
   ["image/gif", "GIF87a\x01\0"],
   ["image/gif", "GIF89a\x01\0"],
   ["image/webp", "RIFF\n\0\r\nWEBPVP8 "],
+  ["image/avif", "\0\0\n ftypavif\0\0"],
 ])("a picture of type %s is recognized by its bytes", (type, text) => {
   expect(imageTypeOf(bytesOf(text))).toBe(type);
 });
 
 test.each([
   ...["", "\x89PNG", "\x89PNG\n\x1a\n", "PNG\r\n\x1a\n", " GIF89a", "GIF88a", "\xff\xd8"],
-  ...["RIFF\0\0\0\0WAVEfmt ", "RIFF\0\0\0\0WEB"],
+  ...["RIFF\0\0\0\0WAVEfmt ", "RIFF\0\0\0\0WEB", "\0\0\0 ftypmp42"],
   '<svg xmlns="http://www.w3.org/2000/svg"/>',
   "<html>GIF89a",
   "BM\0\0\0\0\0\0",

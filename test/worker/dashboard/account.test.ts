@@ -152,11 +152,15 @@ describe("the picture", () => {
   const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
 
   it.each([
-    ["an SVG", new File([SVG], "a.png", { type: "image/png" }), "must be a PNG, JPEG, WebP or GIF"],
+    [
+      "an SVG",
+      new File([SVG], "a.png", { type: "image/png" }),
+      "must be a PNG, JPEG, WebP, GIF or AVIF",
+    ],
     [
       "a page",
       new File(["<html>GIF89a"], "a.gif", { type: "image/gif" }),
-      "must be a PNG, JPEG, WebP or GIF",
+      "must be a PNG, JPEG, WebP, GIF or AVIF",
     ],
     ["more than 1 MB", picture("image/png", 1024 ** 2 + 1), "larger than 1 MB"],
     ["nothing", new File([], ""), "Choose a picture"],
