@@ -13,7 +13,7 @@ import {
   type ListedPrediction,
   viewPredictions,
 } from "../../services/predictions/prediction-view.ts";
-import { type FleetPool, readFleet } from "../../services/runners/fleet.ts";
+import { readFleet } from "../../services/runners/fleet.ts";
 import { isServed } from "../../services/runners/run-estimate.ts";
 import { isSetUp } from "../../services/sign-in/operators.ts";
 import { defaultVersion } from "../../storage/models/models.ts";
@@ -29,10 +29,12 @@ import { Table } from "../ui/table.tsx";
 import { FirstSteps, isDone } from "./first-steps.tsx";
 import { Landing } from "./landing.tsx";
 
+type Fleet = Awaited<ReturnType<typeof readFleet>>;
+
 interface Props {
   username: string;
   month: UsageReport;
-  fleet: FleetPool[] | undefined;
+  fleet: Fleet | undefined;
   failed: ListedPrediction[];
   models: ModelItem[];
   gallery: Gallery;
@@ -47,7 +49,7 @@ const Overview = ({ username, month, fleet, failed, models, gallery, predictions
       </Section>
     )}
     <FailingModels models={month.models} />
-    {fleet?.some(({ runners }) => runners.length > 0) && <FleetHealth pools={fleet} />}
+    {fleet?.pools.some(({ runners }) => runners.length > 0) && <FleetHealth {...fleet} />}
     {failed.length > 0 && (
       <Section
         title="Failed in the last 7 days"
@@ -119,7 +121,7 @@ function FailingModels({ models }: Pick<UsageReport, "models">) {
 }
 
 /** Runners that stopped on purpose are not counted. */
-function FleetHealth({ pools }: { pools: FleetPool[] }) {
+function FleetHealth({ pools, complete }: Fleet) {
   const runners = pools.flatMap((pool) => pool.runners).filter(({ state }) => state !== "stopped");
   const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
   const unwell = runners.filter(
@@ -129,7 +131,7 @@ function FleetHealth({ pools }: { pools: FleetPool[] }) {
   return (
     <Section title="Fleet" more={["/fleet", "View fleet"]}>
       <dl class="figures totals">
-        <Fact name="Runners online">{`${online.length} of ${runners.length}`}</Fact>
+        <Fact name="Runners online">{`${online.length} of ${complete ? "" : "the newest "}${runners.length}`}</Fact>
         <Fact name="Running">{runners.reduce((sum, one) => sum + one.running.length, 0)}</Fact>
         <Fact name="Queued">{queues.reduce((sum, one) => sum + (one.waiting ?? 0), 0)}</Fact>
       </dl>
@@ -177,6 +179,8 @@ async function callCommand(
 
 const SHOWN = 6;
 const SHOWN_FAILURES = 5;
+/** How long a runner or a pool may take: the page of the fleet waits longer. */
+const FLEET_MS = 300;
 const WEEK_MS = 7 * 86_400_000;
 
 export const homePages = pages().get("/", async (c) => {
@@ -205,7 +209,7 @@ async function home(c: PageContext, viewer: Viewer) {
     viewPredictions(services, caller, failures, { ...first, size: SHOWN_FAILURES }),
     // The days of this month so far.
     getOwnUsage(services, caller, new Date(now).getUTCDate()),
-    operator ? readFleet(services) : undefined,
+    operator ? readFleet(services, FLEET_MS) : undefined,
   ]);
   const [model] = models.items;
   const [prediction] = predictions.items;
@@ -242,7 +246,7 @@ async function home(c: PageContext, viewer: Viewer) {
       <Overview
         username={user.username}
         month={month}
-        fleet={fleet?.pools}
+        fleet={fleet}
         failed={failed.items}
         models={models.items}
         gallery={gallery}

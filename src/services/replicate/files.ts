@@ -1,4 +1,5 @@
 /** Files of Replicate's API: uploads that come as one form. */
+import { hasFullAccess } from "../../domain/accounts/access.ts";
 import { lacksCharset } from "../../domain/files/file-type.ts";
 import type { FormField } from "../../domain/openai/form-fields.ts";
 import { REPLICATE_PATH } from "../../domain/replicate/prediction.ts";
@@ -76,16 +77,18 @@ function metadataIn(text = "{}"): Record<string, unknown> {
   throw invalid(["body", "metadata"], "Send a JSON object of at most 4,000 characters");
 }
 
-/** Lists the caller's files, those that expire last first. */
+/** Lists the files that the caller may read, those that expire last first. */
 export async function listReplicateFiles(
   services: Services,
-  { user_id }: Caller,
+  caller: Caller,
   request: PageRequest,
 ) {
   const { origin } = new URL(request.url);
+  const { user_id } = caller;
+  const tokenId = hasFullAccess(caller) ? undefined : caller.token_id;
   const page = await paginate(services, request, {
-    name: `replicate files/${user_id}`,
-    find: (keyset) => listCompletedUploads(services.db, user_id, keyset),
+    name: `replicate files/${user_id}/${tokenId ?? ""}`,
+    find: (keyset) => listCompletedUploads(services.db, user_id, tokenId, keyset),
     keyOf: ({ expires_at, id }) => [expires_at, id],
     present: (row) => present(row, origin),
   });

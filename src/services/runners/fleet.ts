@@ -60,16 +60,18 @@ const MAX_RUNNERS = 200;
 /**
  * Returns the whole fleet. Of more than 200 runners it has the newest that may connect, and `complete` is
  * false.
+ * @param ms how long objects may take, for a page that does without slow ones
  */
 export async function readFleet(
   services: Services,
+  ms?: number,
 ): Promise<{ pools: FleetPool[]; complete: boolean }> {
   const { db } = services;
   const [known, rows] = await Promise.all([
     listHardware(db, { from: undefined, back: false, limit: MAX_CLASSES }),
     listNewestRunners(db, MAX_RUNNERS + 1),
   ]);
-  const runners = await readStates(services, rows.slice(0, MAX_RUNNERS));
+  const runners = await readStates(services, rows.slice(0, MAX_RUNNERS), ms);
   const classesOf = Map.groupBy(known, ({ pool }) => pool);
   const serving = Map.groupBy(runners, ({ pool }) => pool);
   const names = [...new Set([...classesOf.keys(), ...serving.keys()])];
@@ -82,7 +84,7 @@ export async function readFleet(
       return { identifier, name, pool, pool_made_at };
     });
   });
-  const queues = await readQueues(services, classes);
+  const queues = await readQueues(services, classes, ms);
   const withQueues = classes.flatMap(({ identifier, name, pool }, n) => {
     const queue = queues[n];
     return queue ? [{ identifier, name, pool, queue }] : [];

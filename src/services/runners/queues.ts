@@ -23,10 +23,17 @@ export const listQueues = (services: Services, request: PageRequest): Promise<Pa
     present: (queue) => queue,
   });
 
-/** Returns the queues of some classes, in the order of the classes. */
-export async function readQueues(services: Services, rows: QueueRow[]): Promise<QueueState[]> {
+/**
+ * Returns the queues of some classes, in the order of the classes.
+ * @param ms how long pools may take: the state of a queue whose pool takes longer is not known
+ */
+export async function readQueues(
+  services: Services,
+  rows: QueueRow[],
+  ms?: number,
+): Promise<QueueState[]> {
   const read = await Promise.all(
-    rows.map(async (row) => ({ row, status: await readStatus(services, row) })),
+    rows.map(async (row) => ({ row, status: await readStatus(services, row, ms) })),
   );
   const waiting = read.flatMap(({ status }) => status?.explanation?.by_account ?? []);
   const ids = [...new Set(waiting.map(({ account }) => account))];
@@ -46,9 +53,10 @@ const NOBODY: PoolStatus = {
 async function readStatus(
   services: Services,
   { identifier, pool, pool_made_at }: QueueRow,
+  ms?: number,
 ): Promise<PoolStatus | undefined> {
   const stub = poolIfMade(services, pool, pool_made_at);
-  return stub ? withTimeout(stub.status(identifier), `pool ${pool}`) : NOBODY;
+  return stub ? withTimeout(stub.status(identifier), `pool ${pool}`, ms) : NOBODY;
 }
 
 function queueOf(

@@ -102,13 +102,28 @@ export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** Lists the files of the account itself, those that expire last first. */
-export function listCompletedUploads(db: Database, userId: string, keyset: Keyset) {
+/**
+ * Lists the files of the account itself, those that expire last first.
+ * @param tokenId only those that this token has sent; undefined: all
+ */
+export function listCompletedUploads(
+  db: Database,
+  userId: string,
+  tokenId: string | undefined,
+  keyset: Keyset,
+) {
   const { where, order, limit } = range([uploads.expires_at, uploads.id], "desc", keyset);
   return db
     .select()
     .from(uploads)
-    .where(and(isOwn(userId), isNotNull(uploads.completed_at), where))
+    .where(
+      and(
+        isOwn(userId),
+        isNotNull(uploads.completed_at),
+        tokenId === undefined ? undefined : eq(uploads.token_id, tokenId),
+        where,
+      ),
+    )
     .orderBy(...order)
     .limit(limit)
     .all();

@@ -1,4 +1,5 @@
 /** Code samples of the playground; test/journey/calls.nightly.test.ts runs them. */
+import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { literal } from "../../../src/dashboard/playground/code/literal.ts";
@@ -69,6 +70,35 @@ test("a terminal shows the address of a picture, and other clients save its byte
     const [wanted, other] = isPlain ? ["url", "b64_json"] : ["b64_json", '"url"'];
     expect(code).toContain(wanted);
     expect(code).not.toContain(other);
+  }
+});
+
+const HOSTILE = [
+  "$(echo HACKED)",
+  "`echo HACKED`",
+  "x; echo HACKED",
+  "x'; echo HACKED; '",
+  'x"; echo HACKED; "',
+  "x\necho HACKED",
+  "x' \\\necho HACKED #",
+  "'''\necho HACKED\n'''",
+  "x\\",
+  "</script>",
+];
+
+test("no text of an input runs in a shell, or names a file that a sample writes", () => {
+  const flags = Object.keys(newCompatibilities.parse({})).map((flag) => [flag, true]);
+  const compatibilities = newCompatibilities.parse(Object.fromEntries(flags));
+  const fields = ["prompt", "text", "voice", "response_format", "size", "language", "x'; echo 1 '"];
+  for (const text of HOSTILE) {
+    const input = Object.fromEntries(fields.map((name) => [name, text]));
+    const run = { origin: "https://auspex.test", model: "demo/it", input, compatibilities };
+    for (const { id, language, code } of codeSamples({ ...run, streams: true })) {
+      if (id.startsWith("speech") && language !== "http") expect(code).toMatch(/speech\.wav\b/);
+      if (language !== "curl") continue;
+      const printed = execFileSync("bash", ["-c", `curl() { :; }; ${code}`], { encoding: "utf8" });
+      expect([id, printed]).toEqual([id, ""]);
+    }
   }
 });
 

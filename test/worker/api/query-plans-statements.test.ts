@@ -96,6 +96,10 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "delete uploads": async () => uploads.deleteUploads(db, ["u1", "u2"]),
   "list accounts with expired uploads": () => uploads.listAccountsWithExpired(db, 100, 50),
   "claim expired uploads": () => uploads.claimExpired(db, { ...due, again: 200 }),
+  "list the files of an account": async () =>
+    uploads.listCompletedUploads(db, user_id, undefined, FIRST),
+  "list the files that a token has sent": async () =>
+    uploads.listCompletedUploads(db, user_id, "t1", FIRST),
   "keep uploads that versions name": async () => uploads.keepNamed(db, { ...due, until: 200 }),
   "keep the uploads of a version": async () =>
     uploads.keepUploadsOf(db, { modelId: "m1", number: 1 }, 5),

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { replicateFile, replicatePage } from "../../../src/protocol/replicate.ts";
 import type { Client } from "../support/client.ts";
-import { newUser, newWorld } from "../support/world.ts";
+import { newClient, newUser, newWorld } from "../support/world.ts";
 
 const PATH = "/replicate/v1/files";
 const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
@@ -68,6 +68,20 @@ test("another account's file is a 404, also as an input", async () => {
   expect((await other.fetch(`${PATH}/${file.id}`, { method: "DELETE" })).status).toBe(404);
   const path = `/replicate/v1/models/${world.model}/predictions`;
   expect((await other.refused(path, { input: { file: file.urls.get } })).status).toBe(422);
+});
+
+test("a token that is limited to a model lists only the files that it has sent", async () => {
+  const { client, username, model } = await newWorld();
+  const limited = await newClient(username, { models: [model] });
+  const files = [];
+  for (const sender of [client, limited])
+    files.push(replicateFile.parse(await (await post(sender, [CONTENT])).json()));
+  const listed = async (who: Client) =>
+    replicatePage(replicateFile).parse(await who.ok("GET", PATH)).results;
+  expect(await listed(limited)).toEqual(files.slice(1));
+  expect((await listed(client)).map(({ id }) => id).toSorted()).toEqual(
+    files.map(({ id }) => id).toSorted(),
+  );
 });
 
 test("a form without a file, and a body that is no form, are refused", async () => {

@@ -63,7 +63,7 @@ export const BODIES: Record<ApiId, (call: Call) => Input> = {
       model: reference,
       input: textAmong(text, written, prompt) ?? "Hello!",
       voice: textAmong(voice, speaker) ?? "alloy",
-      response_format: textAmong(response_format) ?? "wav",
+      response_format: FORMAT.exec(textAmong(response_format) ?? "")?.[0] ?? "wav",
       ...plain(rest),
     };
   },
@@ -76,6 +76,9 @@ export const BODIES: Record<ApiId, (call: Call) => Input> = {
     };
   },
 };
+
+/** Samples write a file whose name ends with the format, which the author of an example chooses. */
+const FORMAT = /^[a-z0-9]{1,8}$/;
 
 const COUNTS = ["n", "num_outputs", "num_images", "number_of_images"];
 
