@@ -78,11 +78,7 @@ function metadataIn(text = "{}"): Record<string, unknown> {
 }
 
 /** Lists the files that the caller may read, those that expire last first. */
-export async function listReplicateFiles(
-  services: Services,
-  caller: Caller,
-  request: PageRequest,
-) {
+export async function listReplicateFiles(services: Services, caller: Caller, request: PageRequest) {
   const { origin } = new URL(request.url);
   const { user_id } = caller;
   const tokenId = hasFullAccess(caller) ? undefined : caller.token_id;

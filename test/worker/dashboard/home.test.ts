@@ -1,10 +1,11 @@
 /** The first page: the next steps, which are ticked automatically, and recent events. */
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
+import { newOperator } from "../support/dashboard-users.ts";
 import { NEW_MODEL, NEW_VERSION } from "../support/model-pages.ts";
 import { textOf } from "../support/page-text.ts";
 import { signedUp } from "../support/visitor.ts";
-import { newClient } from "../support/world.ts";
+import { newClient, newWorld } from "../support/world.ts";
 
 /** Titles of the steps; those in brackets are done. */
 const CHOOSE = "Choose a model, or publish one";
@@ -58,4 +59,17 @@ it("neither a token nor a run of the dashboard counts as a call, and an own mode
   const owners = await newClient(owner.username);
   await owners.ok("PATCH", `/v1/models/${path}`, { visibility: "private" });
   expect((await visitor.look("/")).status).toBe(200);
+});
+
+it("an operator's home says so when it counts only the newest runners of a large fleet", async () => {
+  const { visitor } = await newOperator();
+  await (await newWorld()).runner();
+  await env.DB.prepare(
+    `INSERT INTO runners (id, token_id, name, hardware, pool, created_at, updated_at)
+      SELECT 'many' || value, (SELECT token_id FROM runners), 'many' || value, '["many"]', 'many', 0, 0
+      FROM json_each(?)`,
+  )
+    .bind(JSON.stringify([...Array(201).keys()]))
+    .run();
+  expect(textOf((await visitor.look("/")).html)).toContain("Runners online 0 of the newest 200");
 });
