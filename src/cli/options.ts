@@ -93,15 +93,20 @@ export function tagOption(text: string): string {
 /** Collects an option that can be repeated. */
 export const repeated = (value: string, values: string[] = []): string[] => [...values, value];
 
-/** Collects `name=true` and `name=false`. */
+/** The names of APIs as the command shows them: `openai_embeddings` for `vendora_embeddings`. */
+export const shownApi = (flag: string): string =>
+  flag.replace(/^vendora_/, "openai_").replace(/^vendorb_/, "anthropic_");
+
+/** Collects `name=true` and `name=false`, with a name as the API or as the command writes it. */
 export function compatibilityOption(
   text: string,
   before: Partial<Compatibilities> = {},
 ): Partial<Compatibilities> {
   const [, name = "", value] = /^(\w+)=(true|false)$/.exec(text) ?? [];
-  const { success } = newCompatibilities.keyof().safeParse(name);
-  if (success) return { ...before, [name]: value === "true" };
-  const names = newCompatibilities.keyof().options.join(", ");
+  const flags = newCompatibilities.keyof().options;
+  const flag = flags.find((one) => one === name || shownApi(one) === name);
+  if (flag !== undefined) return { ...before, [flag]: value === "true" };
+  const names = flags.map(shownApi).join(", ");
   throw new InvalidArgumentError(`Use name=true or name=false. Names: ${names}.`);
 }
 

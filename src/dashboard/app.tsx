@@ -148,7 +148,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     dashboard.route("/", group);
 
   dashboard.notFound((c) =>
-    showError(c, new ProblemError("not_found", `There is no page at ${c.req.path.slice(0, 200)}.`)),
+    showError(c, new ProblemError("not_found", `No page exists at ${c.req.path.slice(0, 200)}.`)),
   );
 
   dashboard.onError(async (error, c: PageContext) => {
@@ -201,7 +201,7 @@ function showError(c: PageContext, problem: ProblemError | undefined) {
 }
 
 function titleOf(problem: ProblemError | undefined): string {
-  if (problem?.code === "conflict") return "Not possible";
+  if (problem?.code === "conflict") return "Cannot complete this action";
   const isTold = problem?.code === "not_found" || problem?.code === "too_many_requests";
   return isTold ? problemTitle(problem.code) : "Something went wrong";
 }

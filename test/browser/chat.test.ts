@@ -51,7 +51,7 @@ it("two turns with a system prompt are written as they come, and are there after
   await visitor.look();
   await say(visitor, "And the Queen?");
   const foot = await answers(visitor).last().locator(".turn-foot").innerText();
-  expect(foot).toMatch(/\d+ tokens in, \d+ out · first token after [\d.]+ s · [\d.]+ s in all/);
+  expect(foot).toMatch(/\d+ input, \d+ output tokens · first token in [\d.]+ s · [\d.]+ s total/);
   const said = await answers(visitor).locator(".prose:visible").allInnerTexts();
   expect(await lastInput(visitor)).toMatchObject({
     messages: [
@@ -115,7 +115,7 @@ it("an answer is stopped, goes on after a reload, and can be asked again with an
   await say(visitor, '["Two ", false]');
   const failed = answers(visitor).locator(".problem:visible");
   expect(await failed.innerText()).toContain("the reciter has forgotten its lines");
-  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("button", { name: "Regenerate" }).click();
   await answers(visitor).and(page.locator('[aria-busy="false"]')).waitFor();
   expect(await failed.innerText()).toContain("the reciter has forgotten its lines");
   expect(await answers(visitor).count()).toBe(1);
@@ -177,13 +177,13 @@ it("a tool that is called is shown, and goes on with the result that is given", 
   await page.getByText("Tools", { exact: true }).click();
   await page.getByRole("button", { name: "Insert an example" }).click();
   await say(visitor, "What is the weather in San Francisco?");
-  const result = page.getByLabel("Result to give to the model");
+  const result = page.getByLabel("Tool result");
   expect(await result.evaluate((one) => one === document.activeElement)).toBe(true);
   expect(await page.getByText('{\n  "city": "San Francisco"\n}').count()).toBe(1);
   await visitor.look();
   await messageBox(visitor).fill("Well?");
   await page.keyboard.press("Enter");
-  await page.getByText("The model waits for the result of a tool.").waitFor();
+  await page.getByText("The model is waiting for a tool result.").waitFor();
   await result.fill("21 degrees");
   await page.keyboard.press("Enter");
   await answers(visitor).nth(1).and(page.locator('[aria-busy="false"]')).waitFor();

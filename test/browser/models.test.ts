@@ -22,7 +22,7 @@ it("a model is made with a page of its own, and its first version is published",
   const visitor = await site.visitor({ as: "lewis" });
   const { page } = visitor;
   await visitor.open("/models/lewis");
-  await page.getByRole("link", { name: "create its page first" }).click();
+  await page.getByRole("link", { name: "create an empty model first" }).click();
   await visitor.arrives("/models/new");
   await page.getByLabel("Name", { exact: true }).fill("rabbit");
   await page.getByLabel("Public").check();

@@ -173,8 +173,8 @@ describe("a chat", () => {
   }
 
   it.each([
-    ["is answered", ["One", " two"], "in all"],
-    ["fails", ["One", false], "in all"],
+    ["is answered", ["One", " two"], "total"],
+    ["fails", ["One", false], "total"],
     ["is stopped after a reload", ["One", null], "stopped"],
   ])("the chat makes sense at every moment of a message that %s", async (_, outputs, end) => {
     const visitor = await site.visitor({ as: WHO });
@@ -200,12 +200,12 @@ describe("a chat", () => {
       const moments = await Moments.of(visitor, PLACES);
       await visitor.open(`/models/${OPERATOR}/reciter`);
       await saying(visitor, ["One", " two"]);
-      await visitor.page.getByText("Waiting for a machine…").waitFor();
+      await visitor.page.getByText("Waiting for a runner…").waitFor();
       await unheard(moments, why, async () => {
         await turn("resume");
         await over();
       });
-      await visitor.page.locator(".turn-foot", { hasText: "in all" }).waitFor();
+      await visitor.page.locator(".turn-foot", { hasText: "total" }).waitFor();
       const seen = await moments.read();
       expectSense(seen);
       expect(seen.at(-1)?.text).toEqual(["One two"]);
@@ -252,7 +252,7 @@ describe("the view of pictures", () => {
     const { page } = visitor;
     const moments = await Moments.of(visitor, PLACES);
     await running(visitor);
-    await page.getByText("Waiting for a machine…").waitFor();
+    await page.getByText("Waiting for a runner…").waitFor();
     await page.getByText("No cpu runner is accepting work.").waitFor();
     await turn("resume");
     await page.locator(".media-item img").waitFor();
@@ -260,7 +260,7 @@ describe("the view of pictures", () => {
     const seen = await moments.read();
     expectSense(seen);
     const notes = inTurn(seen.map(({ note }) => note.join()));
-    expect(notes[0]).toBe("Waiting for a machine…");
+    expect(notes[0]).toBe("Waiting for a runner…");
     expect(notes.at(-1)).toBe("Running…");
     expect(notes.indexOf("Running…")).toBe(notes.length - 1);
   });
@@ -274,7 +274,7 @@ describe("the view of pictures", () => {
       const { page } = visitor;
       const moments = await Moments.of(visitor, PLACES);
       await running(visitor);
-      await page.getByText("Waiting for a machine…").waitFor();
+      await page.getByText("Waiting for a runner…").waitFor();
       expectSense(await moments.read(), 1);
       const ends = async () => {
         await turn("resume");
@@ -294,7 +294,7 @@ describe("the view of pictures", () => {
     const { page } = visitor;
     const moments = await Moments.of(visitor, PLACES);
     await running(visitor);
-    await page.getByText("Waiting for a machine…").waitFor();
+    await page.getByText("Waiting for a runner…").waitFor();
     await page.route("**/cancel", (route) => route.fulfill({ status: 503 }), { times: 1 });
     visitor.expects(503, /\/cancel$/);
     await page.getByRole("button", { name: "Cancel" }).click();

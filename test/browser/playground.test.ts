@@ -140,7 +140,7 @@ it("a large file goes in parts, shows its progress, and can be stopped", async (
   );
   await visitor.look();
   await page.getByRole("button", { name: "Cancel upload of noise.png" }).click();
-  await page.getByText("The upload of noise.png was canceled. Nothing was run.").waitFor();
+  await page.getByText("Upload of noise.png canceled. The model was not run.").waitFor();
   expect(page.url()).not.toContain("prediction=");
   await limit(-1);
   // One part's address has expired meanwhile, and one part is refused because the service is busy.
@@ -346,7 +346,7 @@ it("fields turn into JSON and back with their values", async () => {
   await visitor.look();
   await raw.fill('{"numbers": [4], "operation": "median", "other": 1}');
   await page.getByRole("link", { name: "Edit as form" }).click();
-  await page.getByText("The form has no field for part of this JSON.").waitFor();
+  await page.getByText("This JSON has values that the form has no field for.").waitFor();
   await raw.fill('{"numbers": [4], "operation": "median"}');
   await page.getByRole("link", { name: "Edit as form" }).click();
   expect(await page.getByLabel("operation").inputValue()).toBe('"median"');

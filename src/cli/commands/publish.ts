@@ -23,7 +23,7 @@ import {
   PushProgress,
   pushImage,
 } from "../image/push-image.ts";
-import { choice, compatibilityOption, repeated, tagOption } from "../options.ts";
+import { choice, compatibilityOption, repeated, shownApi, tagOption } from "../options.ts";
 import {
   buildImage,
   findEngine,
@@ -73,7 +73,7 @@ export const publishCommand = (host: Host) =>
     .option("--interface <name>", SPEAKS, interfaceOption)
     .option(
       "--compatibility <api=true|false>",
-      "turn an API on or off, such as vendora_embeddings=true (repeatable)",
+      "turn an API on or off, such as openai_embeddings=true (repeatable)",
       compatibilityOption,
     )
     .option("--visibility <who>", "visibility of a new model", choice(visibility.options))
@@ -185,8 +185,8 @@ const answersNothing = ({ configuration, compatibilities }: Version) =>
 
 const NO_API = [
   "No APIs detected, so requests from OpenAI and Anthropic clients are refused.",
-  "Publish again with each API that its server has, such as --compatibility vendora_audio_transcriptions=true",
-  ...Object.entries(PATHS).map(([flag, path]) => `  ${flag.padEnd(28)} ${path}`),
+  "Publish again with each API that its server has, such as --compatibility openai_audio_transcriptions=true",
+  ...Object.entries(PATHS).map(([flag, path]) => `  ${shownApi(flag).padEnd(28)} ${path}`),
 ].join("\n");
 
 /** Makes the README of a folder the overview of its model, which has none yet. */

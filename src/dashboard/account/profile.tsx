@@ -111,8 +111,8 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
 export const ExportText = ({ leaving = false }: { leaving?: boolean }) => (
   <>
     <p>
-      One file has your profile, access tokens (without secrets), models and versions, webhook
-      endpoints, uploads, usage, and about 2,000 of your latest predictions.{" "}
+      Download one file with your profile, access tokens (without secrets), models and versions,
+      webhook endpoints, uploads, usage, and about 2,000 of your latest predictions.{" "}
       <a href="/docs/calling#export-your-account">What is included</a>
     </p>
     <ul>

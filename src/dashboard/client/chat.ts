@@ -29,7 +29,7 @@ const DEBOUNCE_MS = 150;
 /** The most characters of an answer that screen readers read out. */
 const ANNOUNCED_CHARS = 1_000;
 
-const OPEN_CALL = "The model waits for the result of a tool. Give it above, or edit your message.";
+const OPEN_CALL = "The model is waiting for a tool result. Enter it above, or edit your message.";
 
 class Chat {
   readonly #root: HTMLElement;
@@ -164,7 +164,7 @@ class Chat {
     this.#turns = [...this.#turns, turn];
     this.#showConversation();
     this.#show();
-    this.#view.announce("The model answers.");
+    this.#view.announce("Generating a reply…");
     this.#view.scrollToEnd();
     this.#composer.field.focus({ preventScroll: true });
     this.#follow(turn, body);
@@ -259,8 +259,8 @@ const withoutAnswerTo = (turns: Turn[], draft: Turn[]): Turn[] =>
   draft.length > 0 || openCalls(turns).length > 0 ? turns : withoutAnswer(turns);
 
 function announcementOf({ state, text, problem, calls }: AssistantTurn): string {
-  if (state === "failed") return `The answer failed. ${problem ?? ""}`;
-  const called = calls.map(({ name }) => `The model calls ${name} and waits for its result.`);
+  if (state === "failed") return `The reply failed. ${problem ?? ""}`;
+  const called = calls.map(({ name }) => `The model called ${name}. Enter the result.`);
   const start = state === "stopped" ? "Stopped." : "";
   return [start, text.slice(0, ANNOUNCED_CHARS), ...called].filter(Boolean).join(" ");
 }

@@ -268,10 +268,10 @@ const WORDS: Partial<Record<ReasonCode, string>> = {
   busy: "Its turn",
   no_runner: "A runner to come online",
   too_small: "A larger runner",
-  account_share: "Other accounts: it already has its share",
-  held: "A container of its model that is starting or busy",
-  reserved: "A runner reserved for it",
-  declined: "Another runner: the others declined it",
+  account_share: "Other accounts (fair share reached)",
+  held: "A starting or busy container",
+  reserved: "A reserved runner",
+  declined: "Another runner (others declined)",
 };
 
 const WaitingAccounts = ({ queue: { hardware, accounts } }: { queue: QueueState }) =>

@@ -73,14 +73,14 @@ export const fleetPages = pages()
     const runner = await drainRunner(c.var.services, c.req.param("id"), true, viewerOf(c).user.id);
     const message = isResponding(runner, Date.now())
       ? `Draining ${runner.name}. Running predictions will finish.`
-      : `${runner.name} is offline. It gets no new work once it reconnects.`;
+      : `${runner.name} is offline. It will get no new work when it reconnects.`;
     return redirectWithFlash(c, message, `/fleet/runners/${runner.id}`);
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
     const runner = await drainRunner(c.var.services, c.req.param("id"), false, viewerOf(c).user.id);
     const message = isResponding(runner, Date.now())
       ? `${runner.name} resumed.`
-      : `${runner.name} resumed. It is offline, and accepts work once it reconnects.`;
+      : `${runner.name} resumed. It is offline and will accept work when it reconnects.`;
     return redirectWithFlash(c, message, `/fleet/runners/${runner.id}`);
   })
   .post("/fleet/runners/:id/remove", requireOperator, async (c) => {

@@ -240,10 +240,10 @@ const WORDS: Record<RunnerEvent["kind"], (parts: EventParts) => Child> = {
   fell_silent: () => "Lost connection",
   set_aside: ({ what, when }) => (
     <>
-      Set aside until {when}: {what ?? "it accepted predictions but did not start them"}
+      Paused until {when}: {what ?? "it accepted predictions but did not start them"}
     </>
   ),
-  forgiven: ({ who }) => <>Resumed by {who} after it was set aside</>,
+  forgiven: ({ who }) => <>Resumed by {who} while it was paused</>,
   token_revoked: ({ who, by }) => <>Token revoked{by !== null && <> by {who}</>}</>,
   gpu_lost: ({ what }) => <>Lost GPU {what}</>,
   gpu_back: ({ what }) => <>GPU {what} is back</>,

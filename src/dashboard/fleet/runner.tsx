@@ -22,7 +22,7 @@ export function SetAside({ runner }: { runner: RunnerState }) {
   if (set_aside_until !== null && set_aside_reason !== null)
     return (
       <p class="hint">
-        Set aside until <Time at={set_aside_until} /> because containers fail to start:{" "}
+        Paused until <Time at={set_aside_until} /> because containers fail to start:{" "}
         {set_aside_reason}. Predictions go to other runners or stay queued. Fix the machine, then
         select Resume.
       </p>
@@ -38,8 +38,8 @@ export function SetAside({ runner }: { runner: RunnerState }) {
     );
   return set_aside_until === null ? null : (
     <p class="hint">
-      Set aside until <Time at={set_aside_until} /> because it accepted predictions but did not
-      start them. Check that it can reach this deployment over WebSocket.
+      Paused until <Time at={set_aside_until} /> because it accepted predictions but did not start
+      them. Check that it can reach this deployment over WebSocket.
     </p>
   );
 }
@@ -76,7 +76,7 @@ export function State({
   return (
     <>
       {revoked && <span class="status warning">token revoked</span>}
-      {set_aside_until !== null && <span class="status warning">set aside</span>}
+      {set_aside_until !== null && <span class="status warning">paused</span>}
       {((set_aside_until === null && !revoked) || state !== "ready") && !(short && draining) && (
         <span class={`status ${state}`}>{state}</span>
       )}

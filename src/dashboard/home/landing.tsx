@@ -98,4 +98,4 @@ const PARTS = [
   " “You should say what you",
   " mean that you think",
 ];
-const TIMES = "40 tokens in 0.9s";
+const TIMES = "40 tokens in 0.9 s";

@@ -71,8 +71,8 @@ export const NewModel = () => (
 
 const MODALITY_NAMES: Record<OutputModality, string> = {
   text: "Text",
-  pictures: "Pictures",
-  sound: "Sound",
+  pictures: "Images",
+  sound: "Audio",
   video: "Video",
   embeddings: "Embeddings",
   files: "Files",
@@ -133,7 +133,7 @@ export const Filters = ({
       Category{" "}
       <select name="category">
         <option value="">All</option>
-        <optgroup label="What they make">
+        <optgroup label="Output">
           {OUTPUT_MODALITIES.map((makes) => (
             <option value={`makes:${makes}`} selected={`makes:${makes}` === query.category}>
               {MODALITY_NAMES[makes]}

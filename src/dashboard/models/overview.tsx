@@ -66,7 +66,7 @@ const About = ({ image: { description, documentation } }: { image: ImageAbout })
         </a>
       </p>
     )}
-    <p class="hint">From the labels of the image.</p>
+    <p class="hint">From the image’s labels.</p>
   </>
 );
 

@@ -95,9 +95,7 @@ interface FormChoices {
 const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft }) => (
   <>
     <h1>New model</h1>
-    <p class="hint">
-      A model has a name and a page. Its versions are what runs: you publish the first one next.
-    </p>
+    <p class="hint">Create the model first, then publish a version to run it.</p>
     <Form action="/models/new" class="model-form" draft={draft}>
       <Fields model={undefined} {...offered} />
       <Submit>Create model</Submit>

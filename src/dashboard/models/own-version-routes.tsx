@@ -22,9 +22,9 @@ import { type ImageChoices, ImageFields, Runtime, Schemas } from "./version-form
 const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: string }) => (
   <details class="spaced">
     <summary>Publish from the command line</summary>
-    <p>Builds, pushes and publishes, in the folder of the model:</p>
+    <p>Build, push and publish from the model’s folder:</p>
     <Copy text={`auspex publish --model ${model.owner.username}/${model.name}`} />
-    <p>Or push an image, and make a version of it:</p>
+    <p>Or push an image and create a version from it:</p>
     <Copy
       lines
       text={pushText({
@@ -36,7 +36,7 @@ const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: st
       })}
     />
     <p class="hint">
-      <a href={modelAddress(model, "/publish")}>How to install and log in, with a token</a>. See the{" "}
+      <a href={modelAddress(model, "/publish")}>Install the CLI and log in</a>. See the{" "}
       <a href="/docs/reference/model-versions#createVersion">API reference</a> for all fields.
       Without <code>configuration</code>, a version inherits the previous one’s.
     </p>
@@ -69,7 +69,7 @@ const NewVersion = ({ model, hardware, draft, origin, images }: Props) => {
           <TextField
             name="release_notes"
             label="Release notes"
-            hint="What is new, in one sentence."
+            hint="What changed, in one sentence."
             maxlength={255}
           />
           <Choices
@@ -85,11 +85,11 @@ const NewVersion = ({ model, hardware, draft, origin, images }: Props) => {
         {runs && (
           <Choices
             name="set_default"
-            label="Calls that name no version"
+            label="Default version"
             values={["true"]}
             options={[
-              { value: "true", label: "Run the new version" },
-              { value: "false", label: `Keep running version ${runs.number}` },
+              { value: "true", label: "Make this version the default" },
+              { value: "false", label: `Keep version ${runs.number}` },
             ]}
             one
           />
@@ -103,8 +103,8 @@ const NewVersion = ({ model, hardware, draft, origin, images }: Props) => {
 const INTERFACES = [
   {
     value: "",
-    label: "Read from the image",
-    hint: "Cog, unless its labels or its command say otherwise.",
+    label: "Detect from the image",
+    hint: "Cog, unless the image’s labels or command indicate an OpenAI-compatible server.",
   },
   { value: "cog", label: "Cog", hint: "Images built with Cog run unmodified." },
   {
@@ -164,7 +164,7 @@ export const ownVersionPages = pages()
       );
       if (sent.draft) return renderVersion(c, Number(number), sent.draft);
       const address = `/models/${owner}/${name}/versions`;
-      return redirectWithFlash(c, `Version ${number} is the default now.`, address);
+      return redirectWithFlash(c, `Version ${number} is now the default.`, address);
     },
   )
   .post("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}/delete", requireUser, async (c) => {

@@ -96,9 +96,8 @@ function NoModels({ owner, query, publish }: Pick<Props, "owner" | "query" | "pu
       <>
         <h2>You have no models yet</h2>
         <p>
-          A model has a name and a page. Its versions are container images that run on the GPUs of
-          this deployment. Publish one in one of these ways, or{" "}
-          <a href="/models/new">create its page first</a>.
+          Models are container images that run on the GPUs of this deployment. Publish one in any of
+          these ways, or <a href="/models/new">create an empty model first</a>.
         </p>
         <PublishWays state={publish} level={3} />
       </>
@@ -107,7 +106,7 @@ function NoModels({ owner, query, publish }: Pick<Props, "owner" | "query" | "pu
   return (
     <Empty title="No models yet">
       <p>
-        <a href="/models">Browse the models of others</a>
+        <a href="/models">Browse models</a>
       </p>
     </Empty>
   );

@@ -77,7 +77,7 @@ function readImageFields(form: FormData) {
     return { container_image_digest: fieldText(form, "container_image_digest").trim() };
   const image = fieldText(form, "image").trim();
   if (image !== "") return { image };
-  throw invalid(["body", "image_by"], "Nothing has been pushed to this model yet: push an image.");
+  throw invalid(["body", "image_by"], "This model has no images yet. Push one first.");
 }
 
 const readSchemas = (form: FormData) => ({

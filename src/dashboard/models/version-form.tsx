@@ -76,7 +76,7 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
       <TextField
         name="max_concurrency"
         label="Concurrent predictions per container"
-        hint="Read from Cog’s labels. Otherwise 1, or 32 for OpenAI-compatible servers."
+        hint="Defaults to Cog’s labels, otherwise 1, or 32 for OpenAI-compatible servers."
         value={configuration.max_concurrency?.toString()}
         type="number"
         min="1"
@@ -160,7 +160,7 @@ export const ImageFields = ({ model, images }: ImageProps) => (
         {
           value: "digest",
           label: "Digest",
-          hint: images.isElsewhereAllowed ? "Can be in another registry." : "",
+          hint: images.isElsewhereAllowed ? "The image can be in another registry." : "",
         },
       ]}
       one
@@ -307,7 +307,7 @@ export function Schemas({ model }: Props) {
 const SOURCES = [
   {
     value: "image",
-    label: "Read from the image",
+    label: "Detect from the image",
     hint: "From Cog’s labels, or detected when the version first starts.",
   },
   { value: "form", label: "Enter here", hint: "Required for an image in another registry." },

@@ -52,8 +52,8 @@ export async function renderComparison(c: PageContext, a: string | undefined, b:
         {both ? (
           <Compared both={both} host={new URL(origin).host} />
         ) : (
-          <Empty title="Two runs are needed">
-            <p>Choose two above. Runs of this model in its playground or by the API are there.</p>
+          <Empty title="Select two runs">
+            <p>Your runs of this model, from the playground or the API, are listed above.</p>
           </Empty>
         )}
       </>
@@ -138,12 +138,10 @@ function Compared({ both, host }: { both: Both; host: string }) {
           <Changed field={field} host={host} />
         ))}
       </Table>
-      {!isKnown && (
-        <p class="hint">An input that was removed or is too large for a page is not compared.</p>
-      )}
+      {!isKnown && <p class="hint">Inputs that were removed or are too large are not compared.</p>}
       {same.length > 0 && (
         <details class="spaced">
-          <summary class="quiet">{`The same in both: ${same.map(({ name }) => name).join(", ")}`}</summary>
+          <summary class="quiet">{`Same in both: ${same.map(({ name }) => name).join(", ")}`}</summary>
           <dl class="input">
             {same.map(({ name, a: value }) => (
               <>
@@ -216,7 +214,7 @@ const Marked = ({ text: [before, changed, after] }: { text: MarkedText }) => (
 
 const Value = ({ value, host }: { value: Json | undefined; host: string }) =>
   value === undefined ? (
-    <span class="hint">not given</span>
+    <span class="hint">not set</span>
   ) : (
     <OutputValue output={outputOf(value, host)} host={host} all={undefined} />
   );

@@ -96,5 +96,5 @@ export function cosineDistance(a: Vector, b: Vector): number | undefined {
 export function countText(vectors: Vector[]): string {
   const [first = []] = vectors;
   const count = vectors.length === 1 ? "1 embedding" : `${vectors.length} embeddings`;
-  return `${count} of ${first.length} numbers`;
+  return `${count}, ${first.length} dimensions`;
 }

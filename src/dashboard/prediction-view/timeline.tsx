@@ -92,7 +92,7 @@ const EndedAttempt = ({
 }) => (
   <p class="hint">
     {`The runner of attempt ${number} ${END_TEXT[reason]}`}
-    {next?.state === "current" ? `. Attempt ${number + 1} is waiting for another.` : "."}
+    {next?.state === "current" ? `. Attempt ${number + 1} is queued.` : "."}
   </p>
 );
 

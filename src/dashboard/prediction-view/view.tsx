@@ -77,7 +77,7 @@ export function PredictionPanel({
           <OutputNote view={view} isEmpty={pieces.length + omitted === 0} />
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
-          The output is cut here.{" "}
+          Output truncated.{" "}
           {view.beginning?.isJson ? (
             <a href={whole} download={`${prediction.id}.json`}>
               Download the full output as JSON

@@ -22,10 +22,10 @@ interface Filter {
   label: (value: string) => string;
 }
 
-const DATE = "Enter a date, as in 2026-11-27.";
+const DATE = "Enter a date such as 2026-11-27.";
 
 const FILTERS: Record<TextFilter, Filter> = {
-  model: { api: "model", problem: "Enter it as owner/name.", label: (value) => value },
+  model: { api: "model", problem: "Use owner/name.", label: (value) => value },
   id: {
     api: "id",
     problem: "Enter an ID, its beginning, or at least 8 characters of its end.",
@@ -36,14 +36,14 @@ const FILTERS: Record<TextFilter, Filter> = {
   },
   token: {
     api: "token",
-    problem: "A name has 100 characters at most.",
+    problem: "Use at most 100 characters.",
     label: (value) => `Token ${value}`,
   },
   from: { api: "created_after", problem: DATE, label: (value) => `From ${value}` },
   to: { api: "created_before", problem: DATE, label: (value) => `Until ${value}` },
   longer: {
     api: "min_execution_time",
-    problem: "Enter seconds, as in 2.5.",
+    problem: "Enter seconds, such as 2.5.",
     label: (value) => `At least ${value} s`,
   },
 };
@@ -77,7 +77,7 @@ export function readListQuery({ searchParams }: URL): ListQuery | undefined {
   const without = predictionQuery.safeParse(rest);
   if (!without.success) return undefined;
   const issues: ListQuery["issues"] = result.success
-    ? { to: "Enter a day that is not before the first." }
+    ? { to: "Must be on or after the start date." }
     : Object.fromEntries(wrong.map((name) => [name, FILTERS[name].problem]));
   return { query: without.data, values, issues };
 }

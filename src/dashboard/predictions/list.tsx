@@ -188,7 +188,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
             <Text name="to" label="Until" of={listQuery} type="date" />
             <Text
               name="longer"
-              label="Ran at least (s)"
+              label="Min. execution time (s)"
               of={listQuery}
               inputmode="decimal"
               maxlength={13}
@@ -198,7 +198,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
         <Submit kind="quiet">Filter</Submit>
       </form>
       {chips.length > 0 && (
-        <ul class="bar small chips" aria-label="Filters that are on">
+        <ul class="bar small chips" aria-label="Active filters">
           {chips.map(({ text, address }) => (
             <li>
               <a class="chip" href={address} aria-label={`Remove: ${text}`}>

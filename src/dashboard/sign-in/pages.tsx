@@ -227,8 +227,8 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
   <SignInLayout title="Set up this deployment">
     {viewer?.operator ? (
       <p>
-        {viewer.user.username} is an operator. Next: <a href="/">the first steps</a>, from a machine
-        to the first answer of a model.
+        {viewer.user.username} is an operator. Next: <a href="/">the first steps</a> to add a runner
+        and run a model.
       </p>
     ) : (
       <>
@@ -242,7 +242,7 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
             label="Operator token"
             type="password"
             autocomplete="off"
-            hint="The value you set with: wrangler secret put OPERATOR_TOKEN"
+            hint="The token that was chosen when Auspex was deployed."
             required
           />
           {viewer ? (

@@ -69,7 +69,7 @@ export const Status = ({
 }) => (
   <>
     <span class={`status ${status}`}>{status}</span>
-    {waitsAgain && <small> waits again</small>}
+    {waitsAgain && <small> requeued</small>}
   </>
 );
 

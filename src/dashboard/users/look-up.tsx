@@ -50,8 +50,8 @@ export const LookUpPage = ({
           value={id}
           maxlength={36}
           required
-          aria-label="ID of the prediction"
-          placeholder="ID of the prediction"
+          aria-label="Prediction ID"
+          placeholder="Prediction ID"
           {...(problem !== undefined && {
             "aria-invalid": "true" as const,
             "aria-describedby": "id-error",

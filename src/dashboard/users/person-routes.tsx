@@ -228,7 +228,7 @@ export const personPages = pages()
   .post(`${ONE}/usernames/:former/release`, requireOperator, async (c) => {
     const former = c.req.param("former") ?? "";
     await releaseFormerUsername(c.var.services, usernameIn(c), former);
-    return done(c, `${former} is released.`);
+    return done(c, `${former} released.`);
   });
 
 /** @param link a recovery link, shown only once */

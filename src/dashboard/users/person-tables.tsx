@@ -19,7 +19,7 @@ export const Predictions = ({
   <section aria-labelledby="predictions-title">
     <h2 id="predictions-title">Recent predictions</h2>
     {predictions === undefined ? (
-      <p class="hint">The account did not answer in time.</p>
+      <p class="hint">Predictions could not be loaded in time. Reload to try again.</p>
     ) : predictions.length === 0 ? (
       <p class="hint">None.</p>
     ) : (
@@ -99,6 +99,8 @@ export const Models = ({
         ))}
       </ul>
     )}
-    {total > models.length && <p class="hint">{`The newest ${models.length} of ${total}.`}</p>}
+    {total > models.length && (
+      <p class="hint">{`Showing the newest ${models.length} of ${total}.`}</p>
+    )}
   </section>
 );

@@ -70,7 +70,7 @@ function EventPage({
       </div>
       <h2>Body</h2>
       <p class="hint">
-        {"What is posted, with the header "}
+        {"The request body, sent with the header "}
         <code>{`webhook-id: ${event.id}`}</code>. Secret inputs are masked on this page only.
       </p>
       {text.length <= MAX_CHARS ? (
@@ -122,7 +122,7 @@ export const deliveryPages = pages()
     const count = () => limitRate(c, "predictions", caller.user_id);
     const done = await redeliverMany(services, caller, sent, count);
     const [shut, later] = [chosen.length - open.length, open.length - sent.length];
-    const nothing = all ? "None has failed." : "Choose what to redeliver first.";
+    const nothing = all ? "No failed deliveries." : "Select the deliveries to redeliver.";
     const total = chosen.length + gone;
     const message =
       total === 0 ? nothing : outcomeOf({ ...done, gone: done.gone + gone }, total, shut, later);
@@ -179,9 +179,9 @@ function outcomeOf(
   const left = chosen - shut - begun - gone - later;
   return [
     `Redelivering ${begun} of ${chosen}.`,
-    ...(shut > 0 ? [`Not ${shut}: their endpoint is disabled or deleted.`] : []),
-    ...(gone > 0 ? [`Not ${gone}: the data of their predictions was removed.`] : []),
-    ...(stopped !== undefined ? [`Not ${left}: ${stopped}`] : []),
-    ...(later > 0 ? [`Left: ${later}. Redeliver all failed again for more.`] : []),
+    ...(shut > 0 ? [`${shut} skipped: endpoint disabled or deleted.`] : []),
+    ...(gone > 0 ? [`${gone} skipped: prediction data removed.`] : []),
+    ...(stopped !== undefined ? [`${left} not sent: ${stopped}`] : []),
+    ...(later > 0 ? [`${later} remaining: select Redeliver all failed again.`] : []),
   ].join(" ");
 }

@@ -125,7 +125,7 @@ export const EndpointFields = ({ values: { url, description, events } }: { value
     <TextField
       name="description"
       label="Description"
-      hint="A label to recognize it by."
+      hint="A label to help you recognize it."
       value={description}
       maxlength={200}
       autocomplete="off"

@@ -168,7 +168,7 @@ function Secrets({ endpoint: { id, secrets } }: { endpoint: WebhookEndpoint }) {
           <Submit kind="quiet">Create a new secret</Submit>
         </Form>
       ) : (
-        <p class="hint">{`An endpoint can have ${MAX_SECRETS}. Delete one that its receiver no longer uses.`}</p>
+        <p class="hint">{`An endpoint can have ${MAX_SECRETS} secrets. Delete one that its receiver no longer uses.`}</p>
       )}
     </>
   );
@@ -202,7 +202,7 @@ export const webhookPages = pages()
         parse(updateWebhookEndpoint, readEndpointForm(form), "body"),
       ),
     );
-    if (!draft) return back(c, "Saved. It applies within 10 seconds.");
+    if (!draft) return back(c, "Saved. Changes apply within 10 seconds.");
     return show(c, { draft });
   })
   .post(`${ONE}/test`, requireUser, async (c) => {
@@ -228,7 +228,7 @@ export const webhookPages = pages()
   })
   .post(`${ONE}/secrets/:secret/delete`, requireUser, async (c) => {
     await deleteSecret(c.var.services, viewerOf(c).caller, idIn(c), c.req.param("secret"));
-    return back(c, "Secret deleted. Within 10 seconds, nothing is signed with it.");
+    return back(c, "Secret deleted. Deliveries stop using it within 10 seconds.");
   })
   .post(`${ONE}/delete`, requireUser, async (c) => {
     await deleteEndpoint(c.var.services, viewerOf(c).caller, idIn(c));

@@ -205,7 +205,7 @@ const setAsideText = (
   runners: readonly NamedRunner[],
   now: number,
 ): string =>
-  `No runner of ${hardware} can start it now: each one is set aside after failed starts or missed connections${runnersText(runners)}. The next attempt is in ${aboutText(Math.max(0, until - now))}.`;
+  `No runner of ${hardware} can start it now: each one is paused after failed starts or missed connections${runnersText(runners)}. The next attempt is in ${aboutText(Math.max(0, until - now))}.`;
 
 type Busy = Extract<Reason, { why: "busy" }>;
 

@@ -54,7 +54,7 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
     const none =
       serving.length === 0
         ? "No runner serves this hardware."
-        : "Every runner is offline, stopped, draining, or set aside.";
+        : "Every runner is offline, stopped, draining, or paused.";
     const text = `${count(waiting, "prediction")} queued. ${none}`;
     return [{ level: "bad", ...about, text }];
   }
@@ -111,10 +111,10 @@ function ofRunner(runner: RunnerState, fleet: Fleet, now: number): FleetAlert[] 
   if (set_aside_reason !== null)
     add(
       "bad",
-      `Set aside because containers fail to start: ${set_aside_reason}. ${lastText(runner, fleet)}Auspex retries automatically. To retry now, select Resume.`,
+      `Paused because containers fail to start: ${set_aside_reason}. ${lastText(runner, fleet)}Auspex retries automatically. To retry now, select Resume.`,
     );
   else if (set_aside_until !== null)
-    add("warning", "Set aside because it accepted predictions but did not start them.");
+    add("warning", "Paused because it accepted predictions but did not start them.");
   else if (failed_starts && failed_starts.times >= MANY_FAILED)
     add("bad", `The last ${failed_starts.times} container starts failed: ${failed_starts.reason}.`);
   return alerts;

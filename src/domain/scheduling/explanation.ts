@@ -68,7 +68,7 @@ export function classReasonText(
   switch (why) {
     case "no-box":
       if (set_aside)
-        return `${wait}: each runner of ${hardware} that is not drained is set aside${runnersText(set_aside.runners)}. Fix what their pages say, then select Resume; the next attempt is in ${aboutText(Math.max(0, set_aside.until - now))}.`;
+        return `${wait}: each runner of ${hardware} that is not drained is paused${runnersText(set_aside.runners)}. Fix what their pages say, then select Resume; the next attempt is in ${aboutText(Math.max(0, set_aside.until - now))}.`;
       return `${wait}: no runner that takes work serves ${hardware}. Start one, or resume one that drains.`;
     case "too-small":
       return `${wait}: no runner of ${hardware} has ${count(gpus, "working GPU")}. A larger one would help.`;
@@ -119,7 +119,7 @@ export function modelWaitText(
   const help = (own: string, ask: string) => (isOperator ? own : `Ask an operator for ${ask}.`);
   switch (why) {
     case "no-box":
-      return `No runner of ${hardware} is taking work. ${help("Start one, or resume one that is drained or set aside.", "one")}`;
+      return `No runner of ${hardware} is taking work. ${help("Start one, or resume one that is drained or paused.", "one")}`;
     case "too-small":
       return `No runner of ${hardware} has ${count(gpus, "working GPU")}. ${help("A larger one would help.", "a larger one, or publish a version for other hardware")}`;
     case "share":

@@ -283,7 +283,7 @@ test("--compatibility names an API of the server, and takes precedence over ausp
     join(home.folder, "story/auspex.json"),
     JSON.stringify({ compatibilities: { vendora_embeddings: true, vendora_rerank: true } }),
   );
-  const flags = ["vendora_rerank=false", "vendora_audio_speech=true"];
+  const flags = ["vendora_rerank=false", "openai_audio_speech=true"];
   const { code, err } = await home.run([
     ...["publish", "story", "--model", "poet"],
     ...flags.flatMap((flag) => ["--compatibility", flag]),
@@ -298,7 +298,7 @@ test("--compatibility names an API of the server, and takes precedence over ausp
   });
   for (const wrong of ["vendora_rerank", "vendora_rerank=yes", "whisper=true"]) {
     const refused = await home.run(["publish", "story", "--compatibility", wrong]);
-    expect(refused.err).toContain("Use name=true or name=false. Names: vendora_chat_completions,");
+    expect(refused.err).toContain("Use name=true or name=false. Names: openai_chat_completions,");
     expect(refused.code).toBe(2);
   }
 });

@@ -11,7 +11,7 @@ const TURNS: Turn[] = [
   {
     role: "user",
     text: "Which cat?",
-    pictures: [{ url: URL, name: "Picture 1", preview: "" }],
+    pictures: [{ url: URL, name: "Image 1", preview: "" }],
   },
   {
     ...newAnswer(0),

@@ -60,6 +60,6 @@ test("the distance is 0 for the same direction, 1 for a right angle, 2 for the o
   expect(cosineDistance([0, 0], [1, 1])).toBeUndefined();
   expect(cosineDistance([1e200, 0], [1e200, 0])).toBeUndefined();
   expect(norm([3, 4])).toBe(5);
-  expect(countText([[1, 2]])).toBe("1 embedding of 2 numbers");
-  expect(countText([row(3), row(3)])).toBe("2 embeddings of 3 numbers");
+  expect(countText([[1, 2]])).toBe("1 embedding, 2 dimensions");
+  expect(countText([row(3), row(3)])).toBe("2 embeddings, 3 dimensions");
 });

@@ -108,7 +108,7 @@ test("a class without runners causes no alert when not all runners were looked a
 test("lost GPUs and runners that are set aside cause alerts", () => {
   expect(of({ lost_gpus: 1, set_aside_until: ago(-60) })).toMatchObject([
     { level: "bad", text: expect.stringMatching(/^Lost 1 of 2 GPUs\. Check/) },
-    { level: "warning", text: expect.stringMatching(/^Set aside/) },
+    { level: "warning", text: expect.stringMatching(/^Paused/) },
   ]);
 });
 
@@ -120,11 +120,11 @@ test("a runner whose machine fails to start containers causes an alert, set asid
   expect(alerts([runner(broken), other], [])).toMatchObject([
     {
       level: "bad",
-      text: expect.stringMatching(/^Set aside .*: the disk .* is full\. Auspex retries/),
+      text: expect.stringMatching(/^Paused .*: the disk .* is full\. Auspex retries/),
     },
   ]);
   expect(alerts([runner(broken)], [queue({ waiting: 2 })])).toMatchObject([
-    { name: "l40s", text: expect.stringMatching(/^2 predictions queued\. Every .* or set aside/) },
+    { name: "l40s", text: expect.stringMatching(/^2 predictions queued\. Every .* or paused/) },
     { name: "rack-1", text: expect.stringContaining("No other runner accepts l40s work.") },
   ]);
   expect(of({ failed_starts })).toMatchObject([
@@ -165,7 +165,7 @@ test("predictions that wait for runners that take no work are the worst alert at
     expect(alerts([runner(changes)], [waits])[0]).toMatchObject({
       level: "bad",
       name: "l40s",
-      text: "2 predictions queued. Every runner is offline, stopped, draining, or set aside.",
+      text: "2 predictions queued. Every runner is offline, stopped, draining, or paused.",
     });
   const about = (others: Partial<RunnerState>) =>
     alerts([runner({ state: "offline" }), runner(others)], [waits]).map((one) => one.about);

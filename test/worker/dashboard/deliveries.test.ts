@@ -98,7 +98,7 @@ describe("chosen deliveries", () => {
     await changeEndpoint(client, endpoint.id, { enabled: false });
     await visitor.send(LIST, { chosen: `${event} ${endpoint.id}` });
     const { html } = await visitor.look(LIST);
-    expect(html).toContain("Not 1: their endpoint is disabled or deleted.");
+    expect(html).toContain("1 skipped: endpoint disabled or deleted.");
     expect(await received(path)).toHaveLength(1);
   });
 
@@ -106,7 +106,7 @@ describe("chosen deliveries", () => {
     const { visitor } = await newDashboardUser();
     await visitor.look(LIST);
     await visitor.send(LIST);
-    expect((await visitor.look(LIST)).html).toContain("Choose what to redeliver first.");
+    expect((await visitor.look(LIST)).html).toContain("Select the deliveries to redeliver.");
   });
 });
 
@@ -118,7 +118,7 @@ describe("all failed deliveries", () => {
     expect((await visitor.look(`${LIST}?which=delivered`)).html).not.toContain('name="all"');
     const others = await visitor.send(`${LIST}?to=prediction`, { all: "failed" });
     expect(others.location).toBe(`${LIST}?to=prediction`);
-    expect((await visitor.look(LIST)).html).toContain("None has failed.");
+    expect((await visitor.look(LIST)).html).toContain("No failed deliveries.");
     await visitor.send(`${LIST}?to=${endpoint.id}`, { all: "failed" });
     expect((await visitor.look(LIST)).html).toContain("Redelivering 1 of 1.");
     expect(await exchanged(path, 2)).toHaveLength(2);
@@ -153,8 +153,8 @@ describe("all failed deliveries", () => {
     await visitor.send(LIST, { all: "failed" });
     const { html } = await visitor.look(LIST);
     expect(html).toContain(`Redelivering 0 of ${MOST_AT_ONCE + 1}.`);
-    expect(html).toContain(`Not ${MOST_AT_ONCE}: the data of their predictions was removed.`);
-    expect(html).toContain("Left: 1. Redeliver all failed again for more.");
+    expect(html).toContain(`${MOST_AT_ONCE} skipped: prediction data removed.`);
+    expect(html).toContain("1 remaining: select Redeliver all failed again.");
     expect(await received(path)).toHaveLength(1);
   });
 
@@ -163,7 +163,7 @@ describe("all failed deliveries", () => {
     await visitor.send(LIST, { all: "failed" });
     const { html } = await visitor.look(LIST);
     expect(html).toContain(`Redelivering 1 of ${MOST_AT_ONCE + 1}.`);
-    expect(html).toContain(`Not ${MOST_AT_ONCE}: the data of their predictions was removed.`);
+    expect(html).toContain(`${MOST_AT_ONCE} skipped: prediction data removed.`);
     expect(await exchanged(path, 2)).toHaveLength(2);
   });
 });

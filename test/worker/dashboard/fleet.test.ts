@@ -63,11 +63,11 @@ describe("a runner", () => {
     const { id } = await setAside(world);
     const html = await look();
     expect(classOf(html, world.hardware)).toContain(`${world.hardware} 0 0 `);
-    expect(textOf(rowsOf(html, id).join())).toContain(" set aside ");
+    expect(textOf(rowsOf(html, id).join())).toContain(" paused ");
     const page = `/fleet/runners/${id}`;
-    expect(textOf(await look(page))).toContain(" set aside Resume Drain ");
+    expect(textOf(await look(page))).toContain(" paused Resume Drain ");
     expect((await visitor.send(`${page}/resume`)).headers.get("location")).toBe(page);
-    expect(textOf(await look(page))).not.toMatch(/ set aside Resume /);
+    expect(textOf(await look(page))).not.toMatch(/ paused Resume /);
   });
 
   test("each GPU has a row with its use, its memory, what runs on it, since when, and whose", async () => {
@@ -185,7 +185,7 @@ test("a class with queued predictions and no runner is a problem, and shows how 
   expect(await problem()).toContain("1 prediction queued. No runner serves this hardware.");
   const gone = await world.runner();
   await gone.tell({ state: "stopped" });
-  expect(await problem()).toContain("Every runner is offline, stopped, draining, or set aside.");
+  expect(await problem()).toContain("Every runner is offline, stopped, draining, or paused.");
   const runner = await world.runner();
   expect(await problem()).toBe("");
   await runner.tellState({ free: 0 });

@@ -110,11 +110,11 @@ it("the gallery shows what a model makes, and filters by it", async () => {
     output: '{"type": "string", "format": "uri", "title": "Depth map"}',
   });
   const look = async (query: string) => (await new Visitor().look(`/models${query}`)).html;
-  expect(textOf(await look(`?q=${username}`))).toMatch(/story Pictures published/);
+  expect(textOf(await look(`?q=${username}`))).toMatch(/story Images published/);
   expect(textOf(await look(`?q=${username}`))).toContain("1 model found");
   expect(await look("?category=makes%3Apictures")).toContain(`href="${path}"`);
   expect(await look("?category=makes%3Apictures")).toContain(
-    '<option value="makes:pictures" selected="">Pictures</option>',
+    '<option value="makes:pictures" selected="">Images</option>',
   );
   expect(await look("?category=makes%3Atext")).not.toContain(`href="${path}"`);
   expect(textOf(await look("?q=nothing-is-called-so"))).toContain("No models found");

@@ -296,8 +296,8 @@ describe("two runs", () => {
     const html = await look(`?prediction=${ids[0]}&compare=${ids[1]}`);
     expect(html).toContain("A <mark>red</mark> fox");
     expect(html).toContain("A <mark>blue</mark> fox");
-    expect(html).toContain("The same in both: width");
-    expect(html).toMatch(/seed <small>differs<\/small>.*not given.*7/s);
+    expect(html).toContain("Same in both: width");
+    expect(html).toMatch(/seed <small>differs<\/small>.*not set.*7/s);
     for (const id of ids) expect(html).toContain(`data-prediction="${id}"`);
     expect(html).toContain('<th scope="row">Price</th><td data-label="A">–</td>');
   });
@@ -321,6 +321,6 @@ describe("two runs", () => {
     expect(await status(`prediction=${theirs}&compare=${mine}`)).toBe(404);
     const elsewhere = `${other.address}?prediction=${mine}&compare=${mine}`;
     expect((await one.who.visitor.look(elsewhere)).status).toBe(404);
-    expect(await one.look("?compare=")).toContain("Two runs are needed");
+    expect(await one.look("?compare=")).toContain("Select two runs");
   });
 });

@@ -63,7 +63,7 @@ describe("a run that goes on", () => {
     vi.setSystemTime(Date.now() + 31_000);
     await runDurableObjectAlarm(await objectOf(id));
     const html = await view(who, id);
-    expect(html).toContain("The runner of attempt 1 was lost. Attempt 2 is waiting for another.");
+    expect(html).toContain("The runner of attempt 1 was lost. Attempt 2 is queued.");
     expect(html).not.toContain("Pulling the image");
     expect(stepsIn(html)).toEqual([
       "Created: past",
@@ -173,7 +173,7 @@ describe("a run that has ended", () => {
     );
     expect(html).toContain("<summary>Show the next 96 KB</summary>");
     expect(html).not.toMatch(/yy|end<\/div>/);
-    expect(html).toMatch(/data-more="true">The output is cut here/);
+    expect(html).toMatch(/data-more="true">Output truncated/);
     const text = await who.visitor.fetch(`/predictions/${id}/output.txt`, {});
     expect(text.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(await text.text()).toBe(`${part}${part}${"y".repeat(100_000)}end`);

@@ -69,13 +69,13 @@ describe("the list of predictions", () => {
     expect(html).toMatch(/<details open/);
     const wrong = (await who.visitor.look("/predictions?from=yesterday&longer=-1&model=%3Cb%3E"))
       .html;
-    expect(wrong).toContain("Enter it as owner/name.");
+    expect(wrong).toContain("Use owner/name.");
     expect(wrong).toContain('value="&lt;b&gt;"');
-    expect(wrong).toContain("Enter a date, as in 2026-11-27.");
-    expect(wrong).toContain("Enter seconds, as in 2.5.");
+    expect(wrong).toContain("Enter a date such as 2026-11-27.");
+    expect(wrong).toContain("Enter seconds, such as 2.5.");
     expect(wrong).not.toContain('class="chip"');
     const reversed = (await who.visitor.look("/predictions?from=2026-11-02&to=2026-11-01")).html;
-    expect(reversed).toContain("Enter a day that is not before the first.");
+    expect(reversed).toContain("Must be on or after the start date.");
   });
 
   it("the list shows the token that created each prediction, even if it is revoked", async () => {

@@ -129,7 +129,7 @@ describe("values of the form", () => {
 describe("an image in another registry", () => {
   it("another registry is not offered where the operator allows none", async () => {
     const { visitor, model, form } = await withForm();
-    const offer = "Can be in another registry.";
+    const offer = "The image can be in another registry.";
     expect(await form()).toContain(offer);
     const request = new Request(`${ORIGIN}/models/${model}/versions/new`, {
       headers: {

@@ -31,7 +31,7 @@ test("every list shows the wait beside the status, until another runner has star
     eventually(async () => expect(await lists()).toEqual([words, words, words, words]), 10_000);
   await say("started");
   await passes(31, id);
-  await say("started waits again");
+  await say("started requeued");
   // The API's status stays `started`: no status moves back.
   expect(await who.client.get(id)).toMatchObject({ status: "started" });
 

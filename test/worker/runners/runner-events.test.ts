@@ -124,8 +124,8 @@ test("a runner's events name the operator who resumed it after it was set aside,
   const runner = await setAside(await newWorld());
   advance(1);
   for (const _ of "ab") await visitor.send(`/fleet/runners/${runner.id}/resume`);
-  expect((await eventsOf(runner)).filter((words) => /set aside|resumed/i.test(words))).toEqual([
-    `Resumed by ${username} after it was set aside`,
+  expect((await eventsOf(runner)).filter((words) => /paused|resumed/i.test(words))).toEqual([
+    `Resumed by ${username} while it was paused`,
   ]);
 });
 
@@ -198,7 +198,7 @@ test("a runner's events say until when it is set aside", async () => {
   advance(31);
   await runner.tell();
   await eventually(async () =>
-    expect((await eventsOf(runner))[0]).toMatch(/^Set aside until .*did not start them$/),
+    expect((await eventsOf(runner))[0]).toMatch(/^Paused until .*did not start them$/),
   );
 });
 

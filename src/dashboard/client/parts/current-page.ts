@@ -3,7 +3,7 @@
 import { type Backoff, backoffMs } from "../../../lib/retry.ts";
 
 export const SIGNED_OUT = "You are logged out. Log in, then reload the page.";
-const GONE = "This is no longer here.";
+const GONE = "This no longer exists.";
 export const RECONNECTING = "Connection lost. Reconnecting…";
 
 /** Time limit of a request: a network that drops everything would let it wait for minutes. */

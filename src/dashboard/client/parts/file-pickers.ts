@@ -178,7 +178,7 @@ class SelectedFile {
 
   #leave(): void {
     if (this.#sending) {
-      this.#sending.abort(new Error(`The upload of ${this.name} was canceled. Nothing was run.`));
+      this.#sending.abort(new Error(`Upload of ${this.name} canceled. The model was not run.`));
       return;
     }
     this.row.remove();

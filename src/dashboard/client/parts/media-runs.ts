@@ -54,7 +54,7 @@ export class MediaRuns implements Result {
 
   async open(id: string, input: Input): Promise<void> {
     this.#steps.begin(id);
-    this.#status.textContent = "The model runs.";
+    this.#status.textContent = "Running…";
     leaveExample(document);
     this.#add({ id, label: labelOf(input, this.#fields) });
     this.#keep();
@@ -132,7 +132,7 @@ class RunCard {
     const { id, label } = options;
     this.#problem.hidden = true;
     this.#partial.hidden = true;
-    this.#partial.alt = "The picture so far";
+    this.#partial.alt = "Preview";
     this.root.ariaBusy = "true";
     this.root.append(
       element(
@@ -248,7 +248,7 @@ class RunCard {
       status === "failed" ? message : status === "canceled" ? "Canceled." : isBare && "No output.";
     this.#showProblem(problem || undefined);
     this.#problem.classList.toggle("mild", status !== "failed");
-    this.#options.onEnd(problem || this.#outputs.text || "The result is there.");
+    this.#options.onEnd(problem || this.#outputs.text || "Done.");
   }
 }
 

@@ -122,9 +122,9 @@ export class PlaygroundForm {
   /** @returns why the fields cannot show the input, if so */
   #fill(input: Input): string | undefined {
     const form = fillForm(this.#fields, input);
-    if (!form) return "The form has no field for part of this JSON.";
+    if (!form) return "This JSON has values that the form has no field for.";
     const other = form.find(({ kind }, n) => kind !== this.#fields[n]?.kind);
-    if (other) return `The form cannot show this value of '${other.name}'.`;
+    if (other) return `The form cannot show this value for '${other.name}'.`;
     for (const [n, { text }] of form.entries()) this.#setText(n, text);
     return undefined;
   }

@@ -7,7 +7,7 @@ const ANSWER_MS = 30_000;
 /** Minimum speed of a body with a picture, which may take as long as 16 KB/s need. */
 const SLOWEST_BYTES_PER_MS = 16;
 const NO_ANSWER =
-  "No answer from Auspex. It may have happened all the same: look for it in another tab before you try again.";
+  "No response from Auspex. The request may have gone through: check in another tab before you try again.";
 
 class Mismatch extends Error {}
 

@@ -95,7 +95,7 @@ export class PredictionStream {
     this.#reader.status(status);
     const ended = endedAttemptText(data);
     this.#isWaiting = status === "pending" || ended !== undefined;
-    this.#note(this.#isWaiting ? (ended ?? "Waiting for a machine…") : "Starting…");
+    this.#note(this.#isWaiting ? (ended ?? "Waiting for a runner…") : "Starting…");
   }
 
   async #explain(): Promise<void> {
@@ -125,7 +125,7 @@ export class PredictionStream {
     try {
       const response = await this.#why();
       if (response.status === 404) {
-        this.#end({ status: "failed", message: "The prediction is no longer here." });
+        this.#end({ status: "failed", message: "This prediction no longer exists." });
         return false;
       }
       // The further course is unknown until the user has logged in again.

@@ -50,7 +50,7 @@ const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 /** Time after which a failed cancel is no longer shown. */
 const PROBLEM_MS = 10_000;
 
-const GONE = "The prediction is no longer here.";
+const GONE = "This prediction no longer exists.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
 
 class LivePrediction {

@@ -176,7 +176,7 @@ const hasUsualDetail = (detail: Json | undefined) => detail === undefined || det
 function takePicture({ pictures }: Content, url: Json | undefined): boolean {
   if (typeof url !== "string") return false;
   const name = /^https?:[^?#]*\/([\w.%-]+\.\w+)(?:[?#]|$)/.exec(url)?.[1];
-  pictures.push({ url, name: name ?? `Picture ${pictures.length + 1}`, preview: "" });
+  pictures.push({ url, name: name ?? `Image ${pictures.length + 1}`, preview: "" });
   return true;
 }
 

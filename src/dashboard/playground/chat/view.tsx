@@ -120,7 +120,7 @@ const Conversation = ({
     <ol class="turns" data-turns aria-label="Messages" />
     <p class="visually-hidden" role="status" data-announce />
     <form class="composer" data-composer>
-      <ul class="flow attachments" data-attachments aria-label="Attached pictures" hidden />
+      <ul class="flow attachments" data-attachments aria-label="Attached images" hidden />
       <label for="chat-message" class="visually-hidden">
         Message
       </label>

@@ -77,25 +77,25 @@ const TEMPERATURE: Json = {
   minimum: 0,
   maximum: 2,
   title: "Temperature",
-  description: "0 is the likeliest answer; more is more varied",
+  description: "Higher values give more varied replies",
 };
 const TOP_P: Json = {
   type: "number",
   minimum: 0,
   maximum: 1,
   title: "Top p",
-  description: "Only the likeliest tokens with this total probability",
+  description: "Sample only from the most likely tokens, up to this total probability",
 };
 const limit = (title = "Maximum tokens"): Json => ({
   type: "integer",
   minimum: 1,
   title,
-  description: "The answer ends there",
+  description: "The reply stops at this limit",
 });
 const SEED: Json = {
   type: "integer",
   title: "Seed",
-  description: "The same seed gives the same answer, where the model can",
+  description: "Use the same seed to get the same reply, if the model supports it",
 };
 
 const SAMPLING: Record<ChatWire, { [name: string]: Json }> = {

@@ -7,9 +7,9 @@ import { type Ending, PredictionStream, type Status } from "../prediction-stream
 /** The most text of an answer that is shown: the prediction's page has all of it. */
 const MAX_CHARS = 256 * 1024;
 
-const CUT = "The answer reached its maximum of tokens, and ends early.";
+const CUT = "Stopped at the maximum number of tokens.";
 const NOTHING = "The model returned nothing.";
-const TOO_LONG = "The answer is too long to show in full.";
+const TOO_LONG = "This reply is too long to show in full.";
 
 export interface AnswerOptions {
   turn: AssistantTurn;

@@ -175,12 +175,12 @@ class Pictures {
   async add(files: Iterable<File>): Promise<void> {
     for (const file of files) {
       if (!file.type.startsWith("image/")) {
-        this.#onProblem(`${file.name} is no picture.`);
+        this.#onProblem(`${file.name} is not an image.`);
       } else if (this.#all.length >= MAX_PICTURES) {
-        this.#onProblem(`A message can have ${MAX_PICTURES} pictures.`);
+        this.#onProblem(`A message can have up to ${MAX_PICTURES} images.`);
       } else {
         const preview = await previewOf(file).catch(() => undefined);
-        if (preview === undefined) this.#onProblem(`${file.name} cannot be read as a picture.`);
+        if (preview === undefined) this.#onProblem(`${file.name} is not a valid image.`);
         else this.#attach({ name: file.name, preview, file, url: "" });
       }
     }

@@ -97,7 +97,7 @@ export class AnswerView {
       const copy = button("Copy", "plain", () => void copyText(copy, text));
       parts.push(copy);
     }
-    const again = button("Try again", "plain", this.#actions.retry);
+    const again = button("Regenerate", "plain", this.#actions.retry);
     again.classList.add("if-last");
     parts.push(again);
     if (prediction !== undefined) parts.push(link(`/predictions/${prediction}`, "Prediction"));
@@ -122,18 +122,18 @@ async function copyText(from: HTMLButtonElement, text: string): Promise<void> {
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 
-/** `12 tokens in, 80 out · first after 0.42 s · 4.10 s` */
+/** `12 input, 80 output tokens · first token in 0.42 s · 4.10 s total` */
 function factsOf({ state, usage, firstMs, totalMs }: AssistantTurn): string {
   const { input, output } = usage ?? {};
   const tokens = [
-    input !== undefined && `${input} tokens in`,
-    output !== undefined && `${output} ${input === undefined ? "tokens " : ""}out`,
+    input !== undefined && `${input} input`,
+    output !== undefined && `${output} output`,
   ].filter(Boolean);
   return [
     state === "stopped" && "stopped",
-    tokens.join(", "),
-    firstMs !== undefined && `first token after ${seconds(firstMs)}`,
-    totalMs !== undefined && `${seconds(totalMs)} in all`,
+    tokens.length > 0 && `${tokens.join(", ")} tokens`,
+    firstMs !== undefined && `first token in ${seconds(firstMs)}`,
+    totalMs !== undefined && `${seconds(totalMs)} total`,
   ]
     .filter(Boolean)
     .join(" · ");
@@ -156,7 +156,7 @@ class CallView {
     box.tabIndex = 0;
     this.#result.tabIndex = 0;
     this.#addForm(give);
-    this.root.ariaLabel = "Call of a tool";
+    this.root.ariaLabel = "Tool call";
     this.root.append(
       element("p", "call-name", "Calls ", this.#name),
       box,
@@ -177,13 +177,13 @@ class CallView {
 
   #addForm(give: (result: string) => void): void {
     count += 1;
-    const label = element("label", "", "Result to give to the model");
+    const label = element("label", "", "Tool result");
     const field = element("textarea", "mono");
     field.id = `call-result-${count}`;
     field.rows = 2;
     field.placeholder = '{"temperature": 21}';
     label.htmlFor = field.id;
-    this.#form.append(label, field, button("Give result", "quiet"));
+    this.#form.append(label, field, button("Send result", "quiet"));
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       give(field.value);
