@@ -301,7 +301,7 @@ it("a page compares embeddings, whose values are a tree that unfolds", async () 
   await visitor.open(`/predictions/${id}`);
   await badge(visitor, "succeeded");
   const unfold = async () => {
-    await page.getByText(/^2 embeddings of \d+ numbers$/).waitFor();
+    await page.getByText(/^2 embeddings, \d+ dimensions$/).waitFor();
     await page.locator(".embeddings").getByRole("rowheader", { name: "1 kitten" }).waitFor();
     const distance = page.locator(".distances tbody tr").first().locator("td").last();
     const far = Number(await distance.textContent());

@@ -77,7 +77,7 @@ function readImageFields(form: FormData) {
     return { container_image_digest: fieldText(form, "container_image_digest").trim() };
   const image = fieldText(form, "image").trim();
   if (image !== "") return { image };
-  throw invalid(["body", "image_by"], "This model has no images yet. Push one first.");
+  throw invalid(["body", "image_by"], "This model has no images yet. First, push an image.");
 }
 
 const readSchemas = (form: FormData) => ({
