@@ -42,7 +42,7 @@ const listQuery = z.object(
   predictionQuery.pick({ cursor: true, created_after: true, created_before: true }).shape,
 );
 
-const idempotencyKey = z.string().min(1).max(255).optional();
+const headers = z.object({ "idempotency-key": z.string().min(1).max(255).optional() });
 
 const streamQuery = signedQuery.extend({ token_id: z.string().max(64) });
 
@@ -129,7 +129,7 @@ async function begin(
     validateInput: c.req.header("validate-input") !== "false",
     waitSeconds,
     cancelAfterSeconds: cancelAfter(c) ?? (prefer.cancel ? waitSeconds : null),
-    idempotencyKey: parse(idempotencyKey, c.req.header("idempotency-key"), "header"),
+    idempotencyKey: parse(headers, c.req.header(), "header")["idempotency-key"],
     sent: c.var.inlineFiles,
     source: c.var.sentBody && sourceOf(c.var.sentBody, "input"),
     onInputSent: c.var.releaseBody,

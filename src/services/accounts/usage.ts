@@ -11,7 +11,7 @@ import type { UserStorage, UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
 import { findImageBytes } from "../../storage/registry/blobs.ts";
-import type { Caller } from "../access/access.ts";
+import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import { pagesOf } from "../pagination.ts";
 import type { Services } from "../services.ts";
@@ -39,8 +39,12 @@ export async function getOwnUsage(
 /** Models of the current month that the API lists; all others are one row. */
 const MONTH_MODELS = 50;
 
-/** Returns the usage of the current month by model, and the caller's storage. */
+/**
+ * Returns the usage of the current month by model, and the caller's storage.
+ * @throws ProblemError forbidden
+ */
 export async function getOwnMonth(services: Services, caller: Caller): Promise<UserUsage> {
+  await requireAccountAccess(services, caller, "The usage of the account");
   const now = Date.now();
   const days = lastDays(new Date(now).getUTCDate(), now);
   const [since = ""] = days;

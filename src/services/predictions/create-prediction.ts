@@ -86,7 +86,7 @@ export async function createResolved(
     onInputSent,
   } = options;
   if (options.validateInput) validateInput(schema, asSent(request.input, sent));
-  if (request.webhook) checkWebhook(services, request.webhook);
+  if (request.webhook) checkWebhook(services, request.webhook, options.api && WEBHOOK);
   const priority = requirePriority(caller, request);
   const { input: asked, ...rest } = request;
   const askedText = jsonText(asked, ["body"], source);
@@ -163,10 +163,16 @@ function checkRetention({ settings }: Services, { retention_seconds }: CreatePre
   throw new ValidationFailure([issue]);
 }
 
+const WEBHOOK: Loc = ["body", "webhook"];
+
 /** @throws ValidationFailure */
-export function checkWebhook({ settings }: Services, { url }: Webhook): void {
+export function checkWebhook(
+  { settings }: Services,
+  { url }: Webhook,
+  place: Loc = [...WEBHOOK, "url"],
+): void {
   const refusal = urlRefusal(new URL(url), settings.webhooks.allowInsecure);
-  if (refusal) throw invalid(["body", "webhook", "url"], refusal, "value_error", url);
+  if (refusal) throw invalid(place, refusal, "value_error", url);
 }
 
 /** @param id of the prediction */

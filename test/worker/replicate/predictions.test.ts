@@ -134,6 +134,20 @@ test("an input that does not fit the schema is a 422 that names the field, and r
   expect(await client.ok("GET", `${BASE}/predictions`)).toMatchObject({ results: [] });
 });
 
+test("a refused webhook or Idempotency-Key is named as the request has it", async () => {
+  const { client, model } = await worldOf();
+  const path = `/models/${model}/predictions`;
+  const fieldsOf = async (body: object, headers: Record<string, string> = {}) => {
+    const answer = await create(client, path, { input: INPUT, ...body }, headers);
+    expect(answer.status).toBe(422);
+    return JSON.parse(JSON.stringify(answer.body)).invalid_fields;
+  };
+  expect(await fieldsOf({ webhook: "https://10.0.0.1/" })).toMatchObject([{ field: "webhook" }]);
+  expect(await fieldsOf({}, { "idempotency-key": "x".repeat(256) })).toMatchObject([
+    { field: "idempotency-key" },
+  ]);
+});
+
 test("a caller that has waited in vain is told `starting`, and the end otherwise", async () => {
   const world = await worldOf();
   const { client, model } = world;
