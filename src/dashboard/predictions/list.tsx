@@ -76,7 +76,7 @@ function Row({
     <tr data-row={id}>
       <th scope="row">
         <a href={`/predictions/${id}`}>{model ?? `${owner}/${name}`}</a>{" "}
-        <small>{`version ${version_number}`}</small>
+        <small>{`version ${version_number}`}</small>{" "}
         {prompt && (
           <small class="prompt clip" dir="auto" title={prompt}>
             {prompt}
@@ -93,10 +93,10 @@ function Row({
         )}
       </td>
       <td data-label="Created">
-        <Time at={created_at} />
+        <Time at={created_at} />{" "}
         {token && (
           <small class="by clip">
-            {" by "}
+            {"by "}
             <a href={`/predictions?${new URLSearchParams({ token })}`}>
               <bdi>{token}</bdi>
             </a>
