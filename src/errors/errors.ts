@@ -181,7 +181,7 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
     return new ProblemError("unsupported_media_type", detail);
   }
   if (hasMessage(error, BROKEN_REFERENCE))
-    return conflict("Something this request refers to has just been deleted. Check and try again.");
+    return conflict("A resource in this request was just deleted. Check it and try again.");
   const kind = transientErrorIn(error);
   if (kind) {
     logger.warn("Platform unavailable", { request_id: c.get("requestId"), kind, error });
@@ -191,7 +191,7 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
   if (error instanceof TimedOut) {
     logger.warn("Durable Object did not answer", { request_id: c.get("requestId"), error });
     const detail =
-      "The service did not answer in time, and may have done it. Check, and try again.";
+      "The service did not respond in time. The request may have succeeded. Check before you retry.";
     return new ProblemError("unavailable", detail, { "retry-after": "5" });
   }
   return undefined;
@@ -200,13 +200,12 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
 const UNAVAILABLE: Record<TransientError, { detail: string; seconds: number }> = {
   passing: {
     detail:
-      "A part of the service is restarting, and may have done what you asked. Check, and try again in a few seconds.",
+      "Part of the service is restarting. The request may have succeeded. Check before you retry in a few seconds.",
     seconds: 5,
   },
-  busy: { detail: "The service has too much to do. Try again in half a minute.", seconds: 30 },
+  busy: { detail: "The service is overloaded. Try again in 30 seconds.", seconds: 30 },
   full: {
-    detail:
-      "The service has run out of space. Delete what you no longer need, or ask its operator.",
+    detail: "The service is out of storage. Delete unused resources or contact the operator.",
     seconds: 3_600,
   },
 };

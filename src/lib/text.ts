@@ -18,7 +18,7 @@ export const count = (number: number, noun: string): string =>
 /** Returns a text that says when a runner that is kept until its runs end is free. */
 export const freeText = (ms: number): string =>
   ms <= 0
-    ? "should be free by now: what runs there takes longer than expected"
+    ? "should be free by now, but its current work is taking longer than expected"
     : `is expected to be free in ${aboutText(ms)}`;
 
 export function aboutText(ms: number): string {

@@ -222,7 +222,10 @@ export class FormReader {
     this.#parts += 1;
     if (this.#parts > MAX_PARTS) throw tooLarge(`A form can have at most ${MAX_PARTS} parts.`);
     if (fieldName(head.name) === undefined)
-      throw invalid(["body"], "The name of a field has 1 to 200 characters, and may end with [].");
+      throw invalid(
+        ["body"],
+        "Field names must have 1 to 200 characters, optionally followed by [].",
+      );
     this.#name = head.name;
     this.#file = head.filename === undefined ? undefined : await this.#options.files.begin(head);
   }
@@ -231,7 +234,7 @@ export class FormReader {
     if (this.#file) return this.#file.add(bytes);
     this.#fieldBytes += bytes.length;
     if (this.#fieldBytes > MAX_FIELD_BYTES)
-      throw tooLarge("The fields of a form can have at most 1 MiB beside its files.");
+      throw tooLarge("The fields of a form can have at most 1 MiB in total, excluding files.");
     this.#text += utf8(() => this.#decoder.decode(bytes, { stream: true }));
   }
 

@@ -61,14 +61,14 @@ export function pusherOf({ var: { caller } }: Context<AppEnv>): Caller {
   if (!caller) {
     throw new ProblemError(
       "unauthenticated",
-      "Log in to push: with any user name, and an access token with the scope write as the password.",
+      "Log in to push. Use any username, and an access token with the scope write as the password.",
     );
   }
   if (caller.scopes.includes("write")) return caller;
   throw new RegistryError(
     403,
     "DENIED",
-    "This token may not push: it needs the scope write. Create one at /tokens.",
+    "Pushing requires a token with the scope write. Create one at /tokens.",
   );
 }
 

@@ -13,7 +13,7 @@ const profile = {
 const modelItem = {
   name: "story",
   visibility: "public",
-  description: "Goes on with a story",
+  description: "Continues a story",
   predictions_count: 1742,
   cover_image_url: "https://example.com/story.png",
 };

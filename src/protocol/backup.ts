@@ -55,7 +55,7 @@ export const setAgain = z
   .meta({
     id: "SetAgain",
     description:
-      "What was encrypted with a SECRET_KEY that this deployment does not have: up to 1,000 of each",
+      "Values encrypted with a SECRET_KEY that this deployment does not have, up to 1,000 of each kind",
   });
 export type SetAgain = z.infer<typeof setAgain>;
 

@@ -231,7 +231,7 @@ export const PRIORITIES = ["low", "normal", "high"] as const;
 export const priority = z.enum(PRIORITIES).meta({
   id: "Priority",
   description:
-    "Waiting predictions of a higher priority have their turn first, whoever made them; `low` counts as `normal` after 10 minutes",
+    "Higher-priority predictions of any account run first. `low` becomes `normal` after 10 minutes in the queue",
 });
 export type Priority = z.infer<typeof priority>;
 

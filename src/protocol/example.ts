@@ -29,12 +29,12 @@ export type PinExample = z.infer<typeof pinExample>;
 export const updateExample = z
   .strictObject({
     position: z.int().min(1).max(MAX_EXAMPLES).optional().meta({
-      description: "Its place from the first, 1; beyond the last it becomes the last",
+      description: "Position, starting at 1. A position past the end moves it to the end",
       example: 1,
     }),
     is_cover: z.boolean().optional().meta({
       description:
-        "Whether the first picture of its output is the model's picture in lists, as that of the first pinned example with one is until you choose another. False takes it away if it is: then the model has none until you choose one",
+        "Whether the first image in its output is the model's cover image. By default, the first pinned example with an image provides it. Set `false` to remove the cover",
     }),
   })
   .meta({ id: "UpdateExample" });

@@ -1,4 +1,4 @@
-/** Why a prediction does not run yet, and what has become of it so far. */
+/** Why a prediction is not running yet, and its history. */
 import { z } from "zod";
 import { orNull, timestamp, uuid } from "./common.ts";
 import { taskStatus } from "./prediction.ts";
@@ -21,7 +21,7 @@ export const reasonCode = z
   .meta({
     id: "WaitReasonCode",
     description:
-      "`queued`: on its way into the queue. `busy`: all runners are busy, it waits for its turn. `no_runner`: no runner that takes work serves its hardware. `too_small`: no runner has enough working GPUs. `account_share`: its account has as much of the hardware as it may while others want it. `held`: a container of its model starts or is busy, and will serve it soonest. `reserved`: a runner is kept for it. `declined`: all runners that could take it have declined it as they are now. `handed_over`: a runner has just been given it. `pulling`, `starting`: its container is set up. `unknown`: its queue did not answer in time",
+      "`queued`: entering the queue. `busy`: all runners are busy. `no_runner`: no runner for its hardware is online and accepting work. `too_small`: no runner has enough working GPUs. `account_share`: the account has reached its share of the hardware while others are waiting. `held`: a container of its model is starting or busy and will be available soonest. `reserved`: a runner is reserved for it. `declined`: every suitable runner has declined it. `handed_over`: just assigned to a runner. `pulling`, `starting`: its container is being set up. `unknown`: the queue did not respond in time",
     example: "busy",
   });
 export type ReasonCode = z.infer<typeof reasonCode>;
@@ -30,13 +30,13 @@ const reason = z
   .object({
     code: reasonCode,
     message: z.string().meta({
-      description: "The same in plain English, with what would help",
+      description: "Explanation in plain English, with a suggested fix",
       example:
-        "All runners of l40s are busy. 6 predictions are before it, of 3 other accounts and perhaps its own. Another runner would help.",
+        "All l40s runners are busy. 6 predictions are ahead of it, from 3 other accounts and possibly its own.",
     }),
     stopped: z.array(z.string()).meta({
       description:
-        "What was stopped to make room for its container: models as `owner/name:version`. Only your own are named, operators see all",
+        "Containers stopped to make room, as `owner/name:version`. Only your own models are listed; operators see all",
       example: [],
     }),
     runners: z
@@ -48,11 +48,11 @@ const reason = z
         }),
       )
       .meta({
-        description: "Runners that the reason is about; named to operators only",
+        description: "Runners involved. Visible to operators only",
         example: [],
       }),
   })
-  .meta({ id: "WaitReason", description: "Why a prediction does not run yet" });
+  .meta({ id: "WaitReason", description: "Why a prediction is not running yet" });
 
 const range = z
   .object({
@@ -65,46 +65,47 @@ const pastStep = z
   .object({
     event: z.enum(["waited", "pulled", "started", "set_up", "ran", "lost", "returned"]).meta({
       description:
-        "`waited` for a runner: the last wait began at `at`, and `seconds` are those of all attempts together. `pulled` its image and weights, and `started` its container, or `set_up` both where they were not told apart. `ran` the model. `lost`, `returned`: an attempt whose runner was lost, or handed it back",
+        "`waited`: queued. `at` is the start of the last wait, `seconds` the total of all attempts. `pulled`: image and weights downloaded. `started`: container started. `set_up`: both, if not measured separately. `ran`: the model ran. `lost`, `returned`: the attempt's runner was lost or returned the prediction",
       example: "waited",
     }),
-    attempt: z.int().meta({ description: "The attempt that it belongs to, from 1", example: 1 }),
+    attempt: z.int().meta({ description: "Attempt number, starting at 1", example: 1 }),
     at: timestamp.nullable().meta({ description: "When it began; null if unknown" }),
     seconds: z
       .number()
       .nullable()
       .meta({ description: "How long it took; null if unknown", example: 3.2 }),
   })
-  .meta({ id: "PastStep", description: "What has become of a prediction" });
+  .meta({ id: "PastStep", description: "A past step of a prediction" });
 export type PastStep = z.infer<typeof pastStep>;
 
 export const explanation = z
   .object({
     status: taskStatus.meta({ example: "pending" }),
     attempt: z.int().meta({
-      description: "The attempt that it waits for, or that is under way or was the last, from 1",
+      description: "Current or last attempt, starting at 1",
       example: 1,
     }),
-    reason: orNull(reason).meta({ description: "Null once the model runs, and after the end" }),
+    reason: orNull(reason).meta({ description: "Null once the model is running or has finished" }),
     position: z.int().nullable().meta({
-      description: "Its place in the line if it is `busy`, from 1; else null",
+      description: "Position in the queue, starting at 1, if `busy`; otherwise null",
       example: 7,
     }),
     accounts_ahead: z.int().nullable().meta({
-      description: "How many other accounts have predictions before it, if it is `busy`; else null",
+      description:
+        "Number of other accounts with predictions ahead of it, if `busy`; otherwise null",
       example: 3,
     }),
     starts_in: orNull(range).meta({
       description:
-        "How long it will still be until the model runs, learned from the last waits. Null if it is unknown: fewer than five are known, or nobody can run it",
+        "Estimated time until the model runs, based on recent waits. Null if unknown: fewer than five recent waits, or no runner can run it",
     }),
     since: timestamp.nullable().meta({
-      description: "Since when the reason's wait or setup goes on; null without a reason",
+      description: "When the current wait or setup began; null without a reason",
     }),
-    history: z.array(pastStep).meta({ description: "What is over, in the order of time" }),
+    history: z.array(pastStep).meta({ description: "Past steps, oldest first" }),
   })
   .meta({
     id: "Explanation",
-    description: "Why a prediction does not run yet, and what has become of it so far",
+    description: "Why a prediction is not running yet, and its history",
   });
 export type Explanation = z.infer<typeof explanation>;

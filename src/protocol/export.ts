@@ -21,7 +21,7 @@ export const exportedUsage = z.object({
   failed: z.int(),
   execution_seconds: z.number(),
   price: z.number().meta({
-    description: "Of that time, in the deployment's currency; 0 for hardware without a price",
+    description: "Cost in the deployment's currency; 0 for hardware without a price",
   }),
 });
 
@@ -45,7 +45,7 @@ export const exportLine = z
     line("prediction", {
       prediction: predictionWithIO,
       missing: z.int().optional().meta({
-        description: "How many of its values are null because they were deleted meanwhile",
+        description: "Number of values that are null because they were deleted during the export",
       }),
     }),
     line("file", { prediction_id: uuid, name: z.string(), size: z.int(), url: z.url() }),

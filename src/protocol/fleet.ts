@@ -16,7 +16,7 @@ export const runnerState = z
     name: z.string(),
     hardware: z
       .array(z.string())
-      .meta({ description: "Hardware that it serves", example: ["l40s"] }),
+      .meta({ description: "Hardware classes served by the runner", example: ["l40s"] }),
     pool: z.string().meta({ description: "The pool of that hardware" }),
     version: z.string(),
     latest_version: z.string().meta({
@@ -31,10 +31,12 @@ export const runnerState = z
     draining: z.boolean().meta({ description: "Whether an operator is draining it" }),
     draining_since: timestamp
       .nullable()
-      .meta({ description: "When an operator began to drain it; null if none does" }),
+      .meta({ description: "When draining started; null if not draining" }),
     revoked: z
       .boolean()
-      .meta({ description: "Whether its token was revoked: then it gets no work" }),
+      .meta({
+        description: "Whether its token was revoked. A runner with a revoked token gets no work",
+      }),
     set_aside_until: timestamp.nullable().meta({
       description:
         "The runner accepted jobs without starting them, or its machine failed to start containers three times in a row. It gets no work until this time. Null otherwise",
@@ -46,7 +48,7 @@ export const runnerState = z
     }),
     failed_starts: z
       .object({
-        times: z.int().meta({ description: "How many starts have failed in a row", example: 3 }),
+        times: z.int().meta({ description: "Number of consecutive failed starts", example: 3 }),
         reason: z.string().meta({
           description: "Why the last one failed",
           example: "the disk of the runner's machine is full",
@@ -56,18 +58,18 @@ export const runnerState = z
       .nullable()
       .meta({
         description:
-          "Starts of containers that its machine has failed since the last one that succeeded. Null if there are none, and as for `connected`",
+          "Container starts that failed since the last success. Null if there are none, or unknown",
       }),
     started_at: timestamp.nullable().meta({ description: "When its process started" }),
     last_seen_at: timestamp.nullable(),
     connected: z.boolean().nullable().meta({
       description:
-        "Whether it polls for work, or is full and says so. Null if its pool does not know it, or did not answer",
+        "Whether the runner is connected: polling for work, or reporting that it is full. Null if unknown",
       example: true,
     }),
     lost_gpus: z.int().nullable().meta({
       description:
-        "GPUs that its driver does not list any more, or reports as failed. Null as for `connected`",
+        "Number of GPUs that the driver no longer lists or reports as failed. Null if unknown",
       example: 0,
     }),
     machine: orNull(machine),
@@ -90,7 +92,7 @@ export const queueState = z
     waiting: z.int().nullable().meta({ description: "Predictions waiting for a runner" }),
     free: z.int().nullable().meta({
       description:
-        "Free slots of runners waiting for work. What needs a container of its own needs free GPUs, too",
+        "Free slots of connected runners. A prediction that needs a new container also needs free GPUs",
     }),
     oldest_wait_ms: z.int().nullable().meta({
       description: "How long the oldest of them has waited; null if none is waiting",
@@ -103,18 +105,23 @@ export const queueState = z
       .array(
         z.object({
           code: reasonCode,
-          waiting: z.int().meta({ description: "How many wait for this reason", example: 3 }),
-          accounts: z.int().meta({ description: "How many accounts made them", example: 2 }),
+          waiting: z
+            .int()
+            .meta({ description: "Number of predictions queued for this reason", example: 3 }),
+          accounts: z.int().meta({ description: "Number of accounts they belong to", example: 2 }),
           runners: z
             .array(z.object({ id: uuid, name: z.string() }))
-            .meta({ description: "Runners that are reserved, or have declined them", example: [] }),
+            .meta({ description: "Runners that are reserved or have declined", example: [] }),
           message: z.string().meta({
-            description: "The same in plain English, with what would help",
-            example: "3 predictions wait: all 4 GPUs are busy. Another runner would help.",
+            description: "Explanation in plain English, with a suggested fix",
+            example: "3 predictions queued. All 4 GPUs are busy. Add a runner to shorten the wait.",
           }),
         }),
       )
-      .meta({ description: "Why they wait, most first; empty if none do, or it is unknown" }),
+      .meta({
+        description:
+          "Why predictions are queued, most common reason first. Empty if none are queued or the reason is unknown",
+      }),
     accounts: z
       .array(
         z.object({
@@ -129,7 +136,7 @@ export const queueState = z
           code: reasonCode.meta({ description: "Why that one waits" }),
         }),
       )
-      .meta({ description: "Whose predictions wait: the 10 accounts with most of them" }),
+      .meta({ description: "The 10 accounts with the most queued predictions" }),
   })
   .meta({ id: "Queue", description: "The queue of a hardware class" });
 export type QueueState = z.infer<typeof queueState>;
@@ -140,9 +147,9 @@ const device = z
     memory_gb: z.number().meta({ example: 45 }),
     lost: z
       .boolean()
-      .meta({ description: "Its driver does not list it any more, or reports that it has failed" }),
+      .meta({ description: "The driver no longer lists the GPU or reports it as failed" }),
     container: z.string().nullable().meta({
-      description: "Name of the container that has it; null: it is free",
+      description: "Name of the container using the GPU; null if free",
       example: "c-3",
     }),
   })
@@ -153,7 +160,7 @@ const container = z
   .object({
     name: z.string().meta({ description: "What the runner calls it", example: "c-3" }),
     version: z.string().nullable().meta({
-      description: "`owner/name:version`; null if nobody has asked for it since its pool started",
+      description: "`owner/name:version`; null if unknown",
       example: "ada/story:3",
     }),
     image: z.string().meta({ description: "`repository@digest`" }),
@@ -162,9 +169,9 @@ const container = z
     since: timestamp.meta({ description: "Since when it is in that phase" }),
     idle_since: timestamp
       .nullable()
-      .meta({ description: "Since when it has had no prediction; null while it has one" }),
+      .meta({ description: "When the container became idle; null while it runs predictions" }),
     running: z.int().meta({ description: "Predictions in it" }),
-    max_concurrency: z.int().meta({ description: "How many it takes at a time" }),
+    max_concurrency: z.int().meta({ description: "Maximum concurrent predictions" }),
     gpus: z.int(),
     memory_bytes: z.int().nullable().meta({
       description:
@@ -185,14 +192,14 @@ const work = z
     username: z
       .string()
       .nullable()
-      .meta({ description: "Whose it is; null if that is not known", example: "ada" }),
+      .meta({ description: "Owner of the prediction; null if unknown", example: "ada" }),
     version: z
       .string()
       .nullable()
       .meta({ description: "`owner/name:version`; null if unknown", example: "ada/story:3" }),
     since: timestamp
       .nullable()
-      .meta({ description: "When the runner was given it; null if unknown" }),
+      .meta({ description: "When it was assigned to the runner; null if unknown" }),
   })
   .meta({ id: "RunnerWork", description: "A prediction that a runner has" });
 export type RunnerWork = z.infer<typeof work>;
@@ -217,5 +224,5 @@ export const runnerDetail = runnerState
         "The predictions that it has; of one that does not respond those that it had, without those that wait again. Neither input nor output is shown",
     }),
   })
-  .meta({ id: "RunnerDetail", description: "A runner with all that is known of it" });
+  .meta({ id: "RunnerDetail", description: "A runner in full" });
 export type RunnerDetail = z.infer<typeof runnerDetail>;

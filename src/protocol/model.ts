@@ -77,7 +77,7 @@ export const createModel = settable
   .extend({ visibility: visibility.default("private") })
   .meta({
     id: "CreateModel",
-    example: { name: "story", visibility: "public", description: "Goes on with a story" },
+    example: { name: "story", visibility: "public", description: "Continues a story" },
   });
 export type CreateModel = z.infer<typeof createModel>;
 
@@ -192,7 +192,7 @@ export const configuration = z
     }),
     listen_timeout_seconds: z.number().min(1).max(86_400).optional().meta({
       description:
-        "How long a starting container may refuse connections on its port before it fails. By default as long as it may start",
+        "How long a starting container can refuse connections on its port before the start fails. Defaults to the setup timeout",
     }),
     isolation: isolation.optional(),
     egress: egress.optional(),
@@ -201,7 +201,7 @@ export const configuration = z
     }),
     weights: configuredWeights.optional().meta({
       description:
-        "Files that its containers find at a path of their own, read-only: weights that are not in the image. The uploads are kept while a version names them",
+        "Files mounted read-only into its containers, such as weights that are not in the image. Uploads are kept while a version uses them",
     }),
   })
   .meta({ id: "Configuration" });
@@ -226,7 +226,7 @@ export const createVersion = z
     configuration: absentIfNull(configuration),
     set_default: z.boolean().default(true).meta({
       description:
-        "Whether it runs when no version is named. With `false` the version that did so stays the default, unless the model has no other",
+        "Whether to make this the default version. With `false`, the current default stays, unless the model has no other version",
     }),
   })
   .meta({
@@ -251,7 +251,7 @@ export type CreateVersion = z.infer<typeof createVersion>;
 export const versionStatus = z.enum(["ready", "awaiting_first_start"]).meta({
   id: "VersionStatus",
   description:
-    "`awaiting_first_start`: its schemas or its compatibilities are not known until a runner has started it once: run it to complete it. `ready`: complete, and it does not change any more.",
+    "`awaiting_first_start`: schemas or compatibilities are unknown until the first start. Run the version once to complete it. `ready`: complete and immutable.",
 });
 export type VersionStatus = z.infer<typeof versionStatus>;
 

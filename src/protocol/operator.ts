@@ -33,7 +33,7 @@ export const createToken = z
     }),
     priority: priority.nullish().meta({
       description:
-        "Holds its predictions to this priority: they have it unless they ask for a lower one, and a higher one is refused. Absent or null: any",
+        "Highest queue priority this token can request, and its default. Requests for a higher priority are rejected. Absent or null: any",
     }),
     expires_at: timestamp
       .nullish()
@@ -76,7 +76,7 @@ export const token = z
     }),
     priority: priority
       .nullable()
-      .meta({ description: "What its predictions are held to. Null: any priority" }),
+      .meta({ description: "Highest queue priority this token can request. Null: any" }),
     expires_at: timestamp.nullable(),
   })
   .meta({ id: "Token" });

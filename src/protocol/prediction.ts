@@ -92,7 +92,7 @@ export const predictionWithIO = prediction
     }),
     output: json.meta({
       description:
-        "The model's output; null until there is any. A list if it was streamed in parts, with at most 200,000 items",
+        "Output of the model, or null if there is none yet. A list of at most 200,000 items if streamed in parts",
       example: ["The Queen", " sighed."],
     }),
     data_removed: z.boolean().meta({
@@ -119,7 +119,7 @@ const createOptions = {
   webhook: orNull(webhook).optional(),
   priority: priority.optional().meta({
     description:
-      "How soon it has its turn among the waiting predictions of this hardware. `normal` by default, or what its token is held to",
+      "Queue priority for this hardware. Defaults to `normal`, or to the token's maximum",
     example: "low",
   }),
   retention_seconds: z.int().min(MIN_RETENTION_SECONDS).optional().meta({
@@ -167,24 +167,23 @@ export const predictionQuery = pageQuery().extend({
     .optional()
     .meta({
       description:
-        "Predictions of any version of this model. If no model has this name, predictions whose model had it when they ran",
+        "Predictions of any version of this model. If no model has this name, matches the name at the time of the run",
       example: "demo/text-generation",
     }),
   id: z
     .string()
     .regex(
       /^(?:[0-9A-Fa-f-]{1,36}|(?:…|\.\.\.)[0-9A-Fa-f-]{8,35})$/,
-      "This cannot be part of an ID. Send the beginning of one (digits, the letters a to f, and hyphens), or at least 8 characters of its end",
+      "Invalid ID prefix or suffix. Send the beginning of an ID (digits, letters a to f, and hyphens), or at least its last 8 characters",
     )
     .optional()
     .meta({
       description:
-        "Predictions whose id begins with this, or ends with it: an end has at least 8 characters. With `…` or `...` before it, it is an end; without, it is one if no id that exists by now can begin so. An end is looked for in up to 10,000 predictions for each page, so that pages may be empty before the last",
+        "Predictions whose id starts with this value, or ends with it (at least 8 characters). Prefix it with `…` or `...` to match the end. Without, it matches the end only if no existing id can start with it. Matching the end searches up to 10,000 predictions per page, so pages before the last can be empty",
       example: "01980c3e-7b0a",
     }),
   token: z.string().min(1).max(100).optional().meta({
-    description:
-      "Predictions that an access token of this name has created, also one that is revoked",
+    description: "Predictions created by an access token with this name, including revoked tokens",
     example: "ci",
   }),
   created_after: moment.optional().meta({
@@ -200,7 +199,7 @@ export const predictionQuery = pageQuery().extend({
     .regex(/^\d{1,9}(?:\.\d{1,3})?$/, "Input should be a number of seconds, as in 2.5")
     .optional()
     .meta({
-      description: "Predictions whose model ran for at least so many seconds",
+      description: "Predictions that ran for at least this many seconds",
       example: "2.5",
     }),
 });

@@ -37,16 +37,15 @@ export const runnerLog = z
   .object({
     waiting: z.boolean().meta({
       description:
-        "Whether the runner has been asked and is expected to answer: read it again in a second or two",
+        "Whether a response from the runner is pending. Read the log again in a second or two",
       example: false,
     }),
     asked_at: timestamp.nullable().meta({
       description:
-        "When the runner was asked for it; null once it has answered, and if nobody has asked in the last ten minutes",
+        "When the log was requested; null once the runner has responded, or after ten minutes",
     }),
     sent_at: timestamp.nullable().meta({
-      description:
-        "When the runner sent these lines; null if there are none from the last ten minutes",
+      description: "When the runner sent these lines; null if it sent none in the last ten minutes",
     }),
     lines: z
       .array(
@@ -70,9 +69,7 @@ const step = z
   .object({
     at: timestamp.meta({ description: "When these five minutes began" }),
     reports: z.int().meta({ description: "How often it reported", example: 10 }),
-    running: z
-      .int()
-      .meta({ description: "The most predictions that it ran at a time", example: 3 }),
+    running: z.int().meta({ description: "Peak concurrent predictions", example: 3 }),
     gpus: z
       .array(
         z.object({
@@ -92,7 +89,7 @@ export const runnerHistory = z
         "The oldest first, 288 at most. Those in which it reported nothing are left out, and the last one goes on",
     }),
   })
-  .meta({ id: "RunnerHistory", description: "What a runner had to do over the last 24 hours" });
+  .meta({ id: "RunnerHistory", description: "Load of a runner over the last 24 hours" });
 export type RunnerHistory = z.infer<typeof runnerHistory>;
 
 export const RUNNER_EVENT_KINDS = [
@@ -135,5 +132,5 @@ export const runnerEvent = z
       example: "ada",
     }),
   })
-  .meta({ id: "RunnerEvent", description: "Something that has become of a runner" });
+  .meta({ id: "RunnerEvent", description: "An event of a runner" });
 export type RunnerEvent = z.infer<typeof runnerEvent>;

@@ -35,4 +35,6 @@ export const errorResponses = {
   422: jsonResponse("The request failed validation", validationError),
 };
 
-export const conflictResponse = { 409: problemResponse("It conflicts with what is there") };
+export const conflictResponse = {
+  409: problemResponse("The request conflicts with the current state"),
+};

@@ -112,7 +112,7 @@ function reasonOf(
   }
   const before = failedText(moments.failed);
   if (answer?.reason.why === "starting")
-    return because("starting", before, "A container for it is starting.", madeRoom);
+    return because("starting", before, "A container is starting.", madeRoom);
   if (answer) {
     const { reason } = answer;
     const text = answer.set_aside
@@ -121,10 +121,10 @@ function reasonOf(
     return because(REASON_CODES[reason.why], before, text);
   }
   if (handed_at !== null)
-    return because("handed_over", before, "A runner has it, and is about to begin.");
+    return because("handed_over", before, "Assigned to a runner and about to start.");
   if (answer === undefined)
-    return because("unknown", before, "Its queue did not answer in time. Ask again in a moment.");
-  return because("queued", before, "It is on its way into the queue.");
+    return because("unknown", before, "The queue did not respond in time. Try again in a moment.");
+  return because("queued", before, "Entering the queue.");
 }
 
 function nameFor({ image, model }: ContainerName, viewer: Viewer): string[] {
@@ -135,8 +135,8 @@ function nameFor({ image, model }: ContainerName, viewer: Viewer): string[] {
 function failedText(failed: FailedAttempt[]): string {
   const last = failed.at(-1);
   if (!last) return "";
-  const what = last.reason === "lost" ? "was lost" : "handed it back";
-  return `The runner of attempt ${failed.length} ${what}, and it waits again.`;
+  const what = last.reason === "lost" ? "was lost" : "returned it";
+  return `The runner of attempt ${failed.length} ${what}. The prediction was requeued.`;
 }
 
 function pastSteps(steps: Step[], attempt: number): PastStep[] {
@@ -184,17 +184,17 @@ function waitText(
     case "no-box":
       return `No ${hardware} runner is accepting work. It starts once one comes online or is resumed.`;
     case "too-small":
-      return `No runner of ${hardware} has ${count(reason.gpus, "working GPU")}: the largest has ${reason.most}. A larger one would help.`;
+      return `No ${hardware} runner has ${count(reason.gpus, "working GPU")} (largest: ${reason.most}). Waiting for a larger runner.`;
     case "share":
-      return `Its account has as much of ${hardware} as it may while others want it: ${count(reason.most, "container")}. It has its turn again when one of the account's runs has ended, or when others have not wanted ${hardware} for 5 minutes.`;
+      return `The account has reached its share of ${hardware} while others are waiting: ${count(reason.most, "container")}. The prediction starts when another run of the account ends, or when nobody else has waited for ${hardware} for 5 minutes.`;
     case "reserved":
-      return `${first?.name ?? "A runner"} is kept for it, and ${freeText(reason.free_at - now)}.`;
+      return `${first?.name ?? "A runner"} is reserved for it and ${freeText(reason.free_at - now)}.`;
     case "held":
-      return `A container of its model ${reason.phase === "starting" ? "is starting" : "is busy"}${on(first)}, and will serve it sooner than a new one would.`;
+      return `A container of this model ${reason.phase === "starting" ? "is starting" : "is busy"}${on(first)} and will be available sooner than a new one.`;
     case "declined":
-      return `Every runner of ${hardware} has declined it as they are now${runnersText(runners)}. It is offered again when one of them changes; another one would help.`;
+      return `Every ${hardware} runner has declined it${runnersText(runners)}. Auspex offers it again when a runner changes or another one comes online.`;
     case "busy":
-      return `${busyText(reason, hardware, runners)} ${lineText(reason)} Another runner would help.`;
+      return `${busyText(reason, hardware, runners)} ${lineText(reason)}`;
   }
 }
 
@@ -205,7 +205,7 @@ const setAsideText = (
   runners: readonly NamedRunner[],
   now: number,
 ): string =>
-  `No runner of ${hardware} can start it now: each one is paused after failed starts or missed connections${runnersText(runners)}. The next attempt is in ${aboutText(Math.max(0, until - now))}.`;
+  `All ${hardware} runners are paused after failed starts or missed connections${runnersText(runners)}. Next retry in ${aboutText(Math.max(0, until - now))}.`;
 
 type Busy = Extract<Reason, { why: "busy" }>;
 
@@ -217,17 +217,18 @@ function busyText(
   const names = runners.length > 0 ? ` (${runners.map(({ name }) => name).join(", ")})` : "";
   const isKept = reserved.length > 0;
   if (gpus > 1)
-    return `No runner of ${hardware} has ${gpus} GPUs free at once${isKept ? `, or it is kept for other predictions${names}` : ""}.`;
-  return `All runners of ${hardware} are busy${isKept ? `, or kept for other predictions${names}` : ""}.`;
+    return `No ${hardware} runner has ${gpus} free GPUs${isKept ? `, or it is reserved for other predictions${names}` : ""}.`;
+  return `All ${hardware} runners are busy${isKept ? ` or reserved for other predictions${names}` : ""}.`;
 }
 
 function lineText({ gpus, position, accounts }: Busy): string {
   const ahead = position - 1;
   if (ahead === 0)
-    return `It is next in line${gpus > 1 ? ": if this lasts, one is kept for it" : ""}.`;
+    return `It is next in the queue${gpus > 1 ? ", and a runner is reserved for it if the wait continues" : ""}.`;
   const are = ahead === 1 ? "is" : "are";
-  if (accounts === 0) return `${count(ahead, "prediction")} of its own account ${are} before it.`;
-  return `${count(ahead, "prediction")} ${are} before it, of ${count(accounts, "other account")} and perhaps its own.`;
+  if (accounts === 0)
+    return `${count(ahead, "prediction")} of the same account ${are} ahead of it.`;
+  return `${count(ahead, "prediction")} ${are} ahead of it, from ${count(accounts, "other account")} and possibly its own.`;
 }
 
 const on = (runner: NamedRunner | undefined) => (runner ? ` on ${runner.name}` : "");

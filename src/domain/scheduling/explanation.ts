@@ -64,24 +64,24 @@ export function classReasonText(
   const { why, jobs, accounts, boxes, free_at } = reason;
   const { gpus, names, set_aside } = explanation;
   const runners = boxes.map((id) => names[id] ?? id).join(", ");
-  const wait = `${count(jobs, "prediction")} ${jobs === 1 ? "waits" : "wait"}`;
+  const wait = `${count(jobs, "prediction")} queued.`;
   switch (why) {
     case "no-box":
       if (set_aside)
-        return `${wait}: each runner of ${hardware} that is not drained is paused${runnersText(set_aside.runners)}. Fix what their pages say, then select Resume; the next attempt is in ${aboutText(Math.max(0, set_aside.until - now))}.`;
-      return `${wait}: no runner that takes work serves ${hardware}. Start one, or resume one that drains.`;
+        return `${wait} All ${hardware} runners are draining or paused${runnersText(set_aside.runners)}. Fix the errors shown on their pages, then select Resume. Next retry in ${aboutText(Math.max(0, set_aside.until - now))}.`;
+      return `${wait} No ${hardware} runners online. Start one or resume a draining runner.`;
     case "too-small":
-      return `${wait}: no runner of ${hardware} has ${count(gpus, "working GPU")}. A larger one would help.`;
+      return `${wait} No ${hardware} runner has ${count(gpus, "working GPU")}. Add a larger runner.`;
     case "share":
-      return `${wait}: ${accounts === 1 ? "an account has its share" : `${accounts} accounts have their shares`} (ACCOUNT_SHARE) while others want ${hardware}, or did within 5 minutes. Another runner would help.`;
+      return `${wait} ${accounts === 1 ? "An account has" : `${accounts} accounts have`} reached the share of ${hardware} per account (ACCOUNT_SHARE). It applies while others are waiting, and for 5 minutes after. Add a runner to shorten the wait.`;
     case "held":
-      return `${wait} for containers of their models, which start or are busy.`;
+      return `${wait} Containers of their models are starting or busy.`;
     case "reserved":
-      return `${wait} for ${runners}, which is kept for that, and ${freeText((free_at ?? now) - now)}.`;
+      return `${wait} ${runners} is reserved for ${jobs === 1 ? "it" : "them"} and ${freeText((free_at ?? now) - now)}.`;
     case "declined":
-      return `${wait}: declined by ${runners} as they are now. Look at their logs; another runner would help.`;
+      return `${wait} Declined by ${runners}. Check the runner logs or add a runner.`;
     case "busy":
-      return `${wait}: ${busyText(explanation, runners)}. ${helpText(explanation)}`;
+      return `${wait} ${busyText(explanation, runners)}. ${helpText(explanation)}`;
   }
 }
 
@@ -89,20 +89,20 @@ function busyText(
   { gpus, boxes, box_gpus, used_gpus }: NamedClassExplanation,
   kept: string,
 ): string {
-  const others = kept === "" ? "" : `, and ${kept} is kept for other predictions`;
+  const others = kept === "" ? "" : `, and ${kept} is reserved for other predictions`;
   if (gpus === 0)
-    return `${boxes === 1 ? "its only runner is busy" : `all ${count(boxes, "runner")} are busy`}${others}`;
+    return `${boxes === 1 ? "The only runner is busy" : `All ${count(boxes, "runner")} are busy`}${others}`;
   const used = `${used_gpus} of ${count(box_gpus, "GPU")} busy`;
   if (used_gpus < box_gpus && kept === "")
-    return `no runner has a slot and ${count(gpus, "GPU")} free, with ${used}`;
-  if (used_gpus < box_gpus) return `${kept} is kept for other predictions, with ${used}`;
-  return `${box_gpus === 1 ? "the only GPU is busy" : `all ${count(box_gpus, "GPU")} are busy`}${others}`;
+    return `No runner has a free slot and ${count(gpus, "free GPU")} (${used})`;
+  if (used_gpus < box_gpus) return `${kept} is reserved for other predictions (${used})`;
+  return `${box_gpus === 1 ? "The only GPU is busy" : `All ${count(box_gpus, "GPU")} are busy`}${others}`;
 }
 
 const helpText = ({ lacks_slots }: NamedClassExplanation): string =>
   lacks_slots
-    ? "There is a container with room on a runner without a free slot: more slots (--slots) or another runner would help."
-    : "Another runner would help.";
+    ? "A container has capacity, but its runner has no free slot. Increase --slots or add a runner."
+    : "Add a runner to shorten the wait.";
 
 /** Lists runners, with the reason why each has declined the job, or is set aside. */
 export const runnersText = (runners: readonly NamedRunner[]): string =>
@@ -119,22 +119,22 @@ export function modelWaitText(
   const help = (own: string, ask: string) => (isOperator ? own : `Ask an operator for ${ask}.`);
   switch (why) {
     case "no-box":
-      return `No runner of ${hardware} is taking work. ${help("Start one, or resume one that is drained or paused.", "one")}`;
+      return `No ${hardware} runners available. ${help("Start one, or resume one that is draining or paused.", "one")}`;
     case "too-small":
-      return `No runner of ${hardware} has ${count(gpus, "working GPU")}. ${help("A larger one would help.", "a larger one, or publish a version for other hardware")}`;
+      return `No ${hardware} runner has ${count(gpus, "working GPU")}. ${help("Add a larger runner.", "a larger one, or publish a version for other hardware")}`;
     case "share":
       return isOne
-        ? `Its account has as much of ${hardware} as one account may have while others wait. It goes on as runs of that account end.`
-        : `Their accounts have as much of ${hardware} as one account may have while others wait. They go on as runs of the same account end.`;
+        ? `Its account has reached the share of ${hardware} per account. It starts as other runs of the account end.`
+        : `Their accounts have reached the share of ${hardware} per account. They start as other runs of the same account end.`;
     case "held":
-      return "A container of the model is starting or busy, and will be free sooner than a new one would start. If the model can run several at a time, a version with a higher concurrency would help.";
+      return "A container of the model is starting or busy, and will be available sooner than a new one. If the model can run several predictions at a time, publish a version with a higher `max_concurrency`.";
     case "reserved":
       return isOne
-        ? "A busy runner is reserved for it, and takes no other work until then."
-        : "Busy runners are reserved for them, and take no other work until then.";
+        ? "A busy runner is reserved for it and accepts no other work."
+        : "Busy runners are reserved for them and accept no other work.";
     case "declined":
-      return `Every runner of ${hardware} has declined ${isOne ? "it" : "them"}, as things are there now. ${help("Look at the runners’ logs.", "a look at the runners’ logs")}`;
+      return `Every ${hardware} runner has declined ${isOne ? "it" : "them"}. ${help("Check the runners’ logs.", "the runners’ logs")}`;
     case "busy":
-      return `All runners of ${hardware} are busy. ${help("Another runner would help.", "another runner, if it stays like this")}`;
+      return `All ${hardware} runners are busy. ${help("Add a runner to shorten the wait.", "another runner if this persists")}`;
   }
 }

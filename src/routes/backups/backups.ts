@@ -42,7 +42,7 @@ const start = createRoute({
   operationId: "startBackup",
   summary: "Start a backup",
   description:
-    "It is made within the next minutes. If one is under way, returns that one. Returns 409 without the secret BACKUP_KEY.",
+    "It is made within the next minutes. If one is under way, returns that one. Returns 409 if the secret BACKUP_KEY is not set.",
   responses: {
     200: jsonResponse("The backup", backupUnderWay),
     ...errorResponses,
@@ -78,7 +78,7 @@ const put = createRoute({
   responses: {
     200: jsonResponse("The part was received", nothing),
     ...errorResponses,
-    400: problemResponse("The request has no body or no `Content-Length`"),
+    400: problemResponse("The request has no body or no `Content-Length` header"),
     ...conflictResponse,
   },
 });
@@ -93,7 +93,7 @@ const restore = createRoute({
     "Into an empty deployment, with the BACKUP_KEY of the backup. Each call restores some parts: call again until `done` is true, also after an error.",
   request: { params: oneBackup },
   responses: {
-    200: jsonResponse("How far it is", restoreState),
+    200: jsonResponse("Progress of the restore", restoreState),
     ...errorResponses,
     ...conflictResponse,
   },

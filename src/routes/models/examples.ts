@@ -39,7 +39,7 @@ const list = createRoute({
   tags,
   summary: "List a model's examples",
   description:
-    "Runs that the model's owner shows, in the order that they are shown in: at most 12, on one page. URLs of their files are valid for an hour; list them again for new ones.",
+    "Runs pinned by the model's owner, in display order, at most 12 on one page. File URLs are valid for an hour. List the examples again for new URLs.",
   middleware: allowAnonymous,
   request: { params: oneModel },
   responses: { 200: jsonResponse("In their order", pageOf(example)), ...errorResponses },
@@ -52,7 +52,7 @@ const pin = createRoute({
   tags,
   summary: "Pin a prediction as an example",
   description:
-    "Copies the input, output and files of a prediction of yours, for everybody who may see the model. The prediction must be of this model and have succeeded. The copy stays when the prediction's data is removed. Secret fields, logs and webhooks are not copied. Requires the scopes `write` and `read`, because it shows what a prediction has.",
+    "Copies the input, output and files of your prediction and shows them to everyone who can view the model. The prediction must be of this model and have succeeded. The copy stays when the prediction's data is removed. Secret fields, logs and webhooks are not copied. Requires the scopes `write` and `read`.",
   middleware: requireAllScopesToWrite("pinExample", "write", "read"),
   request: { params: oneModel, body: jsonBody(pinBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
@@ -65,7 +65,7 @@ const update = createRoute({
   tags,
   summary: "Move an example, or show its picture",
   description:
-    "Changes only what you send: its place among the others, which keep their order, and whether its picture is the model's. It is a conflict if its output has no picture. Requires the scopes `write` and `read`, because the answer shows the example.",
+    "Updates only the fields that you send: its position, and whether it provides the model's cover image. Returns 409 if its output has no image. Requires the scopes `write` and `read`.",
   middleware: requireAllScopesToWrite("updateExample", "write", "read"),
   request: { params: oneExample, body: jsonBody(updateBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },

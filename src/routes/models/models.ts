@@ -98,7 +98,7 @@ const remove = createRoute({
   tags,
   summary: "Delete a model",
   description:
-    "Deletes a model and all its versions. Its predictions are kept, and those under way run to their end.",
+    "Deletes a model and all its versions. Its predictions are kept, and running predictions finish.",
   middleware: requireScopeToWrite("deleteModel", "write"),
   request: { params: oneModel },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },

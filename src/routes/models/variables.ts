@@ -57,7 +57,7 @@ const set = createRoute({
   responses: {
     200: jsonResponse("The variable", variable),
     ...errorResponses,
-    409: problemResponse("The limit of variables is reached"),
+    409: problemResponse("The model has the maximum number of variables"),
   },
 });
 

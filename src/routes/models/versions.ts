@@ -64,7 +64,7 @@ const remove = createRoute({
   tags,
   summary: "Delete a version",
   description:
-    "Deletes a version. Its number is not reused. Predictions of it that are under way run to their end. The default version cannot be deleted while later versions exist.",
+    "Deletes a version. Its number is not reused. Its running predictions finish. The default version cannot be deleted while later versions exist.",
   middleware: requireScopeToWrite("deleteVersion", "write"),
   request: { params: oneVersion },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },

@@ -51,13 +51,13 @@ const create = createRoute({
   operationId: "createConversation",
   summary: "Create a conversation",
   description:
-    "Creates a conversation, which responses can name as `conversation`: they are given its items before their input, and what was said is added when they have ended. It is deleted when it has not been used for as long as predictions are kept. Requires the scope `predict`.",
+    "Creates a conversation, which responses can name as `conversation`: they are given its items before their input, and what was said is added when they have ended. Unused conversations are deleted after the retention period of predictions. Requires the scope `predict`.",
   request: { body: jsonBody(newConversation) },
   responses: {
     200: aConversation,
     ...openAiErrors,
     ...badRequest("An item that `items` references does not exist"),
-    409: openAiErrorResponse("Your account has as many conversations as it may"),
+    409: openAiErrorResponse("Your account has the maximum number of conversations"),
   },
 });
 
@@ -113,7 +113,7 @@ const add = createRoute({
   responses: {
     200: bodyResponse("The added items", items, ITEMS),
     ...openAiErrors,
-    ...badRequest("An item is there already, or the conversation would be too long"),
+    ...badRequest("The item already exists, or the conversation would be too long"),
   },
 });
 
@@ -124,7 +124,7 @@ const list = createRoute({
   operationId: "listConversationItems",
   summary: "List a conversation's items",
   description:
-    "What a response says is there once it has ended. Of large items a page has fewer than `limit`. Requires the scope `read` or `predict`.",
+    "Items of a response appear once it has ended. A page of large items can have fewer than `limit`. Requires the scope `read` or `predict`.",
   request: { params: oneConversation, query: itemsQuery },
   responses: {
     200: bodyResponse("The items", items, ITEMS),
@@ -150,7 +150,7 @@ const removeOne = createRoute({
   path: "/vendora/conversations/{conversation_id}/items/{item_id}",
   operationId: "deleteConversationItem",
   summary: "Delete an item of a conversation",
-  description: "Later responses are not given it. Requires the scope `predict`.",
+  description: "Later responses do not receive it. Requires the scope `predict`.",
   request: { params: oneItem },
   responses: { 200: aConversation, ...openAiErrors },
 });

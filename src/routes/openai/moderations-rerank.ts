@@ -29,7 +29,7 @@ const moderate = callRoute("moderations", moderationRequest, {
   operationId: "createModeration",
   summary: "Classify texts and images",
   description:
-    "Says whether texts or images are harmful, in the format of OpenAI's API, with a version that has the compatibility `vendora_moderations`. The categories are those of the model. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Classifies texts or images as harmful or not, in the format of OpenAI's API, with a version that has the compatibility `vendora_moderations`. The model defines the categories. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       ...bodyResponse(
@@ -55,7 +55,7 @@ const rerank = callRoute("rerank", rerankRequest, {
   operationId: "rerankDocuments",
   summary: "Rank documents by relevance",
   description:
-    "Ranks documents by their relevance to a query, in the format of Jina's and Cohere's APIs, with a version that has the compatibility `vendora_rerank`. The best come first, `top_n` of them. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Ranks documents by their relevance to a query, in the format of Jina's and Cohere's APIs, with a version that has the compatibility `vendora_rerank`. Returns the best `top_n` first. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       ...bodyResponse(

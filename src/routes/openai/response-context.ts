@@ -80,7 +80,7 @@ const compact = callRoute("responses", compactRequest, {
   operationId: "compactResponse",
   summary: "Compact a conversation",
   description:
-    "Has the model sum up a conversation, and returns the summary as one item that later requests send in its place. Its `encrypted_content` is text in base64, and every model understands it. Nothing is stored. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Summarizes a conversation with the model, and returns the summary as one item to send instead of the conversation. Its `encrypted_content` is text in base64, and every model understands it. Nothing is stored. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       ...bodyResponse("The compacted conversation", compaction, COMPACTION),

@@ -21,10 +21,10 @@ const speak = callRoute("audio_speech", speechRequest, {
   operationId: "createSpeech",
   summary: "Create speech",
   description:
-    "Says a text aloud in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_speech`. The bytes are sent as the model makes them; `stream_format: sse` sends them as events. Servers get all fields. For a Cog model they become inputs of its schema; a `response_format` that it cannot make is a `400`, since nothing is converted, and by default it makes what it likes. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Generates speech from text in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_speech`. Audio is streamed as the model generates it; `stream_format: sse` sends them as events. Servers get all fields. For a Cog model they become inputs of its schema; a `response_format` that the model cannot produce returns 400, because audio is not converted. By default, the model chooses the format. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
-      description: "The sound, with its media type, or a stream of events",
+      description: "The audio, or a stream of events",
       headers: predictionHeaders,
       content: {
         "*/*": { schema: z.string().meta({ format: "binary" }) },

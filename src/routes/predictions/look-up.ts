@@ -31,7 +31,10 @@ const explain = createRoute({
   description:
     "As GET /predictions/{prediction_id}/explain, with the names of the models and runners that the reason is about. Each look-up is logged.",
   request: { params: onePrediction.extend({ username: slugInPath }) },
-  responses: { 200: jsonResponse("Why it does not run yet", explanation), ...errorResponses },
+  responses: {
+    200: jsonResponse("Why the prediction is not running yet", explanation),
+    ...errorResponses,
+  },
 });
 
 const ofAnybody = createRoute({

@@ -112,7 +112,7 @@ const get = createRoute({
   operationId: "getPrediction",
   tags,
   summary: "Get a prediction",
-  description: "In full, with input and output. Requires the scope `read` or `predict`.",
+  description: "Includes input and output. Requires the scope `read` or `predict`.",
   middleware: [requireScope("read", "predict"), conditionalGet],
   request: { params: onePrediction },
   responses: {
@@ -128,10 +128,13 @@ const explain = createRoute({
   tags,
   summary: "Explain why a prediction waits",
   description:
-    "Why it does not run yet, what would help and how long it may still take; after that, where its time went. The models of others and runners are not named: operators see them at GET /operator/users/{username}/predictions/{prediction_id}/explain. Requires the scope `read` or `predict`.",
+    "Returns why a prediction is not running yet, a suggested fix and an estimated start. For a running or finished prediction, returns its timeline. Other users' models and runners are hidden. Operators see them with GET /operator/users/{username}/predictions/{prediction_id}/explain. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: onePrediction },
-  responses: { 200: jsonResponse("Why it does not run yet", explanation), ...errorResponses },
+  responses: {
+    200: jsonResponse("Why the prediction is not running yet", explanation),
+    ...errorResponses,
+  },
 });
 
 const cancel = createRoute({
@@ -141,7 +144,7 @@ const cancel = createRoute({
   tags,
   summary: "Cancel a prediction",
   description:
-    "Takes effect soon after the response: the prediction ends as `canceled`, even if the model finishes meanwhile, and keeps its output so far. Repeating the request is not an error until the prediction has ended. Requires the scope `predict`.",
+    "Requests cancellation. The prediction ends as `canceled` shortly after, even if the model finishes in the meantime, and keeps its output so far. You can repeat the request until the prediction has ended. Requires the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
@@ -188,7 +191,7 @@ const stream = createRoute({
         .optional()
         .meta({
           description:
-            "The id of an event: the stream begins after it. Without it, from the beginning",
+            "Id of an event. The stream starts after this event, or from the beginning if omitted",
           example: "4",
         }),
     }),
@@ -207,7 +210,7 @@ const stream = createRoute({
   },
   responses: {
     200: { description: "Its events", headers: preferenceHeader, content: eventStreamContent },
-    204: { description: "No event follows this one, and none will" },
+    204: { description: "No more events" },
     ...errorResponses,
   },
 });

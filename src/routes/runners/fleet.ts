@@ -39,7 +39,7 @@ const history = createRoute({
   operationId: "getRunnerHistory",
   summary: "Get a runner's last 24 hours",
   description:
-    "What it had to do, in steps of five minutes: its predictions, and the use and memory of each GPU.",
+    "Load in steps of five minutes: predictions, and utilization and memory of each GPU.",
   responses: { 200: jsonResponse("Its last 24 hours", runnerHistory), ...errorResponses },
 });
 
@@ -50,7 +50,7 @@ const events = createRoute({
   operationId: "listRunnerEvents",
   summary: "List a runner's events",
   description:
-    "What has become of it: starts and ends, drains, losses, GPUs and containers. The latest of each, 120 at most, on one page.",
+    "Starts, stops, drains, lost connections, and changes of GPUs and containers. The latest of each kind, at most 120 on one page.",
   responses: { 200: jsonResponse("Newest first", pageOf(runnerEvent)), ...errorResponses },
 });
 
@@ -62,7 +62,7 @@ const ask = createRoute({
   summary: "Ask a runner for its log",
   description:
     "Asks the runner for the last lines of its own log, 500 at most, without what models print. Returns it if it comes within 3 s, as from a runner that waits for work. One that is full or drained answers within half a minute: read the log until `waiting` is false.",
-  responses: { 200: jsonResponse("What there is of it", runnerLog), ...errorResponses },
+  responses: { 200: jsonResponse("The log so far", runnerLog), ...errorResponses },
 });
 
 const log = createRoute({
@@ -71,9 +71,8 @@ const log = createRoute({
   path: `${PATH}/log`,
   operationId: "getRunnerLog",
   summary: "Get a runner's log",
-  description:
-    "What the runner has sent when it was asked for its log. It is kept in memory, for ten minutes at most.",
-  responses: { 200: jsonResponse("What there is of it", runnerLog), ...errorResponses },
+  description: "The last log that the runner sent. Kept for up to ten minutes.",
+  responses: { 200: jsonResponse("The log so far", runnerLog), ...errorResponses },
 });
 
 const operators = { tags: ["Operator"], middleware: requireOperator };
@@ -95,7 +94,7 @@ const one = createRoute({
   path: "/operator/runners/{runner_id}",
   operationId: "getRunner",
   summary: "Get a runner",
-  description: "With its GPUs and containers, and the predictions that it has, and whose they are.",
+  description: "Includes its GPUs, containers and active predictions with their owners.",
   request: { params: z.object({ runner_id }) },
   responses: { 200: jsonResponse("The runner", runnerDetail), ...errorResponses },
 });

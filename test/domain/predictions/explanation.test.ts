@@ -72,7 +72,7 @@ describe("in line", () => {
       reason: {
         code: "busy",
         message:
-          "All runners of l40s are busy. 6 predictions are before it, of 3 other accounts and perhaps its own. Another runner would help.",
+          "All l40s runners are busy. 6 predictions are ahead of it, from 3 other accounts and possibly its own.",
         stopped: [],
         runners: [],
       },
@@ -91,44 +91,44 @@ describe("in line", () => {
     ],
     [
       { why: "too-small", gpus: 4, most: 2 },
-      "No runner of l40s has 4 working GPUs: the largest has 2. A larger one would help.",
+      "No l40s runner has 4 working GPUs (largest: 2). Waiting for a larger runner.",
     ],
     [
       { why: "share", held: 1.5, most: 2 },
-      "Its account has as much of l40s as it may while others want it: 2 containers. It has its turn again when one of the account's runs has ended, or when others have not wanted l40s for 5 minutes.",
+      "The account has reached its share of l40s while others are waiting: 2 containers. The prediction starts when another run of the account ends, or when nobody else has waited for l40s for 5 minutes.",
     ],
     [
       { why: "reserved", box: ID, free_at: NOW + 40_200, free_by: NOW + 600_000 },
-      "A runner is kept for it, and is expected to be free in about 40 s.",
-      "box-3 is kept for it, and is expected to be free in about 40 s.",
+      "A runner is reserved for it and is expected to be free in about 40 s.",
+      "box-3 is reserved for it and is expected to be free in about 40 s.",
     ],
     [
       { why: "reserved", box: ID, free_at: NOW - 1, free_by: NOW + 600_000 },
-      "A runner is kept for it, and should be free by now: what runs there takes longer than expected.",
-      "box-3 is kept for it, and should be free by now: what runs there takes longer than expected.",
+      "A runner is reserved for it and should be free by now, but its current work is taking longer than expected.",
+      "box-3 is reserved for it and should be free by now, but its current work is taking longer than expected.",
     ],
     [
       { why: "busy", gpus: 4, position: 1, accounts: 0, reserved: [] },
-      "No runner of l40s has 4 GPUs free at once. It is next in line: if this lasts, one is kept for it. Another runner would help.",
+      "No l40s runner has 4 free GPUs. It is next in the queue, and a runner is reserved for it if the wait continues.",
     ],
     [
       { why: "held", box: ID, container: "c", phase: "ready", until: NOW + 1_000 },
-      "A container of its model is busy, and will serve it sooner than a new one would.",
-      "A container of its model is busy on box-3, and will serve it sooner than a new one would.",
+      "A container of this model is busy and will be available sooner than a new one.",
+      "A container of this model is busy on box-3 and will be available sooner than a new one.",
     ],
     [
       { why: "declined", boxes: [ID] },
-      "Every runner of l40s has declined it as they are now. It is offered again when one of them changes; another one would help.",
-      "Every runner of l40s has declined it as they are now: box-3 (2 GPUs are lost). It is offered again when one of them changes; another one would help.",
+      "Every l40s runner has declined it. Auspex offers it again when a runner changes or another one comes online.",
+      "Every l40s runner has declined it: box-3 (2 GPUs are lost). Auspex offers it again when a runner changes or another one comes online.",
     ],
     [
       { why: "busy", gpus: 1, position: 1, accounts: 0, reserved: [ID] },
-      "All runners of l40s are busy, or kept for other predictions. It is next in line. Another runner would help.",
-      "All runners of l40s are busy, or kept for other predictions (box-3). It is next in line. Another runner would help.",
+      "All l40s runners are busy or reserved for other predictions. It is next in the queue.",
+      "All l40s runners are busy or reserved for other predictions (box-3). It is next in the queue.",
     ],
     [
       { why: "busy", gpus: 1, position: 2, accounts: 0, reserved: [] },
-      "All runners of l40s are busy. 1 prediction of its own account is before it. Another runner would help.",
+      "All l40s runners are busy. 1 prediction of the same account is ahead of it.",
     ],
   ])(
     "the reason %j is explained to callers and to operators",
@@ -161,7 +161,7 @@ describe("in line", () => {
       history: [{ event: "lost", attempt: 1, at: iso(T + 1_000), seconds: 5 }],
     });
     expect(shown.reason?.message).toMatch(
-      /^The runner of attempt 1 was lost, and it waits again\. No/,
+      /^The runner of attempt 1 was lost\. The prediction was requeued\. No/,
     );
   });
 });
@@ -184,7 +184,7 @@ describe("with a runner", () => {
     expect(shown.reason).toEqual({
       code: "starting",
       message:
-        "A container for it is starting. ada/story:3 and 2 other idle containers were stopped to make room.",
+        "A container is starting. ada/story:3 and 2 other idle containers were stopped to make room.",
       stopped: ["ada/story:3"],
       runners: [],
     });

@@ -34,47 +34,47 @@ const text = (reason: Partial<ClassReason>, boxes: Partial<typeof BOXES> = {}) =
 };
 
 test.each<[string, Partial<typeof BOXES>]>([
-  ["all 4 GPUs are busy", {}],
-  ["the only GPU is busy", { boxes: 1, box_gpus: 1, used_gpus: 1 }],
-  ["all 2 runners are busy", { gpus: 0, box_gpus: 0, used_gpus: 0 }],
-  ["its only runner is busy", { gpus: 0, boxes: 1 }],
+  ["All 4 GPUs are busy", {}],
+  ["The only GPU is busy", { boxes: 1, box_gpus: 1, used_gpus: 1 }],
+  ["All 2 runners are busy", { gpus: 0, box_gpus: 0, used_gpus: 0 }],
+  ["The only runner is busy", { gpus: 0, boxes: 1 }],
   [
-    "no runner has a slot and 4 GPUs free, with 6 of 8 GPUs busy",
+    "No runner has a free slot and 4 free GPUs (6 of 8 GPUs busy)",
     { gpus: 4, box_gpus: 8, used_gpus: 6 },
   ],
 ])("the text about boxes is right: %s", (why, boxes) => {
-  expect(text({}, boxes)).toBe(`3 predictions wait: ${why}. Another runner would help.`);
+  expect(text({}, boxes)).toBe(`3 predictions queued. ${why}. Add a runner to shorten the wait.`);
 });
 
 test.each<[Partial<ClassReason>, string]>([
   [
     { why: "no-box", jobs: 1 },
-    "1 prediction waits: no runner that takes work serves l40s. Start one, or resume one that drains.",
+    "1 prediction queued. No l40s runners online. Start one or resume a draining runner.",
   ],
   [
     { why: "too-small" },
-    "3 predictions wait: no runner of l40s has 1 working GPU. A larger one would help.",
+    "3 predictions queued. No l40s runner has 1 working GPU. Add a larger runner.",
   ],
   [
     { why: "share", accounts: 2 },
-    "3 predictions wait: 2 accounts have their shares (ACCOUNT_SHARE) while others want l40s, or did within 5 minutes. Another runner would help.",
+    "3 predictions queued. 2 accounts have reached the share of l40s per account (ACCOUNT_SHARE). It applies while others are waiting, and for 5 minutes after. Add a runner to shorten the wait.",
   ],
   [
     { why: "share" },
-    "3 predictions wait: an account has its share (ACCOUNT_SHARE) while others want l40s, or did within 5 minutes. Another runner would help.",
+    "3 predictions queued. An account has reached the share of l40s per account (ACCOUNT_SHARE). It applies while others are waiting, and for 5 minutes after. Add a runner to shorten the wait.",
   ],
-  [{ why: "held" }, "3 predictions wait for containers of their models, which start or are busy."],
+  [{ why: "held" }, "3 predictions queued. Containers of their models are starting or busy."],
   [
     { why: "reserved", jobs: 1, boxes: ["b3"], free_at: NOW + 40_000 },
-    "1 prediction waits for box-3, which is kept for that, and is expected to be free in about 40 s.",
+    "1 prediction queued. box-3 is reserved for it and is expected to be free in about 40 s.",
   ],
   [
     { why: "reserved", jobs: 1, boxes: ["b3"], free_at: NOW - 1 },
-    "1 prediction waits for box-3, which is kept for that, and should be free by now: what runs there takes longer than expected.",
+    "1 prediction queued. box-3 is reserved for it and should be free by now, but its current work is taking longer than expected.",
   ],
   [
     { why: "declined", boxes: ["b3", "b4"] },
-    "3 predictions wait: declined by box-3, box-4 as they are now. Look at their logs; another runner would help.",
+    "3 predictions queued. Declined by box-3, box-4. Check the runner logs or add a runner.",
   ],
 ])("the class reason %j has its text", (reason, expected) => {
   expect(text(reason)).toBe(expected);
@@ -82,13 +82,13 @@ test.each<[Partial<ClassReason>, string]>([
 
 test("the reason text says when a runner with free GPUs is kept for others", () => {
   expect(text({ jobs: 1, boxes: ["b3"] }, { used_gpus: 2 })).toBe(
-    "1 prediction waits: box-3 is kept for other predictions, with 2 of 4 GPUs busy. Another runner would help.",
+    "1 prediction queued. box-3 is reserved for other predictions (2 of 4 GPUs busy). Add a runner to shorten the wait.",
   );
 });
 
 test("the reason text says when a container has room and its runner no slot", () => {
   expect(text({}, { lacks_slots: true })).toBe(
-    "3 predictions wait: all 4 GPUs are busy. There is a container with room on a runner without a free slot: more slots (--slots) or another runner would help.",
+    "3 predictions queued. All 4 GPUs are busy. A container has capacity, but its runner has no free slot. Increase --slots or add a runner.",
   );
 });
 

@@ -189,7 +189,9 @@ test("a class with queued predictions and no runner is a problem, and shows how 
   const runner = await world.runner();
   expect(await problem()).toBe("");
   await runner.tellState({ free: 0 });
-  expect(textOf(await look())).toContain("its only runner is busy. Another runner would help.");
+  expect(textOf(await look())).toContain(
+    "The only runner is busy. Add a runner to shorten the wait.",
+  );
   await runner.take();
   await eventually(async () => expect(await row()).toMatch(/ 0 – 1 min 15 s /));
 });

@@ -96,7 +96,7 @@ describe("waiting predictions of a model", () => {
   it("an owner reads how many wait, why, and whom to ask for help", async () => {
     const { model, visitor } = await waiting();
     expect(await read(visitor, model)).toMatch(
-      /\(longest .*No runner of hw-\S+ is taking work\. Ask an operator for one\./,
+      /\(longest .*No hw-\S+ runners available\. Ask an operator for one\./,
     );
   });
 

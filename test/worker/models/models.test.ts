@@ -14,7 +14,7 @@ const hardware = unique("hw");
 await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Sixteen of them" });
 
 const FILLED = {
-  description: "Goes on with a story",
+  description: "Continues a story",
   overview: "# Story\n\nOnce upon a time 🐉",
   source_url: "https://example.com/source",
   license_url: "http://example.com/licence",

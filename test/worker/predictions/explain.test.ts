@@ -119,7 +119,7 @@ describe("the reason of a prediction", () => {
       history: [{ event: "lost", attempt: 1 }],
     });
     expect(shown.reason?.message).toMatch(
-      /^The runner of attempt 1 was lost, and it waits again\./,
+      /^The runner of attempt 1 was lost\. The prediction was requeued\./,
     );
   });
 
@@ -221,7 +221,7 @@ describe("readers of an explanation", () => {
     const shown = await explain(world.client, id);
     expect(JSON.stringify(shown)).not.toContain("GPU-7");
     expect((await forOperator(world, id)).reason).toMatchObject({
-      message: expect.stringMatching(/declined it as they are now: runner-\S+ \(GPU-7 is lost\)\./),
+      message: expect.stringMatching(/declined it: runner-\S+ \(GPU-7 is lost\)\./),
       runners: [{ id: one.id, reason: "GPU-7 is lost" }],
     });
     poll.abort();

@@ -98,7 +98,7 @@ test("a queue has the reasons of waits, with advice", async () => {
     {
       ...reason,
       code: "busy",
-      message: "1 prediction waits: its only runner is busy. Another runner would help.",
+      message: "1 prediction queued. The only runner is busy. Add a runner to shorten the wait.",
     },
   ]);
 });
