@@ -39,7 +39,7 @@ export const leftOut = z
   .object({
     table: z.string().meta({ example: "tokens" }),
     key: z.string().meta({ description: "Its primary key, as JSON", example: `["${ID}"]` }),
-    reason: z.string().meta({ example: "it refers to something that is not there" }),
+    reason: z.string().meta({ example: "it refers to a missing row" }),
   })
   .meta({ id: "LeftOutRow", description: "A row that was not restored" });
 

@@ -107,7 +107,7 @@ it("`auspex tags delete` keeps an image that versions need or needed, and says u
 
 it("`auspex models delete` deletes a model", async () => {
   expect(await ran("models", "delete", "ada/story", "--yes")).toBe("Deleted ada/story.\n");
-  expect(await refused("tags", "ada/story")).toContain("There is no image ada/story");
+  expect(await refused("tags", "ada/story")).toContain("The image ada/story was not found");
   const again = await refused("models", "delete", "ada/story", "--yes", "--json");
   expect(JSON.parse(again)).toMatchObject({ error: { status: 404, exit_code: 1 } });
 });

@@ -35,7 +35,7 @@ it("a prediction fails when its runner is killed after output was seen", async (
   second.open("gated", "open");
   await first.kill();
   const { error } = await endOf(world, watch, "failed");
-  const message = "The runner was lost after output had begun.";
+  const message = "The runner was lost after output had started.";
   expect(error).toMatchObject({ source: "internal", message });
   expect(watch.dataOf("output")).toEqual(["seen"]);
   expect(first.processes()).toEqual([]);

@@ -110,7 +110,7 @@ it.each([
     const { code, err } = await push.end();
     expect({ code, err }).toMatchObject({
       code: 1,
-      err: expect.stringContaining("deleted or renamed since"),
+      err: expect.stringContaining("deleted or renamed during"),
     });
     expect((await world.client.fetch("GET", path)).status).toBe(404);
   },

@@ -48,7 +48,7 @@ const IMAGE_CONFIGS: string[] = [MEDIA_TYPES.ociConfig, MEDIA_TYPES.dockerConfig
 /** @throws UnfitImage before its configuration is read: that of an artifact may be anything */
 export function checkIsImage({ config }: Manifest): void {
   if (IMAGE_CONFIGS.includes(config.mediaType)) return;
-  throw new UnfitImage(`It is no container image: its configuration is ${config.mediaType}.`);
+  throw new UnfitImage(`It is not a container image: its configuration is ${config.mediaType}.`);
 }
 
 /** @throws UnfitImage for another platform than that of the runners */

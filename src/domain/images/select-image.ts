@@ -20,7 +20,7 @@ export function selectImage(index: Index): Descriptor {
   const fit = images.find(isForRunners) ?? (only?.platform ? undefined : only);
   if (fit) return fit;
   if (index.manifests.length > 0 && images.length === 0)
-    throw new UnfitImage("It has no container image, only what belongs to one.");
+    throw new UnfitImage("It contains attachments only, not a container image.");
   throw unfitPlatform(images.flatMap(({ platform }) => (platform ? platformName(platform) : [])));
 }
 
@@ -69,7 +69,7 @@ const BUILD = "Build it for them: docker build --platform linux/amd64 -t NAME ."
 export const unfitPlatform = (platforms: string[]) =>
   new UnfitImage(
     platforms.length === 0
-      ? `It has no image for linux/amd64, which is what runners run. ${BUILD}`
+      ? `It has no image for linux/amd64, which runners require. ${BUILD}`
       : `It is for ${platforms.join(", ")}, and runners run linux/amd64. ${BUILD}`,
   );
 

@@ -35,7 +35,7 @@ function completionChunksOf(output: Json): CompletionChunk[] {
   const { success, data, error } = completionChunk.safeParse(output);
   if (success) return [data];
   throw new TranslationFailed(
-    `The model's output is no completion: ${z.prettifyError(error)}. Expected: ${EXPECTED}.`,
+    `The model's output is not a valid completion: ${z.prettifyError(error)}. Expected: ${EXPECTED}.`,
   );
 }
 

@@ -53,12 +53,12 @@ export function imageInput(
 
 function countInput(n: number, { count }: PictureSchema): Input {
   const bound = boundOf(n, count?.keywords);
-  if (bound) throw unfit("n", `cannot be ${n}: the model makes ${bound} at a time.`);
+  if (bound) throw unfit("n", `cannot be ${n}: the model generates ${bound} per request.`);
   if (count) return { [count.name]: n };
   if (n === 1) return {};
   throw unfit(
     "n",
-    "can only be 1: the model makes one picture at a time. Send a request for each.",
+    "must be 1: the model generates one image per request. Send a separate request for each image.",
   );
 }
 
@@ -67,7 +67,7 @@ function sized(size: string, schema: PictureSchema): Input {
   if (!input)
     throw unfit(
       "size",
-      `cannot be '${size}': the model's input schema has neither 'width' and 'height' nor a 'size' or 'aspect_ratio' that is ${size}. Ask for another, or leave it out.`,
+      `cannot be '${size}': the model's input schema has neither 'width' and 'height' nor a 'size' or 'aspect_ratio' that is ${size}. Use another size, or omit it.`,
     );
   for (const side of ["width", "height"]) checkSide(side, input[side], schema);
   return input;
@@ -76,7 +76,7 @@ function sized(size: string, schema: PictureSchema): Input {
 function checkSide(side: string, pixels: Json | undefined, { fields }: PictureSchema): void {
   const bound = boundOf(pixels, fields.get(side));
   if (bound)
-    throw unfit("size", `cannot have a ${side} of ${pixels}: the model takes ${bound} pixels.`);
+    throw unfit("size", `cannot have a ${side} of ${pixels}: the model supports ${bound} pixels.`);
 }
 
 /** Returns the bound that a value exceeds: the model's own error would name an unknown field. */
@@ -97,7 +97,7 @@ function formatInput(format: string, { fields }: PictureSchema): Input {
   }
   throw unfit(
     "output_format",
-    `cannot be '${format}': the model's input schema does not offer it. Leave it out to get what the model makes.`,
+    `cannot be '${format}': the model's input schema does not support it. Omit it to use the model's default.`,
   );
 }
 
@@ -137,7 +137,7 @@ function otherInput(request: ImageRequest, { fields }: PictureSchema): Input {
     if (options && !options.includes(typed))
       throw unfit(
         name,
-        `cannot be '${String(value).slice(0, 50)}': the model's input schema does not offer it. Send what it offers, or leave it out.`,
+        `cannot be '${String(value).slice(0, 50)}': the model's input schema does not support it. Use a supported value, or omit it.`,
       );
     input[name] = typed;
   }

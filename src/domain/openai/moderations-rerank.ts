@@ -27,7 +27,7 @@ export function rankingOf(
   const { success, data, error } = ranking.safeParse(output);
   if (!success)
     throw new TranslationFailed(
-      `The model's output is no ranking: ${z.prettifyError(error)}. Expected: {"results": [{"index": 0, "relevance_score": 0.5}]}.`,
+      `The model's output is not a valid ranking: ${z.prettifyError(error)}. Expected: {"results": [{"index": 0, "relevance_score": 0.5}]}.`,
     );
   const best = data.results.toSorted((a, b) => scoreOf(b) - scoreOf(a));
   return {
@@ -57,7 +57,7 @@ export function moderationOf(head: { id: string; model: string }, outputs: Json[
   const { success, data, error } = moderation.safeParse(output);
   if (success) return { ...withoutNulls(data), ...head };
   throw new TranslationFailed(
-    `The model's output is no moderation: ${z.prettifyError(error)}. Expected: {"results": [{"flagged": …}]}.`,
+    `The model's output is not a valid moderation: ${z.prettifyError(error)}. Expected: {"results": [{"flagged": …}]}.`,
   );
 }
 

@@ -102,7 +102,7 @@ class ItemReader {
       case "context_compaction":
         throw new NotSupportedByChat(
           path,
-          "this compaction was made by another service and cannot be read here. Send the conversation itself.",
+          "this compaction was created by another service. Send the conversation instead.",
         );
       case "compaction_trigger":
         throw new NotSupportedByChat(

@@ -44,7 +44,7 @@ export function messagesOf(instructions: string, items: Placed[]): LocatedMessag
       case "item_reference":
         throw new NotSupportedByChat(
           path,
-          "references to items are not resolved: send the item itself.",
+          "item references are not supported. Send the item itself.",
         );
       default:
         throw new NotSupportedByChat(

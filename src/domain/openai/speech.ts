@@ -82,7 +82,7 @@ function* partsOf(predictionId: string, value: Json): Generator<SpeechPart> {
       : undefined;
     const sound = place !== undefined && isObject(value) ? value[place] : undefined;
     if (sound === undefined)
-      throw new TranslationFailed(`The model's output has no sound. ${EXPECTED}`);
+      throw new TranslationFailed(`The model's output has no audio. ${EXPECTED}`);
     yield* partsOf(predictionId, sound);
   }
 }
@@ -104,7 +104,7 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> {
     return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
   } catch {
     throw new TranslationFailed(
-      `The model's output has a text that is neither a file of it nor base64. ${EXPECTED}`,
+      `The model's output has a string that is neither a file nor base64. ${EXPECTED}`,
     );
   }
 }

@@ -258,7 +258,7 @@ export function withoutDependents(request: Fields): Fields {
   const omitted = new Set<string>();
   if (tools == null || (Array.isArray(tools) && tools.length === 0)) {
     if (isForced(tool_choice)) {
-      throw new NotSupportedByChat("tool_choice", "the request has no tool that could be called.");
+      throw new NotSupportedByChat("tool_choice", "the request has no callable tool.");
     }
     for (const name of OF_TOOLS) omitted.add(name);
   }

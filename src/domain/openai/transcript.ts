@@ -62,7 +62,8 @@ const plain = (text: string): Transcript => ({
 /** Joins segments that come alone, one after the other. */
 function withSegments(values: Json[]): Transcript {
   const segments = segmentsOf(values);
-  if (!segments) throw new TranslationFailed(`The model's output is no transcript. ${EXPECTED}`);
+  if (!segments)
+    throw new TranslationFailed(`The model's output is not a valid transcript. ${EXPECTED}`);
   return { ...plain(textIn(segments)), ...timesOf(segments, undefined) };
 }
 
@@ -173,7 +174,7 @@ export function passedOn(
 
 const timed = ({ segments }: Transcript, format: TranscriptFormat): Segment[] => {
   if (segments) return segments;
-  const message = `'response_format' cannot be '${format}': the model gives text without times. Ask for 'json' or 'text'.`;
+  const message = `'response_format' cannot be '${format}': the model returns text without timestamps. Use 'json' or 'text'.`;
   throw new UnfitParameter("response_format", "unsupported_parameter", message);
 };
 

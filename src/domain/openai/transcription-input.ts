@@ -21,7 +21,7 @@ const SPECIAL = ["languages", "keywords", "known_speaker_names", "known_speaker_
 const DIARIZED = new UnfitParameter(
   "response_format",
   "unsupported_parameter",
-  "'response_format' cannot be 'diarized_json': only servers with transcriptions of their own tell speakers apart. Ask for 'json', 'text', 'srt', 'vtt' or 'verbose_json'.",
+  "'response_format' cannot be 'diarized_json': this model does not identify speakers. Use 'json', 'text', 'srt', 'vtt' or 'verbose_json'.",
 );
 
 /** @throws UnfitParameter */

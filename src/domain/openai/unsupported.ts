@@ -125,7 +125,7 @@ export const lacks = (param: string, property = param) =>
   new UnfitParameter(
     param,
     "unsupported_parameter",
-    `'${param}' is not supported: the input schema of the model does not have '${property}'. Leave it out, or call a model that has it.`,
+    `'${param}' is not supported: the input schema of the model does not have '${property}'. Omit it, or use a model that supports it.`,
   );
 
 const MAX_SHOWN = 50;
@@ -145,7 +145,7 @@ export function optionFor({ keywords }: Field, param: string, text: string, ...o
   if (found !== undefined) return found;
   const shown = options.slice(0, MAX_SHOWN).map((option) => `'${option}'`);
   const rest = options.length > MAX_SHOWN ? ` and ${options.length - MAX_SHOWN} more` : "";
-  const message = `'${param}' has to be one of those that the model has: ${shown.join(", ")}${rest}.`;
+  const message = `'${param}' must be one of: ${shown.join(", ")}${rest}.`;
   throw new UnfitParameter(param, "invalid_value", message);
 }
 

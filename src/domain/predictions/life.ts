@@ -211,10 +211,18 @@ export class PredictionLife {
     this.#state.release_count += 1;
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
     if (produced) {
-      return this.fail("internal", "The runner handed it back after output had begun.", now);
+      return this.fail(
+        "internal",
+        "The runner returned the prediction after output had started.",
+        now,
+      );
     }
     if (this.#state.release_count >= MAX_RELEASES) {
-      return this.fail("internal", `${MAX_RELEASES} runners in a row handed it back.`, now);
+      return this.fail(
+        "internal",
+        `${MAX_RELEASES} runners in a row returned the prediction.`,
+        now,
+      );
     }
     this.#retry("returned", now);
   }
@@ -228,7 +236,7 @@ export class PredictionLife {
     if (cancel_requested_at !== null) return this.#end("canceled", now);
     if (produced) return this.fail("internal", reason, now);
     if (this.#state.failed_on.length >= MAX_FAILED_STARTS) {
-      const message = `The machines of runners failed to start it ${MAX_FAILED_STARTS} times. The last time: ${reason}`;
+      const message = `${MAX_FAILED_STARTS} container starts failed because of runners' machines. Last error: ${reason}`;
       return this.fail("internal", message, now);
     }
     this.#retry("returned", now);
@@ -240,7 +248,7 @@ export class PredictionLife {
     this.#state.lost_count += 1;
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
     if (produced) {
-      return this.fail("internal", "The runner was lost after output had begun.", now);
+      return this.fail("internal", "The runner was lost after output had started.", now);
     }
     if (this.#state.lost_count >= MAX_LOST_ATTEMPTS) {
       return this.fail("internal", `${MAX_LOST_ATTEMPTS} runners in a row were lost.`, now);

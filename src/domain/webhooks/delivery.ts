@@ -139,7 +139,7 @@ export function forgetResponses({ attempts }: Delivery): boolean {
 function lose(delivery: Delivery): void {
   delivery.losses += 1;
   const lost = delivery.attempts.at(-1);
-  if (lost) lost.error = "the service was restarted before it had a response";
+  if (lost) lost.error = "the service restarted before it received a response";
 }
 
 export interface Outcome {

@@ -49,7 +49,7 @@ export function healthAfter(health: Health, one: Try): Health | undefined {
 const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
 const goneNotice = (at: number) =>
-  `Switched off on ${day(at)}: the receiver responded with status 410, which says that it is gone permanently. If it is not, switch it on again with PATCH {"enabled": true}; otherwise delete it.`;
+  `Disabled on ${day(at)} because the receiver responded with status 410 (Gone). Enable it with PATCH {"enabled": true}, or delete it.`;
 
 const failedNotice = (at: number, since: number, error: string) =>
-  `Switched off on ${day(at)}: no delivery has arrived since ${day(since)}, and the last one failed with: ${error}. When the receiver works, switch it on again with PATCH {"enabled": true}.`;
+  `Disabled on ${day(at)} because every delivery since ${day(since)} failed. Last error: ${error}. Fix the receiver, then enable the endpoint with PATCH {"enabled": true}.`;

@@ -44,7 +44,7 @@ export function handleDeadline(
     case "queue":
       life.fail(
         "internal",
-        `No runner with hardware '${hardware.identifier}' took it within ${queue_timeout_seconds} s.`,
+        `No '${hardware.identifier}' runner was available within ${queue_timeout_seconds} s.`,
         now,
       );
       break;
@@ -87,7 +87,7 @@ export class Removal {
     const { effects, subscribers } = this.#parts;
     await this.#deleteFiles(record);
     if (!isKnown) await effects.row.write(record, true);
-    subscribers.abort(new Error("The data of the prediction has been deleted."));
+    subscribers.abort(new Error("The prediction's data was deleted."));
     const forgetAt = record.life.forgetAt(now);
     if (forgetAt <= now && !record.awaited) return this.forget(record);
     record.removeData(forgetAt);

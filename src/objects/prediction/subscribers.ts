@@ -281,7 +281,7 @@ export class Subscribers {
       if (idle_seconds || (now >= endsAt && !copying)) this.#close(subscriber);
       else if (room && !copying) controller.enqueue(heartbeat);
       else if (!room && now - tookAt >= STALLED_SECONDS * 1000) {
-        this.#breakOff(subscriber, "The reader took nothing for 60 s. Resume with after_id.");
+        this.#breakOff(subscriber, "The client read nothing for 60 s. Resume with after_id.");
         onLeave();
       }
     }

@@ -31,7 +31,7 @@ export function contentStream(pieces: Iterable<Piece>, onEnd: () => void) {
   };
   const watch = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     timer = setTimeout(() => {
-      controller.error(new Error("The reader took nothing for 60 s."));
+      controller.error(new Error("The client read nothing for 60 s."));
       end();
     }, STALLED_MS);
   };

@@ -43,7 +43,7 @@ export const countExport = (
     const entered = OpenRequest.enter(`exports of ${userId}`, MAX_EXPORTS);
     if (!entered)
       throw tooManyConnections(
-        `${MAX_EXPORTS} exports of your account are under way. Wait until one has finished, or cancel it.`,
+        `${MAX_EXPORTS} exports of your account are in progress. Wait for one to finish, or cancel it.`,
       );
     return untilOver(holdForRequest(entered), opening);
   });

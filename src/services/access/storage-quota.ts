@@ -39,7 +39,7 @@ function full({ settings }: Services): ProblemError {
 const databaseFull = () =>
   new ProblemError(
     "unavailable",
-    "The database of this deployment is full. Delete models, versions, variables or uploads that you no longer need, or ask the operator to make room.",
+    "The database of this deployment is full. Delete unused models, versions, variables or uploads, or contact the operator.",
     { "retry-after": "3600" },
   );
 

@@ -135,7 +135,7 @@ function tooMuch(waitMs: number): ProblemError {
   const seconds = Math.ceil(waitMs / 1_000);
   return new ProblemError(
     "too_many_requests",
-    `This account has written too much in a short time. Wait ${seconds} seconds, then send changes less often. The operator can raise WRITE_ROWS and WRITE_MB.`,
+    `This account has reached its write limit. Wait ${seconds} seconds, then send changes less often. The operator can raise WRITE_ROWS and WRITE_MB.`,
     { "retry-after": String(seconds) },
   );
 }

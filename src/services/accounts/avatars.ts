@@ -22,7 +22,7 @@ export async function setAvatar(
   origin: string,
 ): Promise<void> {
   if (picture.size > MAX_BYTES)
-    throw invalid(["body", "avatar"], "it is larger than 1 MB: choose a smaller picture");
+    throw invalid(["body", "avatar"], "it is larger than 1 MB. Choose a smaller image");
   const bytes = await picture.bytes();
   const type = imageTypeOf(bytes);
   if (type === undefined)
@@ -58,7 +58,7 @@ async function replace(services: Services, { user_id }: Caller, address: string)
   const user = await findUser(services.db, user_id);
   if (!user) throw notFound("The user");
   if (!(await replaceAvatarUrl(services.db, user, address, Date.now())))
-    throw conflict("The picture was changed at the same time. Try again.");
+    throw conflict("The picture was changed by another request. Try again.");
   const [old] = HASH.exec(user.avatar_url) ?? [];
   if (old !== undefined) await deleteUnused(services, user_id, old);
 }

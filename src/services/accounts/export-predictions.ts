@@ -41,11 +41,11 @@ const MAX_VALUES = 5_000;
 /** How late the removal of data is believed to be at most. */
 const DAY_MS = 86_400_000;
 
-const UNANSWERED = "It could not be read. GET /v1/predictions/{prediction_id} may have it later.";
+const UNANSWERED = "It could not be read. Try GET /v1/predictions/{prediction_id} later.";
 const TOO_MANY_VALUES =
   "It has too many large values. GET /v1/predictions/{prediction_id} has them.";
 const BROKEN_OFF =
-  "It was deleted, or its object restarted, while it was read: the line before is not complete.";
+  "It was deleted or restarted during the export. The previous line is incomplete.";
 const NO_FILES = "Its files could not be listed. Its output names them.";
 
 interface ReadPrediction {

@@ -53,7 +53,7 @@ export async function createToken(
   await orConflict(
     withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId))),
     isLimitReached,
-    `An account can have at most ${MAX_TOKENS} access tokens. Revoke one that is no longer used.`,
+    `An account can have at most ${MAX_TOKENS} access tokens. Revoke an unused token.`,
   );
   return { id, token };
 }

@@ -75,7 +75,7 @@ export async function releaseUsername({ db }: Services, username: string): Promi
   if (await deleteUsername(db, username)) return;
   if (!(await findUserByName(db, username))) throw notFound(`The username '${username}'`);
   throw conflict(
-    `'${username}' is in use. It can be released once its user has changed to another.`,
+    `'${username}' is in use. It can be released after its user changes to another username.`,
   );
 }
 

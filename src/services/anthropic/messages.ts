@@ -62,7 +62,7 @@ export async function beginMessage(
 /** Refuses a request that continues a thread: it has only the new items, and no threads are stored. */
 function checkThread({ body }: Call): void {
   if (fieldsOf(body.thread).type !== "continue") return;
-  const message = "Threads are not stored: send the whole conversation in 'messages'.";
+  const message = "Threads are not supported. Send the whole conversation in 'messages'.";
   throw new OpenAiProblem(404, { message, param: "thread", code: THREAD_NOT_FOUND }, false);
 }
 

@@ -24,7 +24,11 @@ export async function listAnthropicModels(
   const placeOf = (param: string, id: string) => {
     const place = all.findIndex((model) => model.id === id);
     if (place < 0)
-      throw invalidParameter(param, "invalid_value", `There is no model '${id.slice(0, 100)}'.`);
+      throw invalidParameter(
+        param,
+        "invalid_value",
+        `The model '${id.slice(0, 100)}' was not found.`,
+      );
     return place;
   };
   const from = after_id === undefined ? 0 : placeOf("after_id", after_id) + 1;

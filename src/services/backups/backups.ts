@@ -77,7 +77,7 @@ export async function receivePart(
 ): Promise<void> {
   requireKey(services);
   if (sent === undefined || body === null)
-    throw new ProblemError("bad_request", "Send the part as it was, with its Content-Length.");
+    throw new ProblemError("bad_request", "Send the unmodified part with a Content-Length header.");
   if (sent > MAX_PART_BYTES)
     throw new ProblemError("too_large", `A part has at most ${MAX_PART_BYTES} bytes.`);
   const part = new Uint8Array(await new Response(body).arrayBuffer());

@@ -41,7 +41,7 @@ export const readable = <Result>(reading: Promise<Result>): Promise<Result> =>
   });
 
 const OTHER_VERSION =
-  "The backup was made by another version of Auspex. Deploy that version, restore there, and then update.";
+  "The backup was made by another version of Auspex. Deploy that version, restore the backup, then update.";
 
 /** @throws ProblemError conflict when tables or columns differ */
 export function requireSameTables({ columns }: Manifest): void {

@@ -35,11 +35,11 @@ const MAX = 1_000;
 /** The characters of one statement: D1 takes a parameter of 2 MB, and a character may have 4 bytes. */
 const STATEMENT_CHARS = 400_000;
 
-const ORPHAN = "it refers to something that is not there";
+const ORPHAN = "it refers to a missing row";
 
-const DUPLICATE = "another one has what must be unique";
+const DUPLICATE = "it conflicts with a unique value of another row";
 
-const NO_USER = "its user is not there, or was deleted";
+const NO_USER = "its user is missing or deleted";
 
 /** Columns that refer to objects are emptied: the new deployment makes its own objects. */
 const OF_OBJECTS: Record<string, StoredRow> = {
@@ -49,7 +49,7 @@ const OF_OBJECTS: Record<string, StoredRow> = {
 
 /** How long a call begins parts; its last part takes some seconds more at most. */
 const CALL_MS = 15_000;
-const ANOTHER = "Another call is restoring this backup just now. Try again in a minute.";
+const ANOTHER = "Another request is restoring this backup. Try again in a minute.";
 /** The most left-out rows that the answer names. */
 const MAX_EXAMPLES = 100;
 
@@ -150,7 +150,7 @@ async function restorePart(services: Services, run: RestoreRun, manifest: Manife
     return;
   }
   const table = backupTable(content.table);
-  if (!table) throw conflict(`The backup has a table that this version has not: ${content.table}.`);
+  if (!table) throw conflict(`The backup has an unknown table: ${content.table}.`);
   const { statements, ...restored } = await restoreTable(services, table, content.rows);
   const before = run.progress;
   try {

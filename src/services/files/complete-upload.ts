@@ -83,7 +83,7 @@ export async function assembleParts(
       "A part was uploaded twice at the same time. Upload it again, then complete with its ETag.",
     );
   }
-  if (!(await isWhole(services, row))) throw conflict("The upload was deleted in the meantime.");
+  if (!(await isWhole(services, row))) throw conflict("The upload was deleted.");
   return isUtf8;
 }
 

@@ -39,5 +39,5 @@ export async function withinFileQuota<Result>(
 export const fileQuotaExceeded = (code: ProblemCode, used: number, size: number, max: number) =>
   new ProblemError(
     code,
-    `The files of this account take ${byteText(used)} of ${byteText(max)}, and this one has ${byteText(size)}. Delete uploads and predictions that you no longer need, or ask the operator to raise FILES_GB.`,
+    `Your files use ${byteText(used)} of ${byteText(max)}, and this file has ${byteText(size)}. Delete unused uploads and predictions, or ask the operator to raise FILES_GB.`,
   );

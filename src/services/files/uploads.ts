@@ -251,7 +251,7 @@ export async function deleteUpload(services: Services, caller: Caller, id: strin
         `The version '${named.owner}/${named.name}:${named.number}' uses this file as weights. Delete the version first.`,
       );
     }
-    throw conflict("The upload was completed or used at the same time. Try again.");
+    throw conflict("The upload was completed or used by another request. Try again.");
   }
   const [failure] = await removeUploads(services, [row]);
   if (failure !== undefined) throw failure;

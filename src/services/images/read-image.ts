@@ -107,7 +107,7 @@ async function read<T extends z.ZodType>(
   if (!object) throw gone(what);
   const parsed = shape.safeParse(parseUntrusted(await object.text()));
   if (parsed.success) return parsed.data;
-  throw new UnfitImage("It is no container image: what it is made of has another form.");
+  throw new UnfitImage("It is not a valid container image.");
 }
 
 const gone = (what: string) => new LostImage(`Its ${what} is not in the registry. Push it again.`);

@@ -59,8 +59,7 @@ export async function readRun(
   if (whole === undefined) throw tooLarge("It");
   const run = predictionWithIO.parse(parseExact(whole));
   // The status comes from the prediction: its row may lag behind.
-  if (run.status !== "succeeded")
-    throw conflict("Only a prediction that has succeeded can be an example.");
+  if (run.status !== "succeeded") throw conflict("Only succeeded predictions can be examples.");
   if (run.data_removed || !isObject(run.input))
     throw conflict("The data of this prediction has been removed.");
   const version = await findVersion(services.db, modelId, row.version_number);

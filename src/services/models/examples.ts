@@ -167,7 +167,7 @@ export async function pinExample(
   return presented(services, row, origin);
 }
 
-const IS_THERE = "This prediction is an example already.";
+const IS_THERE = "This prediction is already an example.";
 const isThere = () => conflict(IS_THERE);
 
 /** @throws ProblemError not_found, forbidden */
@@ -218,7 +218,7 @@ export async function changeExample(
   const { db } = services;
   const { model, row } = await ownExample(services, caller, place, id);
   const cover = is_cover ? await pictureIn(services, row) : undefined;
-  if (is_cover && cover === undefined) throw conflict("The output of this example has no picture.");
+  if (is_cover && cover === undefined) throw conflict("The output of this example has no image.");
   if (position !== undefined) {
     const ids = (await rowsOf(db, model.id)).map((one) => one.id);
     await placeAt(services, ids, row, position);

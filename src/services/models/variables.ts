@@ -93,5 +93,5 @@ const present = ({ name, updated_at }: VariableSummaryRow): Variable => ({
 const noKey = () =>
   new ProblemError(
     "unavailable",
-    "This deployment cannot store secrets yet. Its operator must set a key: `openssl rand -base64 32 | npx wrangler secret put SECRET_KEY`.",
+    "This deployment has no key to encrypt variables. The operator must set one: `openssl rand -base64 32 | npx wrangler secret put SECRET_KEY`.",
   );

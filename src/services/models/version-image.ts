@@ -106,7 +106,7 @@ export async function versionImage(
 }
 
 const NOT_READABLE =
-  "the image is not in this deployment's registry, so its schemas cannot be read. Give them, or push it here";
+  "the image is not in this deployment's registry, so `schemas` is required. Send `schemas`, or push the image to this registry";
 
 /** Finds the image. If the request names its repository, the image is elsewhere. */
 async function findImage(
@@ -125,7 +125,7 @@ async function findImage(
     return { digest, image: await orUnfit(read, ["body", "container_image_digest"]) };
   }
   if (digest !== undefined)
-    throw invalid(["body", "container_image_digest"], "Leave it out: `image` names the image");
+    throw invalid(["body", "container_image_digest"], "Omit it: `image` already names the image");
   if (configuration?.image !== undefined) {
     const message = "Leave it out: `image` names what is in the model's own repository here";
     throw invalid(["body", "configuration", "image"], message);
@@ -156,7 +156,7 @@ function weightsBeside(
   if (hasSome || !expectsWeights) return readWeights(services, id, weights);
   return Promise.reject(
     new UnfitImage(
-      "Its weights are not beside it (Cog's managed weights): name what `cog push` has pushed, by its tag, and not the image in it.",
+      "Its Cog managed weights are missing. Use the tag that `cog push` pushed, not the image inside it.",
     ),
   );
 }
@@ -167,7 +167,7 @@ function checkRead({ schemas, schemasFault }: ImageFacts, request: CreateVersion
   if (fault === undefined) return;
   throw invalid(
     placeOf(request),
-    `The schemas in its labels cannot be used: ${fault}. Give \`schemas\``,
+    `The schemas in its labels cannot be used: ${fault}. Send \`schemas\``,
   );
 }
 
@@ -190,7 +190,7 @@ async function readWeights(
   entries: readonly WeightEntry[],
 ): Promise<ImageWeight[]> {
   if (entries.length > MAX_WEIGHTS) {
-    throw new UnfitImage(`It has ${entries.length} weights, and at most ${MAX_WEIGHTS} are taken.`);
+    throw new UnfitImage(`It has ${entries.length} weights. At most ${MAX_WEIGHTS} are allowed.`);
   }
   const weights: ImageWeight[] = [];
   // Manifests are read one after the other: each may have 4 MB.
@@ -212,7 +212,7 @@ async function readWeight(
   const { data } = manifestShape.safeParse(parseUntrusted(await object.text()));
   const target = data?.annotations["run.cog.weight.target"];
   if (data?.config.mediaType !== MEDIA_TYPES.cogWeightConfig || target === undefined) {
-    throw new UnfitImage(`${what} are in another form than Cog's. Push them again.`);
+    throw new UnfitImage(`${what} are not in Cog's format. Push them again.`);
   }
   const problem = targetProblem(target);
   if (problem) throw new UnfitImage(`${what} cannot be mounted at '${target}': ${problem}.`);

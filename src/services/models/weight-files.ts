@@ -51,7 +51,7 @@ export async function namedFiles(
     if (row.completed_at !== null) return { target, id, key: row.key, size: row.size };
     throw invalid(
       placeOf(n),
-      `the upload '${id}' is not completed: POST its ETags to /v1/uploads/${id}/complete first`,
+      `the upload '${id}' is not complete. POST its ETags to /v1/uploads/${id}/complete first`,
     );
   });
   // Uploads that expire soon are kept until the version names them.
@@ -84,7 +84,7 @@ export function checkOverlap(weights: { target: string }[]): void {
 export const fileGone = (n?: number) =>
   invalid(
     n === undefined ? WEIGHTS : placeOf(n),
-    "the file has been deleted: upload it again, and name the new upload",
+    "the file was deleted. Upload it again and use the new upload",
   );
 
 const WEIGHTS: Loc = ["body", "configuration", "weights"];

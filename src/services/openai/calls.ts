@@ -57,7 +57,7 @@ export interface Call {
 
 /** The hint for callers that use names of a vendor's models. */
 export const modelsHint = (convention: Convention) =>
-  `Models are named owner/name here: GET /v1/${convention}/models lists them.`;
+  `Invalid model. Use owner/name. To list models, use GET /v1/${convention}/models.`;
 
 /** How long before the time limit the timeout is reported. */
 const MARGIN_SECONDS = 5;
@@ -103,7 +103,7 @@ export async function findCallable(
     ? ` Its server does not say which APIs it answers: if it answers this one, its owner can publish a version with "compatibilities": {"${flags[0]}": true}.`
     : "";
   const message = version.awaits?.includes("compatibilities")
-    ? `Version ${version.number} of '${model}' has not been started yet, so it is not known which calls it answers. Run it once with POST /v1/predictions: its first start completes it, everywhere within 10 s.`
+    ? `Version ${version.number} of '${model}' has not started yet, so its compatibilities are unknown. Run it once with POST /v1/predictions. The first start completes the version within 10 s.`
     : `Version ${version.number} of '${model}' has no ${flags.join(" or ")} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/${convention}/models lists them.${advice}`;
   throw new OpenAiProblem(400, { message, param: "model", code: "unsupported_model" });
 }
@@ -183,7 +183,7 @@ function checkSupported({ call, target: { version }, body, input }: Call): void 
   const unsupported = findUnsupported(call, body, rootKeywords(version.schemas, "input"));
   if (!unsupported) return;
   const { param, property } = unsupported;
-  const message = `'${param}' is not supported: the input schema of '${body.model}' does not have '${property}'. Leave it out, or call a model that has it.`;
+  const message = `'${param}' is not supported: the input schema of '${body.model}' does not have '${property}'. Omit it, or use a model that supports it.`;
   throw invalidParameter(param, "unsupported_parameter", message);
 }
 

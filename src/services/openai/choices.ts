@@ -99,7 +99,7 @@ export function completionBody({ version }: ResolvedVersion, body: Call["body"])
   const { model, stream } = body;
   const input = completionInputOf(body, versionSchema(version.schemas, "input"));
   if (input) return { ...input, model, ...(stream && { stream }) };
-  const message = `'${model}' takes one prompt at a time, as text: send each in a request of its own.`;
+  const message = `'${model}' accepts one text prompt per request. Send a separate request for each prompt.`;
   throw invalidParameter("prompt", "invalid_value", message);
 }
 

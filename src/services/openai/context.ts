@@ -91,7 +91,7 @@ export const duplicateItem = (param: string, id: string) =>
   invalidParameter(
     param,
     "duplicate_item",
-    `Duplicate item found with id '${id}'. Leave out what the conversation has already.`,
+    `Duplicate item found with id '${id}'. Omit items that are already in the conversation.`,
   );
 
 /** @param param the parameter that makes the context too long */

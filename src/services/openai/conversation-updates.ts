@@ -156,7 +156,7 @@ const itemsIn = (text: string): ResponseItem[] => z.array(responseItem).parse(ex
 const locked = () =>
   new OpenAiProblem(400, {
     message:
-      "Another response is under way in this conversation. Try again when it has ended, or cancel it.",
+      "Another response is in progress in this conversation. Wait for it to end, or cancel it.",
     param: "conversation",
     code: "conversation_locked",
   });

@@ -46,7 +46,7 @@ export async function createConversation(
   // The account gets the conversation first: one that it does not know would not be deleted with it.
   if (!(await accountAt(env, account_object).addConversation(objectId)))
     throw conflict(
-      "Your account has as many conversations as it may. Delete some: those that are not used are deleted after a while.",
+      "Your account has the maximum number of conversations. Delete some. Unused conversations are deleted automatically.",
     );
   const { user_id, models } = caller;
   const made = { account_object, metadata: metadata ?? {} };

@@ -118,7 +118,7 @@ function holdRequest({ user_id }: Caller, request: ResponseRequest): () => void 
   const leave = holdText(user_id, length);
   if (leave) return leave;
   throw tooManyConnections(
-    "Too many responses with long instructions or tools are under way. Send long texts in 'input', or try again when one has ended.",
+    "Too many responses with long instructions or tools are in progress. Send long texts in 'input', or wait for one to end.",
   );
 }
 
@@ -138,24 +138,23 @@ function checkResponse(asked: ResponseRequest, idempotencyKey: string | undefine
   const { input, previous_response_id, conversation, prompt, background, store } = asked;
   if (prompt != null) {
     const message =
-      "Stored prompts are not supported: send the prompt's text in 'instructions', and what you would send in its variables in 'input'.";
+      "Stored prompts are not supported. Send the prompt text in 'instructions' and its variables in 'input'.";
     throw invalidParameter("prompt", "unsupported_parameter", message);
   }
   if (input == null && previous_response_id == null && conversation == null) {
     throw new ValidationFailure([issueAt(["body", "input"], fault("missing"))]);
   }
   if (conversation != null && previous_response_id != null) {
-    const message =
-      "Send either 'conversation' or 'previous_response_id': both name what was said before.";
+    const message = "Send either 'conversation' or 'previous_response_id', not both.";
     throw invalidParameter("previous_response_id", "mutually_exclusive_parameters", message);
   }
   if (conversation != null && idempotencyKey !== undefined) {
     const message =
-      "An 'Idempotency-Key' cannot be sent with 'conversation': by the second time more has been said in it. It takes one response at a time.";
+      "'Idempotency-Key' is not supported with 'conversation'. A conversation already runs one response at a time.";
     throw invalidParameter("conversation", "unsupported_parameter", message);
   }
   if (background === true && store === false) {
-    const message = "A response in the background is stored: leave 'store' out, or set it to true.";
+    const message = "Background responses are always stored. Omit 'store', or set it to true.";
     throw invalidParameter("store", "invalid_value", message);
   }
 }
@@ -174,7 +173,7 @@ function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["targ
   const hosted = withoutHostedTools(asked, rootKeywords(version.schemas, "input"));
   const { request, omittedTypes: omittedTools, requiredType } = hosted;
   if (requiredType === undefined) return { request: { ...asked, ...request }, omittedTools };
-  const message = `The container of '${asked.model}' has no tool of type '${requiredType.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;
+  const message = `The container of '${asked.model}' has no tool of type '${requiredType.slice(0, 100)}'. Define the tool in 'tools', or omit 'tool_choice'.`;
   throw invalidParameter("tool_choice", "unsupported_parameter", message);
 }
 

@@ -18,7 +18,7 @@ export const timeoutProblem = (seconds: number) =>
   new OpenAiProblem(
     504,
     {
-      message: `The model did not finish within ${seconds} s, and the request was canceled. Ask for less, stream it, or run it with POST /v1/predictions, where nobody has to wait for it.`,
+      message: `The model did not finish within ${seconds} s, and the request was canceled. Reduce the request, stream it, or run it asynchronously with POST /v1/predictions.`,
       type: "timeout_error",
       code: "timeout",
     },
@@ -66,7 +66,8 @@ export function brokenStream(error: unknown): OpenAiProblem {
   const problem = asOpenAiProblem(error);
   if (problem instanceof OpenAiProblem) return problem;
   logger.error("Stream failed", { error });
-  const message = "The stream broke off on our side. The prediction's event log has all of it.";
+  const message =
+    "The stream was interrupted on our side. The prediction's event log has the complete output.";
   return new OpenAiProblem(500, { message, code: "server_error" });
 }
 

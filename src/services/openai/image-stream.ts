@@ -86,7 +86,7 @@ class ImageWriter implements Writer {
     if (event !== "done") return "";
     const failure = failureOf(predictionShape.parse(data), this.#seconds);
     if (failure) throw failure;
-    if (this.#completed === 0) throw new TranslationFailed("The model has made no image.");
+    if (this.#completed === 0) throw new TranslationFailed("The model returned no image.");
     return "";
   }
 

@@ -71,7 +71,7 @@ export function beginEdit(
   return beginCall(services, caller, { ...call, call: "images_edits", body: rest, input });
 }
 
-const ONE_OF_BOTH = "Name the images to edit, either in 'image' or in 'images'.";
+const ONE_OF_BOTH = "Send the images to edit in 'image' or 'images'.";
 
 /** Names the images of a form as a server has them: one image is no list. */
 const named = ({ images: [image = "", ...more], mask }: GivenImages): Record<string, Json> => ({
@@ -174,7 +174,7 @@ export async function findPicture(
   const key = keyIn(picture.url, predictionId);
   if (key === undefined) return { ...picture, key, mime_type: undefined };
   const found = await headFile(env.FILES, key);
-  if (!found) throw new TranslationFailed("The file of an image has been deleted meanwhile.");
+  if (!found) throw new TranslationFailed("An image file was deleted.");
   const { mime_type } = factsOf(found);
   if (!mime_type.startsWith("image/"))
     throw new TranslationFailed(`The output of the model has a file of the type ${mime_type}.`);
@@ -191,7 +191,7 @@ export function pictureJson(
   members: object = {},
 ): Iterable<PicturePiece> {
   if (key === undefined && format === "b64_json")
-    throw new TranslationFailed("The server answered with addresses of its own: ask for 'url'.");
+    throw new TranslationFailed("The server returned URLs. Set 'response_format' to 'url'.");
   const all = {
     ...members,
     ...(format !== "b64_json" && { url }),

@@ -81,7 +81,7 @@ export function withoutUnavailableTools({
   const hosted = withoutHostedTools(withToolChanges(body), schema);
   const { request, omittedTypes: omittedTools, requiredType } = hosted;
   if (requiredType !== undefined) {
-    const message = `The container of '${body.model}' has no tool of type '${requiredType}': send one of your own, or leave 'tool_choice' to the model.`;
+    const message = `The container of '${body.model}' has no tool of type '${requiredType}'. Define the tool in 'tools', or omit 'tool_choice'.`;
     throw invalidParameter("tool_choice", "unsupported_parameter", message);
   }
   return { body: { ...request, model: body.model }, omittedTools };

@@ -96,7 +96,7 @@ export class ResponseSocket {
   #take(data: string | ArrayBuffer): void {
     if (this.#closed.signal.aborted) return;
     if (typeof data !== "string")
-      return this.#refuse(400, "Messages are JSON text.", { code: "invalid_json" });
+      return this.#refuse(400, "Send messages as JSON text.", { code: "invalid_json" });
     if (data.length > MAX_MESSAGE_CHARS) {
       this.#refuse(413, "A message can have at most 10 MiB.", { code: "request_too_large" });
       return this.close(TOO_BIG, "A message can have at most 10 MiB.");
@@ -105,7 +105,7 @@ export class ResponseSocket {
     if (this.#isBusy && (this.#waiting.length === MAX_WAITING || chars > MAX_WAITING_CHARS))
       return this.#refuse(
         429,
-        "Too much is waiting: send the next message when a response has ended.",
+        "Too many messages are queued. Wait for a response to end.",
         { code: "rate_limit_exceeded" },
         laneOf(data),
       );
@@ -127,7 +127,7 @@ export class ResponseSocket {
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       await this.#answer(next).catch(() => {
         const error = { type: "server_error" };
-        this.#refuse(500, "The response broke off on our side.", error, next.lane);
+        this.#refuse(500, "The response was interrupted on our side.", error, next.lane);
       });
       next.leave();
     }
@@ -201,7 +201,7 @@ export class ResponseSocket {
     const type = "invalid_request_error";
     this.#say(status, { type, param: null, code: null, message, ...more }, lane);
     this.#refused += 1;
-    if (this.#refused >= MAX_REFUSED) this.close(NOT_ALLOWED, "Too many messages were no calls.");
+    if (this.#refused >= MAX_REFUSED) this.close(NOT_ALLOWED, "Too many invalid messages.");
   }
 
   #say(status: number, error: OpenAiError, lane: string | undefined): void {
@@ -235,9 +235,9 @@ const CANCELED: OpenAiError = {
 };
 
 const WRONG = {
-  type: "A message is JSON with the type 'response.create'.",
-  background: "Over a WebSocket no response is in the background.",
-  stream_id: "A stream_id has letters, digits, '_', '.' and '-'.",
+  type: "Messages must be JSON with the type 'response.create'.",
+  background: "Background responses are not supported over a WebSocket.",
+  stream_id: "Invalid stream_id. Use letters, digits, '_', '.' and '-'.",
 };
 
 type Read =

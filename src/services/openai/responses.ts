@@ -41,7 +41,7 @@ const REPEAT_AFTER_MS = 22_500;
 const MAX_REPEATED_CHARS = 256 * 1024;
 
 const BROKEN_OFF = new OpenAiProblem(500, {
-  message: "The stream broke off on our side. GET the response to resume it.",
+  message: "The stream was interrupted on our side. GET the response to resume it.",
   code: "server_error",
 });
 

@@ -199,7 +199,7 @@ async function* soundsOf(services: Services, source: SoundSource): AsyncGenerato
         const ended = prediction.parse(data);
         const failure = failureOf(ended, seconds);
         if (failure) throw failure;
-        if (count === 0) throw new TranslationFailed("The model's output has no sound.");
+        if (count === 0) throw new TranslationFailed("The model's output has no audio.");
         yield { kind: "end", usage, prediction: ended };
         return;
       }

@@ -170,9 +170,8 @@ async function findTaken(
   return ended(services, { id, created_at, stub, snapshot }, wait_seconds);
 }
 
-const REPEATABLE = "It may have been created: try again with the same Idempotency-Key.";
-const UNKNOWN =
-  "The prediction may have been created: GET /v1/predictions lists it within some minutes.";
+const REPEATABLE = "It may have been created. Try again with the same Idempotency-Key.";
+const UNKNOWN = "The prediction may have been created. Check GET /v1/predictions in a few minutes.";
 
 function refusalProblem(
   { settings }: Services,
@@ -188,7 +187,7 @@ function refusalProblem(
   }
   return new ProblemError(
     "too_many_requests",
-    `You have ${settings.maxWaiting} predictions waiting for this hardware. Wait until some have run.`,
+    `You have ${settings.maxWaiting} predictions queued for this hardware. Wait for some to start.`,
     { "retry-after": "10" },
   );
 }

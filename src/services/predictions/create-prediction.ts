@@ -150,7 +150,7 @@ function requirePriority(
   if (priority !== undefined) return priority;
   throw new ProblemError(
     "forbidden",
-    `This access token is held to the priority '${held}', and '${asked}' is higher. Leave it out, or use a token that may.`,
+    `This access token allows priority '${held}' at most, not '${asked}'. Omit 'priority', or use another token.`,
   );
 }
 

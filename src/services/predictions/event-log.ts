@@ -49,7 +49,5 @@ export async function refusedReader(services: Services, response: Response): Pro
   const tooMany: TooManyReaders = "of the account";
   return (await response.text()) === tooMany
     ? tooManyOpen(services)
-    : tooManyConnections(
-        "This prediction has as many readers as it may have. Close some, or poll it.",
-      );
+    : tooManyConnections("This prediction has too many open streams. Close some, or poll it.");
 }

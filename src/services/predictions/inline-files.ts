@@ -208,4 +208,4 @@ export async function withCopies<Input extends Json>(
 }
 
 const TOO_MUCH =
-  "The files that were sent as data URIs in earlier requests, and are named here, may have 10 MiB together. Upload them instead: POST /v1/uploads.";
+  "Files sent as data URIs in earlier requests can have at most 10 MiB in total. Upload them with POST /v1/uploads instead.";

@@ -197,7 +197,7 @@ function ofUpload(
   if (completed_at === null) {
     throw invalid(
       locationOf(at),
-      `the upload '${id}' is not completed: POST its ETags to /v1/uploads/${id}/complete first`,
+      `the upload '${id}' is not complete. POST its ETags to /v1/uploads/${id}/complete first`,
     );
   }
   const facts = { name: name ?? key.slice(key.indexOf("/") + 1), mime_type, is_utf8 };

@@ -43,7 +43,7 @@ async function turnOf(userId: string, patienceMs: number): Promise<() => void> {
     }
     own?.leave();
     if (Date.now() >= end)
-      throw tooManyConnections("Too many large responses are being read. Read one after another.");
+      throw tooManyConnections("Too many large responses at once. Read them one at a time.");
     await sleep(LOOK_MS);
   }
 }

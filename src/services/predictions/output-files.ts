@@ -20,7 +20,7 @@ export async function outputJson(
 ): Promise<ReadableStream> {
   const content = await openContent(await predictionStub(services, caller, id), "output");
   if (content === "full")
-    throw tooManyConnections("You are reading as much as you may. Finish some downloads first.");
+    throw tooManyConnections("Too many concurrent downloads. Wait for some to finish.");
   const pieces = content?.pieces ?? ["null"];
   return new Response(jsonBodyOf(services, id, pieces)).body ?? new Blob([]).stream();
 }
@@ -55,7 +55,7 @@ export async function readLogFile(
 ): Promise<ReadableStream> {
   const response = await openLogFile(await predictionStub(services, caller, id));
   if (response === "full")
-    throw tooManyConnections("You are reading as much as you may. Finish some downloads first.");
+    throw tooManyConnections("Too many concurrent downloads. Wait for some to finish.");
   if (!response?.body) throw notVisible(`The log of the prediction '${id}'`);
   return response.body;
 }

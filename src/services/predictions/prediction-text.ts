@@ -27,7 +27,7 @@ export async function predictionText(
     const content = await openContent(stub, part);
     if (content === "full")
       throw tooManyConnections(
-        `The prediction '${id}' is there, but you are reading as many large ones as you may. Finish reading some, then read it at GET /v1/predictions/${id}.`,
+        `The prediction '${id}' exists, but you are reading too many large predictions. Wait for some to finish, then use GET /v1/predictions/${id}.`,
       );
     return content && { text: jsonBodyOf(services, id, content.pieces), etag: content.etag };
   }

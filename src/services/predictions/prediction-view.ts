@@ -263,7 +263,7 @@ export async function retryPrediction(
 ): Promise<string> {
   const row = await findOwnPrediction(services, caller, id);
   const original = await (await predictionStub(services, caller, id)).originalRequest();
-  if (!original) throw conflict("Its input has been deleted, so it cannot be run again.");
+  if (!original) throw conflict("Its input was deleted, so it cannot run again.");
   const model = await findModel(services.db, row.model_id);
   if (!model) throw notVisible(`The model '${row.model_owner}/${row.model_name}'`);
   const reference = `${model.owner.username}/${model.name}:${row.version_number}`;

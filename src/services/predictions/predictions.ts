@@ -152,7 +152,7 @@ export async function removePrediction(
   id: string,
 ): Promise<void> {
   const result = await (await predictionStub(services, caller, id)).remove();
-  if (result === "under way") throw conflict("The prediction has not ended: cancel it first.");
+  if (result === "under way") throw conflict("The prediction has not ended. Cancel it first.");
 }
 
 /** @throws ProblemError not_found, conflict when it has ended */

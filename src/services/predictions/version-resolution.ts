@@ -115,7 +115,7 @@ export async function resolveVersion(
   await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
   if (version) return { model, version };
   if (target.number !== undefined) throw versionNotFound(path, target.number);
-  const detail = `The model '${path}' has no version yet: its owner publishes one with POST /v1/models/${path}/versions.`;
+  const detail = `The model '${path}' has no version. Publish one with POST /v1/models/${path}/versions.`;
   throw new ProblemError("not_found", detail);
 }
 

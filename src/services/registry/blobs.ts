@@ -74,7 +74,7 @@ export async function readBlob(
   const ranges = parseRanges(wished, size);
   if (ranges === "too many") {
     // Podman then asks for fewer ranges.
-    const message = `Ask for at most ${MAX_RANGES} ranges at a time.`;
+    const message = `Request at most ${MAX_RANGES} ranges at a time.`;
     throw new RegistryError(400, "SIZE_INVALID", message);
   }
   if (ranges && ranges.length > 1) return severalRanges(env, { key, size }, ranges, common);
@@ -227,7 +227,7 @@ export async function requireImageQuota(
   throw new RegistryError(
     403,
     "DENIED",
-    `Your images take ${byteText(used)} of ${byteText(limit)}. Delete versions and models that you no longer need, or ask the operator to raise IMAGES_GB.`,
+    `Your images use ${byteText(used)} of ${byteText(limit)}. Delete unused versions and models, or ask the operator to raise IMAGES_GB.`,
   );
 }
 

@@ -123,12 +123,12 @@ async function assemble({ db, env }: Services, upload: RegistryUploadRow): Promi
     throw new RegistryError(
       400,
       "BLOB_UPLOAD_INVALID",
-      "Two requests have written to this upload at once. Begin it again.",
+      "Two requests wrote to this upload at once. Start a new upload.",
     );
   }
   // The upload was completed by a request whose response got lost.
   if ((await headObject(env.IMAGES, key))?.size === offsetOf(upload)) return key;
-  throw new RegistryError(404, "BLOB_UPLOAD_UNKNOWN", "This upload was ended. Begin it again.");
+  throw new RegistryError(404, "BLOB_UPLOAD_UNKNOWN", "This upload has ended. Start a new upload.");
 }
 
 /**
@@ -157,5 +157,5 @@ const otherDigest = (digest: string, arrived?: string) =>
   new RegistryError(
     400,
     "DIGEST_INVALID",
-    `What arrived is not ${digest}${arrived ? `, but ${arrived}` : ""}. Send it again.`,
+    `Digest mismatch: expected ${digest}${arrived ? `, received ${arrived}` : ""}. Send it again.`,
   );

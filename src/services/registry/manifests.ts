@@ -119,7 +119,7 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
   // Checked before parsing: the values of a document that came as a form were not counted.
   if (mediaType !== undefined && kindOf(mediaType) === undefined) throw unknownType(mediaType);
   if (BYTE_ORDER_MARK.every((byte, n) => bytes[n] === byte))
-    throw invalidManifest("it begins with a byte order mark, which JSON may not");
+    throw invalidManifest("it starts with a byte order mark, which is invalid in JSON");
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
@@ -252,7 +252,7 @@ function unknownParts(missing: string[]): RegistryError {
   return new RegistryError(
     404,
     "MANIFEST_BLOB_UNKNOWN",
-    `This repository does not have what the manifest names: ${named}${more}. Push it first.`,
+    `The manifest references content that is not in this repository: ${named}${more}. Push it first.`,
   );
 }
 
@@ -270,7 +270,7 @@ function neededError(reference: string, { versions, until }: Need): RegistryErro
   const named = versions.slice(0, NAMED_VERSIONS).join(", ");
   const more = versions.length > NAMED_VERSIONS ? " and others" : "";
   return denied(
-    `${reference} is needed by ${noun} ${named}${more} of this model. Delete the ${noun} first. Four days later, when no prediction needs it any more, it can be deleted.`,
+    `${reference} is needed by ${noun} ${named}${more} of this model. Delete the ${noun} first. It can be deleted four days later.`,
   );
 }
 

@@ -132,20 +132,20 @@ const unknownName = (name: RepositoryName) =>
   new RegistryError(
     404,
     "NAME_UNKNOWN",
-    `There is no image ${textOf(name)}, or you do not have access to it.`,
+    `The image ${textOf(name)} was not found, or you do not have access to it.`,
   );
 
 const notMeant = (name: RepositoryName) =>
   new RegistryError(
     404,
     "NAME_UNKNOWN",
-    `The model '${textOf(name)}' was deleted or renamed since this push began. To make it anew, publish it again.`,
+    `The model '${textOf(name)}' was deleted or renamed during this push. Publish it again to recreate it.`,
   );
 
 const notLoggedIn = (name: RepositoryName) =>
   new ProblemError(
     "unauthenticated",
-    `There is no public image ${textOf(name)}. If it is yours, log in with an access token as the password.`,
+    `The public image ${textOf(name)} was not found. If it is your image, log in with an access token as the password.`,
   );
 
 /**

@@ -141,16 +141,16 @@ const tooShort = (length: number) =>
   new RegistryError(
     400,
     "SIZE_INVALID",
-    `The connection closed before all ${length} bytes of the chunk had arrived. Ask where the upload stands (GET), and go on from there.`,
+    `The connection closed before all ${length} bytes of the chunk arrived. GET the upload for its offset, and continue from there.`,
   );
 
 const lost = () =>
-  new RegistryError(404, "BLOB_UPLOAD_UNKNOWN", "This upload was ended. Begin it again.");
+  new RegistryError(404, "BLOB_UPLOAD_UNKNOWN", "This upload has ended. Start a new upload.");
 
 /** The error when another request writes to this upload. */
 export const superseded = () =>
   new RegistryError(
     416,
     "BLOB_UPLOAD_INVALID",
-    "Another request has gone on with this upload. Ask where it stands (GET), and go on from there.",
+    "Another request has continued this upload. GET the upload for its offset, and continue from there.",
   );

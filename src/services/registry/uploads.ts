@@ -82,7 +82,7 @@ export async function beginUpload(
     throw new RegistryError(
       429,
       "TOOMANYREQUESTS",
-      `An account can have ${MAX_UPLOADS} uploads under way. Finish or cancel some of them (DELETE), or wait: an upload ends a day after its last chunk, or after 10 minutes without any.`,
+      `An account can have ${MAX_UPLOADS} uploads in progress. Finish or cancel (DELETE) some of them. An upload expires a day after its last chunk, or after 10 minutes if it has none.`,
     );
   }
   return row;
@@ -99,7 +99,7 @@ export async function getUpload(
   throw new RegistryError(
     404,
     "BLOB_UPLOAD_UNKNOWN",
-    "There is no such upload: it has ended, or nothing came for it for a day. Begin it again.",
+    "The upload was not found. It has ended or expired. Start a new upload.",
   );
 }
 
@@ -207,7 +207,7 @@ const outOfOrder = (upload: Upload) =>
   new RegistryError(
     416,
     "BLOB_UPLOAD_INVALID",
-    `This upload has ${offsetOf(upload)} bytes: the next chunk begins there.`,
+    `This upload has ${offsetOf(upload)} bytes. Start the next chunk at this offset.`,
     rangeOf(upload),
   );
 
@@ -215,7 +215,7 @@ const tooLarge = () =>
   new RegistryError(
     413,
     "SIZE_INVALID",
-    `A layer can have at most ${MAX_BLOB_BYTES / MIB / 1024} GiB. Divide it into several.`,
+    `A layer can have at most ${MAX_BLOB_BYTES / MIB / 1024} GiB. Split it into several layers.`,
   );
 
 const tooSlow = () =>
@@ -229,6 +229,6 @@ const busy = () =>
   new RegistryError(
     503,
     "UNAVAILABLE",
-    "Too many uploads without a length at once. Try again in half a minute, with fewer at a time.",
+    "Too many concurrent uploads without a length. Try again in 30 seconds with fewer uploads.",
     { "retry-after": "30" },
   );

@@ -64,7 +64,7 @@ export async function createReplicateFile(
       ? [(await putPart(FILES, row, 1, content))?.etag ?? ""]
       : content.etags;
   if (!(await completeMultipart(FILES, row, etags)))
-    throw conflict("The file was deleted while it was stored. Send it again.");
+    throw conflict("The file was deleted during the upload. Send it again.");
   const expires_at = Date.now() + services.settings.retentionSeconds * 1_000;
   const is_utf8 = content instanceof Uint8Array && lacksCharset(mime_type) && isUtf8(content);
   return present(await markComplete(services, row.id, { expires_at, is_utf8 }), origin);

@@ -58,7 +58,9 @@ export async function replicateStream(
       write: (entry) => replicateEvent(entry.id, entry.event, String(entry.data)),
       fail: (error) =>
         replicateErrorEvent(
-          error instanceof ProblemError ? error.message : "The stream broke off. Open it again.",
+          error instanceof ProblemError
+            ? error.message
+            : "The stream was interrupted. Open it again.",
         ),
     });
   });

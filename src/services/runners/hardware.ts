@@ -85,7 +85,7 @@ async function checkPool(
   if (known?.pool === pool) return;
   if (known && known.pool_made_at !== null)
     throw conflict(
-      `'${identifier}' stands in the pool '${known.pool}', whose queue exists already. Keep its pool, or create another class with the pool '${pool}'.`,
+      `'${identifier}' is in the pool '${known.pool}', which is already in use. Keep its pool, or create another class with the pool '${pool}'.`,
     );
   const other = await findAmbiguous(db, identifier, pool);
   if (!other) return;

@@ -97,6 +97,6 @@ export async function readServedPool(
   if (others.length === 0) return pool;
   const places = found.map((one) => `'${one.identifier}' in '${one.pool}'`).join(", ");
   throw conflict(
-    `A runner serves hardware of one pool, and these stand in several: ${places}. Start it with classes of one, or have an operator put them into one pool.`,
+    `A runner can serve hardware of only one pool. These are in several: ${places}. Use classes of one pool, or ask an operator to put them in one pool.`,
   );
 }

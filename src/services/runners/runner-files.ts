@@ -92,7 +92,7 @@ export async function storeValue(
     ).catch((error) => {
       // The runner may try again after any other error.
       if (!check.failed) throw error;
-      throw new ProblemError("bad_request", "A value must be JSON in one line.");
+      throw new ProblemError("bad_request", "Send the value as JSON on one line.");
     });
     await requireActiveAttempt(services, holder, key);
   });
@@ -182,7 +182,7 @@ async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<Wri
   if (prediction === "full") {
     throw new ProblemError(
       "too_large",
-      `A run may store ${MAX_STORED_OBJECTS} files and values. Put out fewer, or several in an archive.`,
+      `A run can store at most ${MAX_STORED_OBJECTS} files and values. Return fewer, or combine them in an archive.`,
     );
   }
   return prediction;

@@ -60,7 +60,7 @@ function refusal(why: ReportProblem, pool: string): ProblemError {
   const detail =
     why === "too_large"
       ? "This runner reports more containers and GPUs than its pool can keep. Lower its setting `containers`, or stop containers that it runs."
-      : `The pool '${pool}' has no place for another runner of this token. Stop runners, or let some serve another pool.`;
+      : `The pool '${pool}' has no capacity for another runner of this token. Stop some runners, or move them to another pool.`;
   return new ProblemError("too_many_requests", detail, { "retry-after": "30" });
 }
 
@@ -144,7 +144,7 @@ async function shutOut(db: Services["db"], id: string, { token_id }: RunnerCalle
   runnerCache.forget(id);
   return new ProblemError(
     "unavailable",
-    "This runner was just removed. Register again: it will be a new one.",
+    "This runner was removed. Register again as a new runner.",
     { "retry-after": "1" },
   );
 }

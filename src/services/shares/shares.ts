@@ -55,8 +55,8 @@ export async function createShare(
   // The object is asked itself: the prediction's row may be behind.
   const snapshot = await (await predictionStub(services, caller, predictionId)).get(0);
   if (row.data_removed || !snapshot)
-    throw conflict("Its data was removed: there is nothing to share.");
-  if (!snapshot.terminal) throw conflict("Share it when it has ended.");
+    throw conflict("The prediction's data was removed, so it cannot be shared.");
+  if (!snapshot.terminal) throw conflict("The prediction has not ended. Share it once it has.");
   const { owner, name } = services.present.prediction(row, "").model;
   const token = newToken("auss");
   const created_at = Date.now();
@@ -73,7 +73,7 @@ export async function createShare(
   };
   if (!(await insertShare(services.db, share, MAX_SHARES)))
     throw conflict(
-      `An account may have ${MAX_SHARES} links at a time. Revoke one at /account/shares.`,
+      `An account can have at most ${MAX_SHARES} links. Revoke one at /account/shares.`,
     );
   return { token, expires_at };
 }
@@ -119,7 +119,7 @@ async function openShare(services: Services, token: string): Promise<ShareRow> {
 export const shareGone = () =>
   new ProblemError(
     "not_found",
-    "This link has ended, was revoked, or is not complete. Ask whoever sent it for a new one.",
+    "This link has expired, was revoked, or is incomplete. Ask the sender for a new one.",
   );
 
 /** The caller as which a share is read: its owner. The share's reads are limited to its prediction. */

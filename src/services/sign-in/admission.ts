@@ -56,6 +56,6 @@ export const notAdmitted = ({ settings }: Services) =>
   new ProblemError(
     "forbidden",
     settings.signUp === "closed"
-      ? "This deployment does not accept new accounts. Ask its operator."
+      ? "Sign-ups are disabled. Contact the operator."
       : "You need an invitation to create an account. Open its link, or ask the operator for one.",
   );

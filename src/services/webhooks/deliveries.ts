@@ -90,7 +90,7 @@ export async function redeliver(
 }
 
 const IS_OFF = "The endpoint is disabled: enable it, then try again.";
-const IS_GONE = "The endpoint has been deleted: nothing can be sent to it.";
+const IS_GONE = "The endpoint was deleted.";
 
 async function isReceiver(
   stub: Awaited<ReturnType<typeof predictionStub>>,

@@ -69,7 +69,7 @@ export async function createEndpoint(
   };
   if (!(await insertEndpoint(services.db, row, MAX_ENDPOINTS))) {
     throw conflict(
-      `An account may have ${MAX_ENDPOINTS} webhook endpoints. Delete one, or change one with PATCH /v1/webhook-endpoints/{endpoint_id}; a single prediction can have a webhook of its own, with 'webhook'.`,
+      `An account can have at most ${MAX_ENDPOINTS} webhook endpoints. Delete or update one. For one prediction, pass 'webhook' in the request.`,
     );
   }
   forgetEndpoints(user_id);
@@ -156,7 +156,7 @@ export async function createSecret(
   if (!row) {
     await readEndpoint(services, caller, id);
     throw conflict(
-      `An endpoint may have ${MAX_SECRETS} secrets. Delete one that its receiver no longer uses.`,
+      `An endpoint can have at most ${MAX_SECRETS} secrets. Delete one that its receiver no longer uses.`,
     );
   }
   await encryptPlainSecrets(services, row);
@@ -179,7 +179,7 @@ export async function deleteSecret(
       throw notFound(`The secret '${secretId}'`);
     }
     throw conflict(
-      "It is the endpoint's only secret. Create another one and give it to the receiver, then delete this one.",
+      "This is the endpoint's only secret. Create another, add it to the receiver, then delete this one.",
     );
   }
   await encryptPlainSecrets(services, row);

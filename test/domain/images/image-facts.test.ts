@@ -45,7 +45,7 @@ test("arm images are refused, with the command that builds the right one", () =>
 
 test("an artifact is not accepted as an image", () => {
   expect(() => checkIsImage(manifestOf([], MEDIA_TYPES.cogWeightConfig))).toThrow(
-    "It is no container image: its configuration is application/vnd.cog.weight.config.v1+json.",
+    "It is not a container image: its configuration is application/vnd.cog.weight.config.v1+json.",
   );
   checkIsImage(manifestOf([], MEDIA_TYPES.dockerConfig));
 });
@@ -206,7 +206,7 @@ describe("the image of an index", () => {
 
   test.each([
     ["nothing", {}, "no image for linux/amd64"],
-    ["weights alone", { a: weight }, "no container image"],
+    ["weights alone", { a: weight }, "not a container image"],
     ["several without a platform", { a: {}, b: {} }, "no image for linux/amd64"],
   ])("an index with %s is refused", (_, entries, message) => {
     expect(() => selectImage(indexOf(entries))).toThrow(message);

@@ -90,14 +90,14 @@ test("a size beyond the model's limits is refused by the name of the requested p
   const schema = schemaOf({ width: side, height: side });
   const make = (size: string) => () => imageInput(asked({ size }), schema);
   expect(make("2048x16")()).toMatchObject({ width: 2048, height: 16 });
-  expect(make("2049x16")).toThrow("'size' cannot have a width of 2049: the model takes at most");
+  expect(make("2049x16")).toThrow("'size' cannot have a width of 2049: the model supports at most");
   expect(make("2048x15")).toThrow(
-    "'size' cannot have a height of 15: the model takes at least 16 pixels.",
+    "'size' cannot have a height of 15: the model supports at least 16 pixels.",
   );
   const count = schemaOf({ num_outputs: { type: "integer", minimum: 1, maximum: 4 } });
   expect(imageInput(asked({ n: 4 }), count)).toMatchObject({ num_outputs: 4 });
   expect(() => imageInput(asked({ n: 5 }), count)).toThrow(
-    "'n' cannot be 5: the model makes at most 4",
+    "'n' cannot be 5: the model generates at most 4",
   );
 });
 

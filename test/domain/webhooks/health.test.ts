@@ -86,7 +86,7 @@ describe("it is switched off", () => {
       failing_since: NOW - 5 * DAY,
       last_error: "responded with status 500",
       notice:
-        'Switched off on 2026-11-26: no delivery has arrived since 2026-11-21, and the last one failed with: responded with status 500. When the receiver works, switch it on again with PATCH {"enabled": true}.',
+        'Disabled on 2026-11-26 because every delivery since 2026-11-21 failed. Last error: responded with status 500. Fix the receiver, then enable the endpoint with PATCH {"enabled": true}.',
     });
   });
 
@@ -96,7 +96,7 @@ describe("it is switched off", () => {
       failing_since: NOW,
       last_error: "responded with status 410",
       notice:
-        'Switched off on 2026-11-26: the receiver responded with status 410, which says that it is gone permanently. If it is not, switch it on again with PATCH {"enabled": true}; otherwise delete it.',
+        'Disabled on 2026-11-26 because the receiver responded with status 410 (Gone). Enable it with PATCH {"enabled": true}, or delete it.',
     });
   });
 });

@@ -142,7 +142,7 @@ describe("a restore", () => {
     expect(await refused(older)).toEqual([
       409,
       expect.stringMatching(
-        /another version of Auspex. Deploy that version, restore there, and then update. It has no users.bio/,
+        /another version of Auspex. Deploy that version, restore the backup, then update. It has no users.bio/,
       ),
     ]);
     expect(await refused(newer)).toEqual([

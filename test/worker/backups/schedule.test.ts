@@ -191,8 +191,8 @@ test("rows that changed during the backup are restored as far as they fit, and n
     reason,
   ]);
   expect(examples).toEqual([
-    ["models", second.id, "another one has what must be unique"],
-    ["model_counts", second.id, "it refers to something that is not there"],
+    ["models", second.id, "it conflicts with a unique value of another row"],
+    ["model_counts", second.id, "it refers to a missing row"],
   ]);
   expect(state.left_out).toBe(examples.length);
   expect(await run("SELECT id FROM models WHERE name = 'story'")).toEqual([{ id: first.id }]);

@@ -222,7 +222,7 @@ it.each<[string, string, (who: Customer) => Promise<string>, string]>([
       expect((await who.visitor.send(`/predictions/${id}/delete`)).status).toBe(303);
       return id;
     },
-    "Its input has been deleted, so it cannot be run again.",
+    "Its input was deleted, so it cannot run again.",
   ],
 ])("a prediction refuses %s with a message", async (_, action, make, words) => {
   const who = await newCustomer();

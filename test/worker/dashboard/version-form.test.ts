@@ -150,7 +150,7 @@ describe("an image in another registry", () => {
     const fields = { image_by: "digest", container_image_digest: DIGEST };
     const { status, html } = await send(fields);
     expect(status).toBe(422);
-    expect(issueOf(html, "schemas_from")).toContain("its schemas cannot be read");
+    expect(issueOf(html, "schemas_from")).toContain("so `schemas` is required");
     expect(checked(html, "image_by")).toEqual(["digest"]);
   });
 

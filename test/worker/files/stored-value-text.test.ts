@@ -23,7 +23,7 @@ test.each([
   const refused = await postValue(runner, job, encoder.encode(text));
   expect([refused.status, await refused.json()]).toMatchObject([
     400,
-    { detail: "A value must be JSON in one line." },
+    { detail: "Send the value as JSON on one line." },
   ]);
 });
 

@@ -91,7 +91,7 @@ test("an example needs an own prediction that has succeeded, is small and is not
   expect(textOf((await pin(large)).html)).toContain("Its output is too large for an example");
   const id = await run({}, () => "out");
   expect((await pin(id)).status).toBe(303);
-  expect(textOf((await pin(id)).html)).toContain("This prediction is an example already.");
+  expect(textOf((await pin(id)).html)).toContain("This prediction is already an example.");
 });
 
 test("examples of a model have an order, and are at most 12", async () => {

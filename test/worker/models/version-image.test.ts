@@ -167,7 +167,7 @@ describe("refusals", () => {
     const { images, model } = await newImages();
     const digest = await images.push("v1", cog(COG_0_9));
     expect(await images.refused({ image: "v1", container_image_digest: digest })).toContain(
-      "container_image_digest: Leave it out",
+      "container_image_digest: Omit it",
     );
     const image = `registry.example.com/${model}`;
     expect(await images.refused({ image: "v1", configuration: { image } })).toContain(
@@ -192,9 +192,9 @@ describe("refusals", () => {
       JSON.stringify({ schemaVersion: 2, config: { mediaType, digest, size: 2 }, layers: [] });
     const digest = await images.pushBlob("{}");
     await images.put("kit", artifact(digest, MEDIA_TYPES.ociEmpty));
-    expect(await images.refused({ image: "kit" })).toContain("It is no container image");
+    expect(await images.refused({ image: "kit" })).toContain("It is not a container image");
     await images.put("empty", artifact(digest, MEDIA_TYPES.ociConfig));
-    expect(await images.refused({ image: "empty" })).toContain("It is no container image");
+    expect(await images.refused({ image: "empty" })).toContain("It is not a valid container image");
   });
 
   test("an image with unusable schemas in its labels is refused, unless the request has schemas", async () => {
@@ -215,7 +215,7 @@ describe("refusals", () => {
     const large = openapiOf({ Input: { properties: { a: { enum: values } } }, Output: {} });
     await images.push("v1", cog(large));
     expect(await images.refused({ image: "v1" })).toBe(
-      "image: The schemas in its labels cannot be used: they can have at most 100000 characters as JSON. Give `schemas`",
+      "image: The schemas in its labels cannot be used: they can have at most 100000 characters as JSON. Send `schemas`",
     );
     expect(await images.publish({ image: "v1", schemas: SCHEMAS })).toMatchObject({
       status: "ready",

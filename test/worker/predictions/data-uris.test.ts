@@ -175,7 +175,9 @@ describe("the address of a data URI's file in the input of another prediction", 
       input: { list: [one, two] },
     });
     expect(status).toBe(422);
-    expect(body.detail).toMatchObject([{ msg: expect.stringContaining("10 MiB together") }]);
+    expect(body.detail).toMatchObject([
+      { msg: expect.stringContaining("at most 10 MiB in total") },
+    ]);
     expect(await strays()).toEqual(kept);
     expect((await create({ list: [one ?? "", one ?? ""] })).status).toBe("pending");
   });

@@ -186,7 +186,7 @@ describe("readers of an explanation", () => {
     const [mine = "", notMine = ""] = waits;
     expect((await explain(client, mine)).reason).toEqual({
       code: "starting",
-      message: `A container for it is starting. ${world.model}:1 was stopped to make room.`,
+      message: `A container is starting. ${world.model}:1 was stopped to make room.`,
       stopped: [`${world.model}:1`],
       runners: [],
     });

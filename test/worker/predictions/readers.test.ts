@@ -49,7 +49,7 @@ test("a prediction has a hundred readers, and one more when one has gone", async
     return response;
   };
   for (let n = 0; n < 100; n++) expect((await open(id)).status).toBe(200);
-  await expectRefusal(await open(id), /This prediction has as many readers/);
+  await expectRefusal(await open(id), /This prediction has too many open streams/);
   expect((await open(other)).status).toBe(200);
   // A reader that cancels its stream frees its place.
   await streams.shift()?.body?.cancel();

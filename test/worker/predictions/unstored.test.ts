@@ -77,7 +77,7 @@ describe.each(READERS)("for a reader with %s", (_, ask) => {
     await reading;
     await expectFenced(one);
     const { status, error } = await one.who.client.get(one.id);
-    const message = "The runner was lost after output had begun.";
+    const message = "The runner was lost after output had started.";
     expect([status, error]).toEqual(["failed", expect.objectContaining({ message })]);
     await expectStory(one, ["b", "c"]);
   });

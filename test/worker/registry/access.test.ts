@@ -71,7 +71,7 @@ test("a push that names its model's id creates no other model", async () => {
   await client.ok("DELETE", `/v1/models/${name}`);
   for (const send of [begin, put]) {
     const message = await expectError(await send(), 404, "NAME_UNKNOWN");
-    expect(message).toContain("deleted or renamed since this push began");
+    expect(message).toContain("deleted or renamed during this push");
   }
   expect((await client.json("GET", `/v1/models/${name}`)).status).toBe(404);
   // Another model of this name is not the target either.

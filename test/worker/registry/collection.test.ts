@@ -101,7 +101,7 @@ test("an image of a version cannot be deleted until four days after the version'
     expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
   await publish();
   expect(await refusal()).toMatch(
-    /is needed by version 1 of this model\. Delete the version first\. Four days later/,
+    /is needed by version 1 of this model\. Delete the version first\. It can be deleted four days later/,
   );
   for (let number = 2; number <= 6; number++) await publish();
   expect(await refusal()).toMatch(

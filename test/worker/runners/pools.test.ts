@@ -66,7 +66,7 @@ describe("a class", () => {
       const { status, body } = await put(wide, { pool: single });
       expect([status, body.detail]).toEqual([
         409,
-        `'${wide}' stands in the pool '${wide}', whose queue exists already. Keep its pool, or create another class with the pool '${single}'.`,
+        `'${wide}' is in the pool '${wide}', which is already in use. Keep its pool, or create another class with the pool '${single}'.`,
       ]);
     });
     expect((await put(wide, { pool: wide })).status).toBe(200);
@@ -113,11 +113,7 @@ describe("a session", () => {
     expect(await begin([single, wide])).toMatchObject({ status: 200, body: { pool: single } });
     const { status, body } = await begin([other, wide]);
     expect(status).toBe(409);
-    for (const said of [
-      `'${wide}' in '${single}'`,
-      `'${other}' in '${other}'`,
-      "put them into one",
-    ])
+    for (const said of [`'${wide}' in '${single}'`, `'${other}' in '${other}'`, "put them in one"])
       expect(body.detail).toContain(said);
   });
 

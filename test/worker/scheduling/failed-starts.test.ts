@@ -67,7 +67,7 @@ test("a runner that fails three starts in a row is set aside with the reason, an
     "GET",
     `/v1/predictions/${id}/explain`,
   );
-  expect(reason.message).toMatch(/each one is paused .*\. The next attempt is in about 10 s\.$/);
+  expect(reason.message).toMatch(/All \S+ runners are paused .*\. Next retry in about 10 s\.$/);
   expect(reason.message).not.toContain(REASON);
   await pool(world).removeRunner(broken.id, broken.session);
   expect(await polling).toEqual([]);

@@ -89,7 +89,7 @@ test("a queue has the reasons of waits, with advice", async () => {
     {
       ...reason,
       code: "no_runner",
-      message: `1 prediction waits: no runner that takes work serves ${hardware}. Start one, or resume one that drains.`,
+      message: `1 prediction queued. No ${hardware} runners online. Start one or resume a draining runner.`,
     },
   ]);
   const full = await world.runner();

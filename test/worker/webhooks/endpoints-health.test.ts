@@ -130,7 +130,7 @@ describe("switching off", () => {
     const off = await getEndpoint(client, id);
     expect(off).toMatchObject({ enabled: false, failing_since: since, updated_at: now() });
     expect(off.notice).toMatch(
-      /^Switched off on \d{4}-\d\d-\d\d: no delivery has arrived since .*responded with status 500.*PATCH \{"enabled": true\}\.$/,
+      /^Disabled on \d{4}-\d\d-\d\d because every delivery since .*responded with status 500.*PATCH \{"enabled": true\}\.$/,
     );
     expect(await row()).toMatchObject({ enabled: false });
     expect(await getEnabledEndpoints(db, user_id)).toEqual([]);

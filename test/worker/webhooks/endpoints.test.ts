@@ -332,7 +332,9 @@ describe("the limits", () => {
     );
     expect(statuses(answers)).toEqual([...Array(4).fill(200), ...Array(8).fill(409)]);
     const refused = answers.find(({ status }) => status === 409);
-    expect(refused?.body.detail).toMatch(/^An account may have 4 webhook endpoints\. Delete one/);
+    expect(refused?.body.detail).toMatch(
+      /^An account can have at most 4 webhook endpoints\. Delete or/,
+    );
     const all = await listEndpoints(client);
     expect(new Set(all.map(({ id }) => id)).size).toBe(4);
     await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${all[0]?.id}`);

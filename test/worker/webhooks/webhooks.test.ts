@@ -314,7 +314,7 @@ describe("an object that restarts", () => {
     expect(event?.deliveries[0]?.attempts).toMatchObject([
       {
         status: null,
-        error: expect.stringMatching(/service was restarted before it had a response/),
+        error: expect.stringMatching(/service restarted before it received a response/),
       },
       { status: 200, error: null },
     ]);
