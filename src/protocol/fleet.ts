@@ -32,11 +32,9 @@ export const runnerState = z
     draining_since: timestamp
       .nullable()
       .meta({ description: "When draining started; null if not draining" }),
-    revoked: z
-      .boolean()
-      .meta({
-        description: "Whether its token was revoked. A runner with a revoked token gets no work",
-      }),
+    revoked: z.boolean().meta({
+      description: "Whether its token was revoked. A runner with a revoked token gets no work",
+    }),
     set_aside_until: timestamp.nullable().meta({
       description:
         "The runner accepted jobs without starting them, or its machine failed to start containers three times in a row. It gets no work until this time. Null otherwise",
