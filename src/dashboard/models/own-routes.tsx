@@ -140,7 +140,7 @@ function Fields({
       <TextArea
         name="overview"
         label="Overview"
-        hint="The model's page, in Markdown: uses, limits, examples. Images are shown as links."
+        hint="What the model does and how to use it, in Markdown."
         value={model?.overview}
         rows={12}
         maxlength={100_000}

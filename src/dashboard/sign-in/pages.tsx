@@ -233,8 +233,8 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
     ) : (
       <>
         <p>
-          Enter the deployment's <code>OPERATOR_TOKEN</code> to become an operator. Operators manage
-          the fleet and invite users. You enter it once, and again when it changes.
+          Enter this deployment’s operator token to become an operator. Operators manage the fleet
+          and invite users. You need the token again only if it changes.
         </p>
         <Form action="/set-up" draft={draft}>
           <TextField
