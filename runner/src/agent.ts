@@ -116,7 +116,7 @@ export class Agent {
     const { controlPlane, log } = this.#options;
     const address = packageUrl(controlPlane.url, latest);
     log.warn(
-      `out of date: this runner is ${VERSION}, the deployment serves ${latest}. Update with npm install --global "${address}", or start it with npx --yes "${address}"`,
+      `this runner (${VERSION}) is out of date; the deployment serves ${latest}. Update with npm install --global "${address}", or start it with npx --yes "${address}"`,
     );
   }
 
@@ -136,11 +136,11 @@ export class Agent {
     } catch (error) {
       switch (statusOf(error)) {
         case 404:
-          log.warn("session unknown to the control plane, registering again");
+          log.warn("session expired, registering again");
           return true;
         case 409:
           log.warn(
-            `another process runs under the name ${runner.name}; finishing the running jobs, then exiting`,
+            `another process uses the name ${runner.name}; finishing running jobs, then exiting`,
           );
           return false;
         default:

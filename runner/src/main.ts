@@ -73,7 +73,7 @@ async function run(settings: Settings): Promise<number> {
   const options = engineOptions(settings, capacity);
   const isAlone = await lock(identityOf(settings, options), stop, () =>
     log.warn(
-      "another process of this runner is running, waiting until it ends. Send it SIGUSR2 to update it, or give this one its own --name",
+      "another process of this runner is running; waiting for it to end. Send it SIGUSR2 to update it, or use another --name for this one",
     ),
   );
   if (!isAlone) return 0;

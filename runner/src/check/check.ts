@@ -82,8 +82,7 @@ function checkPools(classPools: ClassPool[]): Finding[] {
   const detail = classPools
     .map(({ hardware, pool }) => `${hardware} is in the pool ${pool}`)
     .join(", ");
-  const advice =
-    "use classes of one pool (--hardware), or put these into one pool at /fleet/hardware";
+  const advice = "use classes of one pool (--hardware), or put them in one pool at /fleet/hardware";
   return [{ ok: false, name: "hardware", detail, advice }];
 }
 

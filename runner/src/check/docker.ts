@@ -73,7 +73,7 @@ export function checkToolkit(info: DockerInfo, gpus: readonly Device[]): Finding
   const name = "nvidia container toolkit";
   const real = gpus.filter(({ pretend }) => !pretend);
   if (real.length === 0) return { ok: true, name, detail: "not needed without GPUs" };
-  if (cdiNames(real, info)) return { ok: true, name, detail: "Docker gives GPUs by CDI" };
+  if (cdiNames(real, info)) return { ok: true, name, detail: "Docker provides GPUs through CDI" };
   if (!hasNvidiaRuntime(info)) {
     const detail = "Docker has no runtime nvidia: containers with GPUs will not start";
     return { ok: false, name, detail, advice: "install it and run nvidia-ctk runtime configure" };
@@ -85,7 +85,7 @@ export function checkToolkit(info: DockerInfo, gpus: readonly Device[]): Finding
     name,
     detail: `${detail}, and systemd manages its cgroups: when systemd reloads its units, running containers lose their GPUs`,
     advice:
-      'use Docker 28.2 and NVIDIA Container Toolkit 1.18 or later, which give GPUs by CDI (earlier: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or set "exec-opts": ["native.cgroupdriver=cgroupfs"] in /etc/docker/daemon.json',
+      'use Docker 28.2 and NVIDIA Container Toolkit 1.18 or later, which use CDI (earlier: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or set "exec-opts": ["native.cgroupdriver=cgroupfs"] in /etc/docker/daemon.json',
   };
 }
 

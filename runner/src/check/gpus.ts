@@ -66,7 +66,7 @@ export function checkClass(described: unknown, hardware: string, gpus: readonly 
     return {
       ...found,
       detail: `containers of ${hardware} get no GPU: ${count(gpus.length)} of this machine would not be used`,
-      advice: "say at /fleet/hardware how many GPUs each of them gets, or use another class",
+      advice: "set the number of GPUs of this class at /fleet/hardware, or use another class",
     };
   }
   const small = gpus.filter(

@@ -121,7 +121,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
     return writeLeft(folder, { settings, port, containers: left }).then(
       () => left.map(({ name }) => name),
       (error: unknown) => {
-        log.error("could not leave idle containers to the next process", { error: String(error) });
+        log.error("could not hand over idle containers to the next process", {
+          error: String(error),
+        });
         return [];
       },
     );

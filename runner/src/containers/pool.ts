@@ -18,7 +18,7 @@ import type { LeftContainer } from "./adoption.ts";
 import { Container, type ContainerParts } from "./container.ts";
 import { type Specification, specificationOf, specify } from "./specification.ts";
 
-const NO_ROOM = "the containers of this runner leave no room for another one";
+const NO_ROOM = "this runner has no room for another container";
 
 export class ContainerPool {
   /** The containers in order of last use. */

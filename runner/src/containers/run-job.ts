@@ -206,7 +206,7 @@ const CONTROL_DEVICE = "/dev/nvidiactl";
  */
 const REMEDY =
   "a reload of the machine's systemd units (systemctl daemon-reload, or an update of its packages) " +
-  "takes them away. Its operator can prevent that: have Docker give containers their GPUs by CDI " +
+  "takes them away. Its operator can prevent that: use CDI in Docker " +
   "(Docker 28.2 and NVIDIA Container Toolkit 1.18 or later do; with an earlier toolkit run " +
   "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or set " +
   '"exec-opts": ["native.cgroupdriver=cgroupfs"] in /etc/docker/daemon.json';

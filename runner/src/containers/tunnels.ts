@@ -75,7 +75,7 @@ export class Tunnels {
   ): void {
     const [, host = "", port = ""] = AUTHORITY.exec(url.toLowerCase()) ?? [];
     if (this.#options.allowed === false)
-      return refuseTunnel(socket, 403, "this runner allows no egress");
+      return refuseTunnel(socket, 403, "egress is disabled on this runner");
     if (!listsHost(hosts, host, Number(port))) {
       return refuseTunnel(socket, 403, `${host}:${port} is not in the egress list of this version`);
     }

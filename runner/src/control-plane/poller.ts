@@ -76,7 +76,7 @@ export class Poller {
 
   async #waitToRetry(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const delayMs = retryDelayMs(error, failures, this.#delays);
-    this.#options.log.warn("claiming jobs failed", {
+    this.#options.log.warn("could not claim jobs", {
       error: messageOf(error),
       retry_ms: Math.round(delayMs),
     });

@@ -59,7 +59,7 @@ export class Snapshots {
       } catch (error) {
         if (signal.aborted) return;
         if (endsSession(error)) throw error;
-        log.warn("telling the pool failed", { error: messageOf(error) });
+        log.warn("could not report to the pool", { error: messageOf(error) });
         this.changed();
         failures += 1;
         await sleep(backoffMs(failures, RETRY), signal);

@@ -65,7 +65,7 @@ export class DeviceWatch {
     const { added, lost, back } = this.#ledger.see(listed);
     for (const device of added) this.#log.info("GPU", shown(device));
     for (const device of lost) {
-      const why = device.fault ?? "nvidia-smi does not list it any more";
+      const why = device.fault ?? "nvidia-smi no longer lists it";
       this.#log.error("GPU lost: it is not used", { ...shown(device), why, advice: LOST_ADVICE });
     }
     for (const device of back) this.#log.info("GPU back: it is used again", shown(device));

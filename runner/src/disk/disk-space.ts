@@ -48,7 +48,7 @@ export class DiskSpace {
     const hasRoom = await this.#free(keptFree, "the disk is nearly full", signal);
     if (hasRoom || this.#hasWarned) return;
     this.#hasWarned = true;
-    log.warn("the disk is nearly full, and nothing is left that this runner may remove", {
+    log.warn("the disk is nearly full, and this runner has nothing left to remove", {
       free_gb: gigabytes((await usage()).free),
       wanted_gb: gigabytes(keptFree),
     });

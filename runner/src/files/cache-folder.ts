@@ -105,7 +105,7 @@ export class CacheFull extends Failure {
   readonly bytes: number | undefined;
 
   constructor(bytes: number | undefined) {
-    super("internal", "the runner's cache has no room besides the files in use");
+    super("internal", "the runner's cache is full of files in use");
     this.bytes = bytes;
   }
 }

@@ -211,7 +211,7 @@ export class Reporter implements RunReporter {
     if (this.#logsCut) return "";
     if (this.#otherEvents >= MAX_NOTES) {
       this.#logsCut = true;
-      return text && cutNotice(`came in more than ${MAX_NOTES} pieces`);
+      return text && cutNotice(`has more than ${MAX_NOTES} parts`);
     }
     const bytes = Buffer.from(text);
     this.#logsRoom -= bytes.length;

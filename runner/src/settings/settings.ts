@@ -29,7 +29,7 @@ export const settingsSchema = z.strictObject({
   hardware: list
     .pipe(z.array(z.string().min(1).max(63)).min(1).max(MAX_CLASSES))
     .transform((classes) => [...new Set(classes)])
-    .describe("hardware classes of this machine, all of one pool, such as l40s,l40s-x4"),
+    .describe("hardware classes of this machine, all in one pool, such as l40s,l40s-x4"),
   name: z
     .string()
     .min(1)
@@ -54,16 +54,16 @@ export const settingsSchema = z.strictObject({
     .string()
     .optional()
     .describe(
-      "directory for weights, and what a runner remembers (default: ~/.local/state/auspex-runner/<name>)",
+      "directory for weights and runner state (default: ~/.local/state/auspex-runner/<name>)",
     ),
   docker_socket: z.string().optional().describe("Docker or Podman socket"),
   gpu_devices: list
-    .pipe(z.array(z.string().regex(/^(GPU|MIG)-/, "must be UUIDs of nvidia-smi -L")))
+    .pipe(z.array(z.string().regex(/^(GPU|MIG)-/, "must be UUIDs from nvidia-smi -L")))
     .optional()
-    .describe("UUIDs of the GPUs or MIG instances to use, as of nvidia-smi -L (default: all)"),
+    .describe("UUIDs of the GPUs or MIG instances to use, from nvidia-smi -L (default: all)"),
   pretend_gpus: count(1, 100)
     .optional()
-    .describe("for trying things out: as if the machine had so many GPUs; containers get none"),
+    .describe("for testing: number of GPUs to simulate; containers get none"),
   memory_gb: gigabytes
     .optional()
     .describe("memory per container (default: of 90 %, its GPUs' share, or an equal one)"),
@@ -85,7 +85,7 @@ export const settingsSchema = z.strictObject({
     .nonnegative()
     .optional()
     .describe(
-      "free disk to keep by removing what the runner fetched, 0 to remove nothing (default: a tenth, at most 50)",
+      "free disk space to maintain by removing fetched files, 0 to disable (default: a tenth, at most 50)",
     ),
   pids: count(16, 1_000_000).optional().describe("processes per container (default: 4096)"),
   capabilities: list.optional().describe("Linux capabilities that containers keep"),
@@ -128,7 +128,7 @@ export const settingsSchema = z.strictObject({
       ),
     )
     .default([])
-    .describe("private ranges to fetch input files from, over http too (default: none)"),
+    .describe("private ranges to fetch input files from, including over http (default: none)"),
   drain_seconds: count(0, 86_400)
     .default(600)
     .describe("how long running predictions may continue after SIGTERM (default: 600)"),

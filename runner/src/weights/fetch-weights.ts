@@ -117,7 +117,7 @@ export class WeightFetcher {
     }
     const bytes = await this.#request(source, max, stop);
     const digest = createHash("sha256").update(bytes).digest("hex");
-    if (digest !== name) throw external("the service has other bytes than its digest says");
+    if (digest !== name) throw external("its content does not match its digest");
     const held = await this.#holdOne(account, { name, size: bytes.length }, stop);
     try {
       const temporary = this.#store.folder.temporary();
@@ -210,7 +210,7 @@ function asFetchFailure(error: unknown): unknown {
   const status = statusOf(error);
   if (status === undefined && !isRetryable(error)) return error;
   return status === 404
-    ? external("it is not in the deployment any more: publish a version with it again", {
+    ? external("the deployment no longer has it: publish a new version with it", {
         cause: error,
       })
     : internal(`it could not be fetched from the service: ${reasonOf(error)}`, { cause: error });

@@ -29,7 +29,7 @@ export async function requestRange(
   if (isRange || (status === 200 && isWhole)) return response;
   if (status === 206 || status === 416) {
     response.destroy();
-    throw external(`it does not have the ${size} bytes that are declared for it`);
+    throw external(`it does not have the declared size of ${size} bytes`);
   }
   throw await refusal(response);
 }
@@ -47,7 +47,7 @@ export async function requestWhole(
     throw new ControlPlaneError("the response was incomplete", { cause });
   });
   if (bytes) return bytes;
-  throw external(`it has more than the ${maxBytes} bytes that it may have`);
+  throw external(`it is larger than ${maxBytes} bytes`);
 }
 
 /** Redirects are not followed: the credentials are for this address only. */

@@ -128,7 +128,7 @@ function decompressor(compression: Compression): Transform[] {
   if (compression === "gzip") return [zlib.createGunzip(CHUNKS)];
   if (zlib.createZstdDecompress) return [zlib.createZstdDecompress(CHUNKS)];
   throw internal(
-    "the weights are compressed with zstd, which the runner's Node cannot read: its operator must update it to 22.15 or newer",
+    "the weights are compressed with zstd, which requires Node.js 22.15 or later on the runner: its operator must update Node.js",
   );
 }
 
@@ -139,7 +139,7 @@ function limit(maxBytes: number): Transform {
     transform(chunk: Buffer, _encoding, done: TransformCallback) {
       size += chunk.length;
       if (size <= maxBytes) done(null, chunk);
-      else done(external("a layer unpacks into more than the files that are listed for it"));
+      else done(external("a layer contains more than its listed files"));
     },
   });
 }

@@ -89,14 +89,15 @@ function layerOf(layers: Manifest["layers"], name: string): WeightLayer {
   if (!layer) throw external(`its manifest has no layer ${name}`);
   const { size, mediaType } = layer;
   const compression = Object.entries(COMPRESSIONS).find(([type]) => type === mediaType)?.[1];
-  if (!compression) throw external(`it has a layer of the type ${mediaType}, which is no tar`);
+  if (!compression)
+    throw external(`it has a layer of the type ${mediaType}, which is not a tar archive`);
   return { digest: name, size, compression, files: [], maxBytes: LAYER_OVERHEAD };
 }
 
 /** Paths below the target, each of another file. @throws Failure */
 function checkPaths(paths: string[]): void {
   const files = new Set(paths);
-  if (files.size < paths.length) throw external("it has two files of one path");
+  if (files.size < paths.length) throw external("it has two files with the same path");
   for (const path of paths) {
     const problem = pathProblem(path);
     if (problem) throw external(`it has a file ${JSON.stringify(path.slice(0, 200))}: ${problem}`);

@@ -180,7 +180,7 @@ export class WeightStore {
     const entry = this.#entries.get(keyOf(account, name));
     if (!entry || entry.size === size) return entry;
     if (entry.isComplete || entry.holders > 0) throw otherSize(size);
-    this.#remove(entry, "another size is declared for it");
+    this.#remove(entry, "it has a different declared size");
     return undefined;
   }
 
@@ -293,7 +293,7 @@ export class WeightStore {
 
 const tooLarge = (bytes: number, max: number) =>
   internal(
-    `the version's weights take ${gigabytes(bytes)} GB, and the runner keeps ${gigabytes(max)} GB of weights at most: its operator can raise --weights-gb`,
+    `the version's weights need ${gigabytes(bytes)} GB, more than the runner's limit of ${gigabytes(max)} GB: its operator can raise --weights-gb`,
   );
 
 const diskFull = (bytes: number) =>
@@ -302,4 +302,4 @@ const diskFull = (bytes: number) =>
   );
 
 const otherSize = (size: number) =>
-  external(`one of the weights does not have the ${size} bytes that are declared for it`);
+  external(`one of the weights does not have the declared size of ${size} bytes`);

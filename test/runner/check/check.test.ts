@@ -160,7 +160,7 @@ test("the check says how Docker gives containers their GPUs", () => {
   expect(toolkit({ Runtimes, CgroupDriver: "systemd", DiscoveredDevices })).toEqual({
     ok: true,
     name: "nvidia container toolkit",
-    detail: "Docker gives GPUs by CDI",
+    detail: "Docker provides GPUs through CDI",
   });
 });
 

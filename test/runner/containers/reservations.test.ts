@@ -37,7 +37,7 @@ test("a hand-out reserves a container at once, also while its container starts",
 test("a hand-out without room is declined with a reason", async () => {
   const first = w.reserve("a");
   w.reserve("b");
-  expect(w.reserve("c").found).toBe("the containers of this runner leave no room for another one");
+  expect(w.reserve("c").found).toBe("this runner has no room for another container");
   if (!(first.found instanceof Container)) throw new Error("no reservation");
   const finish = first.run(first.found);
   await w.running(1);

@@ -146,7 +146,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     box.images.id = { repository, digest };
     const { error } = await run("id").finish;
     expect(error?.source).toBe("external");
-    expect(error?.message).toContain("the registry has no image with this digest");
+    expect(error?.message).toContain("the registry has no image with this name and digest");
     expect(error?.message).toContain("docker push prints rather than the id");
   });
 

@@ -110,7 +110,9 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
       const next = await box.run(executor, "liar", { mode: "pid" }).finish;
       expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
       expect((await rules()).sort()).toEqual(before.sort());
-      expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
+      expect(log.lines.join()).toContain(
+        "the containers' firewall rules were missing, restoring them",
+      );
       // The connection of the meantime is cut: the container sends in vain.
       await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 30_000);
       const cut = heard;
@@ -152,7 +154,9 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
       const fresh = { variables: { STYLE: "fresh" } };
       const next = await box.run(executor, "liar", { mode: "pid" }, fresh).finish;
       expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
-      expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
+      expect(log.lines.join()).toContain(
+        "the containers' firewall rules were missing, restoring them",
+      );
     });
   });
 

@@ -75,11 +75,11 @@ describe.runIf(dockerIsUp)("a container", () => {
     const { error } = await box.run(executor, "setup", {}, classOf(0)).finish;
     expect(error).toMatchObject({
       source: "external",
-      message: expect.stringMatching(/asks for a GPU, and this hardware has none/),
+      message: expect.stringMatching(/requires a GPU, and this hardware has none/),
     });
     const withGpu = await box.run(executor, "setup", {}, classOf(1)).finish;
     expect(withGpu.error?.message).toContain("exited with code 1");
-    expect(withGpu.error?.message).not.toContain("asks for a GPU");
+    expect(withGpu.error?.message).not.toContain("requires a GPU");
   });
 
   it("a container that lost access to its GPUs is replaced, and the log has advice", async () => {

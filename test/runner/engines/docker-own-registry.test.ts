@@ -248,7 +248,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     const refused = await run({ ...own, grant: "an-old-grant" }).finish;
     expect(refused).toMatchObject({ status: "failed", error: { source: "internal" } });
     expect(refused.error?.message).toMatch(
-      /^test\/model@sha256:\w+ cannot be pulled: the deployment did not accept the runner's grant/,
+      /^test\/model@sha256:\w+ cannot be pulled: the runner's grant to pull it has expired or was revoked/,
     );
     expect(refused.error?.message).not.toContain("an-old-grant");
     expect(JSON.stringify(log.lines)).not.toContain("an-old-grant");
@@ -256,7 +256,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     const missing = await run(gone).finish;
     expect(missing.error).toMatchObject({
       source: "external",
-      message: expect.stringContaining("the deployment's registry does not have it any more"),
+      message: expect.stringContaining("the deployment's registry no longer has it"),
     });
   });
 
@@ -307,7 +307,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     registry.recover();
     await socket.comeBack();
     expect(await finish).toMatchObject({ status: "succeeded" });
-    expect(log.lines.join()).toContain("a pull broke, trying again");
+    expect(log.lines.join()).toContain("a pull was interrupted, retrying");
     expectLowerOnce();
     await executor.close();
     socket.goAway();

@@ -86,7 +86,10 @@ describe("an image that cannot be pulled", () => {
   test.each([
     ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "docker push prints"],
     // Docker's own registry answers the same for a repository that was never pushed to.
-    ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "under this name"],
+    [
+      "manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...",
+      "with this name and digest",
+    ],
     ["no matching manifest for linux/amd64 in the manifest list", "--platform"],
     ["pull access denied for ada/m, repository does not exist or may require", "docker login"],
     ["unauthorized: authentication required", "docker login"],
@@ -196,7 +199,7 @@ describe("a start goes to another machine", () => {
     [docker(403, "authorization denied by plugin policy"), "refuses"],
     [docker(500, `${OCI}cgroups: cgroup mountpoint does not exist: unknown`), "refuses"],
     [new Error(GPU), "NVIDIA driver"],
-    [Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }), "not answer"],
+    [Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }), "not respond"],
     [Object.assign(new Error("write"), { code: "ENOSPC" }), "disk"],
   ])("a start goes to another machine if this one is at fault: %s", (error, told) => {
     expect(startFailure(error)).toMatchObject({

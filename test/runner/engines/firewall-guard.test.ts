@@ -30,7 +30,7 @@ it("the removal of a guard while it restores the rules is no breach", async () =
   const guard = new FirewallGuard({ rules: () => [RULES], intervalMs: 5, onBreach, log });
   await guard.install();
   writeFileSync(join(folder, "broken"), "");
-  await vi.waitFor(() => expect(log.lines.join()).toContain("was gone, restoring it"));
+  await vi.waitFor(() => expect(log.lines.join()).toContain("were missing, restoring them"));
   const starting = expect(guard.ensure()).rejects.toThrow("cannot be restored");
   await guard.remove();
   await starting;

@@ -132,7 +132,7 @@ describe("a container that lies", () => {
     ["hangUp", "external", "did not accept the prediction"],
     ["silent", "internal", "idle without having reported"],
     ["selfCanceled", "external", "canceled the prediction without a request"],
-    ["full", "internal", "no room"],
+    ["full", "internal", "at capacity"],
     ["invalid", "external", "body.input.name: too long"],
     ["sync", "external", "asynchronously"],
     ["broken", "external", "rejected the prediction: 500"],

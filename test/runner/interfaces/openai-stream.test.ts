@@ -70,7 +70,7 @@ describe("a chat's stream", () => {
   it("a chat's stream fails without its end, and keeps its output", async () => {
     const { reporter, finish, container } = await chat(events([data(chunk("a"))]));
     expect(reporter.of("output")).toHaveLength(1);
-    const message = "the connection to the container broke: the stream ended early";
+    const message = "the connection to the container was lost: the stream ended early";
     expect(finish).toMatchObject({
       status: "failed",
       output: "items",

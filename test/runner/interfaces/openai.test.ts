@@ -166,7 +166,7 @@ describe("a container that dies", () => {
     const { finish, container, inputRejected } = await chat(
       (response) => void response.socket?.destroy(),
     );
-    const message = expect.stringContaining("the connection to the container broke");
+    const message = expect.stringContaining("the connection to the container was lost");
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     expect(container).toBe("kept");
     expect(inputRejected).toBe(false);

@@ -133,7 +133,7 @@ test("a log in too many pieces is cut, and says so", () => {
     { event: "setup", data: { phase: "starting", logs: "the last" } },
     {
       event: "logs",
-      data: "\n[auspex] Log truncated: it came in more than 250000 pieces.\n",
+      data: "\n[auspex] Log truncated: it has more than 250000 parts.\n",
     },
     { event: "setup", data: { phase: "ready" } },
   ]);

@@ -121,7 +121,9 @@ describe.runIf(dockerIsUp)("containers", () => {
     server.trouble = (request) => (request.url?.includes("files") ? { status: 404 } : undefined);
     expect((await run("managed", [cog, file]).finish).error).toMatchObject({
       source: "external",
-      message: expect.stringContaining("the weights at /models/a.txt: it is not in the deployment"),
+      message: expect.stringContaining(
+        "the weights at /models/a.txt: the deployment no longer has it",
+      ),
     });
     expect(before).toEqual(expect.arrayContaining(await box.containers("managed")));
     expect((await run("managed", []).finish).error?.message).toContain("managed weights");

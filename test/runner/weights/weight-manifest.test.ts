@@ -76,7 +76,7 @@ describe("a list of files is refused", () => {
     ["less than nothing", [file("a", { size: -1 })], "invalid"],
     ["more bytes than can be counted", [file("a", { size: 2 ** 60 })], "invalid"],
     ["another digest", [file("a", { digest: "md5:1" })], "invalid"],
-    ["twice the same", [file("a"), file("a")], "two files of one path"],
+    ["twice the same", [file("a"), file("a")], "two files with the same path"],
     ["a file that is a folder", [file("a/b"), file("a/b/c/d")], "a/b is a file and a folder"],
     ["in a layer that is not there", [file("a", { layer: B })], "no layer"],
     ["a way out", [file("../a")], "'..'"],
@@ -86,7 +86,7 @@ describe("a list of files is refused", () => {
 
   test("a list of files for a layer that is no archive is refused", () => {
     const layers = [layer(A, { mediaType: "application/vnd.oci.image.layer.v1.tar+xz" })];
-    expect(() => read([file("a")], layers)).toThrow("is no tar");
+    expect(() => read([file("a")], layers)).toThrow("is not a tar archive");
   });
 
   test("a list of files for a layer that is larger than them is refused", () => {

@@ -391,7 +391,7 @@ describe("a weight of Cog", () => {
         const mediaType = "application/vnd.cog.weight.config.v1+json";
         return server.cog("/w", [], { manifest: { config: { mediaType, digest, size: 9 } } });
       },
-      "is not in the deployment",
+      "the deployment no longer has it",
     ],
     [
       "with more bytes than a runner keeps",
@@ -416,7 +416,7 @@ describe("a weight of Cog", () => {
     for (const [path, bytes] of server.files) {
       if (path.includes("manifests")) server.files.set(path, Buffer.from(`${bytes} `));
     }
-    await expect(open([weight])).rejects.toThrow("other bytes than its digest says");
+    await expect(open([weight])).rejects.toThrow("its content does not match its digest");
   });
 });
 

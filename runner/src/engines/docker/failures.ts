@@ -93,7 +93,7 @@ export function startFailure(error: unknown): Failure {
     const advice =
       "its operator must update the driver, or the image must be built for an older CUDA";
     return internal(
-      `the image needs what the NVIDIA driver of the runner's machine does not have (${requirement}): ${advice}`,
+      `the NVIDIA driver of the runner's machine does not meet the image's requirements (${requirement}): ${advice}`,
       options,
     );
   }
@@ -109,7 +109,7 @@ export function startFailure(error: unknown): Failure {
   }
   const [, kind, name] = USER.exec(message) ?? [];
   if (kind !== undefined) {
-    return external(`the image has no ${kind} '${name}', which it should run as`, options);
+    return external(`the image has no ${kind} '${name}' that it runs as`, options);
   }
   const code = systemCode(message) ?? machineCode(error);
   if (code !== undefined) return ofMachine(machineText(code), options);
@@ -128,13 +128,13 @@ export function startFailure(error: unknown): Failure {
   );
 }
 
-export const NO_DOCKER = "Docker on the runner's machine does not answer";
+export const NO_DOCKER = "Docker on the runner's machine does not respond";
 const REFUSED =
   "Docker on the runner's machine refuses to create containers; see the runner's log for its message";
 
 /** The advice for an image that asks for a GPU in a class without one, in case this is why it fails. */
 export const NO_GPU =
-  "the image asks for a GPU, and this hardware has none: publish a version for hardware with a " +
+  "the image requires a GPU, and this hardware has none: publish a version for hardware with a " +
   "GPU (configuration.hardware_identifier); if this hardware should have one, its operator can " +
   "say so at /fleet/hardware";
 const NO_RUNTIME =
@@ -154,7 +154,7 @@ export interface PulledImage {
 
 export const NO_MANIFEST = /manifest unknown|not found/i;
 const NO_SUCH_DIGEST =
-  "the registry has no image with this digest under this name. Push the image, and publish the " +
+  "the registry has no image with this name and digest. Push the image, and publish the " +
   "digest that docker push prints rather than the id that docker images shows: " +
   "docker inspect --format '{{index .RepoDigests 0}}' prints it";
 
@@ -178,7 +178,7 @@ const ELSEWHERE: Reasons = [
   [
     new RegExp(`${NO_ACCESS.source}|${NO_NAME.source}`, "i"),
     external,
-    "the registry has no such repository, or the runner may not read it: check the repository's name; if it is private, the operator must run docker login on the runner's machine",
+    "the repository does not exist, or the runner has no access to it: check the repository's name; if it is private, the operator must run docker login on the runner's machine",
   ],
   [NO_MANIFEST, external, NO_SUCH_DIGEST],
 ];
@@ -187,7 +187,7 @@ const own = (host: string): Reasons => [
   [
     NO_ACCESS,
     internal,
-    "the deployment did not accept the runner's grant for it, which has ended or went with the runner's token: run the prediction again",
+    "the runner's grant to pull it has expired or was revoked: run the prediction again",
   ],
   [
     /server gave HTTP response to HTTPS client/i,
@@ -197,7 +197,7 @@ const own = (host: string): Reasons => [
   [
     new RegExp(`${NO_NAME.source}|${NO_MANIFEST.source}`, "i"),
     external,
-    "the deployment's registry does not have it any more: push it again",
+    "the deployment's registry no longer has it: push it again",
   ],
 ];
 

@@ -206,7 +206,9 @@ export class FirewallGuard {
       const installed = this.#installed.get(rules.bridge);
       if (installed !== undefined) {
         if (await isFirewallIntact(rules, installed)) continue;
-        log.warn("the containers' firewall was gone, restoring it", { bridge: rules.bridge });
+        log.warn("the containers' firewall rules were missing, restoring them", {
+          bridge: rules.bridge,
+        });
       }
       try {
         const { signal } = this.#removed;

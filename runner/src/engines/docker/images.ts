@@ -70,7 +70,7 @@ export class DockerImages {
       return record;
     } catch (error) {
       const fields = { state: engine.state, error: messageOf(error) };
-      log.warn("the state directory cannot be used (--state): no image will be removed", fields);
+      log.warn("the state directory (--state) is not usable, so images are not removed", fields);
       return new ImageRecord(undefined);
     }
   }
@@ -90,7 +90,10 @@ export class DockerImages {
       return disk;
     } catch (error) {
       const fields = { folders: imageFolders(info), error: messageOf(error) };
-      log.info("the disk with Docker's images is not watched: it cannot be seen from here", fields);
+      log.info(
+        "the disk with Docker's images is not visible from here and is not monitored",
+        fields,
+      );
       return undefined;
     }
   }
@@ -129,7 +132,7 @@ export class DockerImages {
         signal,
         isBounded: true,
         onAway: () => {
-          log.warn("Docker does not answer, waiting for it");
+          log.warn("waiting for Docker, which does not respond");
           report({ phase: "pulling", message: "waiting for Docker on the runner's machine" });
         },
       });

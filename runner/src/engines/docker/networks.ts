@@ -76,7 +76,7 @@ export class Networks {
   async #ensure(kind: NetworkKind): Promise<string> {
     for (const network of this.#all()) {
       if (await hasNetwork(this.#docker, network.name)) continue;
-      this.#log.warn("the containers' network was gone, making it again", {
+      this.#log.warn("the containers' network was missing, recreating it", {
         network: network.name,
       });
       await openNetwork(this.#docker, this.#runner, network.kind, network);

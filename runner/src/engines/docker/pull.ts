@@ -102,7 +102,7 @@ export class ImagePuller {
           return !signal.aborted && !final && !diskFull;
         },
         onRetry: (error, delayMs) =>
-          this.#options.log.warn("a pull broke, trying again", {
+          this.#options.log.warn("a pull was interrupted, retrying", {
             image: image.name,
             error: messageOf(error),
             retry_ms: Math.round(delayMs),
@@ -169,7 +169,7 @@ export class ImagePuller {
       signal.throwIfAborted();
       // The failure is only logged: the pull itself fails if something is wrong.
       const fields = { image: referenceOf(image), error: messageOf(error) };
-      log.debug("could not read what an image consists of", fields);
+      log.debug("could not read the contents of an image", fields);
       return undefined;
     }
   }

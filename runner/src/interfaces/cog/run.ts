@@ -33,9 +33,9 @@ import { invalid, type State, state } from "./protocol.ts";
 import type { CogWebhooks, WebhookEndpoint } from "./webhooks.ts";
 
 const VALIDATE_FIRST =
-  "With the header Validate-Input: true, an invalid input is refused before it costs a run";
+  "Send the header Validate-Input: true to reject invalid input before the run starts";
 
-const NO_ROOM = internal("the container has no room for the prediction");
+const NO_ROOM = internal("the container is at capacity");
 
 /** The explicit reason avoids the default one, which captures a stack trace. */
 const OVER = "over";

@@ -67,8 +67,7 @@ function boundedFields(input: Record<string, Json>): { name: string; text: strin
   return fields;
 }
 
-const TOO_MUCH =
-  "The request has more than fits into a form, as which the model takes it. Leave fields out.";
+const TOO_MUCH = "The request is too large for the form that the model accepts. Omit some fields.";
 
 /** Lists and objects are written as official clients do. */
 function* fieldsOf(name: string, value: Json): Generator<{ name: string; text: string }> {
@@ -86,7 +85,7 @@ function fileOf(field: string, text: string, files: FilesByUrl): FormFile {
   if (file) return { ...file, from: file.path };
   const inline = decodeDataUri(text);
   if (!inline) {
-    const message = `'${field}' is no file. Send it in a form, or the URL of an upload.`;
+    const message = `'${field}' is not a file. Send a file in a form, or the URL of an upload.`;
     throw parseFailure({ message, param: field }, 400);
   }
   return { ...inline, size: inline.bytes.length, from: inline.bytes };

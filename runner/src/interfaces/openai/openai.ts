@@ -168,7 +168,7 @@ class OpenAiRun {
     if (error instanceof Failure) return error;
     await sleep(timing.exitNoticeMs, AbortSignal.any([ended, this.#run.stop]));
     if (!ended.aborted) {
-      return brokenServer(`the connection to the container broke: ${reasonOf(error)}`);
+      return brokenServer(`the connection to the container was lost: ${reasonOf(error)}`);
     }
     return ended.reason instanceof Failure ? ended.reason : internal(String(ended.reason));
   }
