@@ -48,7 +48,9 @@ it("a model is made with a page of its own, and its first version is published",
   await visitor.arrives("/models/lewis/rabbit/overview");
   expect(await page.getByRole("heading", { name: "How late" }).count()).toBe(1);
   const picture = page.getByRole("img", { name: "A watch" });
-  await expect.poll(() => picture.evaluate((image) => image.naturalWidth)).toBeGreaterThan(0);
+  await expect
+    .poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth))
+    .toBeGreaterThan(0);
   expect(await page.getByText("<b onclick=x>very</b>").count()).toBe(1);
 
   await page.getByRole("link", { name: "Playground" }).click();
