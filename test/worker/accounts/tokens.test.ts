@@ -122,7 +122,7 @@ describe("the tokens of an account", () => {
     expect(statuses.toSorted()).toEqual([200, 409]);
     expect(await create()).toMatchObject({
       status: 409,
-      body: { detail: expect.stringMatching(/100 access tokens\. Revoke one/) },
+      body: { detail: expect.stringMatching(/100 access tokens\. Revoke an unused token/) },
     });
     advance(1);
     expect((await create()).status).toBe(200);

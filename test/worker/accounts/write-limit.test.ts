@@ -75,7 +75,7 @@ const send = (url: string | undefined, bytes: number) =>
     headers: { "content-length": String(bytes) },
   });
 
-const REFUSED = { detail: expect.stringMatching(/written too much.*Wait \d+ seconds/) };
+const REFUSED = { detail: expect.stringMatching(/reached its write limit.*Wait \d+ seconds/) };
 
 beforeEach(() => {
   stopClock();

@@ -103,7 +103,7 @@ describe("a shared link", () => {
     const revoked = await who.visitor.send(`/account/shares/${row?.id}/revoke`, { from: page });
     expect(revoked.headers.get("location")).toBe(page);
     expect((await who.visitor.look(page)).html).not.toContain("Shared link");
-    expect((await (await see(path)).text()).toLowerCase()).toContain("ask whoever sent it");
+    expect((await (await see(path)).text()).toLowerCase()).toContain("ask the sender");
   });
 
   it("a link ends with the prediction's data, and with the account", async () => {

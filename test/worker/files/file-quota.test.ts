@@ -54,7 +54,7 @@ test("an account that would exceed FILES_GB is refused with advice, and no other
   const more = { size: 500, mime_type: "text/plain" };
   const refused = await client.refused("/v1/uploads", more);
   expect(refused.status).toBe(409);
-  expect(refused.body.detail).toMatch(/600 bytes of 1 kB.*Delete uploads.*FILES_GB/);
+  expect(refused.body.detail).toMatch(/600 bytes of 1 kB.*Delete unused uploads.*FILES_GB/);
   await beginUpload((await newUser()).client, 500);
   await client.ok("DELETE", `/v1/uploads/${first.id}`);
   await beginUpload(client, 500);
@@ -165,6 +165,6 @@ test("a full database takes no new rows, and operators are warned before it is f
   limits.databaseBytes = (total ?? 0) - 1;
   const refused = await client.refused("/v1/models", { name: unique("model") });
   expect(refused.status).toBe(503);
-  expect(refused.body.detail).toMatch(/database of this deployment is full.*Delete models/);
+  expect(refused.body.detail).toMatch(/database of this deployment is full.*Delete unused models/);
   await client.ok("PATCH", pathOf(model), { overview: "" });
 });

@@ -196,7 +196,7 @@ describe("before the first start", () => {
     expect(body).toMatchObject({
       error: {
         code: "unsupported_model",
-        message: expect.stringContaining("has not been started yet"),
+        message: expect.stringContaining("has not started yet"),
       },
     });
   });

@@ -241,7 +241,7 @@ describe("weights of Cog", () => {
   test.each<[string, string[], object, object, string]>([
     ["below the system", ["/etc/weights"], {}, {}, "must not hide /etc"],
     ["within others", ["/w", "/w/b"], {}, {}, "lies within another one"],
-    ["without a target", ["/w"], { "run.cog.weight.target": undefined }, {}, "another form"],
+    ["without a target", ["/w"], { "run.cog.weight.target": undefined }, {}, "in Cog's format"],
     ["in the place of a file", ["/w"], {}, { target: "/w/a" }, "lies within another one"],
   ])("weights %s are refused", async (_name, targets, annotations, file, words) => {
     const { client } = await newUser();
@@ -257,7 +257,7 @@ describe("weights of Cog", () => {
     const { client } = await newUser();
     const images = new Images(client, referenceOf(await newModel(client)));
     const { image } = await push(images, ["/w"]);
-    expect(await images.refused({ image, ...given })).toContain("by its tag");
+    expect(await images.refused({ image, ...given })).toContain("Use the tag");
     expect(await images.publish({ image: "latest", ...given })).toMatchObject({ number: 1 });
   });
 });

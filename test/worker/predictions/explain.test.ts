@@ -194,7 +194,7 @@ describe("readers of an explanation", () => {
     expect((await explain(limited, mine)).reason).toMatchObject({ stopped: [] });
     const hidden = await explain(theirs.client, notMine);
     expect(hidden.reason).toMatchObject({
-      message: "A container for it is starting. 1 other idle container was stopped to make room.",
+      message: "A container is starting. 1 other idle container was stopped to make room.",
       stopped: [],
     });
     expect((await forOperator(theirs, notMine)).reason).toMatchObject({

@@ -107,7 +107,7 @@ describe("an upload in an input", () => {
     const { status, body } = await refused({ images: ["x:y", `/v1/uploads/${id}`] });
     expect(status).toBe(422);
     expect(body.detail).toMatchObject([
-      { loc: ["body", "input", "images", "1"], msg: expect.stringContaining("not completed") },
+      { loc: ["body", "input", "images", "1"], msg: expect.stringContaining("not complete") },
     ]);
   });
 

@@ -110,7 +110,7 @@ test("a list filters by id, time, token and duration, together with other filter
     detail: [{ msg: "Input should be a number of seconds, as in 2.5", input: "long" }],
   });
   expect((await mine.client.json("GET", "/v1/predictions?id=run-7")).body).toMatchObject({
-    detail: [{ msg: expect.stringMatching(/^This cannot be part of an ID\. Send the beginning/) }],
+    detail: [{ msg: expect.stringMatching(/^Invalid ID prefix or suffix\. Send the beginning/) }],
   });
   for (const wrong of ["id=x", "created_after=today", "min_execution_time=-1", "token="])
     expect((await mine.client.json("GET", `/v1/predictions?${wrong}`)).status).toBe(422);

@@ -133,7 +133,7 @@ describe("removing a prediction's data", () => {
     const refused = await remove(world, id);
     expect(refused).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining("cancel") },
+      body: { detail: expect.stringContaining("Cancel it first") },
     });
     const { channel } = await (await world.runner()).work();
     expect((await remove(world, id)).status).toBe(409);

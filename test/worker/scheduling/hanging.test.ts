@@ -100,7 +100,7 @@ describe("a prediction that does not answer", () => {
     const reading = world.client.json("GET", `/v1/predictions/${id}`);
     expect(await lateFor(reading, endTime, get)).toMatchObject({
       status: 503,
-      body: { detail: expect.stringContaining("did not answer in time") },
+      body: { detail: expect.stringContaining("did not respond in time") },
     });
     expect(log.entries()[0]).toMatchObject({
       message: "Durable Object did not answer",

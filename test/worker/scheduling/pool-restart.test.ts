@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Measured } from "../../../src/protocol/runner-state.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
-import { eventually, pause } from "../support/eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
-import { lineOf, pool, restart } from "../support/pool.ts";
+import { lineOf, pool, restart, storedRows } from "../support/pool.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
@@ -47,7 +47,7 @@ async function busyWorld(measured: Omit<Measured, "key"> = {}) {
     measured: [{ key: keys.container, ...measured }],
   });
   advance(WRITTEN_SECONDS);
-  await pause(20);
+  await eventually(async () => expect(await storedRows(world)).toEqual([1, 1]));
   return { world, runner, job, container };
 }
 

@@ -18,3 +18,11 @@ export const openPolls = (world: World, free: number) =>
 /** Restarts the pool object, which forgets everything that it has not stored. */
 export const restart = (world: World) =>
   runInDurableObject(pool(world), (_, ctx) => ctx.abort("restarted")).catch(() => {});
+
+/** Returns how many runners, and how many rows of estimates, the pool has stored. */
+export const storedRows = (world: World) =>
+  runInDurableObject(pool(world), (_, { storage }) =>
+    ["runners", "estimates"].map(
+      (table) => storage.sql.exec(`SELECT count(*) AS rows FROM ${table}`).one().rows,
+    ),
+  );
