@@ -67,8 +67,12 @@ export function explain(error: unknown): Explanation {
   if (error instanceof CommanderError) return explainMisuse(error);
   const status = statusOf(error);
   const code = error instanceof Failure ? error.code : EXIT.failed;
-  return { message: [messageOf(error), ...adviceFor(error)].join("\n"), status, code };
+  const message = messageOf(error).replace(REQUEST_PATH, "$1");
+  return { message: [message, ...adviceFor(error)].join("\n"), status, code };
 }
+
+/** The prefix of a field's name in a validation error; users know inputs by their names alone. */
+const REQUEST_PATH = /(^|; )body\.(?:input\.)?(?=[^\s:]+: )/g;
 
 function explainMisuse({ code, message }: CommanderError): Explanation {
   const isHelp = code === "commander.help";

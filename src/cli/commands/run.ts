@@ -57,7 +57,7 @@ export const runCommand = (host: Host) =>
       const who = `${model}:${version.number}`;
       const given = [...Object.keys(base), ...pairs.map(({ name }) => name)];
       for (const { name, names } of unknownInputs(version, given))
-        display.say(noSuchInput(who, name, names));
+        display.say(`Warning: ${noSuchInput(who, name, names)}`);
       const upload = async (path: string) =>
         uploadFile(session, await readLocalFile(path), PARALLEL);
       const input = await buildInput({ base, pairs, schemas, upload });

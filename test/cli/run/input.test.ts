@@ -1,6 +1,6 @@
 /** Inputs on a command line: text (converted by the schema), JSON and files. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Misuse } from "../../../src/cli/failure.ts";
+import { explain, Failure, Misuse } from "../../../src/cli/failure.ts";
 import { buildInput, nearest, readPair, unknownInputs } from "../../../src/cli/run/input.ts";
 import { ANY_SCHEMAS } from "../../../src/domain/images/server-description.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -129,7 +129,7 @@ afterAll(() => {
   home.remove();
 });
 
-const LINE = 'ada/greeter:1 has no input "nam". Did you mean "name"? Inputs: name.';
+const LINE = 'Warning: ada/greeter:1 has no input "nam". Did you mean "name"? Inputs: name.';
 const posts = () => edge.bodies.filter(({ path }) => path === "/v1/predictions").length;
 
 test.each([
@@ -179,4 +179,11 @@ test.each<[{ [name: string]: Json }]>([
 test("no input is reported for a server of OpenAI's API, which gets all", () => {
   expect(unknownOf({ properties })).toEqual(["nam"]);
   expect(unknownOf({ properties }, {}, { interface: "vendora" })).toEqual([]);
+});
+
+test("an invalid input is reported by its name, without body.input", () => {
+  const refused = "body.input.times: Input should be less than 9; body.input.name: Field required";
+  expect(explain(new Failure(refused)).message).toBe(
+    "times: Input should be less than 9; name: Field required",
+  );
 });
