@@ -152,6 +152,7 @@ export const publishCommand = (host: Host) =>
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
       display.say(`Published ${reference} (${formatBytes(compressedSize)} compressed)`);
+      if (!options.wait) display.say(`${reference} is now the default version. ${NOT_STARTED}`);
       const runs = found?.default_version ?? latest?.number;
       const shown = await (options.wait ? started(session, model, made, runs) : made);
       const call = exampleCall(model, shown);
@@ -175,6 +176,7 @@ const interfaceOption = (name: string) =>
 const SPEAKS = "API of its server: cog or openai (default: detected from the image)";
 const MAX_NOTES = 255;
 const PUSH_AGAIN = "Interrupted. Run the same command again to resume.";
+const NOT_STARTED = "It has not been started yet: use --wait to start it first.";
 const RUN_IT = "Run it once, or publish with --wait or --check.";
 const RUN_AGAIN = "Its server didn't report them within 10s. Run it once more.";
 const AWAITS = "Its schema and APIs are detected when it first starts.";

@@ -34,10 +34,10 @@ export const commandText = (names: PublishNames): string => {
   const publish = isFirst
     ? [
         `auspex init ${name} --template node`,
-        `auspex publish ${name}`,
+        `auspex publish ${name} --wait`,
         `auspex run ${model} name=Ada times=3`,
       ]
-    : [`auspex publish --model ${model}`];
+    : [`auspex publish --model ${model} --wait`];
   return [...install, ...publish].join(" &&\n  ");
 };
 

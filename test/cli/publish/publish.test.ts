@@ -79,6 +79,9 @@ test("publish builds for the platform of runners, makes the model, pushes, and p
   expect(err).toMatch(
     /Created ada\/story \(private\)\n(.*\n)*Published ada\/story:1 \(7\.3 MB compressed\)\n/,
   );
+  expect(err).toContain(
+    "ada/story:1 is now the default version. It has not been started yet: use --wait to start it first.\n",
+  );
   expect(Math.max(...edge.bytesOf("PATCH"))).toBeLessThanOrEqual(MIB);
 });
 
