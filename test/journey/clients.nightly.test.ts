@@ -104,7 +104,7 @@ describe("the AI SDK 7", () => {
   it("an error of the Anthropic convention has a form that the AI SDK 7 can read", async () => {
     const model = anthropic4.createAnthropic(settings("anthropic"))("nobody/none");
     const asked = ai7.generateText({ model, prompt: "Hello", maxRetries: 0 });
-    const message = expect.stringContaining("GET /v1/vendorb/models");
+    const message = expect.stringContaining("GET /anthropic/v1/models");
     await expect(asked).rejects.toMatchObject({ statusCode: 404, message });
   });
 });

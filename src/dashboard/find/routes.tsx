@@ -2,6 +2,7 @@
 import { ownerName } from "../../protocol/user.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { type PageContext, pages, type Viewer } from "../context.ts";
+import { SEARCH } from "../docs/contents.ts";
 import { MAX_QUERY } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
 
@@ -54,6 +55,12 @@ export const findPages = pages().get("/find", async (c) => {
   const groups: [name: string, items: Item[]][] = [
     ["Models", query === "" ? [] : await modelsNamed(c, query)],
     ["Pages", found.map(([address, name]) => [address, name])],
+    [
+      "Docs",
+      query === ""
+        ? []
+        : [[`${SEARCH}?${new URLSearchParams({ q: query })}`, `Search the docs for “${query}”`]],
+    ],
   ];
   return c.render(
     <FindPage query={query} groups={groups.filter(([, items]) => items.length > 0)} />,
@@ -82,7 +89,6 @@ const FindPage = ({ query, groups }: { query: string; groups: [string, Item[]][]
       </form>
     </search>
     <div class="finds" data-found>
-      {groups.length === 0 && <p>No results.</p>}
       {groups.map(([name, items]) => (
         <section>
           <h2 class="quiet small">{name}</h2>

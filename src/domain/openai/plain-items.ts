@@ -107,7 +107,7 @@ class ItemReader {
       case "compaction_trigger":
         throw new NotSupportedByChat(
           path,
-          "a conversation is compacted with POST /v1/vendora/responses/compact.",
+          "a conversation is compacted with POST /openai/v1/responses/compact.",
         );
       default:
         return this.#isHosted(textOf(type)) ? [item] : this.#asFunction(item);

@@ -5,7 +5,7 @@ import { errorResponses, problemResponse } from "../responses.ts";
 
 export const CREATING = `Responds immediately with 202 and the pending prediction, unless \`Prefer: wait\` asks to wait for its end. Requires the scope \`predict\`.
 
-With \`stream: true\` the response is the event stream itself, as of GET /predictions/{prediction_id}/stream; leaving it does not cancel the prediction. Generated clients create without \`stream\` and then read that stream.`;
+With \`stream: true\` the response is the event stream, as returned by GET /predictions/{prediction_id}/stream; leaving it does not cancel the prediction. Generated clients create without \`stream\` and then read that stream.`;
 
 /** `wait` and `cancel`: see domain/predictions/prefer.ts. */
 export const prefer = z.string().optional();
@@ -19,7 +19,7 @@ export const createHeaders = z.object({
   }),
   prefer: prefer.meta({
     description:
-      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer, which is a 202. An account waits for and streams 500 at once, unless the operator chose otherwise: beyond that it is a 429. With `stream` it is the longest silence before the stream closes, up to 3,600 s. All else is ignored",
+      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer, which is a 202. An account waits for and streams 500 at once, unless the operator chose otherwise: beyond that it is a 429. With `stream` it is the longest silence before the stream closes, up to 3,600 s. Other values are ignored",
     example: "wait=10",
   }),
   "idempotency-key": z.string().min(1).max(255).optional().meta({

@@ -100,7 +100,7 @@ const list = createRoute({
   tags,
   summary: "List your predictions",
   description:
-    "Newest first, without input and output. The list may lag about two seconds (after a restart of the service, up to five minutes), and may not have a prediction yet whose create has just responded; GET /predictions/{prediction_id} never lags. A page looks through 10,000 predictions for those that match the filters: it may have few items, or none, and still a `next_url`. Requires the scope `read`.",
+    "Newest first, without input and output. The list may lag about two seconds (after a restart of the service, up to five minutes), and may not include a prediction that was just created; GET /predictions/{prediction_id} never lags. A page looks through 10,000 predictions for those that match the filters: it may have few items, or none, and still a `next_url`. Requires the scope `read`.",
   middleware: requireScope("read"),
   request: { query: predictionQuery },
   responses: { 200: jsonResponse("A page of predictions", pageOf(prediction)), ...errorResponses },

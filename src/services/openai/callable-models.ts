@@ -52,7 +52,7 @@ export async function readCallableModel(
     const { created_at, compatibilities } = target.version;
     return { owner, name, created_at, compatibilities };
   }
-  const message = `The model '${reference.slice(0, 200)}' does not exist, is not visible to you, or has no ${convention} compatibility. ${modelsHint(convention)}`;
+  const message = `The model '${reference.slice(0, 200)}' does not exist, is not visible to you, or is not compatible with this API. ${modelsHint(convention)}`;
   throw new OpenAiProblem(404, { message, param: "model", code: "model_not_found" });
 }
 

@@ -57,7 +57,13 @@ export interface Call {
 
 /** The hint for callers that use names of a vendor's models. */
 export const modelsHint = (convention: Convention) =>
-  `Invalid model. Use owner/name. To list models, use GET /v1/${convention}/models.`;
+  `Models are named owner/name. To list them, use GET ${SHOWN_PATHS[convention]}/models.`;
+
+/** The addresses that errors and guides show for the paths `/v1/vendora` and `/v1/vendorb`. */
+const SHOWN_PATHS: Record<Convention, string> = {
+  vendora: "/openai/v1",
+  vendorb: "/anthropic/v1",
+};
 
 /** How long before the time limit the timeout is reported. */
 const MARGIN_SECONDS = 5;
@@ -104,9 +110,12 @@ export async function findCallable(
     : "";
   const message = version.awaits?.includes("compatibilities")
     ? `Version ${version.number} of '${model}' has not started yet, so its compatibilities are unknown. Run it once with POST /v1/predictions. The first start completes the version within 10 s.`
-    : `Version ${version.number} of '${model}' has no ${flags.join(" or ")} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/${convention}/models lists them.${advice}`;
+    : `Version ${version.number} of '${model}' does not support ${flags.map(plainName).join(" or ")}. Run it with POST /v1/predictions, or choose a model from GET ${SHOWN_PATHS[convention]}/models.${advice}`;
   throw new OpenAiProblem(400, { message, param: "model", code: "unsupported_model" });
 }
+
+/** Returns "chat completions" for `vendora_chat_completions`. */
+const plainName = (flag: string) => flag.replace(/^vendor[ab]_/, "").replaceAll("_", " ");
 
 /**
  * Returns the fields of a request that its answer repeats or depends on. The rest may be megabytes, and an

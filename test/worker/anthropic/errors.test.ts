@@ -46,7 +46,7 @@ describe("a request", () => {
       expect(await errorOf(ask(client, unknown, { messages: "nonsense" }))).toMatchObject({
         status: 404,
         type: "not_found_error",
-        message: expect.stringContaining("GET /v1/vendorb/models"),
+        message: expect.stringContaining("GET /anthropic/v1/models"),
       });
     },
   );
@@ -56,7 +56,7 @@ describe("a request", () => {
     const { client: other, model: bare } = await newOpenAi({ compatibilities });
     expect(await errorOf(ask(other, bare))).toMatchObject({
       status: 400,
-      message: expect.stringContaining("vendorb_messages or vendora_chat_completions"),
+      message: expect.stringContaining("does not support messages or chat completions"),
     });
   });
 

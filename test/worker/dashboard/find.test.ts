@@ -1,4 +1,4 @@
-/** /find: models and pages. */
+/** /find: models, pages, and a search of the docs. */
 import { expect, it } from "vitest";
 import { newOperator } from "../support/dashboard-users.ts";
 import { signedUp, Visitor } from "../support/visitor.ts";
@@ -8,10 +8,17 @@ const find = async (visitor: Visitor, query: string) => {
   const { status, html } = await visitor.look(`/find?q=${encodeURIComponent(query)}`);
   expect(status).toBe(200);
   const groups = [...html.matchAll(/<section><h2[^>]*>(.*?)<\/h2><ul>(.*?)<\/ul>/g)];
-  return groups.map(([, name, list = ""]) => [
+  const found = groups.map(([, name, list = ""]) => [
     name,
     ...[...list.matchAll(/href="([^"]*)"/g)].map(([, address]) => address),
   ]);
+  // Each query leads to a search of the docs as well.
+  if (query !== "")
+    expect(found.pop()).toEqual([
+      "Docs",
+      `/docs/search?${new URLSearchParams({ q: query.trim() })}`,
+    ]);
+  return found;
 };
 
 it("/find without a query lists the pages that the visitor may open", async () => {
