@@ -12,7 +12,7 @@ const PREFIXES: [RegExp, string][] = [
   [/^(?:\/anthropic|\/v1\/vendorb)(?:\/v1)?(?=\/|$)/, "/v1/vendorb"],
   [new RegExp(`^/v1(?=/(?:${OPENAI})(?:/|$))`), "/v1/vendora"],
   [/^\/v1(?=\/messages(?:\/|$))/, "/v1/vendorb"],
-  // Python's client adds `/v1` to its base URL; the others have it there.
+  // Version 1 of Python's client adds `/v1` to its base URL; the others have it there.
   [/^\/replicate(?:\/v1)*(?=\/|$)/, "/replicate/v1"],
 ];
 

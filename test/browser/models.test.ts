@@ -92,11 +92,11 @@ it("a model is found by everybody, with sample calls in the language that the re
   const shown = page.locator("pre:visible");
   const python = await shown.allInnerTexts();
   expect(python[0]).toContain(`"${site.url}/openai/v1"`);
-  expect(python.at(-1)).toContain(`"${site.url}/replicate"`);
+  expect(python.at(-1)).toContain(`"${site.url}/replicate/v1"`);
   await page.getByRole("radio", { name: "curl" }).check();
   const code = await shown.allInnerTexts();
   expect(code[0]).toContain(`${site.url}/openai/v1`);
-  expect(code.at(-1)).toContain(`curl -N '${site.url}/v1/predictions'`);
+  expect(code.at(-1)).toContain(`curl '${site.url}/v1/predictions'`);
   for (const path of ["", "/versions", "/versions/1", "/api"])
     await visitor.open(`/models/lewis/rabbit${path}`);
   // The page remembers the language.

@@ -116,3 +116,21 @@ test("samples in Python and JavaScript are short", () => {
       if (id === "predictions-python") expect(lines.length, code).toBeLessThanOrEqual(6);
     }
 });
+
+test("curl turns its buffer off only for calls that stream", () => {
+  const flags = Object.keys(newCompatibilities.parse({})).map((flag) => [flag, true]);
+  const compatibilities = newCompatibilities.parse(Object.fromEntries(flags));
+  const run = { origin: "https://auspex.test", model: "demo/it", input: {}, compatibilities };
+  const unbuffered = codeSamples({ ...run, streams: true })
+    .filter(({ language, code }) => language === "curl" && code.startsWith("curl -N "))
+    .map(({ id }) => id);
+  expect(unbuffered).toEqual(["chat-curl", "responses-curl", "messages-curl"]);
+});
+
+test("samples give both clients of Replicate the base URL that ends in /replicate/v1", () => {
+  const compatibilities = newCompatibilities.parse({});
+  const run = { origin: "https://auspex.test", model: "demo/it", input: {}, compatibilities };
+  for (const { language, code } of codeSamples({ ...run, streams: false }))
+    if (language === "python" || language === "js")
+      expect(code).toContain('= "https://auspex.test/replicate/v1"');
+});

@@ -87,7 +87,7 @@ describe("a version", () => {
 
     const { html: api } = await new Visitor().look(`${path}/api`);
     const calls = textOf(api);
-    expect(calls).toContain(`curl -N '${ORIGIN}/v1/predictions'`);
+    expect(calls).toContain(`curl '${ORIGIN}/v1/predictions'`);
     expect(calls).toContain(`"model": "${username}/story"`);
     expect(calls).toContain('"prompt": "some text"');
     expect(calls).toContain('"size": "small"');

@@ -3,11 +3,10 @@ import type { ApiId, Input } from "./bodies.ts";
 import { pythonArguments, pythonLiteral } from "./literal.ts";
 
 export const PYTHON: Record<ApiId, (origin: string, body: Input, streams: boolean) => string> = {
-  // The client adds /v1 to the address itself.
   predictions: (origin, { model, input = {} }, streams) => `# pip install replicate
 import os, replicate
 
-base_url = ${pythonLiteral(`${origin}/replicate`)}
+base_url = ${pythonLiteral(`${origin}/replicate/v1`)}
 client = replicate.Client(os.environ["AUSPEX_TOKEN"], base_url=base_url)
 ${replicateCall(streams, `${pythonLiteral(model ?? "")}, input=${pythonLiteral(input)}`)}`,
   chat: (origin, body) => `${openai(origin)}

@@ -114,7 +114,7 @@ export function shellSample(id: ApiId, origin: string, asked: Input): string {
   const file = FILES[id];
   const body = ofShell(id, asked);
   const lines = [
-    `curl -N ${quoted(origin + PATHS[id])}`,
+    `curl ${body.stream === true ? "-N " : ""}${quoted(origin + PATHS[id])}`,
     `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
     ...headersOf(id).map((header) => `-H ${quoted(header)}`),
     ...(file === undefined
