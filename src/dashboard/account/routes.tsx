@@ -13,6 +13,7 @@ import {
   getOwnStorage,
   getOwnTokenNames,
   getOwnUsage,
+  isHardwarePriced,
   ownUsageCsv,
 } from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
@@ -118,13 +119,15 @@ export const accountPages = pages()
   })
   .get("/account/usage", requireUser, async (c) => {
     const period = periodOf(c);
-    const { caller } = viewerOf(c);
-    const [report, tokens, storage] = await Promise.all([
+    const { caller, operator } = viewerOf(c);
+    const [report, tokens, storage, hasPrices] = await Promise.all([
       getOwnUsage(c.var.services, caller, period),
       getOwnTokenNames(c.var.services, caller),
       getOwnStorage(c.var.services, caller),
+      isHardwarePriced(c.var.services),
     ]);
-    const page = <UsagePage report={report} tokens={tokens} storage={storage} period={period} />;
+    const facts = { report, tokens, storage, period, hasPrices, operator };
+    const page = <UsagePage {...facts} />;
     return c.render(page, { title: "Usage" });
   })
   .get("/account/usage.csv", requireUser, (c) => {

@@ -86,11 +86,16 @@ export const UsagePage = ({
   tokens,
   storage,
   period,
+  hasPrices,
+  operator,
 }: {
   report: UsageReport;
   tokens: ReadonlyMap<string, string>;
   storage: UserStorage;
   period: (typeof PERIODS)[number];
+  /** Whether any hardware has a price. */
+  hasPrices: boolean;
+  operator: boolean;
 }) => (
   <>
     <h1>Usage</h1>
@@ -121,6 +126,12 @@ export const UsagePage = ({
     ) : (
       <>
         <Totals {...report.total} />
+        {!hasPrices && !isPriced(report.total) && (
+          <p class="hint">
+            No prices are set. An operator can set them under{" "}
+            {operator ? <a href="/fleet/hardware">Fleet → Hardware</a> : "Fleet → Hardware"}.
+          </p>
+        )}
         <Chart report={report} />
         <ByModel report={report} />
         <ByToken report={report} names={tokens} />
@@ -143,6 +154,8 @@ export const UsagePage = ({
 
 /** A price is shown only where hardware has one. */
 const isPriced = ({ price }: UsageCount) => price > 0;
+
+const Cost = (count: UsageCount) => (isPriced(count) ? <Price value={count.price} /> : <>–</>);
 
 const number = (value: number) => value.toLocaleString("en");
 
@@ -217,7 +230,7 @@ const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
     <td class="number">{duration(count.execution_seconds)}</td>
     {isPriced(total) && (
       <td class="number">
-        <Price value={count.price} />
+        <Cost {...count} />
       </td>
     )}
   </>
@@ -259,7 +272,7 @@ const ByDay = ({ report: { days, models, total } }: { report: UsageReport }) => 
               <td class="number">{number(count.failed)}</td>
               {isPriced(total) && (
                 <td class="number">
-                  <Price value={count.price} />
+                  <Cost {...count} />
                 </td>
               )}
               {counts.map(({ predictions }) => (

@@ -11,6 +11,7 @@ import type { UserStorage, UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
 import { findImageBytes } from "../../storage/registry/blobs.ts";
+import { isAnyPriced } from "../../storage/runners/hardware.ts";
 import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import { pagesOf } from "../pagination.ts";
@@ -130,6 +131,9 @@ export async function* ownUsageCsv(
 
 /** Rounds a sum of fractions, whose last digits are those of binary numbers: 0.30000000000000004. */
 const withoutNoise = (sum: number): number => Number(sum.toPrecision(12));
+
+/** Whether usage can have a cost. */
+export const isHardwarePriced = ({ db }: Services) => isAnyPriced(db);
 
 export const getOwnTokenNames = ({ db }: Services, { user_id }: Caller) => tokenNames(db, user_id);
 

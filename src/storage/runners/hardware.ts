@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, ne, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, inArray, ne, or, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { hardware, pools } from "../schema/index.ts";
@@ -25,6 +25,12 @@ export const findAllHardware = (db: Database, identifiers: string[]) =>
     .from(hardware)
     .where(inArray(hardware.identifier, identifiers))
     .all();
+
+export async function isAnyPriced(db: Database): Promise<boolean> {
+  const { identifier, price_per_hour } = hardware;
+  const priced = db.select({ identifier }).from(hardware).where(gt(price_per_hour, 0)).limit(1);
+  return (await priced.get()) !== undefined;
+}
 
 export function listHardware(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([hardware.identifier], "asc", keyset);

@@ -10,6 +10,7 @@ import { newDashboardUser } from "../support/dashboard-users.ts";
 import { linesIn, ofType } from "../support/export.ts";
 import { keysBelow } from "../support/files.ts";
 import { inAccount } from "../support/objects.ts";
+import { textOf } from "../support/page-text.ts";
 import { PASSWORD, signedUp, type Visitor } from "../support/visitor.ts";
 import { newClient, newWorld, unique } from "../support/world.ts";
 
@@ -191,6 +192,7 @@ describe("the picture", () => {
 });
 
 describe("usage", () => {
+  const NO_PRICES = "No prices are set. An operator can set them under Fleet → Hardware.";
   const count = async (
     userId: string,
     day: string,
@@ -225,6 +227,8 @@ describe("usage", () => {
     expect(cells(daysAgo(0))).toEqual(["8", "1", "3", "5"]);
     expect(cells(daysAgo(2))).toEqual(["1,200", "0", "1,200", "0"]);
     expect(html).not.toMatch(/ style="/);
+    expect(textOf(html)).toContain(NO_PRICES);
+    expect(html).not.toContain('href="/fleet/hardware"');
     const quarter = await visitor.look("/account/usage?days=90");
     expect(quarter.html).toContain("1,215 predictions from");
     for (const days of ["1000", "x", ""])
@@ -244,6 +248,7 @@ describe("usage", () => {
     await count(id, daysAgo(0), "ada/story", 2);
     await count(id, daysAgo(40), "ada/story", 9);
     const { html } = await visitor.look("/account/usage");
+    expect(textOf(html)).not.toContain(NO_PRICES);
     const rows = [...html.matchAll(/<bdi>(.*?)<\/bdi>.*?<\/th>(.*?)<\/tr>/g)].map(
       ([, name, cells = ""]) => [
         name,
@@ -252,7 +257,7 @@ describe("usage", () => {
     );
     expect(rows).toEqual([
       ["=CI, &quot;nightly&quot;", "4", "1", "1 min 30 s", "$2.50"],
-      ["Dashboard", "2", "0", "1 min 30 s", "$0.00"],
+      ["Dashboard", "2", "0", "1 min 30 s", "–"],
       ["Revoked token", "1", "0", "1 min 30 s", "$0.30"],
     ]);
     const csv = await visitor.fetch("/account/usage.csv?days=30", {});
