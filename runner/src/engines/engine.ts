@@ -68,6 +68,11 @@ export interface Exit {
   reason?: Failure;
 }
 
+export function exitText(code: number): string {
+  const cause = code === 137 ? " (killed, possibly because it ran out of memory)" : "";
+  return `exited with code ${code}${cause}`;
+}
+
 /** How the next process finds a container. */
 export interface ContainerHandle {
   id: string;

@@ -5,6 +5,7 @@ import { SHM_BYTES } from "../../../runner/src/devices/share.ts";
 import { hasNvidia } from "../../../runner/src/engines/docker/gpus.ts";
 import { COG_COMMAND, imageFacts } from "../../../runner/src/engines/docker/image.ts";
 import { TABLES } from "../../../runner/src/engines/docker/listening-in.ts";
+import { exitText } from "../../../runner/src/engines/engine.ts";
 import {
   addressesOf,
   exposedPort,
@@ -110,7 +111,7 @@ export class TrialContainer {
     try {
       const code = await outputOf(this.#command("wait", this.#name), { signal });
       await following.ended.catch(() => {});
-      this.#ended.abort(external(`the container exited with code ${code}`));
+      this.#ended.abort(external(`the container ${exitText(Number(code))}`));
     } catch (error) {
       this.#ended.abort(error);
     }

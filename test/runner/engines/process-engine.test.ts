@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { checkEngine } from "../../../runner/src/check/docker.ts";
+import { exitText } from "../../../runner/src/engines/engine.ts";
 import { folderDigest, listModels } from "../../../runner/src/engines/process/model-folder.ts";
 import { ProcessEngine } from "../../../runner/src/engines/process/process-engine.ts";
 import {
@@ -220,6 +221,13 @@ describe("the engine", () => {
     expect(names).toEqual(expect.arrayContaining([...given, "WEBHOOK_AUTH_TOKEN"]));
     const extra = [...given, ...shell, "WEBHOOK_AUTH_TOKEN"];
     expect(extra).toEqual(expect.arrayContaining(Array.isArray(names) ? names : []));
+  });
+
+  it("an exit with code 137 says that the container was killed", () => {
+    expect(exitText(137)).toBe(
+      "exited with code 137 (killed, possibly because it ran out of memory)",
+    );
+    expect(exitText(1)).toBe("exited with code 1");
   });
 
   it("the engine reports a command that does not exist", async () => {

@@ -15,6 +15,7 @@ import type { Log } from "../../lib/log.ts";
 import {
   type ContainerHandle,
   type Exit,
+  exitText,
   type Left,
   type RunningContainer,
   referenceOf,
@@ -171,7 +172,7 @@ export class DockerContainer implements RunningContainer {
     const facts = await ignoreStatus([404], this.#container.inspect());
     if (!facts) return "was removed by another program";
     if (facts.State.OOMKilled) return "ran out of memory";
-    return `exited with code ${facts.State.ExitCode}`;
+    return exitText(facts.State.ExitCode);
   }
 
   async #lastLogs(): Promise<string> {

@@ -22,6 +22,7 @@ import { ScratchFolders } from "../../lib/scratch.ts";
 import {
   type Engine,
   type Exit,
+  exitText,
   type ImageRequest,
   type LaunchOptions,
   type OpenEngine,
@@ -195,7 +196,7 @@ export class ProcessEngine implements Engine {
       // The model's last output may still arrive. A process that left the group may keep the pipe open.
       await settlesWithin(closed, LAST_OUTPUT_MS);
       await this.#clean(pid, tmpDirectory);
-      const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
+      const description = code === null ? `was ended by ${signal}` : exitText(code);
       return { description, logs: withoutPaths(tail.toString()) };
     });
     const kill = async () => {
