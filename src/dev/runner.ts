@@ -108,7 +108,7 @@ export async function seedExamples(operator: Client): Promise<string> {
   await operator.call(hardware, "PUT", `/operator/hardware/${EXAMPLES_CLASS}`, {
     body: { name: "Example models, without Docker" },
   });
-  const body = { name: "npm start -- --docker", hardware: [EXAMPLES_CLASS] };
+  const body = { name: "npm start: example models", hardware: [EXAMPLES_CLASS] };
   return (await operator.call(newToken, "POST", "/operator/runner_tokens", { body })).token;
 }
 

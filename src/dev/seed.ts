@@ -24,7 +24,7 @@ export async function seed(operator: Client, username: string): Promise<Seed> {
       body: { name: "npm start" },
     }),
     operator.call(newToken, "POST", "/operator/runner_tokens", {
-      body: { name: "npm start", hardware: [DEFAULT_HARDWARE] },
+      body: { name: "npm start: default hardware", hardware: [DEFAULT_HARDWARE] },
     }),
   ]);
   return { username, token: access.token, runnerToken: runner.token };
