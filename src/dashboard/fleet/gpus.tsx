@@ -143,7 +143,7 @@ export const GpuTable = ({ rows, days, wanted, view: { now } }: GpuTableProps) =
     class="stacked gpus"
     columns={[
       "Runner",
-      "GPU",
+      "GPU or CPU",
       { name: "Use", is: "number" },
       { name: "Memory", is: "number" },
       "Status",
@@ -171,10 +171,10 @@ function Row({ row, day, wanted, now }: RowProps) {
           {gpus > 1 && <small> #{(n ?? 0) + 1}</small>}
         </a>
       </th>
-      <td class="clip" data-label="GPU" title={kind}>
+      <td class="clip" data-label="GPU or CPU" title={kind}>
         <bdi>{kind.replace(/^NVIDIA /, "")}</bdi>
       </td>
-      <Meter label="Use" text={use === null ? "–" : percent(use)}>
+      <Meter label="Use" text={use === null ? "–" : `${n === null ? "CPU " : ""}${percent(use)}`}>
         {n !== null && (
           <GpuHistory
             {...history}

@@ -46,7 +46,7 @@ export function SetAside({ runner }: { runner: RunnerState }) {
 
 /** The rule of `isMissed`, for people. */
 export const MISSED =
-  "An offline runner is an error after 15 minutes, or as soon as predictions need it.";
+  "A runner that is offline for 15 minutes, or that waiting predictions need, is shown as an error.";
 
 /**
  * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report

@@ -3,7 +3,7 @@ import { Copy } from "../ui/parts.tsx";
 
 const sampleOf = (origin: string) => `import Replicate from "replicate";
 const replicate = new Replicate({ baseUrl: "${origin}/replicate/v1", auth: process.env.AUSPEX_TOKEN });
-console.log(await replicate.run("owner/model", { input: { prompt: "Hello" } }));`;
+console.log(await replicate.run("demo/text-generation", { input: { prompt: "Alice was" } }));`;
 
 export const Landing = ({ isSetUp, origin }: { isSetUp: boolean; origin: string }) => (
   <div class="landing">
@@ -53,7 +53,7 @@ export const Landing = ({ isSetUp, origin }: { isSetUp: boolean; origin: string 
 const REASONS = [
   [
     "Your own GPUs",
-    "Models run in containers on your machines. A runner only makes outgoing connections, so no port is open.",
+    "Models run in containers on your machines. A runner only makes outgoing connections, so you open no inbound port.",
   ],
   [
     "Your data stays with you",

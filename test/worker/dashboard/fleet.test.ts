@@ -160,7 +160,7 @@ describe("a runner", () => {
     expect(await row()).toContain('class="status offline bad"');
     const page = await look(`/fleet/runners/${silent.runner.id}`);
     expect(textOf(page)).toContain("offline for 15 min");
-    expect(page).toContain('title="An offline runner is an error after 15 minutes');
+    expect(page).toContain('title="A runner that is offline for 15 minutes');
     const stubOf = env.RUNNER.getByName.bind(env.RUNNER);
     const fetch = () => Promise.reject(new Error("gone"));
     vi.spyOn(env.RUNNER, "getByName").mockImplementation((id) =>
@@ -319,7 +319,7 @@ test("a machine without GPUs has one row, and a fleet of many GPUs several pages
   await runner.tell({ load: { cpu: 40, memory_used_gb: 31.52 } });
   const [row = "", ...more] = rowsOf(await look("/fleet?sort=load"), runner.id);
   expect(more).toEqual([]);
-  expect(textOf(row)).toMatch(/CPU, 16 cores 100% 32\/128 GB free/);
+  expect(textOf(row)).toMatch(/CPU, 16 cores CPU 100% 32\/128 GB free/);
   for (let n = 0; n < 6; n++) {
     const devices = Array.from({ length: 8 }, (_, at) => device(at, null));
     const machine = { ...withGpus, gpus: devices.map(() => gpu) };
