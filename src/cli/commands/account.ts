@@ -17,27 +17,32 @@ export const usageCommand = (host: Host) =>
     const { service, output } = await openService(host, options);
     const usage = await service.get("/user/usage", userUsage);
     const { since, currency, models, ...total } = usage.month;
+    // The total is 0 where no hardware has a price.
+    const hasCosts = total.cost > 0;
     const rowOf = (model: string, { predictions, failed, execution_seconds, cost }: Runs) => [
       model,
       predictions.toLocaleString("en"),
       failed.toLocaleString("en"),
       formatDuration(execution_seconds),
       // Hardware without a price has no cost.
-      cost > 0 ? priceText(cost, currency) : "",
+      ...(hasCosts ? [cost > 0 ? priceText(cost, currency) : ""] : []),
     ];
     const rows = models.map(({ model, ...runs }) => rowOf(model ?? "other models", runs));
     const storage = ([name, { bytes, max_bytes }]: [string, Space]) =>
       `${name}  ${formatBytes(bytes)} of ${formatBytes(max_bytes)}`;
     const text = [
       `Since ${since} (UTC)`,
-      table(HEAD, [...rows, rowOf("total", total)]),
+      table(hasCosts ? [...HEAD, "COST"] : HEAD, [...rows, rowOf("total", total)]),
+      ...(hasCosts || total.execution_seconds === 0 ? [] : [NO_PRICES]),
       "",
       ...Object.entries({ files: usage.files, images: usage.images }).map(storage),
     ];
     output.result(text.join("\n"), usage);
   });
 
-const HEAD = ["MODEL", "RUNS", "FAILED", "TIME", "COST"];
+const HEAD = ["MODEL", "RUNS", "FAILED", "TIME"];
+const NO_PRICES =
+  "No prices are set for the hardware, so costs are unknown. An operator sets them on the page Fleet → Hardware.";
 
 type Usage = ReturnType<typeof userUsage.parse>;
 type Runs = Pick<Usage["month"], "predictions" | "failed" | "execution_seconds" | "cost">;

@@ -47,8 +47,9 @@ export function formatBytes(count: number): string {
   return `${inUnit(count, unit)} ${UNITS[unit]}`;
 }
 
-/** `42s`, `3m 05s`, `2h 07m`, `5 days` */
+/** `0.3s`, `42s`, `3m 05s`, `2h 07m`, `5 days` */
 export function formatDuration(seconds: number): string {
+  if (seconds < 10) return `${Number(seconds.toPrecision(2))}s`;
   const whole = Math.round(seconds);
   const [minutes, hours] = [Math.floor(whole / 60), Math.floor(whole / 3_600)];
   const two = (count: number) => String(count).padStart(2, "0");
@@ -73,7 +74,7 @@ const speedOf = ({ rate }: Progress): string =>
 function leftOf({ size, sent, rate }: Progress): string {
   if (sent === size) return "finishing";
   if (rate === undefined) return "";
-  return rate === 0 ? "stalled" : `${formatDuration((size - sent) / rate)} left`;
+  return rate === 0 ? "stalled" : `${formatDuration(Math.round((size - sent) / rate))} left`;
 }
 
 function barOf({ sent, size }: Progress, width: number): string {

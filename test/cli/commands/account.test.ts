@@ -39,6 +39,15 @@ test("usage prints this month's runs, failures, time and cost by model", async (
   expect(month.models).toMatchObject([{ model: "ada/story", execution_seconds: 185 }]);
 });
 
+test("usage without prices says so instead of an empty column of costs", async () => {
+  deployment.cost = 0;
+  const { out } = await home.run(["usage"]);
+  expect(out).toMatch(/\nMODEL +RUNS +FAILED +TIME *\n/);
+  expect(out).toContain(
+    "No prices are set for the hardware, so costs are unknown. An operator sets them on the page Fleet → Hardware.\n",
+  );
+});
+
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 
 test.each([

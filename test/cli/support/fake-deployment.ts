@@ -23,6 +23,8 @@ const OFF = newCompatibilities.parse({});
 export class FakeDeployment {
   readonly models = new Map<string, FakeModel>();
   hardware: string[] = ["cpu"];
+  /** The cost of the month's runs. */
+  cost = RUNS.cost;
   /** Whether versions await their first start. */
   awaits = false;
   /** Values of variables, by path. */
@@ -47,7 +49,11 @@ export class FakeDeployment {
   readonly #answer = (method: string, path: string, body: Record<string, unknown>) => {
     if (path === "/v1/user")
       return { ...OWNER, name: "Ada", urls: [], ...PROFILE, created_at: AT, updated_at: AT };
-    if (path === "/v1/user/usage") return USAGE;
+    if (path === "/v1/user/usage") {
+      const { month, ...storage } = USAGE;
+      const models = month.models.map((one) => ({ ...one, cost: this.cost }));
+      return { month: { ...month, cost: this.cost, models }, ...storage };
+    }
     if (path === "/v1/hardware") return page(this.hardware.map(hardwareItem));
     if (path === "/v1/predictions" && method === "GET") return page([]);
     if (path === "/v1/user/models") return page([]);

@@ -84,7 +84,7 @@ test.each([
 ])("the size of %i bytes is written as %s", (count, text) => expect(formatBytes(count)).toBe(text));
 
 test.each([
-  [0.2, "0s"],
+  [0.3, "0.3s"],
   [59.4, "59s"],
   [59.6, "1m 00s"],
   [185, "3m 05s"],
