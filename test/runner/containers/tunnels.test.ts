@@ -109,7 +109,7 @@ test("a tunnel is refused where the operator allows no egress", async () => {
     `hf.example:${port}`,
   ]);
   const { answer } = await ask(tunnel.url, `hf.example:${port}`);
-  expect(answer).toMatch(/^HTTP\/1\.1 403 [\s\S]*allows no egress/);
+  expect(answer).toMatch(/^HTTP\/1\.1 403 [\s\S]*egress is disabled/);
 });
 
 test("a tunnel with a guessed address is refused", async () => {

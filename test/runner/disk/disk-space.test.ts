@@ -141,7 +141,7 @@ describe("the room on the disk", () => {
   });
 
   it("the warning that nothing is left to remove comes once, and again after there was enough", async () => {
-    const warnings = () => log.lines.filter((line) => line.includes("nothing is left")).length;
+    const warnings = () => log.lines.filter((line) => line.includes("nothing left")).length;
     free = GB;
     await space.watch(never);
     await space.watch(never);

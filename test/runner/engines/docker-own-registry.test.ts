@@ -329,7 +329,7 @@ describe.runIf(dockerIsUp)("an image of the deployment's own registry", () => {
     await executor.close();
     await open({ free_bytes: 2 ** 60, watch_interval_ms: 20 });
     const { finish, stop } = await pulledButTheTop(own);
-    await vi.waitFor(() => expect(log.lines.join()).toContain("nothing is left"), 30_000);
+    await vi.waitFor(() => expect(log.lines.join()).toContain("nothing left"), 30_000);
     expect(await keptImages()).toHaveLength(1);
     stop.abortAbandon();
     await finish;
