@@ -206,7 +206,7 @@ async function showReadme(
     return;
   }
   await service.patch(`/models/${model}`, modelShape, { overview: readme });
-  display.say("The model had no overview. It is now the content of README.md.");
+  display.say("README.md is now the overview of the model, which had none.");
 }
 
 /** The flags of --compatibility replace those of auspex.json. */

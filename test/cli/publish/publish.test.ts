@@ -258,7 +258,7 @@ test("the README of a built folder becomes the overview of a model that has none
   const readme = join(home.folder, "story/README.md");
   writeFileSync(readme, "---\nlicense: mit\n---\n# Story\n\nWrites.\n");
   const first = await home.run(["publish", "story"]);
-  expect(first.err).toContain("The model had no overview. It is now the content of README.md.\n");
+  expect(first.err).toContain("README.md is now the overview of the model, which had none.\n");
   expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
   writeFileSync(readme, "# Another");
   const second = await home.run(["publish", "story"]);
