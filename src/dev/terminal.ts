@@ -56,7 +56,7 @@ export function showUsage({
   const pages = pagesOf(url);
   const command = `npx --yes ${url}/auspex.tgz`;
   const own = docker
-    ? `${command} init greeter --template node && ${command} publish greeter --wait`
+    ? `${command} init greeter --template node && ${command} publish greeter`
     : "npm start -- --docker   # runs your own models, in Docker";
   say(`
 Dashboard  ${pages}  (${login.email}, password ${login.password})

@@ -139,7 +139,8 @@ async function publishImages(home: Home, size: number): Promise<void> {
     for (const name of NAMES) {
       await writeFile(join(context, "model/top"), name);
       await docker("build", "--quiet", "--tag", tagOf(name), context);
-      const args = ["publish", project, "--image", tagOf(name), "--model", name, "--quiet"];
+      const image = ["--image", tagOf(name), "--model", name];
+      const args = ["publish", project, ...image, "--no-wait", "--quiet"];
       const { code, err } = await home.run(args);
       if (code !== 0) throw new Error(`auspex publish: ${err}`);
     }

@@ -22,8 +22,8 @@ beforeAll(async () => {
   writeFileSync(join(home.folder, "story/Dockerfile"), "FROM scratch\n");
   const configuration = { variable_names: ["HF_TOKEN", "API_KEY"] };
   writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify({ configuration }));
-  digest = (await told("publish", "story")).digest;
-  await told("publish", "story", "--tag", "second");
+  digest = (await told("publish", "story", "--no-wait")).digest;
+  await told("publish", "story", "--no-wait", "--tag", "second");
 });
 afterAll(async () => {
   home.remove();

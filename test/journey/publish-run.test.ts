@@ -39,7 +39,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
   });
 
   it("a new model answers after three commands", async () => {
-    const published = await home.run(["publish", "greeter", "--wait"]);
+    const published = await home.run(["publish", "greeter"]);
     expect(published.code, published.err).toBe(0);
     expect(published.err).toMatch(/ada\/greeter:1 started\.\n$/);
     const [, call = ""] = published.out.split("\n");
@@ -57,7 +57,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
     // Only the image describes the model once the folder is gone.
     rmSync(`${home.folder}/greeter`, { recursive: true });
     const args = ["publish", "--image", "auspex/ada-greeter", "--model", "told", "--json"];
-    const made = await home.run(args);
+    const made = await home.run([...args, "--no-wait"]);
     const first = JSON.parse(made.out);
     expect(first.version.status).toBe("awaiting_first_start");
     expect(made.err).toContain("Its schema and APIs are detected");
@@ -65,7 +65,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
     expect(listed.out).toContain(
       "ada/told:1 has not been started yet. Run it once to detect its schema and APIs.",
     );
-    const { out, err, code } = await home.run([...args, "--wait"]);
+    const { out, err, code } = await home.run(args);
     expect(code, err).toBe(0);
     const { number, digest } = JSON.parse(out);
     expect(digest).toBe(first.digest);
@@ -79,7 +79,15 @@ describe.runIf(dockerIsUp)("a new model", () => {
   });
 
   it("`publish --check` makes the first start on the publisher's machine", async () => {
-    const args = ["publish", "--image", "auspex/ada-greeter", "--model", "checked", "--check"];
+    const args = [
+      "publish",
+      "--image",
+      "auspex/ada-greeter",
+      "--model",
+      "checked",
+      "--check",
+      "--no-wait",
+    ];
     const { out, err, code } = await home.run([...args, "--json"]);
     expect(code, err).toBe(0);
     const { version: checked, call } = JSON.parse(out);
@@ -88,7 +96,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
     expect(call).toBe("auspex run ada/checked name=world");
   });
 
-  it("`publish --wait` leaves the version before as the default when the new one does not start", async () => {
+  it("`publish` leaves the version before as the default when the new one does not start", async () => {
     const folder = `${home.folder}/broken`;
     mkdirSync(folder);
     writeFileSync(
@@ -97,7 +105,7 @@ describe.runIf(dockerIsUp)("a new model", () => {
     );
     const path = "/models/ada/greeter";
     const before = (await world.client.call(model, "GET", path)).latest_version?.number;
-    const { code, err } = await home.run(["publish", "broken", "--model", "greeter", "--wait"]);
+    const { code, err } = await home.run(["publish", "broken", "--model", "greeter"]);
     expect(code).toBe(1);
     expect(err).toContain("failed to start");
     expect(err).toContain(`The default version is still ada/greeter:${before}.`);

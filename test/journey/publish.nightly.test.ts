@@ -60,13 +60,13 @@ it("a push that continues a killed one sends only what is missing; the third sen
   await first.end();
   edge.fate = () => "pass";
   edge.bodies.length = 0;
-  const second = await home.run(["publish", "greeter", "--json"]);
+  const second = await home.run(["publish", "greeter", "--no-wait", "--json"]);
   expect(second.code, second.err).toBe(0);
   const again = sum(patched());
   expect(again).toBeGreaterThan(1.5 * CHUNK);
   expect(again).toBeLessThan(1.6 * CHUNK);
   edge.bodies.length = 0;
-  const third = await home.run(["publish", "greeter", "--json"]);
+  const third = await home.run(["publish", "greeter", "--no-wait", "--json"]);
   expect(sum(patched())).toBe(0);
   const told = [second, third].map(({ out }) => JSON.parse(out));
   expect(told.map(({ number }) => number)).toEqual([1, 2]);
@@ -147,7 +147,16 @@ describe.runIf(dockerIsUp)("with Docker", () => {
     try {
       for (const archive of hasClient("skopeo") ? [tar, layout] : [tar]) {
         edge.bodies.length = 0;
-        const args = ["publish", context, "--archive", archive, "--model", "saved", "--json"];
+        const args = [
+          "publish",
+          context,
+          "--archive",
+          archive,
+          "--model",
+          "saved",
+          "--no-wait",
+          "--json",
+        ];
         const { code, out, err } = await home.run(args, { environment });
         expect(code, err).toBe(0);
         if (archive === tar) expect(Math.max(...patched())).toBe(CHUNK);

@@ -44,8 +44,8 @@ export const initCommand = (host: Host) =>
       const own = name === basename(resolve(folder)) ? "" : ` The model's name is ${name}.`;
       const [where, next] =
         folder === "."
-          ? ["this folder", "auspex publish --wait"]
-          : [folder, `auspex publish ${quotedPath(folder)} --wait`];
+          ? ["this folder", "auspex publish"]
+          : [folder, `auspex publish ${quotedPath(folder)}`];
       output.result(`Created ${files.join(", ")} in ${where}.${own} Next: ${next}`, {
         folder,
         name,

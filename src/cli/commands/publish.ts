@@ -2,6 +2,7 @@
 import { rm } from "node:fs/promises";
 import { messageOf } from "../../../runner/src/lib/error.ts";
 import { PATHS } from "../../domain/images/server-description.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import {
   type Compatibilities,
   MAX_OVERVIEW,
@@ -54,9 +55,11 @@ const MORE = `
 The folder needs a cog.yaml (built with Cog) or a Dockerfile (built with Docker or Podman). auspex.json
 is optional: name, description, visibility, hardware, interface, schemas, compatibilities, configuration.
 The model is created if it doesn't exist. To resume an interrupted push, run the same command again.
+A runner starts the new version, which then becomes the default version. If it doesn't start, the
+command fails and the default version stays the same.
 
   auspex publish
-  auspex publish story --model ada/story --message "Longer stories" --wait
+  auspex publish story --model ada/story --message "Longer stories"
   auspex publish --image vllm/vllm-openai:v0.28.0 --model qwen --hardware l40s
   auspex publish --image acme/llm-server --model qwen --interface openai
   auspex publish --archive image.tar --model qwen
@@ -85,7 +88,8 @@ export const publishCommand = (host: Host) =>
       "with --check, pass this environment variable to the container (repeatable)",
       repeated,
     )
-    .option("--wait", "wait until a runner has started it, then make it the default")
+    .option("--wait", "if no runner is online to start it, wait for one")
+    .option("--no-wait", "make it the default version without starting it first")
     .addHelpText("after", MORE)
     .action(async (folder, options) => {
       const session = await openService(host, options);
@@ -147,17 +151,25 @@ export const publishCommand = (host: Host) =>
         manifest,
         configuration,
         described,
-        setDefault: !options.wait,
+        setDefault: options.wait === false,
       });
       const made = await createVersion(service, model, latest?.number ?? 0, body);
       const reference = `${model}:${made.number}`;
       display.say(`Published ${reference} (${formatBytes(compressedSize)} compressed)`);
-      if (!options.wait) display.say(`${reference} is now the default version. ${NOT_STARTED}`);
-      const runs = found?.default_version ?? latest?.number;
-      const shown = await (options.wait ? started(session, model, made, runs) : made);
+      if (options.wait === false)
+        display.say(`${reference} is now the default version. It has not been started yet.`);
+      const shown =
+        options.wait === false
+          ? made
+          : await started(session, model, made, {
+              default: found?.default_version ?? latest?.number,
+              ...(!options.wait && {
+                hardware: hardwareOf(made, target),
+              }),
+            });
       const call = exampleCall(model, shown);
       if (shown.status === "awaiting_first_start")
-        display.say(`${AWAITS} ${options.wait ? RUN_AGAIN : RUN_IT}`);
+        display.say(`${AWAITS} ${options.wait === false ? RUN_IT : RUN_AGAIN}`);
       else if (answersNothing(shown)) display.say(NO_API);
       const url = `${page}/versions/${made.number}`;
       output.result(call === undefined ? url : `${url}\n${call}`, {
@@ -170,14 +182,16 @@ export const publishCommand = (host: Host) =>
       });
     });
 
+const hardwareOf = ({ configuration }: Version, { hardware }: Model): string =>
+  configuration.hardware_identifier ?? hardware?.identifier ?? DEFAULT_HARDWARE;
+
 const interfaceOption = (name: string) =>
   writtenInterface.parse(choice(["cog", "openai", "vendora"])(name));
 
 const SPEAKS = "API of its server: cog or openai (default: detected from the image)";
 const MAX_NOTES = 255;
 const PUSH_AGAIN = "Interrupted. Run the same command again to resume.";
-const NOT_STARTED = "It has not been started yet: use --wait to start it first.";
-const RUN_IT = "Run it once, or publish with --wait or --check.";
+const RUN_IT = "Run it once, or publish without --no-wait or with --check.";
 const RUN_AGAIN = "Its server didn't report them within 10s. Run it once more.";
 const AWAITS = "Its schema and APIs are detected when it first starts.";
 
@@ -234,7 +248,8 @@ async function requirePush(session: ServiceSession, name: string, { id: model }:
 
 /**
  * Waits until a runner has started the version, and makes it the default.
- * @param runs the default version until then. Undefined: the model has no other version
+ * @param before the default version until then, undefined if the model has no other version; and the
+ * hardware of which a runner must be online, undefined to wait for one
  * @returns the version after its first start
  * @throws Failure with the reason why it did not start, and which version is still the default
  */
@@ -242,13 +257,14 @@ async function started(
   session: ServiceSession,
   model: string,
   made: Version,
-  runs: number | undefined,
+  before: { default: number | undefined; hardware?: string },
 ): Promise<Version> {
   const { service, signal, display } = session;
   const { number } = made;
+  const runs = before.default;
   const reference = `${model}:${number}`;
   try {
-    await warmUp(session, reference, made);
+    await warmUp(session, reference, made, before.hardware);
     display.say(`${reference} started.`);
     const read = () => service.get(`/models/${model}/versions/${number}`, version);
     const shown = await completedVersion(read, signal);

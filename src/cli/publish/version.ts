@@ -10,6 +10,7 @@ import { formFields } from "../../domain/schemas/input-form.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { sleep } from "../../lib/timeout.ts";
 import { type Json, pageOf } from "../../protocol/common.ts";
+import { explanation } from "../../protocol/explanation.ts";
 import { type Hardware, hardware as hardwareItem } from "../../protocol/hardware.ts";
 import {
   type Configuration,
@@ -21,6 +22,7 @@ import {
   version,
 } from "../../protocol/model.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
+import type { Access } from "../access.ts";
 import { Failure, Misuse } from "../failure.ts";
 import { followRun } from "../run/follow-run.ts";
 import { follow } from "../service/events.ts";
@@ -150,17 +152,22 @@ const callOf = (model: string, pairs: string[]): string =>
  * Waits until a runner has the version warm. A trial prediction is canceled once its container is ready,
  * except before a first start, whose facts the runner reports at the end of the run.
  * @param reference `owner/name:3`
+ * @param hardware the class of which a runner must be online; undefined: waits until one is
  * @throws Failure with why it did not start
  */
 export async function warmUp(
   session: ServiceSession,
   reference: string,
   version: Version,
+  hardware: string | undefined,
 ): Promise<void> {
-  const { access, signal, display, onRetry } = session;
+  const { service, access, display, onRetry } = session;
   const body = trialOf(reference, version);
   let id: string | undefined;
   let isReady = false;
+  const absent = new AbortController();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([session.signal, absent.signal]);
   const events = follow({ access, signal, create: { body, key: randomUUID() }, onRetry });
   try {
     const done = await followRun({
@@ -168,8 +175,20 @@ export async function warmUp(
       display,
       onCreated: (own) => {
         id = own;
+        if (hardware === undefined) return;
+        const until = AbortSignal.any([signal, ended.signal]);
+        missingRunner(service, own, until).then(
+          (what) => {
+            if (what === undefined) return;
+            const why = `${reference} was published, but no ${hardware} runner ${what} to start it.`;
+            absent.abort(new Failure(`${why}\n${startOne(access)}`));
+          },
+          // The stream of the same prediction meets the same error, and retries.
+          () => {},
+        );
       },
       onSetup: ({ phase }) => {
+        ended.abort();
         if (phase !== "ready") return;
         isReady = true;
         if (version.status !== "ready") return;
@@ -184,10 +203,35 @@ export async function warmUp(
       `${reference} was published, but failed to start: ${done.error?.message ?? done.status}\nShow its logs with auspex logs ${done.id}`,
     );
   } catch (error) {
-    // An interrupted command also cancels its trial.
+    // A trial that nobody waits for is canceled, too.
     if (signal.aborted && id !== undefined) await cancelSoon(access, id).catch(() => {});
     throw error;
+  } finally {
+    ended.abort();
   }
+}
+
+const startOne = ({ url }: Access) =>
+  `Start one (${url}/docs/runners) and publish again. To wait for one, add --wait; to skip the start, --no-wait.`;
+
+/** A runner that reconnects, such as after a deploy, is away for less than two checks. */
+const CHECK_MS = 1_500;
+
+/** Asks why a prediction waits until two answers in a row say that no runner can take it. */
+async function missingRunner(
+  service: Service,
+  id: string,
+  until: AbortSignal,
+): Promise<string | undefined> {
+  let isMissing = false;
+  while (await sleep(CHECK_MS, until)) {
+    const { reason } = await service.get(`/predictions/${id}/explain`, explanation);
+    const wasMissing = isMissing;
+    isMissing = reason?.code === "no_runner" || reason?.code === "too_small";
+    if (isMissing && wasMissing)
+      return reason?.code === "no_runner" ? "is accepting work" : "has enough working GPUs";
+  }
+  return undefined;
 }
 
 /** Kept as long as any: of one that failed, its logs are looked at later. */

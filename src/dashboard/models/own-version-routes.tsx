@@ -23,7 +23,7 @@ const PublishCommand = ({ model, origin }: { model: DetailedModelRow; origin: st
   <details class="spaced">
     <summary>Publish from the command line</summary>
     <p>Build, push and publish from the model’s folder:</p>
-    <Copy text={`auspex publish --model ${model.owner.username}/${model.name} --wait`} />
+    <Copy text={`auspex publish --model ${model.owner.username}/${model.name}`} />
     <p>Or push an image and create a version from it:</p>
     <Copy
       lines

@@ -34,10 +34,10 @@ export const commandText = (names: PublishNames): string => {
   const publish = isFirst
     ? [
         `auspex init ${name} --template node`,
-        `auspex publish ${name} --wait`,
+        `auspex publish ${name}`,
         `auspex run ${model} name=Ada times=3`,
       ]
-    : [`auspex publish --model ${model} --wait`];
+    : [`auspex publish --model ${model}`];
   return [...install, ...publish].join(" &&\n  ");
 };
 

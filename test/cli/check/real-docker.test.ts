@@ -68,7 +68,16 @@ describe.runIf(dockerIsUp)("publish --check", () => {
   const containers = () => docker("ps", "--all", "--quiet", "--filter", "name=auspex-check-");
 
   const served = (...more: string[]) => [
-    ...["publish", "served", "--image", "auspex-test/served", "--model", "served", "--check"],
+    ...[
+      "publish",
+      "served",
+      "--no-wait",
+      "--image",
+      "auspex-test/served",
+      "--model",
+      "served",
+      "--check",
+    ],
     ...more,
   ];
   const patches = () =>
@@ -78,7 +87,8 @@ describe.runIf(dockerIsUp)("publish --check", () => {
   test("a check of a Cog server puts its schemas into the version", async () => {
     await docker("build", "--quiet", "--tag", "auspex-test/told", join(home.folder, "greeter"));
     // The server is the only source of schemas, because the folder with auspex.json is not given.
-    const args = ["publish", "--image", "auspex-test/told", "--model", "told", "--check"];
+    const image = ["--image", "auspex-test/told", "--model", "told"];
+    const args = ["publish", "--no-wait", "--check", ...image];
     const { code, err } = await home.run(args);
     expect(code, err).toBe(0);
     expect(err).toMatch(/Started in \d+s\./);
@@ -91,7 +101,7 @@ describe.runIf(dockerIsUp)("publish --check", () => {
   });
 
   test("the values of auspex.json take precedence over the server's, and the rest follows from them", async () => {
-    const image = ["--image", "auspex-test/told"];
+    const image = ["--no-wait", "--image", "auspex-test/told"];
     const plain = await home.run(["publish", "greeter", ...image]);
     const checked = await home.run(["publish", "greeter", ...image, "--check"]);
     expect([plain.code, checked.code], checked.err).toEqual([0, 0]);

@@ -38,22 +38,19 @@ test("a folder whose name no model can have gets another model name, and the nex
   expect(code, err).toBe(0);
   expect(out).toMatch(/ in Ada's Name!\. The model's name is ada-s-name\. Next: /);
   const [, next = ""] = /Next: (.+)\n$/.exec(out) ?? [];
-  const pasted = spawnSync("sh", [
-    "-c",
-    `printf %s ${next.replace(/^auspex publish | --wait$/g, "")}`,
-  ]);
+  const pasted = spawnSync("sh", ["-c", `printf %s ${next.replace(/^auspex publish |$/g, "")}`]);
   expect(pasted.stdout.toString()).toBe("Ada's Name!");
   const { manifest } = await readProject(join(home.folder, "Ada's Name!"));
   expect(manifest.name).toBe("ada-s-name");
   const plain = await home.run(["init", "plain", "--template", "node"]);
-  expect(plain.out).toMatch(/ in plain\. Next: auspex publish plain --wait\n$/);
+  expect(plain.out).toMatch(/ in plain\. Next: auspex publish plain\n$/);
 });
 
 test("init writes into the folder in which it runs", async () => {
   const here = new Home();
   onTestFinished(() => here.remove());
   const { out, err } = await here.run(["init", "--template", "node"]);
-  expect(out, err).toMatch(/ in this folder\. .*Next: auspex publish --wait\n$/);
+  expect(out, err).toMatch(/ in this folder\. .*Next: auspex publish\n$/);
 });
 
 test("a folder whose name has no valid characters is refused, and nothing is written", async () => {
@@ -93,7 +90,7 @@ test("init asks in a terminal for the name, the template and the hardware", asyn
     { keys: "\u001b[B\r", after: /Hardware[\s\S]*l40s/ },
   );
   expect(code, screen).toBe(0);
-  expect(screen).toContain("Next: auspex publish poet --wait");
+  expect(screen).toContain("Next: auspex publish poet");
   const { manifest, builder } = await readProject(join(here.folder, "poet"));
   expect([manifest.name, manifest.hardware, builder]).toEqual(["poet", "l40s", "dockerfile"]);
 });

@@ -64,7 +64,7 @@ const patched = () => edge.bytesOf("PATCH").reduce((sum, bytes) => sum + bytes, 
 
 test("publish builds for the platform of runners, makes the model, pushes, and prints a call", async () => {
   await useEngine("classic");
-  const { code, out, err } = await home.run(["publish", "story", "-m", "First"]);
+  const { code, out, err } = await home.run(["publish", "story", "--no-wait", "-m", "First"]);
   expect(code, err).toBe(0);
   const { digest, tars } = pushed();
   expect(tars.map((tar, index) => tar.equals(layers[index] ?? tar))).toEqual(Array(5).fill(true));
@@ -79,9 +79,7 @@ test("publish builds for the platform of runners, makes the model, pushes, and p
   expect(err).toMatch(
     /Created ada\/story \(private\)\n(.*\n)*Published ada\/story:1 \(7\.3 MB compressed\)\n/,
   );
-  expect(err).toContain(
-    "ada/story:1 is now the default version. It has not been started yet: use --wait to start it first.\n",
-  );
+  expect(err).toContain("ada/story:1 is now the default version. It has not been started yet.\n");
   expect(Math.max(...edge.bytesOf("PATCH"))).toBeLessThanOrEqual(MIB);
 });
 
@@ -89,13 +87,13 @@ test.each<Format>(["classic", "oci", "podman", "compressed"])(
   "an image in the format %s is published again without sending a layer, and is the same image",
   async (format) => {
     await useEngine(format);
-    const first = await home.run(["publish", "story", "--json"]);
+    const first = await home.run(["publish", "story", "--no-wait", "--json"]);
     expect(first.code, first.err).toBe(0);
     expect(patched()).toBeGreaterThan(5 * MIB);
     const { digest, tars } = pushed();
     expect(tars.map((tar, index) => tar.equals(layers[index] ?? tar))).toEqual(Array(5).fill(true));
     edge.bodies.length = 0;
-    const { out, err } = await home.run(["publish", "story", "--json"]);
+    const { out, err } = await home.run(["publish", "story", "--no-wait", "--json"]);
     expect(JSON.parse(out)).toMatchObject({ model: "ada/story", number: 2, digest });
     expect(patched()).toBe(0);
     expect(err).toMatch(/Pushed 4 layers \(0 B sent, 4 already there\)/);
@@ -119,7 +117,7 @@ test("a publish after a killed one sends only the missing bytes", async () => {
   expect(readdirSync(join(home.folder, "cache/auspex/scratch"))).toHaveLength(1);
   edge.fate = () => "pass";
   edge.bodies.length = 0;
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
   expect(code, err).toBe(0);
   const { tars } = pushed();
   expect(tars[0]?.equals(layers[0] ?? Buffer.alloc(0))).toBe(true);
@@ -131,7 +129,7 @@ test("a publish after a killed one sends only the missing bytes", async () => {
 test("the printed size is that of the service: the configuration and all layers", async () => {
   layers = [Buffer.from("small"), Buffer.from("another")];
   await useEngine("oci");
-  const { err } = await home.run(["publish", "story"]);
+  const { err } = await home.run(["publish", "story", "--no-wait"]);
   const { bytes } = deployment.registry.manifests.get("latest") ?? { bytes: Buffer.alloc(0) };
   const { config, layers: sent } = manifest.parse(JSON.parse(bytes.toString()));
   const size = sent.reduce((sum, layer) => sum + layer.size, config.size);
@@ -144,22 +142,22 @@ test("a version whose answer is lost is made once", async () => {
   let lost = 0;
   edge.fate = (method, path) =>
     method === "POST" && path.endsWith("/versions") && lost++ === 0 ? "unanswered" : "pass";
-  const { code, out, err } = await home.run(["publish", "story", "--json"]);
+  const { code, out, err } = await home.run(["publish", "story", "--no-wait", "--json"]);
   expect(code, err).toBe(0);
   expect(lost).toBe(1);
   expect(deployment.models.get("story")?.versions).toHaveLength(1);
   expect(JSON.parse(out)).toMatchObject({ number: 1, digest: pushed().digest });
   // Publishing the same image with the same notes again makes another version.
-  const again = await home.run(["publish", "story", "--json"]);
+  const again = await home.run(["publish", "story", "--no-wait", "--json"]);
   expect(JSON.parse(again.out)).toMatchObject({ number: 2 });
 });
 
 test("a token that is revoked while layers are read is reported, not that the engine stopped", async () => {
   await useEngine("classic");
   // The digests of the layers are known from now on, so the registry is asked for them while they are read.
-  await home.run(["publish", "story"]);
+  await home.run(["publish", "story", "--no-wait"]);
   edge.fate = (method) => (method === "HEAD" ? { status: 401 } : "pass");
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
   expect(code).toBe(1);
   expect(err).toContain("401");
   expect(err).toContain("Log in with auspex login");
@@ -169,14 +167,20 @@ test("a token that is revoked while layers are read is reported, not that the en
 
 test("layers of another model of the account are not sent, whether they are known here or not", async () => {
   await useEngine("oci");
-  await home.run(["publish", "story"]);
+  await home.run(["publish", "story", "--no-wait"]);
   const { blobs, mountable, uploads } = deployment.registry;
   for (const isKnown of [true, false]) {
     for (const [digest, bytes] of blobs) mountable.set(digest, bytes);
     blobs.clear();
     edge.bodies.length = 0;
     if (!isKnown) rmSync(join(home.folder, "state"), { recursive: true });
-    const { code, err } = await home.run(["publish", "story", "--model", `again-${isKnown}`]);
+    const { code, err } = await home.run([
+      "publish",
+      "story",
+      "--no-wait",
+      "--model",
+      `again-${isKnown}`,
+    ]);
     expect(code, err).toBe(0);
     expect(err).toContain("0 B sent");
     // Only the configuration was sent.
@@ -233,7 +237,7 @@ test("the values of auspex.json go into the model and its version", async () => 
     command: ["node", "model.mjs"],
   };
   writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify(project));
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
   expect(code, err).toBe(0);
   expect(deployment.models.get("poet")).toMatchObject({
     description: "Writes",
@@ -247,7 +251,7 @@ test("the values of auspex.json go into the model and its version", async () => 
       },
     ],
   });
-  await home.run(["publish", "story", "--hardware", "h100"]);
+  await home.run(["publish", "story", "--no-wait", "--hardware", "h100"]);
   expect(deployment.models.get("poet")?.versions[1]).toMatchObject({
     configuration: { interface: "vendora", max_concurrency: 8, hardware_identifier: "h100" },
   });
@@ -257,11 +261,11 @@ test("the README of a built folder becomes the overview of a model that has none
   await useEngine("oci");
   const readme = join(home.folder, "story/README.md");
   writeFileSync(readme, "---\nlicense: mit\n---\n# Story\n\nWrites.\n");
-  const first = await home.run(["publish", "story"]);
+  const first = await home.run(["publish", "story", "--no-wait"]);
   expect(first.err).toContain("README.md is now the overview of the model, which had none.\n");
   expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
   writeFileSync(readme, "# Another");
-  const second = await home.run(["publish", "story"]);
+  const second = await home.run(["publish", "story", "--no-wait"]);
   expect(second.err).not.toContain("README");
   expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
 });
@@ -270,13 +274,13 @@ test("a README is not used if it is too long or empty, or if the image was not b
   await useEngine("oci");
   const readme = join(home.folder, "story/readme.md");
   writeFileSync(readme, "x".repeat(100_001));
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
   expect(code, err).toBe(0);
   expect(err).toContain("README.md is longer than an overview can be");
   writeFileSync(readme, "\n");
-  await home.run(["publish", "story"]);
+  await home.run(["publish", "story", "--no-wait"]);
   writeFileSync(readme, "# Story");
-  await home.run(["publish", "story", "--image", "auspex/ada-story"]);
+  await home.run(["publish", "story", "--no-wait", "--image", "auspex/ada-story"]);
   expect(deployment.models.get("story")?.overview).toBeUndefined();
 });
 
@@ -288,7 +292,7 @@ test("--compatibility names an API of the server, and takes precedence over ausp
   );
   const flags = ["vendora_rerank=false", "openai_audio_speech=true"];
   const { code, err } = await home.run([
-    ...["publish", "story", "--model", "poet"],
+    ...["publish", "story", "--no-wait", "--model", "poet"],
     ...flags.flatMap((flag) => ["--compatibility", flag]),
   ]);
   expect(code, err).toBe(0);
@@ -300,7 +304,7 @@ test("--compatibility names an API of the server, and takes precedence over ausp
     },
   });
   for (const wrong of ["vendora_rerank", "vendora_rerank=yes", "whisper=true"]) {
-    const refused = await home.run(["publish", "story", "--compatibility", wrong]);
+    const refused = await home.run(["publish", "story", "--no-wait", "--compatibility", wrong]);
     expect(refused.err).toContain("Use name=true or name=false. Names: openai_chat_completions,");
     expect(refused.code).toBe(2);
   }
@@ -308,14 +312,14 @@ test("--compatibility names an API of the server, and takes precedence over ausp
 
 test("--visibility that differs from an existing model's is refused before the build", async () => {
   await useEngine("oci");
-  await home.run(["publish", "story", "--visibility", "public"]);
+  await home.run(["publish", "story", "--no-wait", "--visibility", "public"]);
   const builds = () => calls().match(/^build /gm)?.length;
-  const other = await home.run(["publish", "story", "--visibility", "private"]);
+  const other = await home.run(["publish", "story", "--no-wait", "--visibility", "private"]);
   expect(other).toMatchObject({ code: 2, out: "" });
   expect(other.err).toContain("ada/story is public; --visibility only applies to new models");
   expect(other.err).toContain(`${edge.url}/models/ada/story/settings`);
   expect(builds()).toBe(1);
-  const same = await home.run(["publish", "story", "--visibility", "public"]);
+  const same = await home.run(["publish", "story", "--no-wait", "--visibility", "public"]);
   expect(same.code, same.err).toBe(0);
 });
 
@@ -331,10 +335,23 @@ test.each([
   async (spoken, printed, call) => {
     await useEngine("oci");
     deployment.awaits = true;
-    const { code, out, err } = await home.run(["publish", "story", "--interface", spoken]);
+    const { code, out, err } = await home.run([
+      "publish",
+      "story",
+      "--no-wait",
+      "--interface",
+      spoken,
+    ]);
     expect(code, err).toBe(0);
     expect(out).toMatch(printed);
-    const { out: json } = await home.run(["publish", "story", "--interface", spoken, "--json"]);
+    const { out: json } = await home.run([
+      "publish",
+      "story",
+      "--no-wait",
+      "--interface",
+      spoken,
+      "--json",
+    ]);
     expect(JSON.parse(json)).toMatchObject({ call });
   },
 );
@@ -343,7 +360,7 @@ test("Ctrl+C while publish waits for a start says that the version is published,
   await useEngine("oci");
   const waits = () => edge.bodies.some(({ path }) => path === "/v1/predictions");
   edge.fate = (_, path) => (path === "/v1/predictions" ? "held" : "pass");
-  const run = home.start(["publish", "story", "--wait"]);
+  const run = home.start(["publish", "story"]);
   await expect.poll(waits, { timeout: 10_000 }).toBe(true);
   run.child.kill("SIGINT");
   const { code, out, err } = await run.end();
@@ -368,12 +385,12 @@ test("--interface sets the interface of an image's server, and changes nothing e
   await useEngine("oci");
   const configuration = { max_concurrency: 8, interface: "cog" };
   writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify({ configuration }));
-  await home.run(["publish", "story"]);
-  const image = ["publish", "--image", "story:1", "--model", "story"];
+  await home.run(["publish", "story", "--no-wait"]);
+  const image = ["publish", "--image", "story:1", "--model", "story", "--no-wait"];
   const { code, err } = await home.run([...image, "--interface", "vendora"]);
   expect(code, err).toBe(0);
   // `--interface` takes precedence over the folder's value, too.
-  await home.run(["publish", "story", "--interface", "vendora"]);
+  await home.run(["publish", "story", "--no-wait", "--interface", "vendora"]);
   const made = deployment.models.get("story")?.versions.map((one) => one.configuration);
   const openai = { max_concurrency: 8, interface: "vendora" };
   expect(made).toEqual([configuration, openai, openai]);
@@ -383,12 +400,28 @@ test("an archive is published without an engine, and again without sending a lay
   home.environment.PATH = "/nowhere";
   const file = join(home.folder, "image.tar");
   writeFileSync(file, await archiveOf("podman", layers));
-  const first = await home.run(["publish", "--archive", file, "--model", "story", "--json"]);
+  const first = await home.run([
+    "publish",
+    "--archive",
+    file,
+    "--no-wait",
+    "--model",
+    "story",
+    "--json",
+  ]);
   expect(first.code, first.err).toBe(0);
   const { digest, tars } = pushed();
   expect(tars.map((tar, index) => tar.equals(layers[index] ?? tar))).toEqual(Array(5).fill(true));
   edge.bodies.length = 0;
-  const again = await home.run(["publish", "--archive", file, "--model", "story", "--json"]);
+  const again = await home.run([
+    "publish",
+    "--archive",
+    file,
+    "--no-wait",
+    "--model",
+    "story",
+    "--json",
+  ]);
   expect(JSON.parse(again.out)).toMatchObject({ number: 2, digest });
   expect(patched()).toBe(0);
 });
@@ -397,7 +430,7 @@ test("an OCI layout keeps its manifest and blobs, and a damaged layer is not sen
   const file = join(home.folder, "image.tar");
   const { bytes, digest } = await layoutOf(layers.slice(0, 3));
   writeFileSync(file, bytes);
-  const args = ["publish", "--archive", file, "--model", "story"];
+  const args = ["publish", "--archive", file, "--no-wait", "--model", "story"];
   const { code, out, err } = await home.run([...args, "--json"]);
   expect(code, err).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ number: 1, digest });
@@ -415,11 +448,11 @@ test("a cog.yaml is built by Cog, which must be installed", async () => {
   writeFileSync(join(home.folder, "story/cog.yaml"), 'predict: "predict.py:Predictor"\n');
   // The PATH leaves out Cog, which may be installed on this machine.
   home.environment.PATH = [join(home.folder, "bin"), "/bin"].join(delimiter);
-  const without = await home.run(["publish", "story"]);
+  const without = await home.run(["publish", "story", "--no-wait"]);
   expect(without).toMatchObject({ code: 1, err: expect.stringContaining("Cog is not installed") });
   const script = `#!/bin/sh\nhere=$(dirname "$0")\necho "cog $* in $(basename "$PWD")" >>"$here/calls"\nrm -f "$here/untagged"\n`;
   writeFileSync(join(home.folder, "bin/cog"), script, { mode: 0o755 });
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
   expect(code, err).toBe(0);
   expect(calls()).toMatch(/^cog build --tag auspex\/ada-story in story$/m);
   expect(calls()).toMatch(/^save auspex\/ada-story:latest$/m);
@@ -478,9 +511,9 @@ test("a publish that cannot succeed is refused with advice before anything is bu
 
 test("an image that the builder does not export is not replaced by that of the last build", async () => {
   await useEngine("oci");
-  expect(await home.run(["publish", "story"])).toMatchObject({ code: 0 });
+  expect(await home.run(["publish", "story", "--no-wait"])).toMatchObject({ code: 0 });
   writeFileSync(join(home.folder, "bin/elsewhere"), "");
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
   expect([code, err]).toEqual([1, expect.stringContaining("not loaded into docker")]);
   expect(deployment.models.get("story")?.versions).toHaveLength(1);
 });
@@ -489,7 +522,7 @@ test("a build that fails is reported in the engine's words", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
   writeFileSync(join(home.folder, "bin/broken"), "");
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
   expect([code, err]).toEqual([
     1,
     expect.stringMatching(/auspex: docker build failed\.\nno space\n$/),

@@ -34,12 +34,12 @@ describe.runIf(dockerIsUp)("publish", () => {
   test("an image is built by docker, pushed once, pulled by its digest, and run", {
     timeout: 120_000,
   }, async () => {
-    const first = await home.run(["publish", "greeter", "--json"]);
+    const first = await home.run(["publish", "greeter", "--json", "--no-wait"]);
     expect(first.code, first.err).toBe(0);
     const { digest } = JSON.parse(first.out);
     const patches = () => deployment.registry.requests.filter((one) => one.startsWith("PATCH"));
     const before = patches().length;
-    const again = await home.run(["publish", "greeter", "--json"]);
+    const again = await home.run(["publish", "greeter", "--json", "--no-wait"]);
     expect(JSON.parse(again.out)).toMatchObject({ digest, number: 2 });
     expect(patches().length).toBe(before);
     await docker("image", "rm", "--force", "auspex/ada-greeter");
@@ -69,7 +69,8 @@ describe.runIf(dockerIsUp)("publish", () => {
     const [root, runroot] = ["podman", "podman-run"].map((name) => join(home.folder, name));
     const store = `[storage]\ndriver = "vfs"\ngraphroot = "${root}"\nrunroot = "${runroot}"\n`;
     writeFileSync(settings.CONTAINERS_STORAGE_CONF, store);
-    const args = ["publish", "--engine", "podman", "--image", "localhost/tiny", "--model", "tiny"];
+    const image = ["--image", "localhost/tiny", "--model", "tiny"];
+    const args = ["publish", "--engine", "podman", "--no-wait", ...image];
     const { code, err } = await home.run(args, { environment: settings });
     expect(code, err).toBe(0);
     expect(deployment.models.get("tiny")?.versions).toHaveLength(1);

@@ -1,6 +1,8 @@
 /** A deployment of one user: the part of the API that the command needs, and its registry. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { ROOT } from "../../../src/dev/bundle.ts";
 import { ANY_SCHEMAS } from "../../../src/domain/images/server-description.ts";
@@ -25,6 +27,8 @@ export class FakeDeployment {
   hardware: string[] = ["cpu"];
   /** The cost of the month's runs. */
   cost = RUNS.cost;
+  /** Whether a runner is online, which starts each trial at once. */
+  isServed = true;
   /** Whether versions await their first start. */
   awaits = false;
   /** Values of variables, by path. */
@@ -56,6 +60,9 @@ export class FakeDeployment {
     }
     if (path === "/v1/hardware") return page(this.hardware.map(hardwareItem));
     if (path === "/v1/predictions" && method === "GET") return page([]);
+    if (path === "/v1/predictions") return Readable.from(this.#trial());
+    if (path.endsWith("/explain")) return this.isServed ? RUNNING : ABSENT;
+    if (path.endsWith("/cancel")) return {};
     if (path === "/v1/user/models") return page([]);
     if (path === "/v1/models" && method === "POST") {
       if (body.name === undefined) return "invalid";
@@ -87,6 +94,14 @@ export class FakeDeployment {
     return versionShown(found.versions.at(-1) ?? {}, found.versions.length);
   };
 
+  /** The event stream of a trial: without a runner, it stays open. */
+  async *#trial() {
+    yield eventText(1, "status", { status: "pending", prediction: TRIAL });
+    while (!this.isServed) await setTimeout(20);
+    yield eventText(2, "setup", { phase: "ready" });
+    yield eventText(3, "done", TRIAL);
+  }
+
   #variablesBelow(list: string) {
     const paths = [...this.variables.keys()].filter((path) => path.startsWith(`${list}/`));
     return paths.sort().map(variableShown);
@@ -103,6 +118,24 @@ export class FakeDeployment {
     return {};
   }
 }
+
+const eventText = (id: number, event: string, data: object) =>
+  `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+const TRIAL = {
+  ...{ id: OWNER.id, model: { owner: "ada", name: "story", version_number: 1 }, stream: true },
+  ...{ created_at: AT, updated_at: AT, status: "canceled", setup_time: null, error: null },
+  ...{ execution_time: null, metrics: null, url: `http://127.0.0.1/v1/predictions/${OWNER.id}` },
+};
+
+const RUNNING = {
+  ...{ status: "started", attempt: 1, reason: null, position: null, accounts_ahead: null },
+  ...{ starts_in: null, since: null, history: [] },
+};
+const ABSENT = {
+  ...{ ...RUNNING, status: "pending", since: AT },
+  reason: { code: "no_runner", message: "", stopped: [], runners: [] },
+};
 
 const RUNS = { predictions: 12, failed: 2, execution_seconds: 185, cost: 0.0016 };
 const SPACE = { bytes: 2_000_000, max_bytes: 1_000_000_000 };

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
 export const sha256 = (bytes: Buffer | string): string =>
@@ -11,7 +12,7 @@ type Api = (
   method: string,
   path: string,
   body: Record<string, unknown>,
-) => object | "invalid" | undefined;
+) => object | Readable | "invalid" | undefined;
 
 export class MemoryRegistry {
   readonly blobs = new Map<string, Buffer>();
@@ -29,7 +30,7 @@ export class MemoryRegistry {
   readonly #headers: Record<string, string>;
   readonly #api: Api | undefined;
 
-  /** @param api answers requests below /v1 in JSON; without it they are a 404 */
+  /** @param api answers requests below /v1, in JSON or with a stream; without it they are a 404 */
   static async open(headers: Record<string, string> = {}, api?: Api): Promise<MemoryRegistry> {
     const registry = new MemoryRegistry(headers, api);
     registry.#server.listen(0, "127.0.0.1");
@@ -63,6 +64,7 @@ export class MemoryRegistry {
       const problem = { type: "t", title: "t", detail: "There is no such thing.", request_id: "r" };
       if (answer === "invalid")
         return void response.writeHead(422).end(JSON.stringify({ ...problem, status: 422 }));
+      if (answer instanceof Readable) return void answer.pipe(response);
       const body = JSON.stringify(answer ?? { ...problem, status: 404 });
       return void response.writeHead(answer ? 200 : 404).end(body);
     }

@@ -26,9 +26,7 @@ describe("an empty account", () => {
       const [command = "", docker = "", cog = ""] = commandsOf(html);
       expect(command).toContain(`npm install --global ${ORIGIN}/auspex.tgz`);
       expect(command).toContain(`auspex login ${ORIGIN}`);
-      expect(command).toContain(
-        "auspex init greeter --template node && auspex publish greeter --wait",
-      );
+      expect(command).toContain("auspex init greeter --template node && auspex publish greeter");
       expect(docker).toContain(
         `docker login ${HOST} --username ${username} --password-stdin &lt;&lt;&lt; "$AUSPEX_TOKEN" docker build --platform linux/amd64 --tag ${HOST}/${username}/greeter . docker push ${HOST}/${username}/greeter`,
       );
@@ -108,7 +106,7 @@ describe("a model without a version", () => {
     expect((await visitor.look(path)).html).not.toContain("docker push");
     const { html } = await visitor.look(`${path}/publish`);
     expect(commandsOf(html).join()).toContain('"release_notes": "What is new"');
-    expect(commandsOf(html)[0]).toMatch(/ && auspex publish --model [\w-]+\/story --wait$/);
+    expect(commandsOf(html)[0]).toMatch(/ && auspex publish --model [\w-]+\/story$/);
     expect(commandsOf((await visitor.look("/")).html)).toHaveLength(1);
   });
 });

@@ -78,7 +78,7 @@ describe("a version by tag", () => {
     const { model, form, send } = await withForm();
     const text = textOf(await form());
     expect(text).toContain(`No images in ${HOST}/${model} yet`);
-    expect(text).toContain(`auspex publish --model ${model} --wait`);
+    expect(text).toContain(`auspex publish --model ${model}`);
     const { status, html } = await send({ image: "" });
     expect(status).toBe(422);
     expect(issueOf(html, "image_by")).toContain("push an image");
