@@ -1,7 +1,7 @@
 /** Webhook deliveries of an account: the list, single events, and redelivery of many. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { codes, failuresOf } from "../../../src/dashboard/webhooks/delivery.tsx";
 import { MOST_AT_ONCE } from "../../../src/services/webhooks/deliveries.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
@@ -15,6 +15,10 @@ import { passes, startClock, stopClock } from "../support/time.ts";
 import { settled } from "../support/webhooks.ts";
 
 const LIST = "/account/webhooks/deliveries";
+
+// A refused delivery would be sent again after 5 seconds.
+beforeEach(stopClock);
+afterEach(startClock);
 
 /** A user whose endpoint refused its first delivery, and whose prediction's own webhook was delivered. */
 async function withRefusal() {
@@ -56,8 +60,6 @@ describe("the list", () => {
   });
 
   it("the list shows deliveries of a deleted endpoint as abandoned, and later why they failed", async () => {
-    stopClock();
-    onTestFinished(() => void startClock());
     const { visitor, client, endpoint, id, event } = await withRefusal();
     await client.ok("DELETE", `/v1/webhook-endpoints/${endpoint.id}`);
     const pages = [LIST, `/predictions/${id}/webhooks/${event}`];
