@@ -1,154 +1,20 @@
 /** The samples that the playground shows, run unchanged against a server that checks its requests. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import http from "node:http";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { buffer, text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
+import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { codeSamples, type SampleOptions } from "../../src/dashboard/playground/code/samples.ts";
 import type { Json } from "../../src/protocol/common.ts";
 import { newCompatibilities } from "../../src/protocol/model.ts";
+import { type Got, PICTURES, SampleServer } from "./support/sample-server.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-/** A replacement for `curl` with only the flags that the samples use: some machines have no curl. */
-const CURL = `#!${process.execPath}
-import { openAsBlob, writeFileSync } from "node:fs";
-const [flag, url, ...rest] = process.argv.slice(2);
-const headers = [];
-const form = new FormData();
-let output;
-let body;
-while (rest.length > 0) {
-  const [name, value] = rest.splice(0, 2);
-  if (name === "-H") headers.push(value.split(": "));
-  else if (name === "-o") output = value;
-  else if (name === "--form-string" || name === "-F") {
-    const [field, ...text] = value.split("=");
-    const isFile = name === "-F" && text[0].startsWith("@");
-    form.append(field, isFile ? await openAsBlob(text[0].slice(1)) : text.join("="));
-    body = form;
-  }
-  else if (name === "-d" && !value.startsWith("@")) body = value;
-  else throw new Error(name);
-}
-if (flag !== "-N") throw new Error(flag);
-const response = await fetch(url, { method: "POST", headers, body });
-if (output) writeFileSync(output, Buffer.from(await response.arrayBuffer()));
-else process.stdout.write(await response.text());
-`;
-
-const typed = (...events: { type: string; [name: string]: Json }[]) =>
-  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
-
-const MESSAGE: Json = {
-  id: "msg_1",
-  type: "message",
-  role: "assistant",
-  model: "demo/it",
-  content: [],
-  stop_reason: null,
-  stop_sequence: null,
-  usage: { input_tokens: 1, output_tokens: 1 },
-};
-
-/** "a picture" as base64. */
-const PICTURES = '{"created":1,"data":[{"b64_json":"YSBwaWN0dXJl"}]}';
-
-const ANSWERS: Record<string, [type: string, body: string]> = {
-  "/v1/predictions": ["application/json", '{"status":"succeeded","output":"Off with"}'],
-  "/replicate/v1/models/demo/it/predictions": [
-    "application/json",
-    '{"id":"01980c3e","status":"succeeded","output":"Off with","urls":{}}',
-  ],
-  "/openai/v1/chat/completions": [
-    "text/event-stream",
-    `data: {"choices":[{"index":0,"delta":{"content":"Off with"}}]}\n\ndata: [DONE]\n\n`,
-  ],
-  "/openai/v1/responses": [
-    "text/event-stream",
-    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"Off with"}\n\n',
-  ],
-  "/openai/v1/embeddings": [
-    "application/json",
-    '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5]}]}',
-  ],
-  "/anthropic/v1/messages": [
-    "text/event-stream",
-    typed(
-      { type: "message_start", message: MESSAGE },
-      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Off with" } },
-      { type: "content_block_stop", index: 0 },
-      {
-        type: "message_delta",
-        delta: { stop_reason: "end_turn", stop_sequence: null },
-        usage: { output_tokens: 2 },
-      },
-      { type: "message_stop" },
-    ),
-  ],
-  "/openai/v1/images/generations": ["application/json", PICTURES],
-  "/openai/v1/images/edits": ["application/json", PICTURES],
-  "/openai/v1/audio/speech": ["audio/wav", "a sound"],
-  "/openai/v1/audio/transcriptions": ["application/json", '{"text":"Off with"}'],
-};
-
-interface Got {
-  path: string;
-  authorization: string | undefined;
-  type: string | undefined;
-  body: Json;
-}
-
-let got: Got[] = [];
-let folder: string;
-let origin: string;
-
-const server = http.createServer(async (request, response) => {
-  const { url: path = "", headers } = request;
-  const sent = await buffer(request);
-  const { "content-type": type = "", authorization } = headers;
-  got.push({ path, authorization, type, body: await bodyOf(type, sent) });
-  const [answerType, answer] = ANSWERS[path] ?? ["text/plain", "nothing here"];
-  response.writeHead(path in ANSWERS ? 200 : 404, { "content-type": answerType }).end(answer);
-});
-
-/** Parses the body of a request. A form becomes its texts, with the texts of its files. */
-async function bodyOf(type: string, sent: Buffer): Promise<Json> {
-  if (!type.startsWith("multipart/")) return JSON.parse(sent.toString());
-  const form = await new Response(new Uint8Array(sent), {
-    headers: { "content-type": type },
-  }).formData();
-  const fields = [...form].map(async ([name, value]): Promise<[string, string]> => {
-    return [name, typeof value === "string" ? value : await value.text()];
-  });
-  return Object.fromEntries(await Promise.all(fields));
-}
-
+let server: SampleServer;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "auspex-calls-"));
-  await writeFile(join(folder, "package.json"), '{"type": "module"}');
-  await writeFile(join(folder, "curl"), CURL, { mode: 0o755 });
-  // Node finds the clients' packages from the folder that the samples run in.
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  await writeFile(join(folder, "picture.png"), "my picture");
-  await writeFile(join(folder, "speech.wav"), "my speech");
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  origin = `http://127.0.0.1:${address.port}`;
+  server = await SampleServer.open();
 });
-
-afterAll(async () => {
-  server.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
 const COMPATIBILITIES = newCompatibilities.parse({
   vendora_chat_completions: true,
@@ -162,7 +28,7 @@ const COMPATIBILITIES = newCompatibilities.parse({
 
 function codeOf(id: string, run: Partial<SampleOptions>): string {
   const all = {
-    origin,
+    origin: server.origin,
     model: "demo/it",
     input: {},
     compatibilities: COMPATIBILITIES,
@@ -177,35 +43,36 @@ async function outcome(
   id: string,
   run: Partial<SampleOptions>,
 ): Promise<{ printed: string; got: Got }> {
-  got = [];
+  server.got = [];
   const code = codeOf(id, run);
   const [command, ...args] = commandFor(id, code);
   const child = spawn(command, args, {
-    cwd: folder,
-    env: { PATH: [folder, process.env.PATH].join(delimiter), AUSPEX_TOKEN: "aus_test" },
+    cwd: server.folder,
+    env: { PATH: [server.folder, process.env.PATH].join(delimiter), AUSPEX_TOKEN: "aus_test" },
   });
   const [printed, trouble] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const [first] = got;
-  if (!first || got.length > 1) throw new Error(`${got.length} requests: ${trouble}`);
+  const [first, ...others] = server.got;
+  if (!first || others.length > 0) throw new Error(`${server.got.length} requests: ${trouble}`);
   return { printed, got: first };
 }
 
 /** Runs modules one after the other in one process: the clients take a second to load. */
 async function outcomes(codes: string[]): Promise<{ printed: string[]; got: Got[] }> {
-  got = [];
+  server.got = [];
   const files = codes.map((_, n) => `sample-${n}.mjs`);
-  for (const [n, code] of codes.entries()) await writeFile(join(folder, `sample-${n}.mjs`), code);
+  for (const [n, code] of codes.entries())
+    await writeFile(join(server.folder, `sample-${n}.mjs`), code);
   const all = `for (const file of ${JSON.stringify(files)}) {
     await import(\`\${process.cwd()}/\${file}\`);
     process.stdout.write("\\0");
   }`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", all], {
-    cwd: folder,
+    cwd: server.folder,
     env: { PATH: process.env.PATH, AUSPEX_TOKEN: "aus_test" },
   });
   const [printed, trouble] = await Promise.all([text(child.stdout), text(child.stderr)]);
   expect(trouble).toBe("");
-  return { printed: printed.split("\0").slice(0, -1), got };
+  return { printed: printed.split("\0").slice(0, -1), got: server.got };
 }
 
 function commandFor(id: string, code: string): [string, ...string[]] {
@@ -329,7 +196,7 @@ test("samples for the official clients in JavaScript send the right calls", asyn
     new Set(["Bearer aus_test"]),
   );
   expect(printed).toEqual([...ROUND.map(() => "Off with"), "[ 0.5 ]\n", "", "", "", "Off with\n"]);
-  expect(await readFile(join(folder, "picture-1.png"), "utf8")).toBe("a picture");
+  expect(await readFile(join(server.folder, "picture-1.png"), "utf8")).toBe("a picture");
 });
 
 test("curl samples for pictures and sounds send the right bodies and save the files", async () => {
@@ -340,7 +207,7 @@ test("curl samples for pictures and sounds send the right bodies and save the fi
   expect(edited.got.body).toEqual({ ...asTexts(body), image: "my picture" });
   const said = await outcome("speech-curl", { input: SPEECH_INPUT });
   expect(said.got.body).toEqual(SPEECH);
-  expect(await readFile(join(folder, "speech.wav"), "utf8")).toBe("a sound");
+  expect(await readFile(join(server.folder, "speech.wav"), "utf8")).toBe("a sound");
   const heard = await outcome("transcriptions-curl", { input: { language: "en" } });
   expect(heard.got.body).toEqual({ model: "demo/it", language: "en", file: "a sound" });
   expect(heard.printed).toBe('{"text":"Off with"}');

@@ -1,94 +1,32 @@
 /** Weights from a deployment that cuts connections and lies, into the folders of containers. */
 import { execFileSync } from "node:child_process";
-import {
-  appendFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-} from "node:fs";
+import { appendFileSync, existsSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type MountedWeights, Weights } from "../../../runner/src/weights/weights.ts";
+import { describe, expect, test } from "vitest";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { JobWeight } from "../../../src/protocol/weights.ts";
-import { silent } from "../support/containers.ts";
 import { recordedLog } from "../support/docker-box.ts";
-import { GRANT, IMAGE, noise, WeightServer } from "../support/weight-server.ts";
+import {
+  COMPLETE,
+  contentOf,
+  filesIn,
+  firstRange,
+  folder,
+  joined,
+  MIB,
+  notes,
+  ON_ITS_WAY,
+  open,
+  rangesThatCame,
+  restart,
+  server,
+  sourceOf,
+  useWeights,
+} from "../support/weight-bed.ts";
+import { noise } from "../support/weight-server.ts";
 
-const MIB = 1024 ** 2;
-const GB = 1024 ** 3;
-
-let folder: string;
-let server: WeightServer;
-let weights: Weights;
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "auspex-weights-"));
-  server = await WeightServer.start();
-  weights = await started();
-});
-afterEach(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function started(bytes = GB, log = silent): Promise<Weights> {
-  const made = new Weights({ directory: folder, bytes, url: server.url }, log);
-  await made.start();
-  return made;
-}
-
-interface Options {
-  key?: string;
-  signal?: AbortSignal;
-  grant?: string;
-  reports?: SetupProgress[];
-}
-
-function open(given: JobWeight[], options: Options = {}): Promise<MountedWeights> {
-  const { key = "owner", signal = new AbortController().signal, grant = GRANT } = options;
-  const keys = { container: "c", files: "f", weights: key };
-  const request = { image: { ...IMAGE, grant }, keys, weights: given };
-  return weights.open(request, (one) => options.reports?.push(one), signal);
-}
-
-/** Opens a weight whose fetch another one has begun. */
-async function joined(weight: JobWeight): Promise<{ opening: Promise<MountedWeights> }> {
-  const reports: SetupProgress[] = [];
-  const opening = open([weight], { reports });
-  await expect.poll(() => reports.length).toBeGreaterThan(0);
-  return { opening };
-}
-
-const sourceOf = ({ mounts }: MountedWeights, target: string) =>
-  mounts.find((mount) => mount.target === target)?.source ?? expect.fail(`nothing at ${target}`);
-
-const contentOf = (mounted: MountedWeights, target: string, path = ""): Buffer =>
-  readFileSync(join(sourceOf(mounted, target), path));
-
-/** Returns the files of the store whose names match. */
-const filesIn = (kind: RegExp) =>
-  readdirSync(join(folder, "files"))
-    .flatMap((account) => readdirSync(join(folder, "files", account)))
-    .filter((name) => kind.test(name));
-const COMPLETE = /^[0-9a-f]{64}$/;
-const ON_ITS_WAY = /\.part$/;
-
-/** Returns the path of the ranges that have arrived of the only partial file. */
-const notes = () => {
-  const [account = ""] = readdirSync(join(folder, "files"));
-  return join(folder, "files", account, (filesIn(ON_ITS_WAY)[0] ?? "").replace(".part", ".ranges"));
-};
-/** Returns the number of arrived ranges; the first line names the file. */
-const rangesThatCame = () => readFileSync(notes(), "utf8").split("\n").length - 2;
-
-const firstRange = (text: string) => Number(/bytes=(\d+)-/.exec(text)?.[1]);
+useWeights();
 
 describe("a file", () => {
   test("a file comes whole, in ranges over several connections", async () => {
@@ -220,7 +158,7 @@ describe("a connection", () => {
     // The note has a line that was torn by the end of the process, and a nonsensical one.
     appendFileSync(notes(), "x\n99\n5");
     server.trouble = () => undefined;
-    weights = await started();
+    await restart();
     const before = server.sent;
     const mounted = await open([weight]);
     expect(contentOf(mounted, "/a").equals(bytes)).toBe(true);
@@ -285,141 +223,6 @@ describe("a deployment that lies", () => {
   });
 });
 
-describe("a weight of Cog", () => {
-  const [large, small] = [noise(20 * MIB, 2), noise(2_000, 3)];
-  const LAYERS = [
-    { files: { "model/large.bin": large } },
-    { compression: "gzip", files: { "config.json": small, "model/empty": Buffer.of() } },
-    { compression: "zstd", files: { "tokenizer/a b.json": noise(5_000, 4) } },
-  ] as const;
-
-  test("a weight of Cog comes with all its files, and its layers are removed", async () => {
-    const mounted = await open([server.cog("/src/weights", LAYERS)]);
-    expect(contentOf(mounted, "/src/weights", "model/large.bin").equals(large)).toBe(true);
-    expect(contentOf(mounted, "/src/weights", "config.json").equals(small)).toBe(true);
-    expect(contentOf(mounted, "/src/weights", "model/empty").length).toBe(0);
-    expect(contentOf(mounted, "/src/weights", "tokenizer/a b.json").length).toBe(5_000);
-    // The store has four files, the manifest and the list.
-    expect(filesIn(/./)).toHaveLength(6);
-    const root = sourceOf(mounted, "/src/weights");
-    for (const path of ["", "model", "tokenizer"]) {
-      expect(statSync(join(root, path)).mode & 0o777).toBe(0o755);
-    }
-    expect(statSync(join(root, "config.json")).mode & 0o777).toBe(0o444);
-    await mounted.release();
-    await expect.poll(() => readdirSync(join(folder, "trash"))).toEqual([]);
-  });
-
-  test("a weight of Cog is there the next time without a request, also for another process", async () => {
-    const weight = server.cog("/w", LAYERS);
-    await (await open([weight])).release();
-    const before = server.requests.length;
-    weights = await started();
-    await (await open([weight])).release();
-    expect(server.requests.length).toBe(before);
-  });
-
-  test("a weight of Cog shares files with another one, however they are packed", async () => {
-    await (await open([server.cog("/w", LAYERS)])).release();
-    const before = server.sent;
-    const more = noise(3_000, 9);
-    const other = server.cog("/v", [
-      { compression: "gzip", files: { "renamed.bin": large } },
-      { files: { more, "same.json": small } },
-    ]);
-    const mounted = await open([other]);
-    expect(contentOf(mounted, "/v", "renamed.bin").equals(large)).toBe(true);
-    expect(contentOf(mounted, "/v", "more").equals(more)).toBe(true);
-    expect(server.sent - before).toBeLessThan(20_000);
-    await mounted.release();
-  });
-
-  test("a weight of Cog can be beside files, at targets of its own", async () => {
-    const all = [server.cog("/w", LAYERS), server.upload("/m/a", small)];
-    const mounted = await open(all);
-    expect(mounted.mounts.map(({ target }) => target)).toEqual(["/w", "/m/a"]);
-    expect(statSync(sourceOf(mounted, "/w")).isDirectory()).toBe(true);
-    expect(contentOf(mounted, "/m/a").equals(small)).toBe(true);
-    await mounted.release();
-  });
-
-  test("a weight of Cog reports its progress, in bytes of the missing files", async () => {
-    const reports: SetupProgress[] = [];
-    const layers = [{ files: { a: noise(60 * MIB) } }];
-    await (await open([server.cog("/w", layers)], { reports })).release();
-    expect(reports.length).toBeGreaterThan(0);
-    for (const { phase, message } of reports) {
-      expect(phase).toBe("pulling");
-      expect(message).toMatch(/^loading the weights: \d+ of 63 MB$/);
-    }
-    const parts = reports.map(({ progress }) => progress ?? 0);
-    expect(parts).toEqual(parts.toSorted((a, b) => a - b));
-    expect(parts.at(-1)).toBeLessThanOrEqual(1);
-  });
-
-  test("a weight of Cog without a grant for its repository fails with this reason", async () => {
-    const weight = server.cog("/w", LAYERS);
-    await expect(open([weight], { grant: "another" })).rejects.toMatchObject({
-      source: "internal",
-      message: expect.stringContaining("could not be fetched"),
-    });
-  });
-
-  test.each<[string, () => JobWeight, string]>([
-    [
-      "with files of another content",
-      () => server.cog("/w", [{ files: { a: noise(10) }, listed: { a: noise(10, 2) } }]),
-      "another digest",
-    ],
-    [
-      "with a symbolic link",
-      () => {
-        const others = [{ name: "b", type: "symlink" as const, linkname: "/" }];
-        return server.cog("/w", [{ files: { a: noise(10) }, others }]);
-      },
-      "neither a file",
-    ],
-    [
-      "with a list that its layers are not in",
-      () => server.cog("/w", [{ files: { a: noise(10) } }], { manifest: { layers: [] } }),
-      "no layer",
-    ],
-    [
-      "with a list of another digest",
-      () => {
-        const digest = `sha256:${"f".repeat(64)}`;
-        const mediaType = "application/vnd.cog.weight.config.v1+json";
-        return server.cog("/w", [], { manifest: { config: { mediaType, digest, size: 9 } } });
-      },
-      "the deployment no longer has it",
-    ],
-    [
-      "with more bytes than a runner keeps",
-      () => {
-        const digest = `sha256:${"f".repeat(64)}`;
-        const layer = { mediaType: "application/vnd.oci.image.layer.v1.tar", digest, size: 9 };
-        const files = [{ path: "a", layer: digest, size: 2 * GB, digest }];
-        const more = { configuration: { files }, manifest: { layers: [layer] } };
-        return server.cog("/w", [], more);
-      },
-      "--weights-gb",
-    ],
-  ])("a weight of Cog is refused and leaves nothing behind: %s", async (_name, weight, words) => {
-    await expect(open([weight()])).rejects.toThrow(words);
-    expect(filesIn(ON_ITS_WAY)).toEqual([]);
-    expect(readdirSync(join(folder, "mounts"))).toEqual([]);
-    await expect.poll(() => readdirSync(join(folder, "trash"))).toEqual([]);
-  });
-
-  test("a weight of Cog whose blob does not match its digest is refused", async () => {
-    const weight = server.cog("/w", LAYERS);
-    for (const [path, bytes] of server.files) {
-      if (path.includes("manifests")) server.files.set(path, Buffer.from(`${bytes} `));
-    }
-    await expect(open([weight])).rejects.toThrow("its content does not match its digest");
-  });
-});
-
 describe("targets", () => {
   test.each([
     [["/etc/passwd"], "/etc"],
@@ -438,7 +241,7 @@ describe("targets", () => {
 describe("room", () => {
   test("room is made by removing the least recently used files, and never those of a container", async () => {
     const log = recordedLog();
-    weights = await started(35 * MIB, log);
+    await restart(35 * MIB, log);
     const [a, b, c] = [1, 2, 3].map((n) => server.upload(`/${n}`, noise(10 * MIB, n), n));
     if (!a || !b || !c) throw new Error("three of them");
     const first = await open([a]);
@@ -455,7 +258,7 @@ describe("room", () => {
   });
 
   test("room that containers use is waited for, and the wait is reported", async () => {
-    weights = await started(15 * MIB);
+    await restart(15 * MIB);
     const first = await open([server.upload("/1", noise(10 * MIB), 1)]);
     const reports: SetupProgress[] = [];
     const second = open([server.upload("/2", noise(10 * MIB, 2), 2)], { reports });
@@ -470,7 +273,7 @@ describe("room", () => {
       files: { [`${n}`]: noise(2 * MIB, n) },
     }));
     // 16 MiB of files, and four layers of 2 MiB.
-    weights = await started(25 * MIB);
+    await restart(25 * MIB);
     const mounted = await open([server.cog("/w", layers)]);
     expect(contentOf(mounted, "/w", "7").equals(noise(2 * MIB, 7))).toBe(true);
     await mounted.release();
@@ -510,7 +313,7 @@ test("a file that others have removed is fetched again even while a container ha
 test("the folders of an earlier process are removed, and its weights stay", async () => {
   const weight = server.upload("/a", noise(1_000));
   const mounted = await open([weight]);
-  weights = await started();
+  await restart();
   expect(readdirSync(join(folder, "mounts"))).toEqual([]);
   expect(existsSync(sourceOf(mounted, "/a"))).toBe(false);
   await (await open([weight])).release();

@@ -18,6 +18,7 @@ import { type Caller, newCallers, tokensOf } from "../support/fuzz/callers.ts";
 import { knownFields } from "../support/fuzz/fields.ts";
 import { Harvest, type Place } from "../support/fuzz/harvest.ts";
 import { type Plan, plans } from "../support/fuzz/plan.ts";
+import { CALL, CALL_MS, PATIENT_CALL_MS, send } from "../support/fuzz/send.ts";
 import type { Sent } from "../support/fuzz/tricks.ts";
 import { type Received, Verdict } from "../support/fuzz/verdict.ts";
 import { curl, written } from "../support/fuzz/wire.ts";
@@ -57,15 +58,6 @@ const weighed = (those: DocumentedOperation[]) =>
   );
 const anyPlan = weighed(operations);
 
-/** Calls that wait for a model. No runner takes most of the work, and a client that leaves cancels it. */
-const CALL =
-  /\/v1\/vendor[ab]\/(?:audio|chat|completions|embeddings|images|messages|moderations|rerank|responses(?:\/compact)?(?:$|\?))/;
-const CALL_MS = 500;
-/** The time for operations that have not succeeded yet: on a slow machine an answer may take that long. */
-const PATIENT_CALL_MS = 3_000;
-/** A created prediction waits for 60 s, longer than all other requests. A request that hangs is named. */
-const LIMIT_MS = 90_000;
-
 /** Operations that have not succeeded in the random requests get up to this many further rounds. */
 const ROUNDS = 60;
 const ROUND_REQUESTS = 150;
@@ -78,6 +70,7 @@ const promptPlan = weighed(operations.filter(({ path }) => !CALL.test(`/v1${path
 const HANG_MS = 900_000;
 
 let callMs = CALL_MS;
+const ask = (sent: Sent) => send(sent, callMs);
 let sentSoFar = 0;
 const faults: string[] = [];
 /** Counts of answers by `operation status` and by the status alone. */
@@ -111,35 +104,6 @@ function judge(sent: Sent, received: Received, line: string): void {
   const name = verdict.operationOf(sent)?.operation.operationId;
   for (const what of [`${name} ${status}`, `${status}`]) seen.set(what, (seen.get(what) ?? 0) + 1);
   learn(sent, received);
-}
-
-async function ask({ url, method, headers, body }: Sent): Promise<Received> {
-  const over = new AbortController();
-  // The timer is cleared with the answer, because workerd allows 10,000 timers at most.
-  const timer = setTimeout(
-    () => over.abort(new DOMException("not answered", "TimeoutError")),
-    CALL.test(url) ? callMs : LIMIT_MS,
-  );
-  const { signal } = over;
-  const init = { method, headers, body: body ?? null, redirect: "manual", signal } as const;
-  try {
-    const response = await exports.default.fetch(new Request(url, init));
-    return {
-      status: response.status,
-      headers: response.headers,
-      text: await reading(response),
-    };
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** An event stream is not read, for it may be silent for long: leaving it stops nothing. */
-async function reading({ headers, body }: Response): Promise<string> {
-  if (!body || !headers.get("content-type")?.startsWith("text/event-stream"))
-    return new Response(body).text();
-  await body.cancel();
-  return "an event stream";
 }
 
 function learn(sent: Sent, { status, headers, text }: Received): void {

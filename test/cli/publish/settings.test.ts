@@ -1,0 +1,169 @@
+/** The settings of `auspex publish`: auspex.json, the README and options of the command line. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { calls, deployment, edge, home, useEngine, usePublish } from "../support/publish-bed.ts";
+import { inTerminal } from "../support/terminal.ts";
+
+usePublish();
+
+test("the values of auspex.json go into the model and its version", async () => {
+  await useEngine("oci");
+  deployment.hardware = ["cpu", "l40s", "h100"];
+  const schemas = { prediction: { input: { type: "object" }, output: {}, stream_output: true } };
+  const project = {
+    name: "poet",
+    description: "Writes",
+    visibility: "public",
+    hardware: "l40s",
+    interface: "vendora",
+    schemas,
+    compatibilities: { vendora_chat_completions: true },
+    configuration: { max_concurrency: 8 },
+    command: ["node", "model.mjs"],
+  };
+  writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify(project));
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
+  expect(code, err).toBe(0);
+  expect(deployment.models.get("poet")).toMatchObject({
+    description: "Writes",
+    visibility: "public",
+    hardware_identifier: "l40s",
+    versions: [
+      {
+        schemas,
+        compatibilities: { vendora_chat_completions: true },
+        configuration: { interface: "vendora", max_concurrency: 8 },
+      },
+    ],
+  });
+  await home.run(["publish", "story", "--no-wait", "--hardware", "h100"]);
+  expect(deployment.models.get("poet")?.versions[1]).toMatchObject({
+    configuration: { interface: "vendora", max_concurrency: 8, hardware_identifier: "h100" },
+  });
+});
+
+test("the README of a built folder becomes the overview of a model that has none", async () => {
+  await useEngine("oci");
+  const readme = join(home.folder, "story/README.md");
+  writeFileSync(readme, "---\nlicense: mit\n---\n# Story\n\nWrites.\n");
+  const first = await home.run(["publish", "story", "--no-wait"]);
+  expect(first.err).toContain("README.md is now the overview of the model, which had none.\n");
+  expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
+  writeFileSync(readme, "# Another");
+  const second = await home.run(["publish", "story", "--no-wait"]);
+  expect(second.err).not.toContain("README");
+  expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
+});
+
+test("a README is not used if it is too long or empty, or if the image was not built from its folder", async () => {
+  await useEngine("oci");
+  const readme = join(home.folder, "story/readme.md");
+  writeFileSync(readme, "x".repeat(100_001));
+  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
+  expect(code, err).toBe(0);
+  expect(err).toContain("README.md is longer than an overview can be");
+  writeFileSync(readme, "\n");
+  await home.run(["publish", "story", "--no-wait"]);
+  writeFileSync(readme, "# Story");
+  await home.run(["publish", "story", "--no-wait", "--image", "auspex/ada-story"]);
+  expect(deployment.models.get("story")?.overview).toBeUndefined();
+});
+
+test("--compatibility names an API of the server, and takes precedence over auspex.json", async () => {
+  await useEngine("oci");
+  writeFileSync(
+    join(home.folder, "story/auspex.json"),
+    JSON.stringify({ compatibilities: { vendora_embeddings: true, vendora_rerank: true } }),
+  );
+  const flags = ["vendora_rerank=false", "openai_audio_speech=true"];
+  const { code, err } = await home.run([
+    ...["publish", "story", "--no-wait", "--model", "poet"],
+    ...flags.flatMap((flag) => ["--compatibility", flag]),
+  ]);
+  expect(code, err).toBe(0);
+  expect(deployment.models.get("poet")?.versions[0]).toMatchObject({
+    compatibilities: {
+      vendora_embeddings: true,
+      vendora_rerank: false,
+      vendora_audio_speech: true,
+    },
+  });
+  for (const wrong of ["vendora_rerank", "vendora_rerank=yes", "whisper=true"]) {
+    const refused = await home.run(["publish", "story", "--no-wait", "--compatibility", wrong]);
+    expect(refused.err).toContain("Use name=true or name=false. Names: openai_chat_completions,");
+    expect(refused.code).toBe(2);
+  }
+});
+
+test("--visibility that differs from an existing model's is refused before the build", async () => {
+  await useEngine("oci");
+  await home.run(["publish", "story", "--no-wait", "--visibility", "public"]);
+  const builds = () => calls().match(/^build /gm)?.length;
+  const other = await home.run(["publish", "story", "--no-wait", "--visibility", "private"]);
+  expect(other).toMatchObject({ code: 2, out: "" });
+  expect(other.err).toContain("ada/story is public; --visibility only applies to new models");
+  expect(other.err).toContain(`${edge.url}/models/ada/story/settings`);
+  expect(builds()).toBe(1);
+  const same = await home.run(["publish", "story", "--no-wait", "--visibility", "public"]);
+  expect(same.code, same.err).toBe(0);
+});
+
+test.each([
+  ["cog", /^http\S+\/versions\/1\n$/, null],
+  [
+    "vendora",
+    /\nauspex run ada\/story messages:='\[\{"role":"user","content":"Who are you\?"\}\]'\n$/,
+    expect.stringContaining("messages:="),
+  ],
+])(
+  "a %s version that awaits its first start has a call that works, or none",
+  async (spoken, printed, call) => {
+    await useEngine("oci");
+    deployment.awaits = true;
+    const { code, out, err } = await home.run([
+      "publish",
+      "story",
+      "--no-wait",
+      "--interface",
+      spoken,
+    ]);
+    expect(code, err).toBe(0);
+    expect(out).toMatch(printed);
+    const { out: json } = await home.run([
+      "publish",
+      "story",
+      "--no-wait",
+      "--interface",
+      spoken,
+      "--json",
+    ]);
+    expect(JSON.parse(json)).toMatchObject({ call });
+  },
+);
+
+test("the question for hardware describes every class", async () => {
+  await useEngine("oci");
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
+  deployment.hardware = ["cpu", "l40s"];
+  const typed = { keys: "\u0003", after: /Hardware for ada\/story/ };
+  const { code, screen } = await inTerminal(home, ["publish", "story"], typed);
+  expect(code).toBe(130);
+  expect(screen).toMatch(/cpu +CPU\b/);
+  expect(screen).toMatch(/l40s +L40S, 1 GPU\b/);
+});
+
+test("--interface sets the interface of an image's server, and changes nothing else", async () => {
+  await useEngine("oci");
+  const configuration = { max_concurrency: 8, interface: "cog" };
+  writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify({ configuration }));
+  await home.run(["publish", "story", "--no-wait"]);
+  const image = ["publish", "--image", "story:1", "--model", "story", "--no-wait"];
+  const { code, err } = await home.run([...image, "--interface", "vendora"]);
+  expect(code, err).toBe(0);
+  // `--interface` takes precedence over the folder's value, too.
+  await home.run(["publish", "story", "--no-wait", "--interface", "vendora"]);
+  const made = deployment.models.get("story")?.versions.map((one) => one.configuration);
+  const openai = { max_concurrency: 8, interface: "vendora" };
+  expect(made).toEqual([configuration, openai, openai]);
+});
