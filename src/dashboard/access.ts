@@ -12,7 +12,7 @@ import { isOperator } from "../services/sign-in/operators.ts";
 import { findSession, renewSessionCookie, type Session } from "../services/sign-in/sessions.ts";
 import { signOut } from "../services/sign-in/sign-in.ts";
 import { limitSignUpAttempts } from "../services/sign-in/sign-up-attempts.ts";
-import { isLive } from "../storage/accounts/reader-access.ts";
+import { findPrincipal } from "../storage/accounts/reader-access.ts";
 import { addCookies, type Dashboard, type PageContext, type Viewer } from "./context.ts";
 import { isForm, readForm } from "./form.ts";
 
@@ -105,15 +105,16 @@ export function viewerOf(c: Context<Dashboard>): Viewer {
 /** Returns the reader of a stream in a page; the stream ends with the session. */
 export function pageReader(c: Context<Dashboard>) {
   const { session_id, caller } = viewerOf(c);
-  const credential = { kind: "session", id: session_id } as const;
-  return streamReader(c.var.services, credential, caller.user_id, problemEvent(signedOut(), c));
+  const credential = { kind: "session", id: session_id, user_id: caller.user_id } as const;
+  return streamReader(c.var.services, credential, problemEvent(signedOut(), c));
 }
 
 /** The last line of an export whose reader's session has ended. */
 export async function sessionEndedLine(c: Context<Dashboard>): Promise<string | undefined> {
-  const credential = { kind: "session", id: viewerOf(c).session_id } as const;
-  const isHere = await isLive(c.var.services.db, credential);
-  return isHere ? undefined : problemLine(signedOut(), c);
+  const { session_id: id, caller } = viewerOf(c);
+  const credential = { kind: "session", id, user_id: caller.user_id } as const;
+  const principal = await findPrincipal(c.var.services.db, credential);
+  return principal ? undefined : problemLine(signedOut(), c);
 }
 
 const signedOut = () => new ProblemError("unauthenticated", "You are logged out.");
@@ -133,6 +134,8 @@ async function viewerIn(
     caller: {
       token_id: id,
       user_id: user.id,
+      maker: "",
+      role: "owner",
       scopes: ["read", "write", "predict"],
       models: null,
       priority: null,

@@ -10,7 +10,7 @@ import { isReplicateRequest } from "../errors/replicate.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
-import type { Caller } from "../services/access/access.ts";
+import { accessLost, type Caller, hasAccessStill } from "../services/access/access.ts";
 import {
   authenticate,
   authenticateOperator,
@@ -169,9 +169,10 @@ function userToken(
 }
 
 /**
- * Checks the token again before a response that the client waited for: it may have been revoked meanwhile.
- * Free while the token is cached.
- * @throws ProblemError unauthenticated
+ * Checks the token again before a response that the client waited for, and that it still covers what the
+ * request reads or runs: a token may have been revoked meanwhile, a role lowered, or a share ended. Free while
+ * the token is cached.
+ * @throws ProblemError unauthenticated, forbidden
  */
 export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
   const ended = await endedToken(c);
@@ -179,7 +180,7 @@ export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
 }
 
 /**
- * Returns the last words of a stream whose token has been revoked or has expired.
+ * Returns the last words of a stream whose token has ended, or no longer covers what the stream reads.
  * @param say writes a problem in the stream's own format
  */
 export async function tokenEndedWords(
@@ -198,7 +199,9 @@ async function endedToken(
   // The token was valid when the request began, so it is not a guess to be limited.
   const check: TokenCheck = { runInBackground: backgroundOf(c), beforeLookUp: async () => {} };
   try {
-    await authenticate(c.var.services, bearer(c), check, maxAgeMs);
+    const { services, caller } = c.var;
+    const now = await authenticate(services, bearer(c), check, maxAgeMs);
+    if (!(await hasAccessStill(services, now, caller))) return accessLost();
   } catch (error) {
     if (error instanceof ProblemError && error.code === "unauthenticated") return error;
     // If the token cannot be checked right now, the stream goes on.

@@ -18,7 +18,7 @@ type CallerContext = Pick<Context, "req"> & {
   var: Pick<AppEnv["Variables"], "services" | "caller">;
 };
 
-/** @throws ProblemError too_many_requests; unauthenticated when the token ended meanwhile */
+/** @throws ProblemError too_many_requests; unauthenticated, forbidden when the access ended meanwhile */
 export async function limitWaitingRequest<Result extends Response>(
   c: Context<AppEnv>,
   respond: () => Promise<Result>,
@@ -26,7 +26,7 @@ export async function limitWaitingRequest<Result extends Response>(
   try {
     return await countWaitingRequest(c.var.services, c.var.caller.user_id, respond);
   } finally {
-    // A caller whose token was revoked does not see an error either.
+    // A caller whose access has ended does not see an error either.
     await requireValidToken(c);
   }
 }
@@ -77,7 +77,8 @@ export async function watched<Stream extends EventStream>(
 export function tokenReader(c: Context<AppEnv>) {
   const { services, caller } = c.var;
   const lastWords = problemEvent(accessEnded(), c);
-  return streamReader(services, { kind: "token", id: caller.token_id }, caller.user_id, lastWords);
+  const { token_id: id, user_id } = caller;
+  return streamReader(services, { kind: "token", id, user_id }, lastWords);
 }
 
 /**

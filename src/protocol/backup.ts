@@ -124,6 +124,7 @@ export const predictionRow = z.strictObject({
   kept_seconds: z.number().nullable(),
   token_id: z.string(),
   token_name: z.string(),
+  maker: z.string(),
   waits_again: z.number(),
 });
 export type StoredPrediction = z.infer<typeof predictionRow>;

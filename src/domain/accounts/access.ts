@@ -6,16 +6,31 @@
  * conversations that only such tokens have used. It also sees everything public. It does not cover
  * resources of the whole account: the profile, new models, and webhook endpoints, which receive events of
  * every prediction.
+ *
+ * An organization is an account for which its members act, each with a role. What a person may do in their
+ * own account, the role decides in an organization.
  */
 
 import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from "../../protocol/common.ts";
 import type { Visibility } from "../../protocol/model.ts";
+import { ROLES, type Role, type ShareLevel } from "../../protocol/organization.ts";
 
 export interface Principal {
   token_id: string;
+  /** The account, a user or an organization, that the principal acts for and that pays. */
   user_id: string;
+  /** Who acts for an organization: a member's user id, or a service token's id. Empty in one's own account. */
+  maker: string;
+  /** What the maker may do in the account. In one's own account: `owner`. */
+  role: Role;
   /** Ids of the models that the token is limited to. Null: all. */
   models: string[] | null;
+}
+
+/** What an account has: a prediction, an upload or a conversation, and who made it. */
+interface Made {
+  user_id: string;
+  maker: string;
 }
 
 export type Access =
@@ -23,74 +38,122 @@ export type Access =
   /** The resource is treated as nonexistent. */
   | "hidden"
   | "owner only"
+  /** The account has access, but the role is too low. */
+  | `${Role} role`
   /** The account has access, but the token does not cover it. */
   | "outside token";
 
-/** `change` includes reading what only the owner sees. */
-export type ModelUse = "read" | "run" | "change";
+/**
+ * `write`: publish versions, edit texts and examples, push images. `change`: all else that an owner does,
+ * including reading what only the owner sees. `share`: share the model with other accounts.
+ */
+export type ModelUse = "read" | "run" | "write" | "change" | "share";
+
+/** The lowest role in an organization that may use its models in this way. */
+const MODEL_ROLES: Record<ModelUse, Role> = {
+  read: "member",
+  run: "member",
+  write: "developer",
+  change: "developer",
+  share: "admin",
+};
+
+/** The lowest role that reaches what other makers of the organization have made. */
+const SEES_ALL: Role = "developer";
+
+export const hasRole = ({ role }: Pick<Principal, "role">, least: Role): boolean =>
+  ROLES.indexOf(role) >= ROLES.indexOf(least);
+
+export interface ModelAccess {
+  id: string;
+  owner_id: string;
+  visibility: Visibility;
+  /**
+   * What the principal's account may do with the model of another account: by a share, or as a person who is
+   * a member of the organization that owns it. Null: nothing that others may not.
+   */
+  level: ShareLevel | null;
+}
 
 export function accessToModel(
   principal: Principal | undefined,
-  model: { id: string; owner_id: string; visibility: Visibility },
+  model: ModelAccess,
   use: ModelUse,
 ): Access {
   const isOwn = model.owner_id === principal?.user_id;
+  const level = principal ? model.level : null;
   const isVisible = model.visibility !== "private";
-  if (!isVisible && !isOwn) return "hidden";
+  if (!isVisible && !isOwn && level === null) return "hidden";
   if (isVisible && use === "read") return "granted";
-  if (!isOwn && use === "change") return "owner only";
-  return accessByToken(principal, model.id);
+  if (!isOwn && !isForOthers(use, level)) return "owner only";
+  return accessByRole(principal, MODEL_ROLES[use]) ?? accessByToken(principal, model.id);
 }
+
+const isForOthers = (use: ModelUse, level: ShareLevel | null): boolean =>
+  use === "read" || use === "run" || (use === "write" && level === "write");
+
+const accessByRole = (principal: Principal | undefined, least: Role): Access | undefined =>
+  principal && !hasRole(principal, least) ? `${least} role` : undefined;
 
 export const accessToPrediction = (
   principal: Principal,
-  { user_id, model_id }: { user_id: string; model_id: string },
-): Access => (user_id === principal.user_id ? accessByToken(principal, model_id) : "hidden");
+  prediction: Made & { model_id: string },
+): Access =>
+  reaches(principal, prediction) ? accessByToken(principal, prediction.model_id) : "hidden";
+
+/** Whether a resource is of the principal's account, and of its own making if the role is a member's. */
+const reaches = (
+  principal: Pick<Principal, "user_id" | "maker" | "role">,
+  { user_id, maker }: Made,
+): boolean =>
+  user_id === principal.user_id && (maker === principal.maker || hasRole(principal, SEES_ALL));
+
+/** Returns the only maker whose resources a principal reaches. Undefined: it reaches those of all. */
+export const onlyMaker = (principal: Pick<Principal, "maker" | "role">): string | undefined =>
+  hasRole(principal, SEES_ALL) ? undefined : principal.maker;
 
 /** Returns the access to an upload. A limited token covers only the uploads that it created. */
 export function accessToUpload(
   principal: Principal,
-  { user_id, token_id }: { user_id: string; token_id: string | null },
+  upload: Made & { token_id: string | null },
 ): Access {
-  if (user_id !== principal.user_id) return "hidden";
-  return hasFullAccess(principal) || token_id === principal.token_id ? "granted" : "outside token";
+  if (!reaches(principal, upload)) return "hidden";
+  return hasFullAccess(principal) || upload.token_id === principal.token_id
+    ? "granted"
+    : "outside token";
 }
 
 /** The access to a conversation. @param conversation with the models of all tokens that have added to it */
 export function accessToConversation(
-  { user_id, models: covered }: Pick<Principal, "user_id" | "models">,
-  conversation: Pick<Principal, "user_id" | "models">,
+  participant: Pick<Principal, "user_id" | "maker" | "role" | "models">,
+  conversation: Made & Pick<Principal, "models">,
 ): Access {
-  if (conversation.user_id !== user_id) return "hidden";
+  if (!reaches(participant, conversation)) return "hidden";
+  const { models: covered } = participant;
   if (covered === null) return "granted";
   const isCovered = conversation.models?.every((id) => covered.includes(id)) ?? false;
   return isCovered ? "granted" : "outside token";
 }
 
-export const accessToAccount = (principal: Principal): Access =>
-  hasFullAccess(principal) ? "granted" : "outside token";
+/** @param least the lowest role in an organization that has this access */
+export const accessToAccount = (principal: Principal, least: Role): Access =>
+  accessByRole(principal, least) ?? (hasFullAccess(principal) ? "granted" : "outside token");
 
 export const hasFullAccess = (principal: Principal): boolean => principal.models === null;
 
 const accessByToken = (principal: Principal | undefined, modelId: string): Access =>
   !principal?.models || principal.models.includes(modelId) ? "granted" : "outside token";
 
-interface Repository {
-  id: string;
-  owner_id: string;
-  visibility: Visibility;
-}
-
 /** Public images are for everybody. @param granted the model that a runner's grant opens */
 export function accessToPull(
   principal: Principal | undefined,
   granted: string | undefined,
-  model: Repository,
+  model: ModelAccess,
 ): Access {
   if (granted !== undefined) return granted === model.id ? "granted" : "hidden";
   if (model.visibility === "public") return "granted";
-  if (model.owner_id === principal?.user_id) return accessToModel(principal, model, "change");
-  return model.visibility === "restricted" && principal ? "owner only" : "hidden";
+  const access = accessToModel(principal, model, "write");
+  return access === "owner only" && !principal ? "hidden" : access;
 }
 
 /** How long a runner token counts as valid after D1 was asked about it. */

@@ -39,6 +39,8 @@ export interface PredictionRow {
   /** The access token that created the prediction, and its name; empty for a session of the dashboard. */
   token_id: string;
   token_name: string;
+  /** Who made the prediction for an organization. Empty in a person's own account. */
+  maker: string;
   waits_again: boolean;
 }
 
@@ -92,6 +94,7 @@ export function predictionRow(
     token_id: spec.token_id,
     price_per_hour: spec.price_per_hour,
     token_name: spec.token_name,
+    maker: spec.maker,
     waits_again: waitsAgain(state),
   };
 }

@@ -26,6 +26,8 @@ export interface StoredWebhook extends Webhook {
 
 /** An Idempotency-Key, and what distinguishes a repeated create from another one with the same key. */
 export interface Claim {
+  /** Keys are unique for each maker of an account. */
+  maker: string;
   key: string;
   hash: string;
 }
@@ -42,12 +44,16 @@ export interface PredictionSpec {
   id: string;
   url: string;
   user_id: string;
+  /** Who made it for an organization (domain/accounts/access.ts). Empty in a person's own account. */
+  maker: string;
   account_object: string;
   /** The access token that created the prediction; empty for a session of the dashboard. */
   token_id: string;
   token_name: string;
   model_id: string;
   model_owner_id: string;
+  /** Whether the model is private and another account's: readers lose their streams with the share. */
+  is_borrowed: boolean;
   model: { owner: string; name: string; version_number: number };
   hardware: SpecHardware;
   /** Price of the hardware, in the deployment's currency, at the creation; null if not set. */
@@ -63,7 +69,7 @@ export interface PredictionSpec {
   responses?: ResponsesVia;
   /** Encrypted; decrypted only for the runner that gets the job. */
   variables: Record<string, string>;
-  /** Whether the logs of the container's setup are included: only the model's owner gets them. */
+  /** Whether the logs of the container's setup are included: only those who may change the model get them. */
   setup_logs: boolean;
   /** Whether the runner is asked for the image's size, because it is not known yet. */
   measure: boolean;

@@ -1,5 +1,5 @@
 /**
- * The Idempotency-Keys of an account, each for 24 h. A key belongs to the prediction object that has claimed
+ * The Idempotency-Keys of an account, unique for each maker, each for 24 h. A key belongs to the prediction object that has claimed
  * it. No clock frees a key earlier: a key whose object is not known to have begun is freed only when that
  * object has promised that it never will.
  */
@@ -26,10 +26,10 @@ interface KeyRow {
 
 const FIND = `SELECT prediction_id, k.object_id, hash, revision, status, error FROM keys AS k
   LEFT JOIN predictions AS p ON p.id = prediction_id AND p.object_id = k.object_id
-  WHERE key = ? AND claimed_at > ?`;
+  WHERE k.maker = ? AND key = ? AND claimed_at > ?`;
 
-const CLAIM = `INSERT INTO keys (key, prediction_id, object_id, hash, claimed_at) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT (key) DO UPDATE SET prediction_id = excluded.prediction_id,
+const CLAIM = `INSERT INTO keys (maker, key, prediction_id, object_id, hash, claimed_at)
+  VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (maker, key) DO UPDATE SET prediction_id = excluded.prediction_id,
     object_id = excluded.object_id, hash = excluded.hash, claimed_at = excluded.claimed_at`;
 
 export class Keys {
@@ -48,23 +48,25 @@ export class Keys {
    * Returns the holder of the key, if it is another object. Asks an object that is not known to have begun,
    * and frees the key if it has not.
    */
-  async holder({ key, hash }: Claim, objectId: string): Promise<KeyHolder | undefined> {
+  async holder(claim: Claim, objectId: string): Promise<KeyHolder | undefined> {
     for (;;) {
-      const held = this.#heldByOther(key, objectId);
+      const held = this.#heldByOther(claim, objectId);
       if (!held) return undefined;
       const { prediction_id: id, object_id } = held;
       const hasBegun = isKnownToHaveBegun(held) || (await this.#hasBegun(held));
-      if (hasBegun) return held.hash === hash ? { id, object_id } : "conflict";
+      if (hasBegun) return held.hash === claim.hash ? { id, object_id } : "conflict";
       // The object's promise holds whatever has happened meanwhile.
-      this.#sql.exec("DELETE FROM keys WHERE key = ? AND object_id = ?", key, object_id);
+      const { maker, key } = claim;
+      const one = "DELETE FROM keys WHERE maker = ? AND key = ? AND object_id = ?";
+      this.#sql.exec(one, maker, key, object_id);
       this.#discard(id, object_id);
     }
   }
 
   /** @returns whether the key is the object's now; not if another has claimed it since `holder` was asked */
-  claim({ key, hash }: Claim, { id, object_id }: PredictionUpdate, now: number): boolean {
-    if (this.#heldByOther(key, object_id)) return false;
-    this.#sql.exec(CLAIM, key, id, object_id, hash, now);
+  claim(claim: Claim, { id, object_id }: PredictionUpdate, now: number): boolean {
+    if (this.#heldByOther(claim, object_id)) return false;
+    this.#sql.exec(CLAIM, claim.maker, claim.key, id, object_id, claim.hash, now);
     return true;
   }
 
@@ -74,8 +76,8 @@ export class Keys {
    */
   expire(now: number): number | undefined {
     this.#sql.exec(
-      `DELETE FROM keys WHERE key IN
-        (SELECT key FROM keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT ?)`,
+      `DELETE FROM keys WHERE (maker, key) IN
+        (SELECT maker, key FROM keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT ?)`,
       now - KEY_MS,
       MAX_ROWS,
     );
@@ -85,9 +87,9 @@ export class Keys {
     return oldest && oldest.claimed_at + KEY_MS;
   }
 
-  #heldByOther(key: string, objectId: string): KeyRow | undefined {
+  #heldByOther({ maker, key }: Claim, objectId: string): KeyRow | undefined {
     const [held] = this.#sql
-      .exec<KeyRow & Record<string, SqlStorageValue>>(FIND, key, Date.now() - KEY_MS)
+      .exec<KeyRow & Record<string, SqlStorageValue>>(FIND, maker, key, Date.now() - KEY_MS)
       .toArray();
     return held?.object_id === objectId ? undefined : held;
   }

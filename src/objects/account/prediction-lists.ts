@@ -112,9 +112,16 @@ export function rangesOf(filter: PredictionFilter): Range[] {
   }));
 }
 
-function placesOf({ statuses, model, models }: PredictionFilter): Range[] {
+function placesOf({ statuses, model, models, maker }: PredictionFilter): Range[] {
   // `+` keeps SQLite from the index by status, which would need a sort.
   const ofStatus = among(sql`+${predictions.status}`, statuses);
+  // A model's name is not in the index by maker, and a list of ids is few ranges: both are checked.
+  if (maker !== undefined) {
+    const ofModels = models ? among(sql`${predictions.model_id}`, models) : undefined;
+    const meant = model && ("id" in model ? eq(predictions.model_id, model.id) : ofName(model));
+    const within = and(few(eq(predictions.maker, maker)), sql`${predictions.maker} <> ''`);
+    return [{ within, check: and(meant, ofModels, ofStatus) }];
+  }
   if (model && "id" in model) {
     const isAllowed = models?.includes(model.id) ?? true;
     return isAllowed ? [{ within: ofModel(model.id), check: ofStatus }] : [];

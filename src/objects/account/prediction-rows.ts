@@ -44,6 +44,7 @@ const COLUMNS = [
   "kept_seconds",
   "token_id",
   "token_name",
+  "maker",
   "waits_again",
 ] as const satisfies (keyof PredictionRow)[];
 

@@ -31,6 +31,7 @@ export const predictions = sqliteTable(
     kept_seconds: integer(),
     token_id: text().notNull(),
     token_name: text().notNull(),
+    maker: text().notNull(),
     waits_again: integer({ mode: "boolean" }).notNull(),
   },
   (t) => [
@@ -38,6 +39,8 @@ export const predictions = sqliteTable(
     // this index.
     index("predictions_status").on(t.status, t.id).where(sql`status <> 'succeeded'`),
     index("predictions_model").on(t.model_id, t.id),
+    // A member's list is a range of this index. In a person's own account it has no rows.
+    index("predictions_maker").on(t.maker, t.id).where(sql`maker <> ''`),
     index("predictions_due").on(t.due_at).where(sql`due_at IS NOT NULL`),
   ],
 );
@@ -92,17 +95,18 @@ CREATE TABLE IF NOT EXISTS predictions (
   execution_time REAL, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
   token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '',
-  waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+  maker TEXT NOT NULL DEFAULT '', waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS predictions_status ON predictions (status, id) WHERE status <> 'succeeded';
 CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
+CREATE INDEX IF NOT EXISTS predictions_maker ON predictions (maker, id) WHERE maker <> '';
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS usage (
   day TEXT NOT NULL, model_id TEXT NOT NULL, token_id TEXT NOT NULL, model TEXT NOT NULL,
   predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_seconds REAL NOT NULL, price REAL NOT NULL,
   PRIMARY KEY (day, model_id, token_id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS keys (
-  key TEXT PRIMARY KEY, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL, hash TEXT NOT NULL,
-  claimed_at INTEGER NOT NULL) WITHOUT ROWID;
+  maker TEXT NOT NULL, key TEXT NOT NULL, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL,
+  hash TEXT NOT NULL, claimed_at INTEGER NOT NULL, PRIMARY KEY (maker, key)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS keys_claimed ON keys (claimed_at);
 CREATE TABLE IF NOT EXISTS counts (
   model_id TEXT PRIMARY KEY, closed INTEGER NOT NULL, published INTEGER NOT NULL) WITHOUT ROWID;

@@ -21,8 +21,8 @@ import type {
   ItemsPage,
   ItemsRange,
   Large,
-  Member,
   Metadata,
+  Participant,
   Refused,
 } from "../stubs/conversation.ts";
 
@@ -43,6 +43,7 @@ const decoder = new TextDecoder();
 
 interface Record extends Head {
   user_id: string;
+  maker: string;
   account_object: string;
   /** The models of all tokens that have made the conversation or added items to it; null: any model. */
   models: string[] | null;
@@ -59,28 +60,28 @@ export class ConversationObject extends DurableObject<Bindings> {
   #record = this.ctx.storage.kv.get<Record>(RECORD);
 
   async create(
-    { user_id, models }: Member,
+    { user_id, maker, models }: Participant,
     { account_object, metadata }: { account_object: string; metadata: Metadata },
     items: ItemJson[],
   ): Promise<Head> {
     const now = Date.now();
     this.#items.create();
     this.#items.add(items);
-    const kept = { user_id, account_object, models, metadata };
+    const kept = { user_id, maker, account_object, models, metadata };
     this.#save({ ...kept, created_at: now, used_at: now, update: null });
     await this.ctx.storage.setAlarm(now + this.#keptMs);
     return { metadata, created_at: now };
   }
 
-  head(member: Member): Head | Refused {
-    const record = this.#recordFor(member);
+  head(participant: Participant): Head | Refused {
+    const record = this.#recordFor(participant);
     if ("refused" in record) return record;
     const { metadata, created_at } = record;
     return { metadata, created_at };
   }
 
-  setMetadata(member: Member, metadata: Metadata): Head | Refused {
-    const record = this.#recordFor(member);
+  setMetadata(participant: Participant, metadata: Metadata): Head | Refused {
+    const record = this.#recordFor(participant);
     if ("refused" in record) return record;
     this.#save({ ...record, metadata });
     return { metadata, created_at: record.created_at };
@@ -89,8 +90,8 @@ export class ConversationObject extends DurableObject<Bindings> {
   // ---- responses
 
   /** Begins a response, which is given all earlier items. */
-  begin(member: Member, prediction_id: string, maxBytes: number): Begun {
-    const record = this.#recordFor(member);
+  begin(participant: Participant, prediction_id: string, maxBytes: number): Begun {
+    const record = this.#recordFor(participant);
     if ("refused" in record) return record;
     if (record.update) return { busy: record.update };
     const said = this.#said(maxBytes);
@@ -98,7 +99,7 @@ export class ConversationObject extends DurableObject<Bindings> {
     const now = Date.now();
     this.#save({
       ...record,
-      models: modelsWith(record, member),
+      models: modelsWith(record, participant),
       used_at: now,
       update: { prediction_id, given: this.#items.size.count, began_at: now },
     });
@@ -106,8 +107,8 @@ export class ConversationObject extends DurableObject<Bindings> {
   }
 
   /** The response that is under way, as far as is known. */
-  update(member: Member): ConversationUpdate | null | Refused {
-    const record = this.#recordFor(member);
+  update(participant: Participant): ConversationUpdate | null | Refused {
+    const record = this.#recordFor(participant);
     return "refused" in record ? record : record.update;
   }
 
@@ -124,8 +125,8 @@ export class ConversationObject extends DurableObject<Bindings> {
 
   // ---- items
 
-  add(member: Member, items: ItemJson[]): Added | Refused {
-    const record = this.#recordFor(member);
+  add(participant: Participant, items: ItemJson[]): Added | Refused {
+    const record = this.#recordFor(participant);
     if ("refused" in record) return record;
     const duplicate = items.find(({ id }) => this.#items.has(id))?.id;
     if (duplicate !== undefined) return { duplicate };
@@ -133,41 +134,45 @@ export class ConversationObject extends DurableObject<Bindings> {
     const added = items.reduce((sum, { json }) => sum + json.length, 0);
     if (count + items.length > MAX_ITEMS || bytes + added > MAX_BYTES) return "full";
     this.#items.add(items);
-    this.#save({ ...record, models: modelsWith(record, member), used_at: Date.now() });
+    this.#save({ ...record, models: modelsWith(record, participant), used_at: Date.now() });
     return "added";
   }
 
-  all(member: Member, maxBytes: number): AllItems {
-    const record = this.#recordFor(member);
+  all(participant: Participant, maxBytes: number): AllItems {
+    const record = this.#recordFor(participant);
     return "refused" in record ? record : this.#said(maxBytes);
   }
 
   /** @returns undefined when there is no item `after` */
   page(
-    member: Member,
+    participant: Participant,
     range: ItemsRange,
     maxBytes: number,
   ): ItemsPage | Large | undefined | Refused {
-    const record = this.#recordFor(member);
+    const record = this.#recordFor(participant);
     return "refused" in record ? record : this.#items.page(range, maxBytes);
   }
 
-  item(member: Member, id: string, maxBytes: number): ItemJson | Large | undefined | Refused {
-    const record = this.#recordFor(member);
+  item(
+    participant: Participant,
+    id: string,
+    maxBytes: number,
+  ): ItemJson | Large | undefined | Refused {
+    const record = this.#recordFor(participant);
     return "refused" in record ? record : this.#items.find(id, maxBytes);
   }
 
   /** @returns undefined when there is no such item */
-  removeItem(member: Member, id: string): Head | undefined | Refused {
-    const record = this.#recordFor(member);
+  removeItem(participant: Participant, id: string): Head | undefined | Refused {
+    const record = this.#recordFor(participant);
     if ("refused" in record) return record;
-    return this.#items.remove(id) ? this.head(member) : undefined;
+    return this.#items.remove(id) ? this.head(participant) : undefined;
   }
 
   // ---- the end of the conversation
 
-  async remove(member: Member): Promise<true | Refused> {
-    const record = this.#recordFor(member);
+  async remove(participant: Participant): Promise<true | Refused> {
+    const record = this.#recordFor(participant);
     if ("refused" in record) return record;
     await this.#end(record);
     return true;
@@ -215,8 +220,8 @@ export class ConversationObject extends DurableObject<Bindings> {
     return settings(this.env).retentionSeconds * 1_000;
   }
 
-  #recordFor(member: Member): Record | Refused {
-    const access = this.#record ? accessToConversation(member, this.#record) : "hidden";
+  #recordFor(participant: Participant): Record | Refused {
+    const access = this.#record ? accessToConversation(participant, this.#record) : "hidden";
     if (access !== "granted") return { refused: access };
     return this.#record ?? { refused: "hidden" };
   }
@@ -227,9 +232,9 @@ export class ConversationObject extends DurableObject<Bindings> {
   }
 }
 
-/** Returns the models of the items: a member's items may be of any model that its token covers. */
-const modelsWith = ({ models }: Record, member: Member): string[] | null =>
-  models && member.models && [...new Set([...models, ...member.models])];
+/** Returns the models of the items: a participant's items may be of any model that its token covers. */
+const modelsWith = ({ models }: Record, participant: Participant): string[] | null =>
+  models && participant.models && [...new Set([...models, ...participant.models])];
 
 type Row = { position: number; id: string; bytes: number; text: string | null };
 

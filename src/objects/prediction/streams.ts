@@ -1,10 +1,10 @@
 /** Event streams for the readers of a prediction, within the limits of readers and accounts. */
 
-import { CHECK_MS } from "../../domain/accounts/access.ts";
+import { accessToPrediction, CHECK_MS } from "../../domain/accounts/access.ts";
 import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import { isLive } from "../../storage/accounts/reader-access.ts";
+import { findPrincipal, sees } from "../../storage/accounts/reader-access.ts";
 import { database } from "../../storage/database.ts";
 import type { ReplacementCheck } from "../replacement-check.ts";
 import {
@@ -41,12 +41,13 @@ export class Streams {
     this.#subscribers = subscribers;
     this.#effects = effects;
     this.#load = load;
-    this.#checks = new ReaderChecks(env, subscribers);
+    this.#checks = new ReaderChecks(env, subscribers, load);
   }
 
   /** @param begin creates the prediction, if the request does; returns why it is not created */
   async open(request: Request, begin: () => Promise<Refusal | undefined>): Promise<Response> {
-    const options = streamOptionsOf(new URL(request.url));
+    const url = new URL(request.url);
+    const options = streamOptionsOf(url);
     const { reader } = options;
     // The reader is counted before anything is created: a refused reader must not leave a prediction behind.
     const open = reader && OpenRequest.enter(reader.user_id, reader.max_streams);
@@ -54,7 +55,7 @@ export class Streams {
     const refused = await begin();
     const response = refused
       ? new Response(refused, { status: 409 })
-      : await this.#stream(request, options, open);
+      : await this.#stream(request, options, open, url.pathname === "/create");
     if (!response.body || !response.ok) open?.leave();
     return response;
   }
@@ -63,11 +64,16 @@ export class Streams {
     { signal }: Request,
     { after, leave, ...limits }: StreamOptions,
     open: OpenRequest | undefined,
+    isNew: boolean,
   ): Promise<Response> {
     const record = await this.#load();
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
     if (record.life.terminal && after >= record.log.last)
       return new Response(null, { status: 204 });
+    const isLive = record.life.spec.is_borrowed && !record.life.terminal && !isNew;
+    // The right to run a borrowed model may have ended since the prediction was created.
+    if (isLive && limits.reader && !(await this.#checks.mayRead(limits.reader)))
+      return new Response(null, { status: 403 });
     if (this.#subscribers.size >= settings(this.#env).maxReaders)
       return tooMany("of the prediction");
     if (leave && record.life.callerFollows()) record.save();
@@ -102,11 +108,17 @@ export class Streams {
 class ReaderChecks {
   readonly #env: Bindings;
   readonly #subscribers: Subscribers;
+  readonly #load: () => Promise<PredictionRecord | undefined>;
   #timer: number | null = null;
 
-  constructor(env: Bindings, subscribers: Subscribers) {
+  constructor(
+    env: Bindings,
+    subscribers: Subscribers,
+    load: () => Promise<PredictionRecord | undefined>,
+  ) {
     this.#env = env;
     this.#subscribers = subscribers;
+    this.#load = load;
   }
 
   begin(): void {
@@ -119,14 +131,23 @@ class ReaderChecks {
     const readers = this.#subscribers.renewed();
     if (readers.size > 0) this.begin();
     const checks = [...readers.values()].map(async (reader) => {
-      if (!(await this.#mayRead(reader))) this.#subscribers.end(reader.id);
+      if (!(await this.mayRead(reader))) this.#subscribers.end(reader.id);
     });
     await Promise.all(checks);
   }
 
-  async #mayRead(reader: StreamReader): Promise<boolean> {
+  /**
+   * Whether the reader's token or session lives, covers this prediction with the role that its maker has now,
+   * and whether the account still sees a borrowed model.
+   */
+  async mayRead(reader: StreamReader): Promise<boolean> {
     try {
-      return await isLive(database(this.#env.DB), reader);
+      const db = database(this.#env.DB);
+      const principal = await findPrincipal(db, reader);
+      const spec = (await this.#load())?.life.spec;
+      if (!principal || !spec) return principal !== undefined;
+      if (accessToPrediction(principal, spec) !== "granted") return false;
+      return !spec.is_borrowed || (await sees(db, spec.user_id, spec.model_id));
     } catch (error) {
       // A stream goes on while its reader cannot be checked.
       const { id, kind, user_id } = reader;

@@ -69,6 +69,8 @@ export interface PredictionFilter {
   model: MeantModel | undefined;
   /** Limits the list to these models. Null: any model. */
   models: string[] | null;
+  /** Limits the list to what this maker has made. Undefined: any maker. */
+  maker?: string | undefined;
   /**
    * `from` is the first id of the list, and `before` the first id after it: the beginning of an id, or of the
    * ids of a time.

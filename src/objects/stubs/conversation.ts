@@ -38,7 +38,7 @@ export function conversationWithId(env: Bindings, objectId: string): Conversatio
   }
 }
 
-export type Member = Pick<Principal, "user_id" | "models">;
+export type Participant = Pick<Principal, "user_id" | "maker" | "role" | "models">;
 
 export type Metadata = Record<string, string>;
 

@@ -72,7 +72,6 @@ export function predictionWithId(env: Bindings, objectId: string): PredictionStu
 
 /** The reader of a stream that is passed on as it is: the object counts it, and ends it with its access. */
 export interface StreamReader extends Credential {
-  user_id: string;
   /** How many streams and waiting requests the account may have. */
   max_streams: number;
   /** The stream's last event when its access has ended. */

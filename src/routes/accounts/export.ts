@@ -37,7 +37,7 @@ const exportOwn = createRoute({
 
 export const exportRoutes = router().openapi(exportOwn, async (c) => {
   const { services, caller } = c.var;
-  await requireAccountAccess(services, caller, "The account");
+  await requireAccountAccess(services, caller, "The account", "admin");
   const url = new URL(c.req.path, c.req.url).href;
   const { before } = c.req.valid("query");
   const { body } = await limitExport(

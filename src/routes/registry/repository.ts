@@ -29,7 +29,8 @@ export async function pulledFrom(c: Context<AppEnv>): Promise<Repository> {
   const puller = pullerOf(c);
   if (modelId === undefined) return openToPull(c.var.services, puller, nameOf(c));
   // The grant alone decides: the model may have been deleted since its job was accepted.
-  if (puller.granted === modelId) return { id: modelId, owner_id: "", visibility: "private" };
+  if (puller.granted === modelId)
+    return { id: modelId, owner_id: "", visibility: "private", level: null };
   throw new RegistryError(403, "DENIED", "This grant is not for this repository, or it has ended.");
 }
 

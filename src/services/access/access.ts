@@ -1,7 +1,14 @@
-import { type Access, accessToAccount, type Principal } from "../../domain/accounts/access.ts";
+import {
+  type Access,
+  accessToAccount,
+  accessToPrediction,
+  type Principal,
+} from "../../domain/accounts/access.ts";
 import { notVisible, ProblemError } from "../../errors/errors.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { Scope } from "../../protocol/operator.ts";
+import type { Role } from "../../protocol/organization.ts";
+import { sees } from "../../storage/accounts/reader-access.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
 import type { Services } from "../services.ts";
 
@@ -18,17 +25,32 @@ export async function requireAccess(
   if (access === "granted") return;
   if (access === "hidden" || !caller) throw notVisible(what);
   const it = what.charAt(0).toLowerCase() + what.slice(1);
-  throw access === "owner only"
-    ? new ProblemError("forbidden", `Only its owner can change ${it} or see its variables.`)
-    : await notFor(services, caller, it);
+  if (access === "owner only")
+    throw new ProblemError("forbidden", `Only its owner can change ${it} or see its variables.`);
+  if (access !== "outside token") throw roleTooLow(caller.role, access, it);
+  throw await notFor(services, caller, it);
 }
 
-/** Requires access to resources of the whole account. @throws ProblemError forbidden */
+/**
+ * Requires access to resources of the whole account.
+ * @param least the lowest role in an organization that has it
+ * @throws ProblemError forbidden
+ */
 export const requireAccountAccess = (
   services: Services,
   caller: Caller,
   what: string,
-): Promise<void> => requireAccess(services, caller, accessToAccount(caller), what);
+  least: Role,
+): Promise<void> => requireAccess(services, caller, accessToAccount(caller, least), what);
+
+/** @param access `developer role` */
+function roleTooLow(role: Role, access: `${Role} role`, it: string): ProblemError {
+  const [least] = access.split(" ");
+  return new ProblemError(
+    "forbidden",
+    `This requires the role ${least} in the organization, and yours is ${role}: ${it} is not covered. Ask one of its admins.`,
+  );
+}
 
 async function notFor({ db }: Services, { token_id }: Caller, it: string) {
   const names = (await findModelNames(db, token_id))?.models ?? [];
@@ -47,6 +69,27 @@ export const isSuspended = ({ suspended_at }: { suspended_at: number | null }): 
 
 export const SUSPENDED = "This account is suspended. Ask the operator of this deployment why.";
 
+/** The error for a request whose caller could read the prediction or run the model when it began. */
+export const accessLost = () =>
+  new ProblemError(
+    "forbidden",
+    "Your access to this prediction or its model ended: your role in the organization was lowered, or the model is no longer shared with you.",
+  );
+
+/**
+ * Whether a request may go on that has been going on for a while.
+ * @param now what its token may do now
+ * @param caller the caller that the request began with
+ */
+export async function hasAccessStill(
+  { db }: Services,
+  now: Principal,
+  { reads, runs }: Caller,
+): Promise<boolean> {
+  if (reads && accessToPrediction(now, reads) !== "granted") return false;
+  return runs === undefined || sees(db, now.user_id, runs.model_id);
+}
+
 /** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {
   scopes: Scope[];
@@ -55,6 +98,10 @@ export interface Caller extends Principal {
   priority: Priority | null;
   /** Whether the request was authenticated by a session of the dashboard. */
   is_session?: boolean;
+  /** The prediction that the request reads: a long request is checked for it again (`hasAccessStill`). */
+  reads?: { user_id: string; maker: string; model_id: string };
+  /** The private model of another account that the request runs, which is checked again as well. */
+  runs?: { model_id: string };
 }
 
 export interface RunnerCaller {

@@ -40,7 +40,7 @@ const accessTokens = cached({ max: 10_000 }, async (lookUp: LookUp, token: strin
   const { findToken = findTokenAlone } = lookUp.check;
   const row = await find(lookUp, token, "aus", findToken);
   if (row) rememberAccountObject(row.user_id, row.account_object);
-  if (row && isUnexpired(row)) recordUse(lookUp, markTokenUsed, row);
+  if (row && isUnexpired(row)) recordUse(lookUp, markTokenUsed, { ...row, id: row.token_id });
   return row;
 });
 const runnerTokens = cached(
@@ -101,8 +101,8 @@ export async function authenticate(
     );
   }
   if (isSuspended(row)) throw unauthenticated(SUSPENDED);
-  const { id, name, user_id, scopes, models, priority } = row;
-  return { token_id: id, token_name: name, user_id, scopes, models, priority };
+  const { token_id, name, user_id, maker, role, scopes, models, priority } = row;
+  return { token_id, token_name: name, user_id, maker, role, scopes, models, priority };
 }
 
 /** @throws ProblemError unauthenticated */

@@ -45,7 +45,7 @@ const MONTH_MODELS = 50;
  * @throws ProblemError forbidden
  */
 export async function getOwnMonth(services: Services, caller: Caller): Promise<UserUsage> {
-  await requireAccountAccess(services, caller, "The usage of the account");
+  await requireAccountAccess(services, caller, "The usage of the account", "developer");
   const now = Date.now();
   const days = lastDays(new Date(now).getUTCDate(), now);
   const [since = ""] = days;

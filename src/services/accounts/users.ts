@@ -52,7 +52,8 @@ export async function updateOwnUser(
   caller: Caller,
   changes: UpdateUser,
 ): Promise<User> {
-  await requireAccountAccess(services, caller, "The profile of the account");
+  const least = changes.username === undefined ? "admin" : "owner";
+  await requireAccountAccess(services, caller, "The profile of the account", least);
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
   const { db, present } = services;
   if (changes.username !== undefined)

@@ -74,6 +74,7 @@ export interface Destination {
   user_id: string;
   prediction_id: string | null;
   token_id: string | null;
+  maker: string;
   key: string;
 }
 
@@ -85,7 +86,7 @@ export interface Destination {
 export async function beginUpload(
   services: Services,
   id: string,
-  { user_id, prediction_id, token_id, key }: Destination,
+  { user_id, prediction_id, token_id, maker, key }: Destination,
   { size, mime_type, name }: CreateUpload,
   given: Partial<Pick<UploadRow, "multipart_id" | "details">> = {},
 ): Promise<UploadRow> {
@@ -107,6 +108,7 @@ export async function beginUpload(
     user_id,
     prediction_id,
     token_id,
+    maker,
     key,
     multipart_id,
     size,
@@ -152,12 +154,12 @@ export async function beginUpload(
 
 export function createUpload(
   services: Services,
-  { user_id, token_id }: Caller,
+  { user_id, token_id, maker }: Caller,
   request: CreateUpload,
 ): Promise<UploadRow> {
   const id = uuid();
   const key = fileKey(id, safeName(request.name ?? madeName("file", request.mime_type)));
-  return beginUpload(services, id, { user_id, prediction_id: null, token_id, key }, request);
+  return beginUpload(services, id, { user_id, prediction_id: null, token_id, maker, key }, request);
 }
 
 /** Each part that has arrived has a row until the upload is completed or deleted. */

@@ -138,7 +138,12 @@ export async function describeImage(
   const { configuration, repository, container_image_digest: digest } = version;
   const modelId = modelOfRepository(configuration.image ?? repository);
   if (modelId === undefined) return { kind: "elsewhere" };
-  const place = { id: model.id, owner_id: model.owner.id, visibility: model.visibility };
+  const place = {
+    id: model.id,
+    owner_id: model.owner.id,
+    visibility: model.visibility,
+    level: model.level,
+  };
   if (accessToPull(caller, undefined, place) !== "granted") {
     const isThere = await findManifest(services.db, modelId, digest);
     return { kind: isThere ? "closed" : "gone" };

@@ -86,7 +86,7 @@ export async function createModel(
   caller: Caller,
   { category_slugs = [], ...request }: CreateModel,
 ): Promise<Model> {
-  await requireAccountAccess(services, caller, "New models");
+  await requireAccountAccess(services, caller, "New models", "developer");
   await checkNames(services, request.hardware_identifier, category_slugs);
   const now = Date.now();
   const row = {

@@ -22,7 +22,7 @@ import {
   conversationWithId,
   type ItemJson,
   type Large,
-  type Member,
+  type Participant,
   type Refused,
 } from "../../objects/stubs/conversation.ts";
 import {
@@ -60,11 +60,16 @@ export async function beginUpdate(
   conversationId: string,
   predictionId: string,
 ): Promise<BegunUpdate> {
-  const { stub, member } = nameConversation(services, caller, conversationId);
-  const update = await granted(services, caller, conversationId, await stub.update(member));
+  const { stub, participant } = nameConversation(services, caller, conversationId);
+  const update = await granted(services, caller, conversationId, await stub.update(participant));
   if (update && !(await settleUpdate(services, caller, stub, update))) throw locked();
   const begin = async (maxBytes: number) =>
-    granted(services, caller, conversationId, await stub.begin(member, predictionId, maxBytes));
+    granted(
+      services,
+      caller,
+      conversationId,
+      await stub.begin(participant, predictionId, maxBytes),
+    );
   const abandon = () => stub.settle(predictionId, [], true);
   const items = await readItems(caller, begin, (begun) => {
     if (begun === "too long") throw contextTooLong("conversation");
@@ -86,11 +91,11 @@ export async function conversationItems(
 ): Promise<ResponseItem[]> {
   const id = conversationIdIn(request);
   if (id === undefined) return [];
-  const { stub, member } = nameConversation(services, caller, id);
-  const update = await granted(services, caller, id, await stub.update(member));
+  const { stub, participant } = nameConversation(services, caller, id);
+  const update = await granted(services, caller, id, await stub.update(participant));
   if (update) await settleUpdate(services, caller, stub, update);
   const all = async (maxBytes: number) =>
-    granted(services, caller, id, await stub.all(member, maxBytes));
+    granted(services, caller, id, await stub.all(participant, maxBytes));
   return readItems(caller, all, (said) => {
     if (said === "too long") throw contextTooLong("conversation");
     return itemsIn(said.items);
@@ -109,8 +114,8 @@ export async function keepConversationItems(
   if (!found || found === "under way") return;
   const id = conversationIdIn(found.request);
   if (id === undefined) return;
-  const { stub, member } = nameConversation(services, caller, id);
-  const update = await stub.update(member);
+  const { stub, participant } = nameConversation(services, caller, id);
+  const update = await stub.update(participant);
   if (update && "prediction_id" in update) await settleUpdate(services, caller, stub, update);
 }
 
@@ -194,19 +199,19 @@ function batchesOf(items: ItemJson[]): ItemJson[][] {
 export interface NamedConversation {
   id: string;
   stub: ConversationStub;
-  member: Member;
+  participant: Participant;
 }
 
 /** @throws OpenAiProblem not_found for what is no id of a conversation */
 export function nameConversation(
   { env }: Services,
-  { user_id, models }: Caller,
+  { user_id, maker, role, models }: Caller,
   id: string,
 ): NamedConversation {
   const objectId = objectIdOf(id);
   const stub = objectId === undefined ? undefined : conversationWithId(env, objectId);
   if (!stub) throw notFound(id);
-  return { id, stub, member: { user_id, models } };
+  return { id, stub, participant: { user_id, maker, role, models } };
 }
 
 /** Returns the answer of a conversation's object. @throws OpenAiProblem not_found, ProblemError forbidden */

@@ -48,9 +48,13 @@ export async function createConversation(
     throw conflict(
       "Your account has the maximum number of conversations. Delete some. Unused conversations are deleted automatically.",
     );
-  const { user_id, models } = caller;
+  const { user_id, maker, role, models } = caller;
   const made = { account_object, metadata: metadata ?? {} };
-  const head = await conversationAt(env, objectId).create({ user_id, models }, made, added);
+  const head = await conversationAt(env, objectId).create(
+    { user_id, maker, role, models },
+    made,
+    added,
+  );
   return present(conversationIdOf(objectId), head);
 }
 
@@ -59,8 +63,8 @@ export async function readConversation(
   caller: Caller,
   id: string,
 ): Promise<Conversation> {
-  const { stub, member } = nameConversation(services, caller, id);
-  return present(id, await granted(services, caller, id, await stub.head(member)));
+  const { stub, participant } = nameConversation(services, caller, id);
+  return present(id, await granted(services, caller, id, await stub.head(participant)));
 }
 
 export async function updateConversation(
@@ -69,15 +73,15 @@ export async function updateConversation(
   id: string,
   metadata: Conversation["metadata"],
 ): Promise<Conversation> {
-  const { stub, member } = nameConversation(services, caller, id);
-  const head = await stub.setMetadata(member, metadata);
+  const { stub, participant } = nameConversation(services, caller, id);
+  const head = await stub.setMetadata(participant, metadata);
   return present(id, await granted(services, caller, id, head));
 }
 
 /** Deletes a conversation. A response that is under way in it continues. */
 export async function deleteConversation(services: Services, caller: Caller, id: string) {
-  const { stub, member } = nameConversation(services, caller, id);
-  await granted(services, caller, id, await stub.remove(member));
+  const { stub, participant } = nameConversation(services, caller, id);
+  await granted(services, caller, id, await stub.remove(participant));
   return { id, object: "conversation.deleted" as const, deleted: true as const };
 }
 
@@ -88,9 +92,9 @@ export async function addItems(
   id: string,
   items: ResponseItem[],
 ): Promise<object> {
-  const { stub, member } = await settled(services, caller, id);
+  const { stub, participant } = await settled(services, caller, id);
   const added = await jsonsOf(services, caller, items);
-  const answer = await granted(services, caller, id, await stub.add(member, added));
+  const answer = await granted(services, caller, id, await stub.add(participant, added));
   if (answer === "full") throw contextTooLong("items");
   if (answer !== "added") throw duplicateItem("items", answer.duplicate);
   return listOf(added, false);
@@ -102,9 +106,9 @@ export async function listItems(
   id: string,
   { after, order, limit }: ItemsQuery,
 ): Promise<object> {
-  const { stub, member } = await settled(services, caller, id);
+  const { stub, participant } = await settled(services, caller, id);
   const read = async (maxBytes: number) =>
-    granted(services, caller, id, await stub.page(member, { after, order, limit }, maxBytes));
+    granted(services, caller, id, await stub.page(participant, { after, order, limit }, maxBytes));
   return readItems(caller, read, (page) => {
     if (page) return listOf(page.items, page.has_more);
     const message = `There is no item '${after?.slice(0, 100)}'.`;
@@ -118,9 +122,9 @@ export async function readItem(
   id: string,
   itemId: string,
 ): Promise<object> {
-  const { stub, member } = await settled(services, caller, id);
+  const { stub, participant } = await settled(services, caller, id);
   const read = async (maxBytes: number) =>
-    granted(services, caller, id, await stub.item(member, itemId, maxBytes));
+    granted(services, caller, id, await stub.item(participant, itemId, maxBytes));
   return readItems(caller, read, (item) => {
     if (!item) throw itemNotFound(itemId);
     return presentItem(item);
@@ -133,8 +137,8 @@ export async function deleteItem(
   id: string,
   itemId: string,
 ): Promise<Conversation> {
-  const { stub, member } = await settled(services, caller, id);
-  const head = await granted(services, caller, id, await stub.removeItem(member, itemId));
+  const { stub, participant } = await settled(services, caller, id);
+  const head = await granted(services, caller, id, await stub.removeItem(participant, itemId));
   if (!head) throw itemNotFound(itemId);
   return present(id, head);
 }
@@ -142,7 +146,7 @@ export async function deleteItem(
 /** Returns the conversation after adding the items of a response that has ended meanwhile. */
 async function settled(services: Services, caller: Caller, id: string): Promise<NamedConversation> {
   const named = nameConversation(services, caller, id);
-  const update = await granted(services, caller, id, await named.stub.update(named.member));
+  const update = await granted(services, caller, id, await named.stub.update(named.participant));
   if (update) await settleUpdate(services, caller, named.stub, update);
   return named;
 }

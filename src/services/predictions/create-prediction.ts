@@ -103,7 +103,7 @@ export async function createResolved(
   // The hash covers the model's id: when the request is repeated, the reference may name another model.
   const hashed = [target.model.id, reference, rest, call];
   const hash = async () => sha256(JSON.stringify(hashed) + (await comparable(askedText, sent)));
-  const claim = key === undefined ? null : { key, hash: await hash() };
+  const claim = key === undefined ? null : { maker: caller.maker, key, hash: await hash() };
   const { input, files, copies } = await withCopies(services, origin, id, {
     input: asked,
     files: found,

@@ -8,6 +8,7 @@ import {
   type TooManyReaders,
 } from "../../objects/stubs/prediction.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
+import { accessLost } from "../access/access.ts";
 import { tooManyConnections, tooManyOpen } from "../access/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 
@@ -19,16 +20,14 @@ import type { Services } from "../services.ts";
 export const streamReader = (
   { settings }: Services,
   credential: Credential,
-  userId: string,
   lastWords: string,
 ): StreamReader => ({
   ...credential,
-  user_id: userId,
   max_streams: settings.maxStreams,
   last_words: lastWords,
 });
 
-/** @returns a 204 when no further event will come @throws ProblemError not_found, too_many_requests */
+/** @returns a 204 when no further event will come @throws ProblemError not_found, forbidden, too_many_requests */
 export async function openLog(
   services: Services,
   stub: PredictionStub,
@@ -40,6 +39,7 @@ export async function openLog(
     const detail = `The events of the prediction '${id}' are no longer kept.`;
     throw new ProblemError("not_found", detail);
   }
+  if (response.status === 403) throw accessLost();
   if (response.status === 429) throw await refusedReader(services, response);
   return response;
 }

@@ -25,7 +25,8 @@ export const AS_OPERATOR: Viewer = { isOperator: true, sees: () => true };
 export const asCaller = (principal: Principal): Viewer => ({
   isOperator: false,
   sees: ({ model_id: id, model_owner_id: owner_id }) =>
-    accessToModel(principal, { id, owner_id, visibility: "private" }, "read") === "granted",
+    accessToModel(principal, { id, owner_id, visibility: "private", level: null }, "read") ===
+    "granted",
 });
 
 /** @throws ProblemError not_found */

@@ -1,4 +1,5 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
+import { hasRole } from "../../domain/accounts/access.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
 import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
@@ -11,7 +12,7 @@ import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
-import type { ResolvedVersion } from "./version-resolution.ts";
+import { isBorrowed, type ResolvedVersion } from "./version-resolution.ts";
 
 const TIMEOUT_SECONDS = 1_800;
 const IDLE_SECONDS = 300;
@@ -66,10 +67,12 @@ export async function predictionSpec(
   return {
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
+    maker: caller.maker,
     token_id: caller.is_session ? "" : caller.token_id,
     token_name: caller.is_session ? "" : (caller.token_name ?? ""),
     model_id: model.id,
     model_owner_id: model.owner_id,
+    is_borrowed: isBorrowed(caller, model),
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware,
     price_per_hour,
@@ -92,7 +95,7 @@ export async function predictionSpec(
     ...(call === "responses" && { responses: responsesViaOf(version) }),
     measure: version.size === 0,
     ...(version.awaits && { describe: true as const }),
-    setup_logs: caller.user_id === model.owner_id,
+    setup_logs: caller.user_id === model.owner_id && hasRole(caller, "developer"),
     variables,
     limits: {
       idle_seconds: isExclusive ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),

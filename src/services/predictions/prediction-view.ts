@@ -236,7 +236,7 @@ export async function viewPredictions(
 
 /** Returns the `owner/name` of models that the caller may see, by id. */
 async function modelPathsOf({ db }: Services, caller: Caller, ids: string[]) {
-  const models = ids.length === 0 ? [] : await findModelPlaces(db, ids);
+  const models = ids.length === 0 ? [] : await findModelPlaces(db, ids, caller.user_id);
   return new Map(
     models
       .filter((model) => accessToModel(caller, model, "read") === "granted")

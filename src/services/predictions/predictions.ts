@@ -1,6 +1,6 @@
 /** Reads, lists, cancels and streams existing predictions. */
 
-import { accessToPrediction } from "../../domain/accounts/access.ts";
+import { accessToPrediction, onlyMaker } from "../../domain/accounts/access.ts";
 import { RequestCounter } from "../../domain/accounts/rate-limit.ts";
 import { type IdRange, idRange, readIdPart } from "../../domain/predictions/prediction-id.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
@@ -45,10 +45,10 @@ const LIMIT = { limit: 200, seconds: 10 };
 
 const counter = new RequestCounter();
 
-/** The objects and models of predictions, by `user:id`. They never change. */
+/** The objects, models and makers of predictions, by `user:id`. They never change. */
 const objectIds = immutable<ObjectLocation>(50_000);
 
-type ObjectLocation = Pick<PredictionRow, "object_id" | "model_id">;
+type ObjectLocation = Pick<PredictionRow, "object_id" | "model_id" | "maker">;
 
 /** @throws ProblemError not_found */
 export async function getPrediction(
@@ -102,12 +102,14 @@ export async function ownPredictions<Item>(
     statuses,
     model: model === undefined ? undefined : await modelFilter(services, caller, model),
     models: caller.models,
+    maker: onlyMaker(caller),
     ...ids,
     ...(token !== undefined && { token }),
     ...(least !== undefined && { min_execution_time: Number(least) }),
   };
-  const others = Object.values({ ...ids, token, least }).some((value) => value !== undefined)
-    ? JSON.stringify([ids, token, least])
+  const { maker } = filter;
+  const others = Object.values({ ...ids, token, least, maker }).some((value) => value !== undefined)
+    ? JSON.stringify([ids, token, least, maker])
     : "";
   const keyOf = ({ id }: PredictionRow) => [id];
   return paginate(services, request, {
@@ -214,16 +216,19 @@ export function rememberLocation({
   id,
   object_id,
   model_id,
+  maker,
 }: Pick<PredictionUpdate, "user_id" | "id"> & ObjectLocation): void {
-  objectIds.set(`${user_id}:${id}`, { object_id, model_id });
+  objectIds.set(`${user_id}:${id}`, { object_id, model_id, maker });
 }
 
-const requirePrediction = (
+async function requirePrediction(
   services: Services,
   caller: Caller,
-  run: Pick<PredictionUpdate, "user_id" | "id" | "model_id">,
-): Promise<void> =>
-  requireAccess(services, caller, accessToPrediction(caller, run), `The prediction '${run.id}'`);
+  { id, ...run }: Pick<PredictionUpdate, "user_id" | "id" | "maker" | "model_id">,
+): Promise<void> {
+  await requireAccess(services, caller, accessToPrediction(caller, run), `The prediction '${id}'`);
+  caller.reads = run;
+}
 
 /**
  * Finds the row of a prediction. The row of a short run may be written shortly after its answer, so a young

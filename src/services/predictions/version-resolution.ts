@@ -113,11 +113,18 @@ export async function resolveVersion(
   const what = `The model '${path}'`;
   if (!model) throw notVisible(what);
   await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
+  if (isBorrowed(caller, model)) caller.runs = { model_id: model.id };
   if (version) return { model, version };
   if (target.number !== undefined) throw versionNotFound(path, target.number);
   const detail = `The model '${path}' has no version. Publish one with POST /v1/models/${path}/versions.`;
   throw new ProblemError("not_found", detail);
 }
+
+/** Whether the model is private and another account's, so that the right to run it can end. */
+export const isBorrowed = (
+  { user_id }: Pick<Caller, "user_id">,
+  { owner_id, visibility }: Pick<TargetRow, "owner_id" | "visibility">,
+): boolean => visibility === "private" && owner_id !== user_id;
 
 /**
  * Resolves a reference for callers that need certain compatibilities: until the first start of the default

@@ -86,6 +86,6 @@ export async function removeOwnImage(
   caller: Caller,
   { owner, name, reference }: { owner: string; name: string; reference: string },
 ): Promise<void> {
-  const { id, owner: user, visibility } = await readOwnModel(services, caller, owner, name);
-  await removeManifest(services, { id, owner_id: user.id, visibility }, reference);
+  const { id, owner: user, visibility, level } = await readOwnModel(services, caller, owner, name);
+  await removeManifest(services, { id, owner_id: user.id, visibility, level }, reference);
 }

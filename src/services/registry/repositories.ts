@@ -1,10 +1,14 @@
 /** Repositories of the registry: models, by the names that clients push to and pull from. */
-import { accessToModel, accessToPull, hasFullAccess } from "../../domain/accounts/access.ts";
+import {
+  accessToModel,
+  accessToPull,
+  hasFullAccess,
+  type ModelAccess,
+} from "../../domain/accounts/access.ts";
 import { verifyGrant } from "../../domain/registry/grant.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { RegistryError } from "../../errors/registry.ts";
 import { slug } from "../../protocol/common.ts";
-import type { Visibility } from "../../protocol/model.ts";
 import { runnerTokenKnownAt } from "../../storage/accounts/reader-access.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { findRepository } from "../../storage/registry/manifests.ts";
@@ -22,11 +26,7 @@ export interface PushedName extends RepositoryName {
   model: string | undefined;
 }
 
-export interface Repository {
-  id: string;
-  owner_id: string;
-  visibility: Visibility;
-}
+export type Repository = ModelAccess;
 
 /** The sender of a pull: a user with a token, a runner that holds a job of a model, or anybody. */
 export interface Puller {
@@ -43,10 +43,9 @@ export async function openToPull(
   { caller, granted }: Puller,
   name: RepositoryName,
 ): Promise<Repository> {
-  const repository = await findRepository(services.db, name.owner, name.name);
+  const repository = await findRepository(services.db, name.owner, name.name, caller?.user_id);
   const access = repository ? accessToPull(caller, granted, repository) : "hidden";
   if (repository && access === "granted") return repository;
-  if (access === "outside token") await requireAccess(services, caller, access, whatIs(name));
   if (access === "owner only") {
     throw new RegistryError(
       403,
@@ -54,6 +53,7 @@ export async function openToPull(
       `Only its owner can download the image of ${textOf(name)}. You can run it.`,
     );
   }
+  if (access !== "hidden") await requireAccess(services, caller, access, whatIs(name));
   // A client that has not logged in does not learn whether the repository exists.
   throw caller || granted !== undefined ? unknownName(name) : notLoggedIn(name);
 }
@@ -70,10 +70,10 @@ export async function openToPush(
   const repository = await findShown(services, caller, name);
   if (name.model !== undefined && repository?.id !== name.model) throw notMeant(name);
   if (!repository) throw unknownName(name);
-  if (repository.owner_id !== caller.user_id)
+  const access = accessToModel(caller, repository, "write");
+  if (access === "owner only")
     throw denied(`Only its owner can push to ${textOf(name)}. Push below your own name.`);
-  const isCovered = caller.models?.includes(repository.id) ?? true;
-  await requireAccess(services, caller, isCovered ? "granted" : "outside token", whatIs(name));
+  await requireAccess(services, caller, access, whatIs(name));
   return repository;
 }
 
@@ -83,7 +83,7 @@ async function findShown(
   caller: Caller,
   { owner, name }: RepositoryName,
 ): Promise<Repository | undefined> {
-  const repository = await findRepository(db, owner, name);
+  const repository = await findRepository(db, owner, name, caller.user_id);
   const isHidden = repository && accessToModel(caller, repository, "read") === "hidden";
   return isHidden ? undefined : repository;
 }
@@ -119,7 +119,7 @@ export async function openToFirstPush(
     await createModel(services, caller, { name: name.name, visibility: "private" });
   } catch (error) {
     // Docker pushes layers in parallel: the request of another layer may have just made the model.
-    if (!(await findRepository(services.db, name.owner, name.name))) throw error;
+    if (!(await findRepository(services.db, name.owner, name.name, caller.user_id))) throw error;
   }
   return openToPush(services, caller, name);
 }

@@ -1,5 +1,5 @@
 /** Files of Replicate's API: uploads that come as one form. */
-import { hasFullAccess } from "../../domain/accounts/access.ts";
+import { hasFullAccess, onlyMaker } from "../../domain/accounts/access.ts";
 import { lacksCharset } from "../../domain/files/file-type.ts";
 import type { FormField } from "../../domain/openai/form-fields.ts";
 import { REPLICATE_PATH } from "../../domain/replicate/prediction.ts";
@@ -50,11 +50,11 @@ export async function createReplicateFile(
       ? hex(await crypto.subtle.digest("SHA-256", content))
       : content.sha256;
   const details = { sha256, metadata: metadataIn(textIn("metadata")) };
-  const { user_id, token_id } = caller;
+  const { user_id, token_id, maker } = caller;
   const row = await beginUpload(
     services,
     id,
-    { user_id, prediction_id: null, token_id, key },
+    { user_id, prediction_id: null, token_id, maker, key },
     { size, mime_type, name },
     { details, ...(!(content instanceof Uint8Array) && { multipart_id: content.multipart_id }) },
   );
@@ -81,10 +81,13 @@ function metadataIn(text = "{}"): Record<string, unknown> {
 export async function listReplicateFiles(services: Services, caller: Caller, request: PageRequest) {
   const { origin } = new URL(request.url);
   const { user_id } = caller;
-  const tokenId = hasFullAccess(caller) ? undefined : caller.token_id;
+  const sender = {
+    tokenId: hasFullAccess(caller) ? undefined : caller.token_id,
+    maker: onlyMaker(caller),
+  };
   const page = await paginate(services, request, {
-    name: `replicate files/${user_id}/${tokenId ?? ""}`,
-    find: (keyset) => listCompletedUploads(services.db, user_id, tokenId, keyset),
+    name: JSON.stringify(["replicate files", user_id, sender]),
+    find: (keyset) => listCompletedUploads(services.db, user_id, sender, keyset),
     keyOf: ({ expires_at, id }) => [expires_at, id],
     present: (row) => present(row, origin),
   });

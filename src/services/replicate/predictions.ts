@@ -115,7 +115,7 @@ const presentRow = (
 
 /** Returns the secret that signs the account's webhooks. @throws ProblemError forbidden */
 export async function readWebhookSecret(services: Services, caller: Caller): Promise<string> {
-  await requireAccountAccess(services, caller, "The secret of webhooks");
+  await requireAccountAccess(services, caller, "The secret of webhooks", "developer");
   const [newest] = await webhookSecrets(services.settings, services.db, caller.user_id);
   return newest;
 }

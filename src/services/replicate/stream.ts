@@ -2,10 +2,10 @@
 import { replicateErrorEvent, replicateEvent } from "../../domain/replicate/events.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
-import { isLive } from "../../storage/accounts/reader-access.ts";
+import { findPrincipal } from "../../storage/accounts/reader-access.ts";
 import { findTokenById } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
-import type { Caller } from "../access/access.ts";
+import { type Caller, hasAccessStill } from "../access/access.ts";
 import { countStream, type EventStream } from "../access/concurrency-limit.ts";
 import { requireSignature } from "../files/signed-urls.ts";
 import { LogReader } from "../openai/log-reader.ts";
@@ -36,7 +36,7 @@ const isValid = ({ expires_at }: { expires_at: number | null }) =>
   expires_at === null || expires_at > Date.now();
 
 const ENDED =
-  "The access token that this URL was issued to has expired or been revoked. Get the prediction with another token.";
+  "The access token that this URL was issued to has ended, or no longer covers the prediction. Get the prediction with another token.";
 
 /**
  * @param after the ID of the last event that the reader has; 0: none
@@ -72,11 +72,10 @@ export async function replicateStream(
 }
 
 /** Returns the last event of a stream whose token has ended; undefined while it is valid. */
-export async function streamEnd(
-  { db }: Services,
-  { token_id }: Caller,
-): Promise<string | undefined> {
-  return (await isLive(db, { kind: "token", id: token_id }))
+export async function streamEnd(services: Services, caller: Caller): Promise<string | undefined> {
+  const { token_id: id, user_id } = caller;
+  const now = await findPrincipal(services.db, { kind: "token", id, user_id });
+  return now && (await hasAccessStill(services, now, caller))
     ? undefined
     : replicateErrorEvent(ENDED);
 }

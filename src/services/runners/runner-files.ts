@@ -139,7 +139,7 @@ export async function beginRunnerUpload(
     beginUpload(
       metered,
       uuid(),
-      { user_id, prediction_id: prediction.id, token_id: null, key },
+      { user_id, prediction_id: prediction.id, token_id: null, maker: "", key },
       request,
     ),
   );

@@ -126,6 +126,8 @@ export const shareGone = () =>
 const ownerOf = ({ id, user_id }: ShareRow): Caller => ({
   token_id: id,
   user_id,
+  maker: "",
+  role: "owner",
   scopes: ["read"],
   models: null,
   priority: null,

@@ -213,7 +213,7 @@ async function checkUrl({ settings }: Services, address: string): Promise<void> 
 
 /** Refuses tokens limited to some models: endpoints get events of all. @throws ProblemError forbidden */
 const requireEndpoints = (services: Services, caller: Caller): Promise<void> =>
-  requireAccountAccess(services, caller, "Webhook endpoints");
+  requireAccountAccess(services, caller, "Webhook endpoints", "developer");
 
 const newSecret = (now: number): EndpointSecret => ({
   id: uuid(),

@@ -2,31 +2,52 @@
  * Checks that the tokens and sessions of long calls (streams, polls, channels, pulls) are still valid, with
  * caches by id.
  */
-import { RECENT_CHECK_MS } from "../../domain/accounts/access.ts";
+import { type Principal, RECENT_CHECK_MS } from "../../domain/accounts/access.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
-import { findLiveSession } from "./sign-in.ts";
-import { findLiveToken, isRunnerToken } from "./tokens.ts";
+import { isModelSeen } from "../models/models.ts";
+import { findSessionPrincipal } from "./sign-in.ts";
+import { findTokenById, isRunnerToken } from "./tokens.ts";
 
-const tokens = cached({ max: 10_000 }, findLiveToken);
+const tokens = cached({ max: 10_000 }, findTokenById);
 
-const sessions = cached({ max: 10_000 }, async (db: Database, id: string) => {
-  const session = await findLiveSession(db, id);
-  return session && { expires_at: session.expires_at.getTime() };
+const sessions = cached({ max: 10_000 }, (db: Database, key: string) => {
+  const [id = "", accountId = ""] = key.split(" ");
+  return findSessionPrincipal(db, id, accountId);
 });
 
-const BY_KIND = { token: tokens, session: sessions };
-
 export interface Credential {
-  kind: keyof typeof BY_KIND;
+  kind: "token" | "session";
   id: string;
+  /** The account that the credential acts for. */
+  user_id: string;
 }
 
-/** Whether the credential was valid at most RECENT_CHECK_MS ago, and has not expired since. */
-export async function isLive(db: Database, { kind, id }: Credential): Promise<boolean> {
-  const found = await BY_KIND[kind].get(db, id, RECENT_CHECK_MS);
-  return found !== undefined && (found.expires_at === null || found.expires_at > Date.now());
+/**
+ * Finds what a credential may do now, which was read at most RECENT_CHECK_MS ago. Undefined if it has ended.
+ */
+export async function findPrincipal(
+  db: Database,
+  { kind, id, user_id }: Credential,
+): Promise<Principal | undefined> {
+  const found = await (kind === "token"
+    ? tokens.get(db, id, RECENT_CHECK_MS)
+    : sessions.get(db, `${id} ${user_id}`, RECENT_CHECK_MS));
+  const isLive = found && (found.expires_at === null || found.expires_at > Date.now());
+  return isLive ? found : undefined;
 }
+
+const seenModels = cached({ max: 10_000 }, async (db: Database, key: string) => {
+  const [modelId = "", accountId = ""] = key.split(" ");
+  return { isSeen: await isModelSeen(db, modelId, accountId) };
+});
+
+/**
+ * Whether an account may still see a model of another account, as read at most RECENT_CHECK_MS ago. A model that
+ * was deleted counts as seen: its predictions run to their end.
+ */
+export const sees = async (db: Database, accountId: string, modelId: string): Promise<boolean> =>
+  (await seenModels.get(db, `${modelId} ${accountId}`, RECENT_CHECK_MS))?.isSeen ?? true;
 
 /**
  * Checks of runner tokens by id. A refusal is cached as well, or a revoked token could make its runners'

@@ -1,8 +1,9 @@
 /** Logins, sessions and invitations, except for what better-auth writes itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import type { Role } from "../../protocol/organization.ts";
 import { type Database, runBatch } from "../database.ts";
-import { invitations, signUpAttempts, users } from "../schema/index.ts";
+import { invitations, members, signUpAttempts, users } from "../schema/index.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
 
 export type InvitationRow = typeof invitations.$inferSelect;
@@ -259,12 +260,32 @@ export async function deleteSession(db: Database, loginId: string, id: string): 
   return deleted.length > 0;
 }
 
-export const findLiveSession = (db: Database, id: string) =>
-  db
-    .select({ id: sessions.id, expires_at: sessions.expiresAt })
+/** Finds what a session may do in an account, the person's own or an organization of theirs. */
+export async function findSessionPrincipal(db: Database, id: string, accountId: string) {
+  const row = await db
+    .select({
+      person: sessions.userId,
+      role: sql<Role | null>`iif(${sessions.userId} = ${accountId}, 'owner', ${members.role})`,
+      expires_at: sessions.expiresAt,
+    })
     .from(sessions)
+    .leftJoin(
+      members,
+      and(eq(members.organization_id, accountId), eq(members.user_id, sessions.userId)),
+    )
     .where(and(eq(sessions.id, id), gt(sessions.expiresAt, new Date())))
     .get();
+  if (!row || row.role === null) return undefined;
+  const { person, role, expires_at } = row;
+  return {
+    token_id: id,
+    user_id: accountId,
+    maker: person === accountId ? "" : person,
+    role,
+    models: null,
+    expires_at: expires_at.getTime(),
+  };
+}
 
 export const deleteSessions = (db: Database, loginId: string) =>
   db.delete(sessions).where(eq(sessions.userId, loginId));

@@ -1,7 +1,10 @@
-import { and, eq, getTableColumns, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
+import type { Role } from "../../protocol/organization.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { models, runnerTokens, tokens, users } from "../schema/index.ts";
+import { isSeenBy } from "../models/models.ts";
+import { members, models, runnerTokens, tokens, users } from "../schema/index.ts";
 import { type StorageQuota, writeWithinQuota } from "./account-bytes.ts";
 
 /**
@@ -23,49 +26,54 @@ export function insertToken(
 export const insertRunnerToken = (db: Database, row: typeof runnerTokens.$inferInsert) =>
   db.insert(runnerTokens).values(row);
 
-export const selectToken = (db: Database, hash: string) =>
-  db
-    .select({
-      id: tokens.id,
-      name: tokens.name,
-      scopes: tokens.scopes,
-      models: tokens.models,
-      priority: tokens.priority,
-      expires_at: tokens.expires_at,
-      last_used_at: tokens.last_used_at,
-      user_id: tokens.user_id,
-      suspended_at: users.suspended_at,
-      account_object: users.account_object,
-    })
-    .from(tokens)
-    .innerJoin(users, eq(users.id, tokens.user_id))
-    .where(eq(tokens.hash, hash));
+/** The person whose token it is: it stops when they are suspended. A service token has none. */
+const person = alias(users, "person");
 
-export const findToken = (db: Database, hash: string) => selectToken(db, hash).get();
+/** The maker of what the token makes (domain/accounts/access.ts). */
+const maker = sql<string>`CASE WHEN ${tokens.service_role} IS NOT NULL THEN ${tokens.id}
+  ELSE coalesce(${tokens.made_by}, '') END`;
 
-/** Finds when a token expires. Undefined if it is revoked or its account is suspended. */
-export const findLiveToken = (db: Database, id: string) =>
-  db
-    .select({ expires_at: tokens.expires_at })
-    .from(tokens)
-    .innerJoin(users, eq(users.id, tokens.user_id))
-    .where(and(eq(tokens.id, id), isNull(users.suspended_at)))
-    .get();
+/** The role that the token has now. Null: its maker is no longer a member. */
+const roleNow = sql<Role>`coalesce(${tokens.service_role},
+  iif(${tokens.made_by} IS NULL, 'owner', ${members.role}))`;
 
-/** Finds the principal of a token. Undefined as for `findLiveToken`. */
-export const findTokenById = (db: Database, id: string) =>
+const suspendedAt = sql<number | null>`coalesce(${users.suspended_at}, ${person.suspended_at})`;
+
+/** Selects tokens with what they may do now. */
+const selectTokens = (db: Database) =>
   db
     .select({
       token_id: tokens.id,
       user_id: tokens.user_id,
-      scopes: tokens.scopes,
+      maker: maker.as("maker"),
+      role: roleNow.as("role"),
       models: tokens.models,
+      name: tokens.name,
+      scopes: tokens.scopes,
       priority: tokens.priority,
       expires_at: tokens.expires_at,
+      last_used_at: tokens.last_used_at,
+      suspended_at: suspendedAt.as("suspended_at"),
+      account_object: users.account_object,
     })
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.user_id))
-    .where(and(eq(tokens.id, id), isNull(users.suspended_at)))
+    .leftJoin(person, and(eq(person.id, tokens.made_by), isNull(tokens.service_role)))
+    .leftJoin(
+      members,
+      and(eq(members.organization_id, tokens.user_id), eq(members.user_id, tokens.made_by)),
+    );
+
+/** Selects a token. There is none if its maker is no longer a member of the organization. */
+export const selectToken = (db: Database, hash: string) =>
+  selectTokens(db).where(and(eq(tokens.hash, hash), isNotNull(roleNow)));
+
+export const findToken = (db: Database, hash: string) => selectToken(db, hash).get();
+
+/** Finds the principal of a token. Undefined if it is revoked, or if its account or maker is suspended. */
+export const findTokenById = (db: Database, id: string) =>
+  selectTokens(db)
+    .where(and(eq(tokens.id, id), isNull(suspendedAt), isNotNull(roleNow)))
     .get();
 
 /** The id of a token's user, for other statements of the batch: NULL if there is no such token. */
@@ -114,9 +122,6 @@ const marking =
 export const markTokenUsed = marking(tokens);
 export const markRunnerTokenUsed = marking(runnerTokens);
 
-const mayBeSeenBy = (userId: string | SQL) =>
-  sql`(models.visibility <> 'private' OR models.owner_id = ${userId})`;
-
 /** Finds the models with these names, `[owner, name]`, that a user may see. */
 export const findModelsByName = (db: Database, userId: string, names: string[][]) =>
   db
@@ -124,14 +129,14 @@ export const findModelsByName = (db: Database, userId: string, names: string[][]
     .from(sql`json_each(${JSON.stringify(names)})`)
     .innerJoin(users, sql`${users.username} = json_each.value ->> 0`)
     .innerJoin(models, and(eq(models.owner_id, users.id), sql`models.name = json_each.value ->> 1`))
-    .where(mayBeSeenBy(userId))
+    .where(isSeenBy(userId))
     .all();
 
 /** The current names of the models a token is limited to, without deleted ones. Null: no limit. */
 const modelNames: SQL<string[] | null> = sql`iif(tokens.models IS NULL, NULL, (
   SELECT json_group_array(users.username || '/' || models.name)
   FROM json_each(tokens.models) JOIN models ON models.id = json_each.value
-  JOIN users ON users.id = models.owner_id WHERE ${mayBeSeenBy(sql`tokens.user_id`)}))`.mapWith(
+  JOIN users ON users.id = models.owner_id WHERE ${isSeenBy(sql`tokens.user_id`)}))`.mapWith(
   (text: string) => JSON.parse(text),
 );
 

@@ -32,7 +32,7 @@ export async function insertUpload(
   const details = row.details && JSON.stringify(row.details);
   const inserting = db.insert(uploads).select(sql`SELECT ${id}, ${user_id}, ${prediction_id},
     ${token_id}, ${key}, ${multipart_id}, ${size}, ${mime_type}, ${name}, ${part_size},
-    ${created_at}, NULL, ${expires_at}, NULL, 0, ${details}
+    ${created_at}, NULL, ${expires_at}, NULL, 0, ${details}, ${row.maker}
     WHERE ${pending} < ${limits.max_pending}
       AND coalesce((SELECT bytes FROM ${fileBytes} WHERE user_id = ${user_id}), 0) + ${size}
         <= ${limits.max_file_bytes}`);
@@ -104,12 +104,12 @@ export function listOwnUploads(db: Database, userId: string, keyset: Keyset) {
 
 /**
  * Lists the files of the account itself, those that expire last first.
- * @param tokenId only those that this token has sent; undefined: all
+ * @param sender only those that this token, or this maker, has sent; undefined: all
  */
 export function listCompletedUploads(
   db: Database,
   userId: string,
-  tokenId: string | undefined,
+  { tokenId, maker }: { tokenId: string | undefined; maker: string | undefined },
   keyset: Keyset,
 ) {
   const { where, order, limit } = range([uploads.expires_at, uploads.id], "desc", keyset);
@@ -121,6 +121,7 @@ export function listCompletedUploads(
         isOwn(userId),
         isNotNull(uploads.completed_at),
         tokenId === undefined ? undefined : eq(uploads.token_id, tokenId),
+        maker === undefined ? undefined : eq(uploads.maker, maker),
         where,
       ),
     )

@@ -4,6 +4,7 @@ import {
   gte,
   type InferSelectModel,
   inArray,
+  isNotNull,
   ne,
   notInArray,
   or,
@@ -14,14 +15,17 @@ import {
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { CategorySummary, ModelSort } from "../../protocol/model.ts";
+import type { ShareLevel } from "../../protocol/organization.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, failedOn, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
   categories,
+  collaborators,
   hardware,
   listings,
+  members,
   modelCategories,
   modelCounts,
   models,
@@ -112,10 +116,11 @@ export const findPricePerHour = async (db: Database, modelId: string, number: nu
   )?.price;
 
 /** Selects models in their full form. */
-const detailed = (db: Database) =>
+const detailed = (db: Database, viewerId?: string) =>
   db
     .select({
       ...modelItem,
+      level: levelOf(viewerId).as("level"),
       overview: models.overview,
       cover_key: models.cover_key,
       hardware,
@@ -144,14 +149,38 @@ export const findModels = (db: Database, ids: string[]) =>
   detailed(db).where(inArray(models.id, ids)).all();
 
 /**
+ * What an account may do with a model of another account, as a column of a query of `models`: by a share, or
+ * as a person in the organization that owns it.
+ */
+export const levelOf = (viewerId: string | SQL | undefined) =>
+  viewerId === undefined
+    ? sql<null>`NULL`
+    : sql<ShareLevel | null>`coalesce(
+  (SELECT level FROM ${collaborators} WHERE model_id = ${models.id} AND account_id = ${viewerId}),
+  (SELECT 'run' FROM ${members}
+    WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId}))`;
+
+/**
  * Whether a user may see the model. The query checks this itself, so that hidden models take as long as
  * missing ones.
  */
 export const isSeenBy = (viewerId: string | SQL | undefined) =>
   or(
     ne(models.visibility, "private"),
-    viewerId === undefined ? undefined : eq(models.owner_id, viewerId),
+    ...(viewerId === undefined
+      ? []
+      : [eq(models.owner_id, viewerId), isNotNull(levelOf(viewerId))]),
   );
+
+/** Whether an account may see a model. True for one that was deleted. */
+export const isModelSeen = async (db: Database, id: string, viewerId: string): Promise<boolean> => {
+  const row = await db
+    .select({ isSeen: sql<number>`${isSeenBy(viewerId)}` })
+    .from(models)
+    .where(eq(models.id, id))
+    .get();
+  return row === undefined || row.isSeen === 1;
+};
 
 export const findModelByName = (
   db: Database,
@@ -159,7 +188,7 @@ export const findModelByName = (
   name: string,
   viewerId: string | undefined,
 ) =>
-  detailed(db)
+  detailed(db, viewerId)
     .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
     .get();
 
@@ -171,8 +200,8 @@ export const findModelId = (db: Database, owner: string, name: string, viewerId:
     .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
     .get();
 
-/** Finds the current owners and names of models. @param ids 100 at most */
-export const findModelPlaces = (db: Database, ids: string[]) =>
+/** Finds the current owners and names of models that the viewer sees. @param ids 100 at most */
+export const findModelPlaces = (db: Database, ids: string[], viewerId: string | undefined) =>
   db
     .select({
       id: models.id,
@@ -180,6 +209,7 @@ export const findModelPlaces = (db: Database, ids: string[]) =>
       name: models.name,
       owner_id: models.owner_id,
       visibility: models.visibility,
+      level: levelOf(viewerId).as("level"),
     })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))

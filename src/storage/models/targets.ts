@@ -1,11 +1,11 @@
 /** The target of a prediction: a model, and one of its versions. */
-import { and, desc, eq, getTableColumns, inArray, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, inArray, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import type { Database } from "../database.ts";
 import { hardware, models, users, versions } from "../schema/index.ts";
-import { answeringNumber, defaultNumber, isSeenBy } from "./models.ts";
+import { answeringNumber, defaultNumber, isSeenBy, levelOf } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
 
 export interface TargetName {
@@ -61,6 +61,7 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
       owner_id: models.owner_id,
       owner: users.username,
       visibility: models.visibility,
+      level: levelOf(viewer).as("level"),
       hardware_identifier: models.hardware_identifier,
       hardware: facts(ofModel, "model"),
       variables: sealedVariables,
@@ -140,7 +141,7 @@ export const listCallable = (
     )
     .where(
       and(
-        or(ne(models.visibility, "private"), eq(models.owner_id, userId)),
+        isSeenBy(userId),
         ids ? inArray(models.id, ids) : undefined,
         or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`)),
       ),

@@ -3,6 +3,7 @@ import { and, asc, desc, eq, gt, max, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
+import { levelOf } from "../models/models.ts";
 import {
   models,
   registryBlobs,
@@ -212,9 +213,20 @@ export async function deleteManifest(
   return manifest?.isCrowded ? "crowded" : need;
 }
 
-export const findRepository = (db: Database, owner: string, name: string) =>
+/** @param viewerId the account whose level of a share comes along */
+export const findRepository = (
+  db: Database,
+  owner: string,
+  name: string,
+  viewerId: string | undefined,
+) =>
   db
-    .select({ id: models.id, owner_id: models.owner_id, visibility: models.visibility })
+    .select({
+      id: models.id,
+      owner_id: models.owner_id,
+      visibility: models.visibility,
+      level: levelOf(viewerId).as("level"),
+    })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .where(and(eq(users.username, owner), eq(models.name, name)))

@@ -3,11 +3,14 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Priority } from "../../protocol/common.ts";
 import type { Scope } from "../../protocol/operator.ts";
+import type { AccountKind, Role } from "../../protocol/organization.ts";
 
 export const users = sqliteTable(
   "users",
   {
     id: text().primaryKey(),
+    /** An organization is an account without a sign-in. */
+    kind: text().$type<AccountKind>().notNull().default("user"),
     username: text().notNull().unique(),
     name: text().notNull(),
     avatar_url: text().notNull(),
@@ -62,6 +65,25 @@ export const releasedUsernames = sqliteTable("released_usernames", {
   times: integer().notNull(),
 });
 
+/** The people of organizations. */
+export const members = sqliteTable(
+  "members",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    user_id: text()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    role: text().$type<Role>().notNull(),
+    created_at: integer().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.organization_id, t.user_id] }),
+    index("members_user").on(t.user_id, t.organization_id),
+  ],
+);
+
 /** Access tokens, stored as SHA-256 only. */
 export const tokens = sqliteTable(
   "tokens",
@@ -81,12 +103,22 @@ export const tokens = sqliteTable(
      * The priority of the token's predictions, unless they ask for a lower one. Null: any that they ask for.
      */
     priority: text().$type<Priority>(),
+    /**
+     * The person who made a token of an organization. Null: the token is of a person's own account. It
+     * names no row by a foreign key: a service token outlives its maker.
+     */
+    made_by: text(),
+    /** The role of a service token, which acts for nobody. Null: the token has the role of its maker. */
+    service_role: text().$type<Role>(),
     created_at: integer().notNull(),
     expires_at: integer(),
     /** When the token was last used, accurate to a few minutes: not written on every request. */
     last_used_at: integer(),
   },
-  (t) => [index("tokens_user").on(t.user_id, t.id)],
+  (t) => [
+    index("tokens_user").on(t.user_id, t.id),
+    index("tokens_maker").on(t.made_by, t.user_id).where(sql`made_by IS NOT NULL`),
+  ],
 );
 
 /**

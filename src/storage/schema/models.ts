@@ -16,6 +16,7 @@ import type { OutputModality } from "../../domain/models/output-modality.ts";
 import { exactText, parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";
+import type { ShareLevel } from "../../protocol/organization.ts";
 import type { ImageWeight, WeightFile } from "../../protocol/weights.ts";
 import { users } from "./accounts.ts";
 import { uploads } from "./files.ts";
@@ -170,6 +171,25 @@ export const examples = sqliteTable(
       .on(t.model_id, t.prediction_id)
       .where(sql`removes_at IS NULL`),
     index("examples_removes").on(t.removes_at).where(sql`removes_at IS NOT NULL`),
+  ],
+);
+
+/** The accounts, users and organizations, that a model is shared with. */
+export const collaborators = sqliteTable(
+  "collaborators",
+  {
+    model_id: text()
+      .notNull()
+      .references(() => models.id, { onDelete: "cascade" }),
+    account_id: text()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    level: text().$type<ShareLevel>().notNull(),
+    created_at: integer().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.model_id, t.account_id] }),
+    index("collaborators_account").on(t.account_id, t.model_id),
   ],
 );
 

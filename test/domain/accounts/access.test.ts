@@ -11,10 +11,11 @@ import {
 } from "../../../src/domain/accounts/access.ts";
 import type { Priority } from "../../../src/protocol/common.ts";
 
-const whole: Principal = { token_id: "t1", user_id: "ada", models: null };
-const forOne: Principal = { token_id: "t2", user_id: "ada", models: ["m1", "hers"] };
-const forNone: Principal = { token_id: "t3", user_id: "ada", models: [] };
-const stranger: Principal = { token_id: "t4", user_id: "eve", models: null };
+const OWNER = { maker: "", role: "owner" } as const;
+const whole: Principal = { ...OWNER, token_id: "t1", user_id: "ada", models: null };
+const forOne: Principal = { ...OWNER, token_id: "t2", user_id: "ada", models: ["m1", "hers"] };
+const forNone: Principal = { ...OWNER, token_id: "t3", user_id: "ada", models: [] };
+const stranger: Principal = { ...OWNER, token_id: "t4", user_id: "eve", models: null };
 const HOLDERS = [undefined, whole, forOne, forNone, stranger];
 
 const [yes, no, owner, other] = [
@@ -41,12 +42,14 @@ describe("a model", () => {
     ["change", "public", m1, [owner, yes, yes, other, owner]],
     ["change", "public", m2, [owner, yes, other, other, owner]],
   ] as const)("to %s, %s, %o", (use, visibility, model, expected) => {
-    const found = HOLDERS.map((holder) => accessToModel(holder, { ...model, visibility }, use));
+    const found = HOLDERS.map((holder) =>
+      accessToModel(holder, { ...model, visibility, level: null }, use),
+    );
     expect(found).toEqual(expected);
   });
 
   test("a model token can run another account's model that it is for, and cannot change it", () => {
-    const hers = { id: "hers", owner_id: "eve", visibility: "public" } as const;
+    const hers = { id: "hers", owner_id: "eve", visibility: "public", level: null } as const;
     expect(accessToModel(forOne, hers, "run")).toBe(yes);
     expect(accessToModel(forOne, hers, "change")).toBe(owner);
     expect(accessToModel(forOne, { ...hers, visibility: "private" }, "run")).toBe(no);
@@ -55,7 +58,9 @@ describe("a model", () => {
 
 test("a prediction is accessible to its account and to tokens of its model", () => {
   const of = (holder: Principal) =>
-    ["m1", "m2"].map((model_id) => accessToPrediction(holder, { user_id: "ada", model_id }));
+    ["m1", "m2"].map((model_id) =>
+      accessToPrediction(holder, { user_id: "ada", maker: "", model_id }),
+    );
   expect(of(whole)).toEqual([yes, yes]);
   expect(of(forOne)).toEqual([yes, other]);
   expect(of(forNone)).toEqual([other, other]);
@@ -64,14 +69,20 @@ test("a prediction is accessible to its account and to tokens of its model", () 
 
 test("an upload is accessible to its account, except to other tokens for one model", () => {
   const of = (holder: Principal) =>
-    ["t1", "t2", null].map((token_id) => accessToUpload(holder, { user_id: "ada", token_id }));
+    ["t1", "t2", null].map((token_id) =>
+      accessToUpload(holder, { user_id: "ada", maker: "", token_id }),
+    );
   expect(of(whole)).toEqual([yes, yes, yes]);
   expect(of(forOne)).toEqual([other, yes, other]);
   expect(of(stranger)).toEqual([no, no, no]);
 });
 
 test("only tokens for all models can access the account as a whole", () => {
-  expect([whole, forOne, forNone].map(accessToAccount)).toEqual([yes, other, other]);
+  expect([whole, forOne, forNone].map((holder) => accessToAccount(holder, "owner"))).toEqual([
+    yes,
+    other,
+    other,
+  ]);
 });
 
 test.each<[Priority | undefined, Priority | null, Priority | undefined]>([

@@ -25,6 +25,7 @@ const row: StoredPrediction = {
   revision: 9,
   token_id: "",
   token_name: "",
+  maker: "",
   due_at: 77,
   kept_seconds: null,
   waits_again: 0,

@@ -44,7 +44,10 @@ test("IDs that occur twice are found, but a reference may repeat one", () => {
 
 test("a limited token can only use conversations of limited tokens whose models it covers", () => {
   const access = (models: string[] | null, used: string[] | null, user_id = "u") =>
-    accessToConversation({ user_id, models }, { user_id: "u", models: used });
+    accessToConversation(
+      { user_id, maker: "", role: "owner", models },
+      { user_id: "u", maker: "", models: used },
+    );
   expect(access(null, null)).toBe("granted");
   expect(access(null, ["a"])).toBe("granted");
   expect(access(["a", "b"], ["a"])).toBe("granted");

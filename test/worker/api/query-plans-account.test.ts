@@ -35,10 +35,10 @@ const NUMBERS =
 const FILL = [
   `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, 0,
     iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, 0, 1,
-    iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', 0 ${NUMBERS}`,
+    iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', iif(a.value = 1, 'u1', ''), 0 ${NUMBERS}`,
   `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 't', 'ada/m', 1, 0, 1, 0 ${NUMBERS}`,
   "INSERT INTO removals SELECT value, 60, value, value FROM json_each(json_array(1, 2, 3))",
-  "INSERT INTO keys SELECT value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
+  "INSERT INTO keys SELECT '', value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
 ];
 await runInDurableObject(account, (_, { storage: { sql } }) => {
   for (const statement of FILL) sql.exec(statement);
@@ -84,6 +84,10 @@ const FILTERS: Record<string, Partial<PredictionFilter>> = {
   "of a time that have failed": { from: "p1", before: "p9", statuses: ["failed"] },
   "of a time and a model, by a token": {
     ...{ from: "p1", before: "p9", model: { id: "m1" }, token: "ci" },
+  },
+  "of a member": { maker: "u1" },
+  "of a member and a model that have failed": {
+    ...{ maker: "u1", model: { id: "m1" }, statuses: ["failed"] },
   },
   "that ran long": { from: "p1", min_execution_time: 5 },
   "whose id ends so, which has no index": { ending: "b2c4d5e0", from: "p1" },

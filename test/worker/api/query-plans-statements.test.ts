@@ -34,7 +34,7 @@ const endpoint: endpoints.WebhookEndpointRow = {
 const upload: uploads.UploadRow = {
   ...{ id: "new", user_id, prediction_id: null, token_id: null, key: "", multipart_id: "" },
   ...{ size: 1, mime_type: "", name: null, part_size: 1, created_at: 0, completed_at: null },
-  ...{ removed_at: null, is_utf8: false, details: null, expires_at: 1 },
+  ...{ removed_at: null, is_utf8: false, details: null, expires_at: 1, maker: "" },
 };
 const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
 const due = { users: [user_id, other], each: 5, now: 100 };
@@ -97,9 +97,9 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "list accounts with expired uploads": () => uploads.listAccountsWithExpired(db, 100, 50),
   "claim expired uploads": () => uploads.claimExpired(db, { ...due, again: 200 }),
   "list the files of an account": async () =>
-    uploads.listCompletedUploads(db, user_id, undefined, FIRST),
+    uploads.listCompletedUploads(db, user_id, { tokenId: undefined, maker: undefined }, FIRST),
   "list the files that a token has sent": async () =>
-    uploads.listCompletedUploads(db, user_id, "t1", FIRST),
+    uploads.listCompletedUploads(db, user_id, { tokenId: "t1", maker: "m1" }, FIRST),
   "keep uploads that versions name": async () => uploads.keepNamed(db, { ...due, until: 200 }),
   "keep the uploads of a version": async () =>
     uploads.keepUploadsOf(db, { modelId: "m1", number: 1 }, 5),

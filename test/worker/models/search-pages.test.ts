@@ -148,7 +148,16 @@ test("every statement of a search reads an index, and sorts nothing", async () =
   });
   const services = { ...getServices(env), db: database(d1) };
   const request = { size: 5, url: "https://auspex.test/v1/search" };
-  const caller = { token_id: "", user_id, username: "", scopes: [], models: null, priority: null };
+  const caller = {
+    token_id: "",
+    user_id,
+    username: "",
+    maker: "",
+    role: "owner" as const,
+    scopes: [],
+    models: null,
+    priority: null,
+  };
   let cursor: string | undefined;
   const cursors: string[] = [];
   do {

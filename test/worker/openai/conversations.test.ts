@@ -110,7 +110,9 @@ describe("a conversation", () => {
     const { id } = await leaving.client.ok<{ id: string }>("POST", CONVERSATIONS, {});
     await giveUp(leaving);
     const object = env.CONVERSATION.get(env.CONVERSATION.idFromString(id.slice(5)));
-    expect(await object.head({ user_id: leaving.user_id, models: null })).toEqual({
+    expect(
+      await object.head({ user_id: leaving.user_id, maker: "", role: "owner", models: null }),
+    ).toEqual({
       refused: "hidden",
     });
     expect(await (await accountOf(leaving.user_id))?.isEmpty()).toBe(true);

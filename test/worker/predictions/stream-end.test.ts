@@ -164,7 +164,7 @@ describe("a stream of a prediction", () => {
       expect(await heard(events)).toMatchObject(output("one"));
     const prepare = vi.spyOn(env.DB, "prepare");
     const checks = () =>
-      prepare.mock.calls.filter(([query]) => /select .* from "tokens"/i.test(query)).length;
+      prepare.mock.calls.filter(([query]) => /select .* from "tokens"/is.test(query)).length;
     const held = passes.held();
     passes(5);
     await eventually(async () => expect(checks()).toBe(2));

@@ -32,6 +32,8 @@ const nobody = new Client(undefined);
 export const callerOf = ({ user_id }: Pick<World, "user_id">): Caller => ({
   token_id: "session",
   user_id,
+  maker: "",
+  role: "owner",
   scopes: ["read", "write", "predict"],
   models: null,
   priority: null,

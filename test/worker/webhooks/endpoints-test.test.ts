@@ -128,7 +128,15 @@ describe("a receiver that fails", () => {
     const { user_id, id } = await newReceiver("silent");
     const { settings, ...services } = getServices(env);
     const hasty = { ...settings, webhooks: { ...settings.webhooks, timeoutMs: 100 } };
-    const caller = { token_id: "", user_id, scopes: [], models: null, priority: null };
+    const caller = {
+      token_id: "",
+      user_id,
+      maker: "",
+      role: "owner" as const,
+      scopes: [],
+      models: null,
+      priority: null,
+    };
     const outcome = await testWith({ ...services, settings: hasty }, caller, id, ORIGIN);
     expect(outcome).toMatchObject({ status: null, error: "no response within 0.1 s" });
     expect(outcome.duration_ms).toBeGreaterThanOrEqual(95);

@@ -243,6 +243,8 @@ describe("the host name in a URL", () => {
   const callerOf = (user_id: string) => ({
     token_id: "",
     user_id,
+    maker: "",
+    role: "owner" as const,
     scopes: [],
     models: null,
     priority: null,

@@ -49,6 +49,8 @@ const keep = (endpointId: string, secrets: object[]) =>
 const callerOf = (user_id: string) => ({
   token_id: "",
   user_id,
+  maker: "",
+  role: "owner" as const,
   scopes: [],
   models: null,
   priority: null,

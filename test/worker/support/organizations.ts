@@ -1,0 +1,78 @@
+/** Organizations with members and their tokens, written as rows. */
+import { env } from "cloudflare:workers";
+import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
+import type { Role, ShareLevel } from "../../../src/protocol/organization.ts";
+import { run } from "./accounts.ts";
+import type { Client } from "./client.ts";
+import { newClient, newUser, newWorld, type World, type WorldOptions } from "./world.ts";
+
+export interface Organization extends World {
+  /** Adds a new person. @returns their token for the organization, and one of their own */
+  join(role: Role): Promise<Person>;
+  /** Creates a service token. */
+  service(role: Role): Promise<Client>;
+}
+
+export interface Person {
+  user_id: string;
+  username: string;
+  /** A token for the organization. */
+  client: Client;
+  /** A token of the person's own account. */
+  own: Client;
+}
+
+/** Makes an organization that has what a world has. Its `client` may do everything. */
+export async function newOrganization(options?: WorldOptions): Promise<Organization> {
+  const world = await newWorld(options);
+  await run("UPDATE users SET kind = 'organization' WHERE id = ?", world.user_id);
+  return {
+    ...world,
+    join: async (role) => {
+      const { client: own, ...person } = await newUser();
+      await setRole(world, person, role);
+      const client = await newClient(world.username);
+      await run("UPDATE tokens SET made_by = ? WHERE prefix = ?", person.user_id, prefixOf(client));
+      return { ...person, client, own };
+    },
+    service: async (role) => {
+      const client = await newClient(world.username);
+      await run("UPDATE tokens SET service_role = ? WHERE prefix = ?", role, prefixOf(client));
+      return client;
+    },
+  };
+}
+
+const prefixOf = ({ token }: Client) => tokenPrefix(token ?? "");
+
+type Account = Pick<World, "user_id">;
+
+/** Gives a person a role in an organization, or removes them with undefined. */
+export async function setRole(
+  organization: Account,
+  person: Account,
+  role: Role | undefined,
+): Promise<void> {
+  const ids = [organization.user_id, person.user_id];
+  const removing = "DELETE FROM members WHERE organization_id = ? AND user_id = ?";
+  const adding = "INSERT OR REPLACE INTO members VALUES (?, ?, ?, 0)";
+  await (role === undefined ? run(removing, ...ids) : run(adding, ...ids, role));
+}
+
+/** Shares a model with an account, or ends the share with undefined. */
+export async function setShare(
+  model: string,
+  account: Account,
+  level: ShareLevel | undefined,
+): Promise<void> {
+  const [owner, name] = model.split("/");
+  const row = await env.DB.prepare(
+    "SELECT m.id FROM models m JOIN users u ON u.id = owner_id WHERE username = ? AND m.name = ?",
+  )
+    .bind(owner, name)
+    .first<{ id: string }>();
+  const ids = [row?.id, account.user_id];
+  const removing = "DELETE FROM collaborators WHERE model_id = ? AND account_id = ?";
+  const adding = "INSERT OR REPLACE INTO collaborators VALUES (?, ?, ?, 0)";
+  await (level === undefined ? run(removing, ...ids) : run(adding, ...ids, level));
+}
