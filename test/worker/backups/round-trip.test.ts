@@ -21,6 +21,7 @@ import {
 import { newModel, referenceOf, VERSION } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
 import { accountOf, inAccount, keepUp, tellCounts } from "../support/objects.ts";
+import { setRole, setShare } from "../support/organizations.ts";
 import { Repository } from "../support/registry.ts";
 import { setVariable } from "../support/variables.ts";
 import { newUser, newWorld, operator, unique } from "../support/world.ts";
@@ -56,6 +57,8 @@ beforeAll(async () => {
   await former.client.ok("PATCH", "/v1/user", { username: unique("renamed") });
   await operator.ok("DELETE", `/v1/operator/usernames/${former.username}`);
   await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
+  await setRole(world, former, "developer");
+  await setShare(model, former, "run");
   const { id: shown } = await owner.ok<Model>("GET", `/v1/models/${model}`);
   await run(
     "INSERT INTO examples VALUES (?, ?, 1, 'a prediction', 1, '{}', '\"out\"', 0.5, 1, NULL)",
