@@ -19,15 +19,15 @@ export interface Principal {
   token_id: string;
   /** The account, a user or an organization, that the principal acts for and that pays. */
   user_id: string;
-  /** Who acts for an organization: a member's user id, or a service token's id. Empty in one's own account. */
+  /** The id of the member, or of the service token, that acts for an organization. Empty in one's own account. */
   maker: string;
-  /** What the maker may do in the account. In one's own account: `owner`. */
+  /** The role of the maker in the account. In one's own account: `owner`. */
   role: Role;
   /** Ids of the models that the token is limited to. Null: all. */
   models: string[] | null;
 }
 
-/** What an account has: a prediction, an upload or a conversation, and who made it. */
+/** The account and the maker of a prediction, an upload or a conversation. */
 interface Made {
   user_id: string;
   maker: string;
@@ -69,8 +69,8 @@ export interface ModelAccess {
   owner_id: string;
   visibility: Visibility;
   /**
-   * What the principal's account may do with the model of another account: by a share, or as a person who is
-   * a member of the organization that owns it. Null: nothing that others may not.
+   * The level of the principal's account for a model of another account: by a share, or as a person who is a
+   * member of the organization that owns it. Null: the account may do what everybody may.
    */
   level: ShareLevel | null;
 }

@@ -39,7 +39,7 @@ export interface PredictionRow {
   /** The access token that created the prediction, and its name; empty for a session of the dashboard. */
   token_id: string;
   token_name: string;
-  /** Who made the prediction for an organization. Empty in a person's own account. */
+  /** The maker (domain/accounts/access.ts). Empty in a person's own account. */
   maker: string;
   waits_again: boolean;
 }

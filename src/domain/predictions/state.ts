@@ -44,7 +44,7 @@ export interface PredictionSpec {
   id: string;
   url: string;
   user_id: string;
-  /** Who made it for an organization (domain/accounts/access.ts). Empty in a person's own account. */
+  /** The maker (domain/accounts/access.ts). Empty in a person's own account. */
   maker: string;
   account_object: string;
   /** The access token that created the prediction; empty for a session of the dashboard. */

@@ -149,8 +149,8 @@ export const findModels = (db: Database, ids: string[]) =>
   detailed(db).where(inArray(models.id, ids)).all();
 
 /**
- * What an account may do with a model of another account, as a column of a query of `models`: by a share, or
- * as a person in the organization that owns it.
+ * The level of an account for models of other accounts, as a column of a query of `models`: by a share, or as
+ * a person in the organization that owns the model.
  */
 export const levelOf = (viewerId: string | SQL | undefined) =>
   viewerId === undefined

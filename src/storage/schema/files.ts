@@ -39,7 +39,7 @@ export const uploads = sqliteTable(
     is_utf8: integer({ mode: "boolean" }).notNull().default(false),
     /** Facts of a file that came over Replicate's API. */
     details: text({ mode: "json" }).$type<UploadDetails>(),
-    /** Who sent it for an organization (domain/accounts/access.ts). Empty in a person's own account. */
+    /** The maker (domain/accounts/access.ts). Empty in a person's own account. */
     maker: text().notNull().default(""),
   },
   (t) => [

@@ -6,7 +6,7 @@ import {
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
 import * as people from "../../../src/storage/accounts/people.ts";
-import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
+import { findSessionPrincipal, listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
 import * as tokens from "../../../src/storage/accounts/tokens.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
@@ -16,7 +16,7 @@ import {
   listReportedSince,
   syncListings,
 } from "../../../src/storage/models/counts.ts";
-import { listDetailedModels } from "../../../src/storage/models/models.ts";
+import { isModelSeen, listDetailedModels } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
 import { listInputSchemas, listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
 import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";
@@ -64,6 +64,9 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "delete an account's counts": async () => deleteCounts(db, user_id, 10),
 
   "count and insert a token": async () => tokens.insertToken(db, token, 1_000, ALLOWANCE),
+  "find what a token may do": () => tokens.findTokenById(db, "t1"),
+  "find what a session may do": () => findSessionPrincipal(db, "s1", other),
+  "find whether an account sees a model": () => isModelSeen(db, "m1", other),
   "mark a token as used": () => tokens.markTokenUsed(db, "t1", 2, 1),
   "find models by their names": async () => tokens.findModelsByName(db, user_id, [["a", "b"]]),
   "find the models of a token": async () => tokens.findModelNames(db, "t1"),

@@ -1,4 +1,4 @@
-/** What members, service tokens and people of an organization reach, and when it ends. */
+/** The access of members, service tokens and people of an organization, and its end. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CHECK_MS } from "../../../src/domain/accounts/access.ts";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
