@@ -1,15 +1,7 @@
 /** Every page, as different people see it: on a desktop and on a phone, in light and dark. */
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import {
-  PAGES as DOCS_PAGES,
-  GUIDES,
-  groupPath,
-  REFERENCE,
-  SEARCH,
-} from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { example } from "../../src/protocol/example.ts";
@@ -20,13 +12,9 @@ import { webhookEndpoint, webhookEvent } from "../../src/protocol/webhook.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
 import { sized } from "../support/sized.ts";
-import { prefer, repetitionOn } from "./support/accessibility.ts";
 import { PAGES, type PageContent } from "./support/pages.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
-
-/** The folder for pictures of all pages, if set. */
-const { AUSPEX_PICTURES: PICTURES } = process.env;
 
 /** No receiver listens on port 1. */
 const NO_RECEIVER = "http://127.0.0.1:1/hooks";
@@ -161,84 +149,12 @@ describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) 
       for (const address of addresses.slice(0, sized(1, addresses.length))) {
         // A live page may differ between two looks, so its first view is not compared.
         await visitor.open(address, { withoutCode: !live });
-        await shoot(visitor, `${somebody}${address}-desk`);
+        await visitor.shoot(`${somebody}${address}-desk`);
         await visitor.narrow();
-        await shoot(visitor, `${somebody}${address}-phone`);
+        await visitor.shoot(`${somebody}${address}-phone`);
         await visitor.widen();
       }
     }
-  });
-});
-
-describe("the documentation", () => {
-  let visitor: Visitor;
-  beforeAll(async () => {
-    visitor = await site.visitor();
-  });
-  afterAll(() => site.leave());
-
-  const few = [REFERENCE, groupPath("Predictions"), ...[...GUIDES.keys()].slice(0, 2)];
-  it.each([`${SEARCH}?q=access+token`, ...sized(few, DOCS_PAGES)])(
-    "the documentation's page %s has no faults",
-    async (address) => {
-      await visitor.open(address);
-      await shoot(visitor, `${address}-desk`);
-      await visitor.narrow();
-      await shoot(visitor, `${address}-phone`);
-      await visitor.zoom();
-      await visitor.page.evaluate(() => document.documentElement.setAttribute("dir", "rtl"));
-      await visitor.narrow();
-      await visitor.widen();
-    },
-  );
-
-  it("axe sees one part of each kind on the reference, and each part that is like no other", async () => {
-    const { page } = visitor;
-    await page.goto(groupPath("Operator"));
-    await page
-      .locator("article")
-      .last()
-      .evaluate((article) => article.append(new Image()));
-    const elements = () => page.locator("*").count();
-    const all = await elements();
-    const repetition = await repetitionOn(page);
-    await repetition.evaluate((one) => one.takeOut());
-    expect(await elements()).toBeLessThan(all / 4);
-    expect(await page.locator("article img").count()).toBe(1);
-    await repetition.evaluate((one) => one.giveBack());
-    expect(await elements()).toBe(all);
-  });
-
-  it("the documentation leads from page to page, copies code, and leads back", async () => {
-    const { page } = visitor;
-    await visitor.open("/");
-    await page.getByRole("link", { name: "Docs", exact: true }).click();
-    await visitor.arrives("/docs");
-    await page.getByRole("link", { name: "Files", exact: true }).first().click();
-    await visitor.arrives("/docs/files");
-    await page.locator(".copy").first().getByRole("button", { name: "Copy" }).click();
-    const copied = await page.evaluate(() => navigator.clipboard.readText());
-    expect(copied).toContain(`export AUSPEX_URL=${site.url}`);
-    await page.getByRole("searchbox", { name: "Search the docs" }).fill("verify a signature");
-    await page.keyboard.press("Enter");
-    await visitor.arrives("/docs/search?q=verify+a+signature");
-    await page.locator(".found a").first().click();
-    await visitor.arrives(/^\/docs\/webhooks/);
-    await page.getByRole("link", { name: "Auspex", exact: true }).click();
-    await visitor.arrives("/");
-  });
-
-  it("the documentation's navigation unfolds on a phone", async () => {
-    const { page } = visitor;
-    await visitor.open("/docs/files");
-    const link = page.getByRole("link", { name: "Webhooks", exact: true });
-    expect(await link.isVisible()).toBe(true);
-    await visitor.narrow();
-    expect(await link.isVisible()).toBe(false);
-    await page.getByText("Guides and reference").click();
-    await link.click();
-    await visitor.arrives("/docs/webhooks");
-    await visitor.widen();
   });
 });
 
@@ -300,15 +216,6 @@ describe("with a keyboard alone", () => {
 
 const focused = (locator: Locator) =>
   locator.evaluate((element) => element === document.activeElement);
-
-async function shoot({ page }: Visitor, name: string): Promise<void> {
-  if (PICTURES === undefined) return;
-  const file = join(PICTURES, name.replace(/\W+/g, "-"));
-  for (const scheme of ["dark", "light"] as const) {
-    await prefer(page, scheme);
-    await page.screenshot({ path: `${file}-${scheme}.png`, fullPage: true });
-  }
-}
 
 /** More stops than any page has. */
 const MAX_STOPS = 200;

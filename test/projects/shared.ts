@@ -51,17 +51,17 @@ export function filesOf(folders: string[], sized: string[] = []) {
 
 /**
  * Four groups, one after the other, on two processors; vitest's default is one worker less than there are
- * processors. Real processes wait as well as work, and the Worker waits for its objects, so both have more
- * workers. Rules only compute, and another worker would only import the same modules again.
+ * processors. Real processes and browsers wait half of the time, and the Worker waits for its objects, so they
+ * have more workers. Rules only compute, and another worker would only import the same modules again.
  */
-export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 } };
+export const REAL_PROCESSES = { maxWorkers: 5, sequence: { groupOrder: 0 } };
 export const RULES = { maxWorkers: 2, sequence: { groupOrder: 1 } };
-export const WORKER = { maxWorkers: 3, sequence: { groupOrder: 2 } };
+export const WORKER = { maxWorkers: 4, sequence: { groupOrder: 2 } };
 /**
  * Browsers do not run next to containers: Chromium aborts all its requests when a network of the machine
  * comes or goes. Each worker has one Chromium and one deployment for all its files.
  */
-export const BROWSER = { maxWorkers: 3, sequence: { groupOrder: 3 } };
+export const BROWSER = { maxWorkers: 5, sequence: { groupOrder: 3 } };
 
 /** Pure rules that take seconds, and at night a minute. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];

@@ -70,7 +70,8 @@ export class TimesReporter implements Reporter {
   /** Shares the processor time since the last event among the files that ran. */
   #share(): void {
     const used = usedByAll();
-    const part = (used - this.#used) / this.#running.size;
+    // Chromium's processes take their time along when they end: nobody waits for them.
+    const part = Math.max(0, used - this.#used) / this.#running.size;
     this.#used = used;
     for (const module of this.#running) {
       const time = this.#times.get(module);

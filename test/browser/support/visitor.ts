@@ -1,10 +1,14 @@
 /** A visitor with a browser of their own, whose every page is checked. */
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContext, CDPSession, Page, Response } from "playwright-core";
 import { expect } from "vitest";
-import { accessibilityFaults } from "./accessibility.ts";
+import { accessibilityFaults, prefer } from "./accessibility.ts";
 import { Faults } from "./faults.ts";
+
+/** The folder for pictures of all pages, if set. */
+const { AUSPEX_PICTURES: PICTURES } = process.env;
 
 /** The most bytes of a page's HTML, CSS and JavaScript together, compressed. */
 const MAX_WEIGHT = 100_000;
@@ -115,6 +119,16 @@ export class Visitor {
 
   async widen(): Promise<void> {
     await this.page.setViewportSize(DESK);
+  }
+
+  /** Saves pictures of the page in dark and light, if there is a folder for them. */
+  async shoot(name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    const file = join(PICTURES, name.replace(/\W+/g, "-"));
+    for (const scheme of ["dark", "light"] as const) {
+      await prefer(this.page, scheme);
+      await this.page.screenshot({ path: `${file}-${scheme}.png`, fullPage: true });
+    }
   }
 
   /** Expects one answer of 400 or above. */
