@@ -38,15 +38,6 @@ it("a running prediction is canceled; a model that obeys keeps its container", a
   expect(runner.processes("sums")).toEqual(before);
 });
 
-it("a cancel kills the container of a model that does not obey", async () => {
-  const input = { numbers: [1], mode: "slow", seconds: 60, ignore_cancel: true };
-  const watch = await world.create("sums", input);
-  await watch.first("logs");
-  expect(await world.cancel(watch.id)).toBe(202);
-  await endOf(world, watch, "canceled");
-  expect(runner.processes("sums")).toEqual([]);
-});
-
 it("a canceled stream keeps the output that it has brought", async () => {
   const watch = await world.create("gated", { before: ["a", "b"] });
   await watch.until(({ event, data }) => event === "output" && data === "b");

@@ -38,20 +38,6 @@ it("a crashed container's last log lines are in the error, and the next predicti
   await endOf(world, await world.create("sums", { numbers: [1] }), "succeeded");
 });
 
-it.for([
-  ["wrong id", "another prediction's state"],
-  ["garbage", "something other than the state of a prediction"],
-  ["huge", "larger than the limit of 16777216 bytes"],
-])("a prediction fails when its container lies: %s", async ([lie, words]) => {
-  const { error, output } = await endOf(world, await world.create("liar", { lie }), "failed");
-  expect(error).toMatchObject({
-    source: "external",
-    message: expect.stringContaining(words ?? ""),
-  });
-  expect(output).toBeNull();
-  await runner.rests("liar");
-});
-
 it("a failed prediction has the logs of a setup that fails", async () => {
   const watch = await world.create("broken", {});
   const { error } = await endOf(world, watch, "failed");

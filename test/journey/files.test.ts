@@ -38,13 +38,6 @@ it("the output of one run is the input of another", async () => {
   expect((await pixelsOf(Buffer.from(await answer.arrayBuffer()))).width).toBe(50);
 });
 
-it("a data URI is accepted as an input", async () => {
-  const image = `data:image/jpeg;base64,${(await readFile(SAMPLE)).toString("base64")}`;
-  const watch = await world.create("duotone", { image, width: 64 });
-  const { output } = await endOf(world, watch, "succeeded");
-  expect((await fetch(String(output))).status).toBe(200);
-});
-
 it("an address that is not public fails the prediction, and the error names the input", async () => {
   const watch = await world.create("duotone", { image: "https://169.254.169.254/latest/meta" });
   const { error } = await endOf(world, watch, "failed");

@@ -52,14 +52,6 @@ it("a stream brings the pieces of its output", async () => {
   expect(JSON.stringify(watch.dataOf("setup"))).toMatch(/starting.*ready/);
 });
 
-it("a prediction has structured input and output", async () => {
-  const watch = await world.create("sums", { numbers: [3, 4, 8], operation: "median" });
-  const full = await endOf(world, watch, "succeeded");
-  expect(full.input).toEqual({ numbers: [3, 4, 8], operation: "median" });
-  expect(full.output).toEqual({ operation: "median", count: 3, result: 4 });
-  expect(watch.dataOf("logs").join("")).toContain("the result is 4");
-});
-
 it("a prediction accepts an input that is too large for the job itself", async () => {
   const numbers = Array.from({ length: 400_000 }, (_, index) => index);
   const watch = await world.create("sums", { numbers });

@@ -60,6 +60,7 @@ export default defineProject({
       ["worker"],
       [
         "test/worker/api/fuzz.test.ts",
+        "test/worker/models/visibility.test.ts",
         "test/worker/transient-errors/account-alarms.test.ts",
         "test/worker/registry/interleaved-collection.test.ts",
       ],
