@@ -16,6 +16,8 @@ export const setupProgress = z.object({
   message: z.string().max(2_000).optional(),
   /** Progress from 0 to 1, where it is known. */
   progress: z.number().min(0).max(1).optional(),
+  /** `ready` has the time since the runner took the job: it becomes the prediction's `setup_time`. */
+  seconds: z.number().nonnegative().optional(),
   /** Container output since the last setup event. */
   logs: z.string().optional(),
 });

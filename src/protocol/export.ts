@@ -16,7 +16,12 @@ export const exportedUsage = z.object({
   day: z.iso.date(),
   model_id: uuid,
   model: z.string().meta({ description: "Its latest `owner/name` on that day" }),
-  token_id: uuid.nullable().meta({ description: "Null: the dashboard" }),
+  token_id: z
+    .union([uuid, z.literal("start_check")])
+    .nullable()
+    .meta({
+      description: "Null: the dashboard. `start_check`: the start checks of `auspex publish`",
+    }),
   predictions: z.int(),
   failed: z.int(),
   execution_seconds: z.number(),

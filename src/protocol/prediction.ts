@@ -116,6 +116,10 @@ const createOptions = {
     .boolean()
     .default(false)
     .meta({ description: "Respond with the event stream, and ask the model to stream its output" }),
+  start_check: z.literal(true).optional().meta({
+    description:
+      "Labels the run as a start check, in place of its access token, in the dashboard and in usage. `auspex publish` starts versions this way",
+  }),
   webhook: orNull(webhook).optional(),
   priority: priority.optional().meta({
     description:

@@ -61,7 +61,7 @@ it("`auspex run` streams a text, and nothing else is on standard output", async 
   expect(full.input).toEqual({ prompt: "The Queen", seed: 1, max_tokens: 20, delay_ms: 0 });
   expect(full.stream).toBe(true);
   expect(out).toBe(`${z.array(z.string()).parse(full.output).join("")}\n`);
-  expect(err).toMatch(/Waiting for a runner\n(.*\n)*.* succeeded in [\d.]+s\n$/);
+  expect(err).toMatch(/ succeeded in [\d.]+s\n$/);
 });
 
 it("`auspex run --json` prints the whole prediction; the output of a chat is text", async () => {

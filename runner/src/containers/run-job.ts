@@ -49,7 +49,8 @@ export async function runJob(
 ): Promise<RunEnd> {
   const stop = AbortSignal.any([signals.cancel, signals.abandon]);
   const reporter = new CrashOutput(reported);
-  const claimedAt = performance.now();
+  const claimedAt = signals.claimedAt ?? performance.now();
+  let setup_seconds: number | undefined;
   let first = placed;
   let hasBegun = false;
   // Inputs are fetched while the container starts: the start takes time too and is useless without inputs.
@@ -58,6 +59,10 @@ export async function runJob(
   inputs.catch((error) => broken.abort(error));
   const startSignal = AbortSignal.any([stop, broken.signal]);
   const report = (progress: SetupProgress) => {
+    if (progress.phase === "ready") {
+      setup_seconds = Math.round(performance.now() - claimedAt) / 1_000;
+      return reporter.setup({ ...progress, seconds: setup_seconds });
+    }
     // The output may contain anything that the model's owner put into the container.
     if (job.setup_logs || progress.logs === undefined) reporter.setup(progress);
   };
@@ -71,7 +76,6 @@ export async function runJob(
       let succeeded = false;
       try {
         const session = await container.session(report, startSignal);
-        const setup_seconds = (performance.now() - claimedAt) / 1_000;
         if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
         if (job.describe) container.description.ask(session);
         const { input, files } = await inputs;
@@ -98,7 +102,7 @@ export async function runJob(
         if (shouldTryAnother(outcome, container)) continue;
         if (run.finish.status === "failed") reporter.addToRun(container.crashOutput);
         const finish = await blameGpus(run.finish, container, parts);
-        return { ...finish, setup_seconds, ...measured, ...described };
+        return { ...finish, ...timeOf(setup_seconds), ...measured, ...described };
       } catch (error) {
         const text = error instanceof Failure ? `${error.message} ${error.setupLogs ?? ""}` : "";
         throw (await gpuFailure(text, container, parts)) ?? error;
@@ -122,6 +126,9 @@ export async function runJob(
     );
   }
 }
+
+const timeOf = (setup_seconds: number | undefined) =>
+  setup_seconds === undefined ? {} : { setup_seconds };
 
 /** The finish, with another error if it was the GPUs. */
 async function blameGpus(finish: Finish, container: Container, parts: GpuParts): Promise<Finish> {

@@ -85,6 +85,8 @@ export interface RunSignals {
   cancel: AbortSignal;
   /** Stop immediately: the result is not wanted any more (fenced, lease lost, limits exceeded). */
   abandon: AbortSignal;
+  /** When the runner took the job, as `performance.now()` says it; by default when the run begins. */
+  claimedAt?: number;
 }
 
 export interface WarmContainer {

@@ -104,15 +104,15 @@ export class Job {
     const abandon = this.#abandon.signal;
     try {
       const input = order.input ?? (await this.#fetchInput(AbortSignal.any([cancel, abandon])));
-      const waited = (performance.now() - this.#claimedAt) / 1000;
       const finish = await reservation.run({ ...order, input }, this.#reporter, {
         cancel,
         abandon,
+        claimedAt: this.#claimedAt,
       });
       const { hasFailedStart = false, ...end } = finish;
       if (hasFailedStart && end.error && !this.#stopped)
         this.#channel.release(end.error.message, true);
-      else this.#reporter.finish(this.#judge(end, waited));
+      else this.#reporter.finish(this.#judge(end));
     } catch (error) {
       if (!cancel.aborted && !abandon.aborted)
         this.#log.error("job failed", { error: new OfRun(error) });
@@ -126,15 +126,13 @@ export class Job {
   }
 
   /** Returns the executor's result, corrected by facts that only the job knows. */
-  #judge(finish: Finish, waited: number): Finish {
-    const { setup_seconds: setup } = finish;
-    const timed = setup === undefined ? finish : { ...finish, setup_seconds: setup + waited };
-    if (this.#stopped) return { ...timed, status: "failed", error: this.#stopped };
+  #judge(finish: Finish): Finish {
+    if (this.#stopped) return { ...finish, status: "failed", error: this.#stopped };
     if (finish.status === "canceled" && !this.#cancel.signal.aborted) {
       const message = "The container stopped the run without a cancel request";
-      return { ...timed, status: "failed", error: { source: "internal", message } };
+      return { ...finish, status: "failed", error: { source: "internal", message } };
     }
-    return timed;
+    return finish;
   }
 
   #logEnd(end: ChannelEnd): void {

@@ -239,6 +239,7 @@ export const trialOf = (model: string, { schemas }: Pick<Version, "schemas">) =>
   model,
   input: exampleInput(versionSchema(schemas, "input")),
   stream: true,
+  start_check: true,
 });
 
 const AGAIN_MS = 500;

@@ -1,5 +1,6 @@
 /** Shows a prediction while it runs: the reason why it waits, its logs, its output. */
 import { stripVTControlCharacters, styleText } from "node:util";
+import { withoutLog } from "../../domain/predictions/log-text.ts";
 import { messageText } from "../../domain/predictions/output-text.ts";
 import { setupText } from "../../domain/predictions/timeline.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
@@ -16,6 +17,9 @@ import type { OutputFiles } from "./output-files.ts";
 /** Characters of printed logs that are compared with an error. */
 const MAX_PRINTED = 64 * 1024;
 
+/** Most predictions start sooner: the text would only flash. */
+const SHOWN_AFTER_MS = 1_000;
+
 interface FollowOptions {
   events: AsyncIterable<PredictionEvent>;
   display: Display;
@@ -31,19 +35,22 @@ export async function followRun(options: FollowOptions): Promise<Prediction> {
   const { events, display, onCreated, onSetup, onOutput, onLogs } = options;
   const status = new Status(display);
   let printed = "";
+  let waiting: NodeJS.Timeout | undefined;
   const print = (logs: string) => {
     printed = (printed + logs).slice(-MAX_PRINTED);
     sayLogs(display, logs);
   };
   try {
     for await (const event of events) {
+      clearTimeout(waiting);
       switch (event.event) {
         case "status": {
           const { prediction, lost, returned } = event.data;
           if (prediction) onCreated?.(prediction.id, prediction.url);
           if (lost !== undefined || returned !== undefined)
             display.say("Lost the runner. Waiting for another.");
-          if (event.data.status === "pending") status.set("Waiting for a runner");
+          if (event.data.status === "pending")
+            waiting = setTimeout(() => status.set("Waiting for a runner"), SHOWN_AFTER_MS);
           if (event.data.status === "started") status.set("Assigned to a runner", "");
           break;
         }
@@ -62,21 +69,17 @@ export async function followRun(options: FollowOptions): Promise<Prediction> {
           await onOutput(event.data);
           break;
         case "done":
-          return withoutPrinted(event.data, printed);
+          return {
+            ...event.data,
+            error: event.data.error && withoutLog(event.data.error, printed),
+          };
       }
     }
     throw new Error("The stream ended before the prediction finished.");
   } finally {
+    clearTimeout(waiting);
     status.end();
   }
-}
-
-/** The error of a failed setup ends with its log, which has been printed by then. */
-function withoutPrinted(done: Prediction, printed: string): Prediction {
-  const { error } = done;
-  const [, message, log = ""] = /^([^\n]*):\n(.+)$/s.exec(error?.message ?? "") ?? [];
-  if (!error || !message || !printed.includes(log.trim())) return done;
-  return { ...done, error: { ...error, message } };
 }
 
 /** A log has each phase once, without every percent. */

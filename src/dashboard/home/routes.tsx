@@ -1,6 +1,6 @@
 /** `/`: the landing page of visitors, the first steps of new users, and the overview of others. */
 import type { PropsWithChildren } from "hono/jsx";
-import type { UsageReport } from "../../domain/accounts/usage.ts";
+import { START_CHECK, type UsageReport } from "../../domain/accounts/usage.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
@@ -220,7 +220,9 @@ async function home(c: PageContext, viewer: Viewer) {
     model,
     prediction,
     // A user who has made more predictions than one page is past the first steps.
-    hasCalled: predictions.next_url !== null || predictions.items.some(({ token }) => token),
+    hasCalled:
+      predictions.next_url !== null ||
+      predictions.items.some(({ token }) => token && token !== START_CHECK.token_name),
   };
   const hasStarted = isDone(progress);
   const title = hasStarted ? "Home" : "Get started";

@@ -59,7 +59,7 @@ export const VersionsPage = ({
                 "Version",
                 "Release notes",
                 "Schema changes",
-                ...(runs ? ["Your runs", "Failed", "Median time"] : []),
+                ...(runs ? ["Your runs", "Failed", "Your median time"] : []),
                 "Published",
               ]}
             >
@@ -107,7 +107,7 @@ const Runs = ({ model, of }: RunsProps) => (
       {of ? <a href={`/predictions?model=${referenceOf(model)}`}>{of.runs}</a> : 0}
     </td>
     <td data-label="Failed">{of?.failed ? <strong>{of.failed}</strong> : 0}</td>
-    <td data-label="Median time">
+    <td data-label="Your median time">
       {of && of.median_seconds !== null ? duration(of.median_seconds) : "—"}
     </td>
   </>

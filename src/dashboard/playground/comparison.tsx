@@ -110,7 +110,9 @@ function Options({
 }) {
   const isAmong = runs.some(({ prediction }) => prediction.id === chosen?.id);
   const all: RecentRun[] =
-    chosen && !isAmong ? [...runs, { prediction: chosen, content: undefined }] : runs;
+    chosen && !isAmong
+      ? [...runs, { prediction: chosen, content: undefined, isStartCheck: false }]
+      : runs;
   return (
     <>
       {all.map(({ prediction: { id, status, created_at }, content }) => (

@@ -42,7 +42,7 @@ export const RecentRuns = ({
       Your recent runs
     </h2>
     <ol>
-      {runs.map(({ prediction: { id, status, created_at }, content }) => (
+      {runs.map(({ prediction: { id, status, created_at }, content, isStartCheck }) => (
         <li>
           <a
             href={runAddress(address, id, asForm)}
@@ -50,7 +50,9 @@ export const RecentRuns = ({
           >
             <Picture address={content && pictureOf(content.output, host)} />
             <span class="clamp run-label" dir="auto">
-              {(content && labelOf(content.input, fields)) || `Run …${id.slice(-4)}`}
+              {(isStartCheck && "Start check") ||
+                (content && labelOf(content.input, fields)) ||
+                `Run …${id.slice(-4)}`}
             </span>
             <RunStatus status={(id === current?.id && current.status) || status} at={created_at} />
           </a>

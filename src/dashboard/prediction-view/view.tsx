@@ -3,6 +3,7 @@
  * client/parts/prediction-view.ts keeps it live: it fetches elements with `data-part` again from the
  * server at each step, and updates the others itself, event by event.
  */
+import { withoutLog } from "../../domain/predictions/log-text.ts";
 import { setupText } from "../../domain/predictions/timeline.ts";
 import type { Explanation, ReasonCode } from "../../protocol/explanation.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
@@ -31,6 +32,7 @@ export function PredictionPanel({
   const address = `/predictions/${prediction.id}`;
   const all = `${address}/json`;
   const whole = `${address}/output.json`;
+  const logText = view.logs.lines.map(({ text }) => text).join("\n");
   const pieces = outputsOf(output, { display, host, whole: !live && omitted === 0 });
   return (
     <div
@@ -54,7 +56,9 @@ export function PredictionPanel({
       <Setup setup={view.setup} />
       <Why explanation={view.explanation} />
       <div data-part="trouble">
-        {prediction.error && <ErrorMessage error={prediction.error} host={host} all={all} />}
+        {prediction.error && (
+          <ErrorMessage error={withoutLog(prediction.error, logText)} host={host} all={all} />
+        )}
       </div>
       <section class="prediction-output">
         <div class="bar spread output-head">

@@ -1,4 +1,5 @@
 /** Your predictions, newest first; client/predictions.ts keeps the list up to date. */
+import { START_CHECK } from "../../domain/accounts/usage.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
 import type { Page } from "../../services/pagination.ts";
@@ -72,11 +73,13 @@ function Row({
 }) {
   const { id, status, created_at, setup_time, execution_time, error } = prediction;
   const { owner, name, version_number } = prediction.model;
+  const isStartCheck = token === START_CHECK.token_name;
   return (
     <tr data-row={id}>
       <th scope="row">
         <a href={`/predictions/${id}`}>{model ?? `${owner}/${name}`}</a>{" "}
         <small>{`version ${version_number}`}</small>{" "}
+        {isStartCheck && <span class="badge">Start check</span>}{" "}
         {prompt && (
           <small class="prompt clip" dir="auto" title={prompt}>
             {prompt}
@@ -94,7 +97,7 @@ function Row({
       </td>
       <td data-label="Created">
         <Time at={created_at} />{" "}
-        {token && (
+        {token && !isStartCheck && (
           <small class="by clip">
             {"by "}
             <a href={`/predictions?${new URLSearchParams({ token })}`}>

@@ -1,4 +1,5 @@
 /** The page of one prediction: its view, input, webhooks and actions. */
+import { START_CHECK } from "../../domain/accounts/usage.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
@@ -77,7 +78,7 @@ const By = ({ token }: { token: string }) =>
     <> from the dashboard</>
   ) : (
     <>
-      {" by "}
+      {token === START_CHECK.token_name ? " · " : " by "}
       <a href={`/predictions?${new URLSearchParams({ token })}`}>
         <bdi>{token}</bdi>
       </a>
@@ -137,5 +138,15 @@ function Input({ view, host }: { view: PredictionView; host: string }) {
     );
   const fields = typeof input === "object" && input !== null ? Object.entries(input) : [];
   if (fields.length === 0) return <p class="hint">Empty: all fields used their defaults.</p>;
-  return <InputFields input={input} host={host} all={all} />;
+  return (
+    <>
+      {view.isMasked && (
+        <p class="hint">
+          {"Hidden, because the version was deleted and any of these could be a secret. "}
+          <a href={all}>View full JSON</a>
+        </p>
+      )}
+      <InputFields input={input} host={host} all={all} />
+    </>
+  );
 }

@@ -167,7 +167,9 @@ const Expected = ({ estimate: { runEstimate, hardware } }: { estimate: VersionEs
   <ul class="bar hint numbers" data-expected>
     <Readiness runEstimate={runEstimate} />
     {runEstimate.run_seconds !== null && (
-      <li>{`Typical run time: ${duration(runEstimate.run_seconds)}`}</li>
+      <li title="Of about the last 50 runs of this version, by anyone">
+        {`Average run time: ${duration(runEstimate.run_seconds)}`}
+      </li>
     )}
     {runEstimate.run_price !== null && (
       <li>

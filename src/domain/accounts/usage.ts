@@ -47,8 +47,13 @@ interface UsageRow extends UsageCount {
 }
 
 /** @param names by id; a token that was revoked has none */
-export const tokenName = (names: ReadonlyMap<string, string>, tokenId: string): string =>
-  tokenId === "" ? "Dashboard" : (names.get(tokenId) ?? "Revoked token");
+export function tokenName(names: ReadonlyMap<string, string>, tokenId: string): string {
+  if (tokenId === START_CHECK.token_id) return "Start checks";
+  return tokenId === "" ? "Dashboard" : (names.get(tokenId) ?? "Revoked token");
+}
+
+/** Runs that only start a version have this in place of their access token. */
+export const START_CHECK = { token_id: "start_check", token_name: "Start check" };
 
 const DAY_MS = 86_400_000;
 

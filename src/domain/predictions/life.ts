@@ -149,9 +149,16 @@ export class PredictionLife {
   start(now: number): void {
     if (this.terminal || !this.#attempts.start(now)) return;
     this.#state.status = "started";
+    this.#state.setup_seconds = null;
     this.#state.updated_at = now;
     const attempt = this.outputAttempt;
     this.#events.push({ event: "status", data: { status: "started", attempt } });
+  }
+
+  /** @param seconds the runner's measure of the setup */
+  markReady(seconds: number | undefined, now: number): void {
+    this.#attempts.markReady(now);
+    this.#state.setup_seconds = seconds ?? null;
   }
 
   mergeMetrics(metrics: Metrics): void {
@@ -179,7 +186,7 @@ export class PredictionLife {
   finish(result: Finish, now: number): void {
     if (this.terminal) return;
     this.#attempts.markFinished();
-    this.#state.setup_seconds = result.setup_seconds ?? null;
+    this.#state.setup_seconds = result.setup_seconds ?? this.#state.setup_seconds;
     this.#state.execution_seconds = result.execution_seconds ?? null;
     this.#state.output = result.output;
     if (this.spec.measure) this.#state.image_bytes = result.image_bytes ?? null;

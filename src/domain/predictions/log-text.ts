@@ -1,5 +1,6 @@
 /** The text of a log line: colors stay, other escape sequences go, and `\r` writes over the line. */
 import Anser from "anser";
+import type { PredictionError } from "../../protocol/prediction.ts";
 
 export interface Segment {
   text: string;
@@ -93,6 +94,12 @@ const OPEN_END = /[\x1b\r]/;
 
 /** A longer line is written to the file before it ends. */
 const MAX_HELD_CHARS = 64 * 1024;
+
+/** Leaves out the log that the error of a failed setup ends with, if it is shown elsewhere. */
+export function withoutLog(error: PredictionError, shown: string): PredictionError {
+  const [, message, log = ""] = /^([^\n]*):\n(.+)$/s.exec(error.message) ?? [];
+  return message && shown.includes(log.trim()) ? { ...error, message } : error;
+}
 
 /** The whole log as plain text, where the last text of a line replaces what it was written over. */
 export function* logFile(pieces: Iterable<string>): Generator<string> {

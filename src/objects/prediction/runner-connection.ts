@@ -308,7 +308,7 @@ export class RunnerConnection {
     let changed = started !== undefined || frame.finish !== undefined;
     for (const { event, data } of frame.events) {
       if (event === "metrics") life.mergeMetrics(data);
-      if (event === "setup" && data.phase === "ready") life.attempts.markReady(now);
+      if (event === "setup" && data.phase === "ready") life.markReady(data.seconds, now);
       changed ||= event === "metrics" || event === "setup";
     }
     const totals = log.totalsWith(attempt, frame.seq, reported);

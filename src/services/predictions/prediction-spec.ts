@@ -1,5 +1,6 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { hasRole } from "../../domain/accounts/access.ts";
+import { START_CHECK } from "../../domain/accounts/usage.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
 import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
@@ -68,8 +69,7 @@ export async function predictionSpec(
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
     maker: caller.maker,
-    token_id: caller.is_session ? "" : caller.token_id,
-    token_name: caller.is_session ? "" : (caller.token_name ?? ""),
+    ...(request.start_check ? START_CHECK : tokenOf(caller)),
     model_id: model.id,
     model_owner_id: model.owner_id,
     is_borrowed: isBorrowed(caller, model),
@@ -121,6 +121,9 @@ export async function predictionSpec(
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
   };
 }
+
+const tokenOf = ({ is_session, token_id, token_name = "" }: Caller) =>
+  is_session ? { token_id: "", token_name: "" } : { token_id, token_name };
 
 /**
  * The hardware of a version. A deleted class is a pool of its own, without GPUs: jobs that its runners have

@@ -64,6 +64,8 @@ export interface PredictionView
   chars: number;
   /** Whether the output's strings are pieces of one text, or items of a list. */
   display: "text" | "list";
+  /** Whether every input is masked: the version is deleted, whose schema says which are secret. */
+  isMasked: boolean;
   /** undefined when it is too large or too deeply nested for a page, or deleted. */
   input: Json | undefined;
   /** The input for display: uploads are replaced by URLs that a browser can open, secrets by a mask. */
@@ -103,6 +105,7 @@ export async function viewPrediction(
       token,
       model,
       display,
+      isMasked: !version,
       prediction,
       price: runPrice(prediction, pricePerHour),
       steps: timeline(NO_MOMENTS, prediction),
@@ -136,10 +139,12 @@ export async function viewPrediction(
     omitted: output.omitted,
     beginning: first,
     display,
+    isMasked: !version,
     input: parseJson(input),
     displayInput: withMasks(
       parseJson(input && (await withUploadUrls(services, caller, origin, input))),
-      version ? secretFieldsOf(versionSchema(version.schemas, "input")) : () => false,
+      // Only the schema says which fields are secret.
+      version ? secretFieldsOf(versionSchema(version.schemas, "input")) : () => true,
     ),
   };
 }

@@ -1,4 +1,5 @@
 /** The last runs of a model by one person, and excerpts of prompts, by which the person recognizes them. */
+import { START_CHECK } from "../../domain/accounts/usage.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import { promptExcerpt } from "../../domain/predictions/prompt.ts";
 import { enumOptions, SchemaResolver } from "../../domain/schemas/input-form-schema.ts";
@@ -32,6 +33,7 @@ const MAX_INPUT_CHARS = 64 * 1024;
 
 export interface RecentRun {
   prediction: Prediction;
+  isStartCheck: boolean;
   /**
    * Input and output without secret fields. Undefined where they were deleted, the input is too large, or
    * they come too late; the output alone is null if it is too large.
@@ -61,6 +63,7 @@ export async function recentRuns(
   return Promise.all(
     items.map(async (row) => ({
       prediction: services.present.prediction(row, origin),
+      isStartCheck: row.token_name === START_CHECK.token_name,
       content: row.data_removed ? undefined : await inTime(contentOf(services, row, isSecret)),
     })),
   );

@@ -1,5 +1,5 @@
 /** The output of a command that follows a prediction. */
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { followRun } from "../../../src/cli/run/follow-run.ts";
 import type { PredictionEvent } from "../../../src/cli/service/events.ts";
 import { silentDisplay } from "../../../src/cli/ui/display.ts";
@@ -40,6 +40,32 @@ test("the log of a failed setup, which its error repeats, is printed once", asyn
   );
   expect(said).toContain("No module named torch");
   expect(message).toBe("the model's setup failed");
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test.each([
+  [900, []],
+  [1_100, ["Waiting for a runner"]],
+])("a prediction that starts after %i ms says %j", async (ms, expected) => {
+  vi.useFakeTimers();
+  const said: string[] = [];
+  async function* events(): AsyncGenerator<PredictionEvent> {
+    yield { event: "status", data: { status: "pending" } };
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    yield { event: "status", data: { status: "started" } };
+    yield { event: "done", data: { ...failed(""), error: null } };
+  }
+  const run = followRun({
+    events: events(),
+    display: { ...silentDisplay, say: (text) => said.push(text) },
+    onOutput: async () => {},
+  });
+  await vi.advanceTimersByTimeAsync(ms);
+  await run;
+  expect(said).toEqual(expected);
 });
 
 test("an error keeps a log that was not printed", async () => {

@@ -130,7 +130,9 @@ describe("the pool of containers", () => {
     await w.running(1);
     w.runs[0]?.end();
     expect(await finish).toMatchObject({ status: "succeeded", image_bytes: 7 });
-    expect(reporter.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
+    expect(reporter.events).toEqual([
+      { event: "setup", data: { phase: "ready", seconds: expect.any(Number) } },
+    ]);
     expect(w.started).toHaveLength(1);
   });
 

@@ -232,7 +232,9 @@ describe("the idle time of a container", () => {
     expect(w.started).toHaveLength(1);
     // The container's output was cleared twice: when it became ready, and after the first run.
     expect(w.started[0]?.forgotten).toBe(2);
-    expect(reporter.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
+    expect(reporter.events).toEqual([
+      { event: "setup", data: { phase: "ready", seconds: expect.any(Number) } },
+    ]);
   });
 
   it("a container reports that it is ready as soon as it is, during its first run", async () => {

@@ -21,7 +21,7 @@ describe("a run", () => {
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
     expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
     expect(reporter.of("metrics")).toEqual([{ predict_time: expect.any(Number) }]);
-    expect(reporter.of("setup").at(-1)).toEqual({ phase: "ready" });
+    expect(reporter.of("setup").at(-1)).toEqual({ phase: "ready", seconds: expect.any(Number) });
     expect((await finish).setup_seconds).toBeGreaterThan(0);
     expect((await finish).execution_seconds).toBeGreaterThan(0);
   });
@@ -31,7 +31,10 @@ describe("a run", () => {
     const processes = box.processes();
     const { reporter, finish } = box.run("hello", {});
     await finish;
-    expect(reporter.events[0]).toEqual({ event: "setup", data: { phase: "ready" } });
+    expect(reporter.events[0]).toEqual({
+      event: "setup",
+      data: { phase: "ready", seconds: expect.any(Number) },
+    });
     expect(box.processes()).toEqual(processes);
   });
 

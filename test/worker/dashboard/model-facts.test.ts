@@ -27,13 +27,13 @@ async function warmWorld(isolation: "model" | "account" = "model") {
 it("a container that is ready is warm, with the time and cost of a run", async () => {
   const { world } = await warmWorld();
   expect(await headOf(world)).toMatch(
-    /Warm Typical run time: 2\.5 s ~\$0\.0025 per run Hardware: hw/,
+    /Warm Average run time: 2\.5 s ~\$0\.0025 per run Hardware: hw/,
   );
 });
 
 it("each page of the model shows the same facts", async () => {
   const { world } = await warmWorld();
-  const head = /Warm Typical run time: 2\.5 s ~\$0\.0025 per run Hardware: \S+/;
+  const head = /Warm Average run time: 2\.5 s ~\$0\.0025 per run Hardware: \S+/;
   const on = async (page: string) =>
     textOf((await new Visitor().look(`/models/${world.model}${page}`)).html).match(head)?.[0];
   const told = await on("");
@@ -70,7 +70,7 @@ it("containers of one account show nothing to others", async () => {
   for (const visitor of [new Visitor(), stranger.visitor]) {
     const head = await headOf(world, visitor);
     expect(head).toContain("Cold start");
-    expect(head).not.toContain("Typical run time");
+    expect(head).not.toContain("Average run time");
   }
 });
 

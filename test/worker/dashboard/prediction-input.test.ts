@@ -1,4 +1,5 @@
 /** The input of a run on its page. */
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ORIGIN } from "../support/client.ts";
 import { type Customer, newCustomer } from "../support/customer.ts";
@@ -65,6 +66,28 @@ describe("the input of a run", () => {
     const upload = await uploaded((await newCustomer()).client, bytesOf(10), {});
     const id = await who.waiting({ input: { text: `see /v1/uploads/${upload.id}` } });
     expect(await page(who, id)).not.toContain("/v1/files/");
+  });
+
+  it("every field is masked once the version is deleted, whose schema says which are secret", async () => {
+    const who = await newCustomer();
+    await env.DB.prepare("UPDATE versions SET schemas = ? WHERE repository LIKE ?")
+      .bind(
+        JSON.stringify({
+          prediction: {
+            input: { properties: { key: { format: "password" }, prompt: {} } },
+            output: {},
+          },
+        }),
+        `%/${who.model}`,
+      )
+      .run();
+    const id = await who.waiting({ input: { key: "hunter2", prompt: "A fox" } });
+    expect(await page(who, id)).toContain("A fox");
+    await who.remove();
+    const html = await page(who, id);
+    expect(html).not.toContain("hunter2");
+    expect(html).toContain("<dt>key</dt>");
+    expect(html).toContain("Hidden, because the version was deleted");
   });
 
   it("a deeply nested input takes no more space than its text", async () => {

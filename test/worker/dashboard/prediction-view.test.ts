@@ -54,6 +54,36 @@ describe("a run that goes on", () => {
     expect(stepsIn(html)).toContain("Setup: current");
   });
 
+  it("the setup of a run has the runner's measure from the start of the model on", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    await channel.report([{ event: "setup", data: { phase: "ready", seconds: 0.004 } }]);
+    expect(await who.client.get(id)).toMatchObject({ status: "started", setup_time: "0.004" });
+    expect(await view(who, id)).toMatch(/>Setup<\/span><span[^>]*>4 ms</);
+    await channel.report([], { status: "succeeded", output: "none", setup_seconds: 0.004 });
+    expect(await who.client.get(id)).toMatchObject({ setup_time: "0.004" });
+  });
+
+  it("the log of a failed setup, which its error repeats, is shown once", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    await channel.report(
+      [{ event: "setup", data: { phase: "starting", logs: "Loading\nNo module named torch\n" } }],
+      {
+        ...{ status: "failed", output: "none" },
+        error: {
+          ...{ source: "external", detail: null },
+          message: "the model's setup failed:\nLoading\nNo module named torch",
+        },
+      },
+    );
+    const html = await view(who, id);
+    expect(html.match(/No module named torch/g)).toHaveLength(1);
+    expect(html).toContain("the model&#39;s setup failed</bdi>");
+  });
+
   it("a run whose runner was lost is shown as waiting for the next attempt", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const who = await newCustomer();

@@ -1,9 +1,10 @@
 /** The list of predictions, and the actions on one, without client code. */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { timeOfId } from "../../../src/lib/hex.ts";
 import { type Customer, newCustomer } from "../support/customer.ts";
 import { eventually } from "../support/eventually.ts";
+import { textOf } from "../support/page-text.ts";
 import { signedUp } from "../support/visitor.ts";
 import { newClient } from "../support/world.ts";
 
@@ -228,4 +229,16 @@ it.each<[string, string, (who: Customer) => Promise<string>, string]>([
   const who = await newCustomer();
   const { status, html } = await who.visitor.send(`/predictions/${await make(who)}/${action}`);
   expect([status, html]).toEqual([409, expect.stringContaining(words)]);
+});
+
+test("a start check has its label in the list, on its page and in usage", async () => {
+  const who = await newCustomer();
+  const id = await who.waiting({ start_check: true });
+  const { channel } = await (await who.runner()).work();
+  await channel.succeed("x");
+  expect((await who.visitor.look("/predictions")).html).toMatch(/class="badge">Start check</);
+  expect(textOf((await who.visitor.look(`/predictions/${id}`)).html)).toContain("· Start check");
+  await eventually(async () =>
+    expect((await who.visitor.look("/account/usage")).html).toContain("<bdi>Start checks</bdi>"),
+  );
 });

@@ -11,6 +11,7 @@ export type Status = Prediction["status"];
 const ANSWER_MS = 10_000;
 /** Interval of requests for the reason, the same as on the prediction's page. */
 const WHY_MS = 5_000;
+const SHOWN_AFTER_MS = 1_000;
 
 export interface Ending {
   status: Exclude<Status, "pending" | "started">;
@@ -37,6 +38,7 @@ export class PredictionStream {
   #shownNote: string | undefined;
   #isWaiting = false;
   readonly #whyTimer: number;
+  #waitTimer: number | undefined;
 
   constructor(id: string, reader: StreamReader) {
     this.#address = `/predictions/${id}`;
@@ -74,6 +76,7 @@ export class PredictionStream {
 
   close(): void {
     clearInterval(this.#whyTimer);
+    clearTimeout(this.#waitTimer);
     this.#stream.close();
   }
 
@@ -95,7 +98,12 @@ export class PredictionStream {
     this.#reader.status(status);
     const ended = endedAttemptText(data);
     this.#isWaiting = status === "pending" || ended !== undefined;
-    this.#note(this.#isWaiting ? (ended ?? "Waiting for a runner…") : "Starting…");
+    clearTimeout(this.#waitTimer);
+    if (status === "started" || ended !== undefined) return this.#note(ended ?? "Starting…");
+    // Most predictions start sooner: the text would only flash.
+    this.#waitTimer = window.setTimeout(() => {
+      if (this.#isWaiting) this.#note("Waiting for a runner…");
+    }, SHOWN_AFTER_MS);
   }
 
   async #explain(): Promise<void> {
