@@ -32,7 +32,7 @@ export interface AppEnv {
     target: ResolvedVersion;
     /** The prediction that such a call created. */
     predictionId: string | undefined;
-    /** Types of tools in the request that the model does not support. */
+    /** Tool types in the request that were removed because the model does not support them. */
     omittedTools: string[] | undefined;
     /** Types of items or blocks of content in the request that the model does not support. */
     omittedContent: string[] | undefined;

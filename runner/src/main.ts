@@ -47,7 +47,7 @@ async function main(): Promise<number> {
     case "check":
       return check(readSettings(values, process.env), values.json === true);
     case "digest":
-      if (argument === undefined) throw new SettingsError("digest needs a folder");
+      if (argument === undefined) throw new SettingsError("digest: missing folder");
       return print(await folderDigest(argument));
     default:
       throw new SettingsError(`unknown command ${command}; see --help`);
@@ -73,7 +73,7 @@ async function run(settings: Settings): Promise<number> {
   const options = engineOptions(settings, capacity);
   const isAlone = await lock(identityOf(settings, options), stop, () =>
     log.warn(
-      "another process of this runner is running; waiting for it to end. Send it SIGUSR2 to update it, or use another --name for this one",
+      "another process of this runner is running; waiting for it to exit. To update it, send it SIGUSR2. To run both, set another --name",
     ),
   );
   if (!isAlone) return 0;

@@ -48,7 +48,7 @@ export async function copyExamples(folder: string, root = EXAMPLES): Promise<voi
 if (import.meta.main) {
   const [, , folder] = process.argv;
   if (folder === undefined) {
-    console.error("Name a folder to write the examples into: npm run examples -- /tmp/models");
+    console.error("Missing folder. Run npm run examples -- /tmp/models");
     process.exit(2);
   }
   await copyExamples(folder);

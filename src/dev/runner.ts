@@ -99,7 +99,7 @@ export async function requireDocker(): Promise<void> {
   const socketPath = socket ?? DEFAULT_SOCKET;
   await readDockerInfo(socketPath).catch((error: unknown) => {
     throw new Error(
-      `${noDocker(socketPath, error)}. Start Docker and give this user access to that socket, or name another with AUSPEX_DOCKER_SOCKET; or leave --docker out.`,
+      `${noDocker(socketPath, error)}. Start Docker, give this user access to that socket, set another with AUSPEX_DOCKER_SOCKET, or omit --docker.`,
     );
   });
 }

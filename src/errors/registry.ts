@@ -46,7 +46,7 @@ export const registryProblem = (status: ContentfulStatusCode, message: string) =
 
 /** @param why without a full stop */
 export const invalidManifest = (why: string) =>
-  new RegistryError(400, "MANIFEST_INVALID", `This manifest is not valid: ${why}.`);
+  new RegistryError(400, "MANIFEST_INVALID", `Invalid manifest: ${why}.`);
 
 export function registryResponse({ status, code, message, headers }: RegistryError): Response {
   const body: RegistryErrors = { errors: [{ code, message }] };

@@ -8,7 +8,7 @@ export const REQUEST_ID = "5f0c1f8e-2f6b-4c62-9a55-0a7a3d3e8b1c";
 
 export const headers = {
   "x-request-id": {
-    description: "Id of the request. If the client sends a valid one, it is used",
+    description: "ID of the request. If you send a valid one, it is used",
     schema: { type: "string" },
     example: REQUEST_ID,
   },
@@ -18,7 +18,7 @@ export const headers = {
     example: 10,
   },
   "x-ratelimit-limit": {
-    description: "Requests per period, for the limit that is closest",
+    description: "Requests per period, for the limit you are closest to",
     schema: { type: "integer", minimum: 1 },
     example: 2000,
   },
@@ -38,7 +38,7 @@ export const headers = {
     example: "Bearer",
   },
   etag: {
-    description: "Version of the response. Send it as `If-None-Match` to check for changes",
+    description: "Version of the resource. Send it as `If-None-Match` to check for changes",
     schema: { type: "string" },
     example: 'W/"5d41402abc4b2a76b9719d911017c592"',
   },
@@ -77,7 +77,7 @@ export const PROBLEMS: Record<number, ErrorExample> = {
   },
   404: {
     code: "not_found",
-    description: "The resource does not exist, or is not visible to you",
+    description: "The resource does not exist, or you do not have access to it",
     detail: "The prediction '01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e' was not found.",
   },
   408: {
@@ -97,7 +97,7 @@ export const PROBLEMS: Record<number, ErrorExample> = {
   },
   415: {
     code: "unsupported_media_type",
-    description: "The body is not declared as JSON, or is compressed",
+    description: "The `Content-Type` is not JSON, or the body is compressed",
     detail: "Send JSON with 'Content-Type: application/json', not 'text/plain'.",
   },
   416: {
@@ -107,7 +107,7 @@ export const PROBLEMS: Record<number, ErrorExample> = {
   },
   429: {
     code: "too_many_requests",
-    description: "Too many requests, or too many waiting predictions",
+    description: "Too many requests, or too many queued predictions",
     detail: "Too many requests with this token. Wait 10 seconds, then send requests less often.",
   },
   500: {

@@ -12,11 +12,11 @@ const CONVENTION_PROBLEMS: Record<string, Example> = {
     detail: "The model 'demo/chat' does not support embeddings.",
   },
   502: {
-    description: "The model failed; retrying the same call will not help",
+    description: "The model failed. Retrying the same call is unlikely to help",
     detail: "The model ran out of memory.",
   },
   504: {
-    description: "The model did not finish in time, and the prediction was canceled",
+    description: "The model did not finish in time. The prediction was canceled",
     detail: "The model did not finish within 600 s, and the request was canceled.",
   },
 };

@@ -115,8 +115,8 @@ function textOf(error: unknown, limit: TimeLimit, { timeoutMs }: WebhookSettings
   // workerd has the same message for a connection that is refused, reset or closed, and for one that does not
   // speak HTTP.
   return error instanceof Error && error.message === "Network connection lost."
-    ? "the connection was refused, or closed before a response"
-    : "could not connect: check its host name and certificate";
+    ? "connection refused or closed before a response"
+    : "could not connect; check the host name and certificate";
 }
 
 /** Counts a post for an account. @returns whether it may post to the host now */

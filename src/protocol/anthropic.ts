@@ -108,8 +108,8 @@ const cursor = (description: string) => cursorText(200).meta({ description });
 /** The query of GET /vendorb/models. */
 export const anthropicModelsQuery = z.object({
   limit: integerText(1, 1_000).default(20).meta({ description: "Maximum number of models" }),
-  after_id: cursor("Id of a model: lists the models after it"),
-  before_id: cursor("Id of a model: lists the models before it"),
+  after_id: cursor("ID of a model: lists the models after it"),
+  before_id: cursor("ID of a model: lists the models before it"),
 });
 export type AnthropicModelsQuery = z.infer<typeof anthropicModelsQuery>;
 

@@ -10,27 +10,29 @@ export const backup = z
     id: uuid.meta({ example: ID }),
     started_at: timestamp,
     finished_at: timestamp,
-    parts: z.int().meta({ description: "Without part 0, the manifest", example: 24 }),
+    parts: z
+      .int()
+      .meta({ description: "Number of parts, without part 0, the manifest", example: 24 }),
     rows: z.int().meta({ example: 18_204 }),
-    bytes: z.int().meta({ description: "Size of its parts", example: 1_310_720 }),
+    bytes: z.int().meta({ description: "Total size of the parts", example: 1_310_720 }),
   })
-  .meta({ id: "Backup", description: "A whole backup, encrypted with BACKUP_KEY" });
+  .meta({ id: "Backup", description: "A complete backup, encrypted with BACKUP_KEY" });
 export type Backup = z.infer<typeof backup>;
 
 export const backupUnderWay = z
   .object({
     id: uuid.meta({ example: ID }),
     started_at: timestamp,
-    parts: z.int().meta({ description: "How many are written so far", example: 7 }),
+    parts: z.int().meta({ description: "Parts written so far", example: 7 }),
   })
-  .meta({ id: "BackupUnderWay", description: "A backup that is being made" });
+  .meta({ id: "BackupUnderWay", description: "A backup in progress" });
 export type BackupUnderWay = z.infer<typeof backupUnderWay>;
 
 export const backupList = z
   .object({
-    enabled: z.boolean().meta({ description: "Whether BACKUP_KEY is set, and long enough" }),
+    enabled: z.boolean().meta({ description: "Whether BACKUP_KEY is set and long enough" }),
     under_way: orNull(backupUnderWay),
-    backups: z.array(backup).meta({ description: "Those that are whole, newest first" }),
+    backups: z.array(backup).meta({ description: "Complete backups, newest first" }),
   })
   .meta({ id: "BackupList" });
 export type BackupList = z.infer<typeof backupList>;
@@ -38,7 +40,7 @@ export type BackupList = z.infer<typeof backupList>;
 export const leftOut = z
   .object({
     table: z.string().meta({ example: "tokens" }),
-    key: z.string().meta({ description: "Its primary key, as JSON", example: `["${ID}"]` }),
+    key: z.string().meta({ description: "Primary key, as JSON", example: `["${ID}"]` }),
     reason: z.string().meta({ example: "it refers to a missing row" }),
   })
   .meta({ id: "LeftOutRow", description: "A row that was not restored" });
@@ -62,14 +64,16 @@ export type SetAgain = z.infer<typeof setAgain>;
 export const restoreState = z
   .object({
     id: uuid.meta({ description: "The backup", example: ID }),
-    done: z.boolean().meta({ description: "Otherwise call again: each call restores some parts" }),
+    done: z
+      .boolean()
+      .meta({ description: "Whether the restore is complete. If not, repeat the call" }),
     parts: z.int().meta({ description: "Parts of the backup", example: 24 }),
     restored_parts: z.int().meta({ example: 24 }),
     rows: z.int().meta({ description: "Rows restored so far", example: 18_204 }),
     left_out: z.int().meta({ description: "Rows that were not restored", example: 0 }),
-    examples: z.array(leftOut).meta({ description: "The first 100 of them" }),
+    examples: z.array(leftOut).meta({ description: "The first 100 rows that were not restored" }),
     accounts_left_out: z.array(z.string()).meta({
-      description: "Ids of accounts whose predictions and usage the backup does not have",
+      description: "IDs of accounts whose predictions and usage are not in the backup",
     }),
     set_again: setAgain,
   })
@@ -79,7 +83,7 @@ export type RestoreState = z.infer<typeof restoreState>;
 export const oneBackup = z.object({ backup_id: uuid.meta({ example: ID }) });
 
 export const onePart = oneBackup.extend({
-  part_number: integerText(0, 1_000_000).meta({ description: "0: the manifest" }),
+  part_number: integerText(0, 1_000_000).meta({ description: "Part number; 0 is the manifest" }),
 });
 
 export const storedRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));

@@ -80,7 +80,7 @@ export const jsonObjects = z
 
 /** Usernames and model names. They follow the rules of registry paths, since images are stored below them. */
 const SLUG = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*$/;
-const SLUG_RULE = "lower-case letters and digits, with '.', '_' or '-' between them";
+const SLUG_RULE = "Use lower-case letters and digits, with '.', '_' or '-' between them";
 export const slug = z.string().min(1).max(63).regex(SLUG, SLUG_RULE);
 
 /** The name of a user or a model as a segment of a path. In upper case it names nothing: a 404. */
@@ -96,7 +96,7 @@ export const modelReference = z
   .string()
   .regex(
     /^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}(?::[1-9]\d{0,8})?$/,
-    "<model_owner>/<model_name> or <model_owner>/<model_name>:<version_number>",
+    "Use owner/name, or owner/name:3 for version 3",
   );
 
 export interface ModelName {
@@ -119,11 +119,13 @@ export const repository = z
   .max(255)
   .regex(
     /^(?:[a-zA-Z0-9.-]+(?::\d{1,5})?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/,
-    "a repository without a tag, as in ghcr.io/ada/story",
+    "Use a repository without a tag, such as ghcr.io/ada/story",
   );
 
 /** The digest of a container image, or of a model folder for the process engine. */
-export const digest = z.string().regex(/^sha256:[a-f0-9]{64}$/, "sha256: and 64 hex digits");
+export const digest = z
+  .string()
+  .regex(/^sha256:[a-f0-9]{64}$/, "Use sha256: followed by 64 hex digits");
 
 /** An integer in a URL. Only digits: coercion would accept more. */
 export const integerText = (min: number, max: number) =>
@@ -188,8 +190,8 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
 /** The body of every error except 422 (RFC 9457). */
 export const problem = z
   .object({
-    type: z.string().meta({ description: "Identifies the kind of problem" }),
-    title: z.string().meta({ description: "Summary of the kind of problem" }),
+    type: z.string().meta({ description: "Type of problem" }),
+    title: z.string().meta({ description: "Short summary of the type" }),
     status: z.int().meta({ description: "HTTP status code" }),
     detail: z.string().meta({ description: "What went wrong in this case and how to fix it" }),
     request_id: z.string().meta({ description: "The same as the `x-request-id` header" }),
@@ -203,7 +205,7 @@ export const validationIssue = z
       description: "Location: `body`, `query`, `path` or `header`, then the path to the value",
     }),
     msg: z.string().meta({ description: "Human-readable message" }),
-    type: z.string().meta({ description: "Machine-readable kind of error" }),
+    type: z.string().meta({ description: "Machine-readable type of error" }),
     input: z.unknown().optional().meta({ description: "The invalid value, if it is small" }),
     ctx: z
       .record(z.string(), z.unknown())

@@ -8,17 +8,17 @@ const HOST =
 const egressHost = z
   .string()
   .max(261)
-  .regex(HOST, "a lower-case host name, as in huggingface.co, *.hf.co or ghcr.io:8443");
+  .regex(HOST, "Use a lower-case host name, such as huggingface.co, *.hf.co or ghcr.io:8443");
 
 const word = z.enum(
   ["none", "public"],
-  "'none', 'public', or a list of hosts, as in [\"huggingface.co\"]",
+  "Use 'none', 'public' or a list of hosts, such as [\"huggingface.co\"]",
 );
 
 export const egress = z.union([word, z.array(egressHost).min(1).max(50)]).meta({
   id: "Egress",
   description:
-    "The network access of the version's containers. `none`: no access. `public`: the public internet. A list of hosts: only these, over https or the port after a colon; `*.` matches any subdomain. A list works for programs that use the HTTPS_PROXY environment variable, such as curl and Python's requests, httpx and huggingface_hub; for others it is the same as `none`. Containers can never reach the runner's machine or its private network.",
+    "What the version's containers can reach. `public`: the internet. `none`: nothing. A list of hosts: only these, on port 443 or the port after the colon; `*.` matches any subdomain. A list works for programs that use HTTPS_PROXY, such as curl and Python's requests, httpx and huggingface_hub; all other traffic is blocked. Containers can never reach the runner's machine or its private network.",
 });
 export type Egress = z.infer<typeof egress>;
 

@@ -8,12 +8,12 @@ export const MAX_EXAMPLES = 12;
 export const example = z
   .object({
     id: uuid,
-    version_number: z.int().meta({ description: "The version that ran" }),
+    version_number: z.int().meta({ description: "Number of the version that ran" }),
     input: jsonObject.meta({
-      description: "Its input, without secret fields. URLs of its files are valid for an hour",
+      description: "The input, without secret fields. File URLs are valid for an hour",
     }),
-    output: json.meta({ description: "Its output, likewise" }),
-    execution_time: z.string().nullable().meta({ description: "Of the run, in seconds" }),
+    output: json.meta({ description: "The output. File URLs are valid for an hour" }),
+    execution_time: z.string().nullable().meta({ description: "Run time in decimal seconds" }),
     created_at: timestamp,
   })
   .meta({ id: "Example" });
@@ -21,7 +21,7 @@ export type Example = z.infer<typeof example>;
 
 export const pinExample = z
   .strictObject({
-    prediction_id: uuid.meta({ description: "A prediction of yours that has succeeded" }),
+    prediction_id: uuid.meta({ description: "One of your successful predictions of this model" }),
   })
   .meta({ id: "PinExample" });
 export type PinExample = z.infer<typeof pinExample>;
@@ -29,7 +29,7 @@ export type PinExample = z.infer<typeof pinExample>;
 export const updateExample = z
   .strictObject({
     position: z.int().min(1).max(MAX_EXAMPLES).optional().meta({
-      description: "Position, starting at 1. A position past the end moves it to the end",
+      description: "Position, starting at 1. Larger numbers move it to the end",
       example: 1,
     }),
     is_cover: z.boolean().optional().meta({

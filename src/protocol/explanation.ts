@@ -36,7 +36,7 @@ const reason = z
     }),
     stopped: z.array(z.string()).meta({
       description:
-        "Containers stopped to make room, as `owner/name:version`. Only your own models are listed; operators see all",
+        "Containers stopped to make room, as `owner/name:version`. Includes only your own models; operators see all",
       example: [],
     }),
     runners: z
@@ -97,7 +97,7 @@ export const explanation = z
     }),
     starts_in: orNull(range).meta({
       description:
-        "Estimated time until the model runs, based on recent waits. Null if unknown: fewer than five recent waits, or no runner can run it",
+        "Estimated time until the model runs, based on recent waits. Null if there were fewer than five, or if no runner can run it",
     }),
     since: timestamp.nullable().meta({
       description: "When the current wait or setup began; null without a reason",

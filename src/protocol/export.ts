@@ -15,12 +15,13 @@ const line = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shap
 export const exportedUsage = z.object({
   day: z.iso.date(),
   model_id: uuid,
-  model: z.string().meta({ description: "Its latest `owner/name` on that day" }),
+  model: z.string().meta({ description: "The model's last `owner/name` on that day" }),
   token_id: z
     .union([uuid, z.literal("start_check")])
     .nullable()
     .meta({
-      description: "Null: the dashboard. `start_check`: the start checks of `auspex publish`",
+      description:
+        "Token that created the predictions; null for the dashboard, `start_check` for start checks of `auspex publish`",
     }),
   predictions: z.int(),
   failed: z.int(),
@@ -33,10 +34,12 @@ export const exportedUsage = z.object({
 export const exportLine = z
   .discriminatedUnion("type", [
     line("export", {
-      format: z.literal(1).meta({ description: "Rises when a line changes its meaning" }),
+      format: z
+        .literal(1)
+        .meta({ description: "Format version. Increases if the meaning of a line changes" }),
       created_at: timestamp,
       user,
-      email: z.email().nullable().meta({ description: "Null: nobody can log in as this user" }),
+      email: z.email().nullable().meta({ description: "Null if no one can log in as this user" }),
     }),
     line("token", { token }),
     line("model", {
@@ -61,7 +64,10 @@ export const exportLine = z
     line("end", {
       predictions: z.int(),
       failures: z.int(),
-      next_url: z.url().nullable().meta({ description: "What follows; null: nothing" }),
+      next_url: z
+        .url()
+        .nullable()
+        .meta({ description: "URL of the older predictions; null in the last response" }),
     }),
   ])
   .meta({ id: "ExportLine", description: "A line of an export" });
@@ -69,6 +75,6 @@ export type ExportLine = z.infer<typeof exportLine>;
 
 export const exportQuery = z.strictObject({
   before: uuid.optional().meta({
-    description: "Exports only predictions made before this one; from `next_url` of the last line",
+    description: "Exports only predictions created before this one",
   }),
 });

@@ -11,7 +11,7 @@ export const signedQuery = z.object({
     .string()
     .regex(/^[\w-]{43}$/, "the URL was modified: use it unchanged")
     .meta({
-      description: "Signature of the whole URL: use the URL unchanged",
+      description: "Signature of the URL. Do not change the URL",
       example: "Jv3c0yWm1xPq8sT5uZ7aB9dE2fG4hK6nL-oR_iQwXkY",
     }),
 });
@@ -20,7 +20,7 @@ export type SignedQuery = z.infer<typeof signedQuery>;
 /** Identifies a file by its upload or prediction, and its name. */
 export const oneFile = z.object({
   source_id: uuid.meta({
-    description: "Id of the upload or prediction that the file belongs to",
+    description: "ID of the upload or prediction that the file belongs to",
     example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   }),
   file_name: z
@@ -51,7 +51,7 @@ export const fileAddress = z
   .object({
     url: z
       .url()
-      .meta({ description: "Signed URL: anyone who has it can read the file, without a token" }),
+      .meta({ description: "Signed URL. Anyone with it can read the file without a token" }),
     expires_at: timestamp.meta({ description: "When the URL expires" }),
   })
   .meta({ id: "FileAddress", description: "A signed URL of a file" });

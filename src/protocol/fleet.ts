@@ -7,7 +7,7 @@ import { containerPhase } from "./runner-state.ts";
 
 const presence = z.enum(["ready", "draining", "stopped", "offline", "unknown"]).meta({
   description:
-    "`offline`: the runner missed three reports. `unknown`: its state could not be read in time",
+    "`offline`: the runner has missed three reports. `unknown`: its state could not be read in time",
 });
 
 export const runnerState = z
@@ -17,11 +17,10 @@ export const runnerState = z
     hardware: z
       .array(z.string())
       .meta({ description: "Hardware classes served by the runner", example: ["l40s"] }),
-    pool: z.string().meta({ description: "The pool of that hardware" }),
+    pool: z.string().meta({ description: "Pool of the hardware" }),
     version: z.string(),
     latest_version: z.string().meta({
-      description:
-        "Version of the runner package that this deployment serves at `/auspex-runner.tgz`",
+      description: "Runner version served by this deployment at `/auspex-runner.tgz`",
     }),
     outdated: z
       .boolean()
@@ -33,15 +32,15 @@ export const runnerState = z
       .nullable()
       .meta({ description: "When draining started; null if not draining" }),
     revoked: z.boolean().meta({
-      description: "Whether its token was revoked. A runner with a revoked token gets no work",
+      description: "Whether its token was revoked. Runners with a revoked token get no work",
     }),
     set_aside_until: timestamp.nullable().meta({
       description:
-        "The runner accepted jobs without starting them, or its machine failed to start containers three times in a row. It gets no work until this time. Null otherwise",
+        "Until when the runner is paused. A runner is paused if it accepts jobs without starting them, or if its machine fails to start containers three times in a row. Null if not paused",
     }),
     set_aside_reason: z.string().nullable().meta({
       description:
-        "Why its machine fails to start containers, if that is why it is set aside; null otherwise",
+        "Why its machine fails to start containers, if that paused the runner; otherwise null",
       example: null,
     }),
     failed_starts: z
@@ -56,7 +55,7 @@ export const runnerState = z
       .nullable()
       .meta({
         description:
-          "Container starts that failed since the last success. Null if there are none, or unknown",
+          "Failed container starts since the last success. Null if there are none or it is unknown",
       }),
     started_at: timestamp.nullable().meta({ description: "When its process started" }),
     last_seen_at: timestamp.nullable(),
@@ -67,13 +66,13 @@ export const runnerState = z
     }),
     lost_gpus: z.int().nullable().meta({
       description:
-        "Number of GPUs that the driver no longer lists or reports as failed. Null if unknown",
+        "Number of GPUs that are missing from the driver's list or reported as failed. Null if unknown",
       example: 0,
     }),
     machine: orNull(machine),
     load: orNull(load).meta({ description: "Load in its last report" }),
     slots: z.int(),
-    running: z.array(uuid).meta({ description: "Ids of the predictions that it is running" }),
+    running: z.array(uuid).meta({ description: "IDs of its running predictions" }),
     warm: z.array(z.string()).meta({
       description: "Versions with a running container that has free capacity, at most 50",
       example: ["ada/story:3"],
@@ -86,18 +85,18 @@ export type RunnerState = z.infer<typeof runnerState>;
 export const queueState = z
   .object({
     hardware: z.string(),
-    pool: z.string().meta({ description: "The pool that it stands in" }),
-    waiting: z.int().nullable().meta({ description: "Predictions waiting for a runner" }),
+    pool: z.string().meta({ description: "The pool of the class" }),
+    waiting: z.int().nullable().meta({ description: "Number of queued predictions" }),
     free: z.int().nullable().meta({
       description:
         "Free slots of connected runners. A prediction that needs a new container also needs free GPUs",
     }),
     oldest_wait_ms: z.int().nullable().meta({
-      description: "How long the oldest of them has waited; null if none is waiting",
+      description: "How long the oldest prediction has been queued; null if none is queued",
     }),
     median_wait_ms: z.int().nullable().meta({
       description:
-        "Median of the last 100 predictions that had to wait for a runner; null if there are none",
+        "Median wait of the last 100 predictions that were queued; null if there are none",
     }),
     reasons: z
       .array(
@@ -107,9 +106,10 @@ export const queueState = z
             .int()
             .meta({ description: "Number of predictions queued for this reason", example: 3 }),
           accounts: z.int().meta({ description: "Number of accounts they belong to", example: 2 }),
-          runners: z
-            .array(z.object({ id: uuid, name: z.string() }))
-            .meta({ description: "Runners that are reserved or have declined", example: [] }),
+          runners: z.array(z.object({ id: uuid, name: z.string() })).meta({
+            description: "Runners that are reserved, or that declined the predictions",
+            example: [],
+          }),
           message: z.string().meta({
             description: "Explanation in plain English, with a suggested fix",
             example: "3 predictions queued. All 4 GPUs are busy. Add a runner to shorten the wait.",
@@ -126,12 +126,12 @@ export const queueState = z
           username: z
             .string()
             .nullable()
-            .meta({ description: "Null: the account is deleted", example: "ada" }),
-          waiting: z.int().meta({ description: "How many of its predictions wait", example: 3 }),
+            .meta({ description: "Null if the account was deleted", example: "ada" }),
+          waiting: z.int().meta({ description: "Number of queued predictions", example: 3 }),
           oldest_wait_ms: z
             .int()
-            .meta({ description: "How long the oldest of them has waited", example: 42_000 }),
-          code: reasonCode.meta({ description: "Why that one waits" }),
+            .meta({ description: "How long the oldest one has been queued", example: 42_000 }),
+          code: reasonCode.meta({ description: "Why the oldest one is queued" }),
         }),
       )
       .meta({ description: "The 10 accounts with the most queued predictions" }),
@@ -143,9 +143,9 @@ const device = z
   .object({
     name: z.string().meta({ example: "NVIDIA L40S" }),
     memory_gb: z.number().meta({ example: 45 }),
-    lost: z
-      .boolean()
-      .meta({ description: "The driver no longer lists the GPU or reports it as failed" }),
+    lost: z.boolean().meta({
+      description: "Whether the GPU is missing from the driver's list or reported as failed",
+    }),
     container: z.string().nullable().meta({
       description: "Name of the container using the GPU; null if free",
       example: "c-3",
@@ -156,28 +156,28 @@ export type RunnerDevice = z.infer<typeof device>;
 
 const container = z
   .object({
-    name: z.string().meta({ description: "What the runner calls it", example: "c-3" }),
+    name: z.string().meta({ description: "The runner's name for the container", example: "c-3" }),
     version: z.string().nullable().meta({
       description: "`owner/name:version`; null if unknown",
       example: "ada/story:3",
     }),
     image: z.string().meta({ description: "`repository@digest`" }),
-    hardware: z.string().meta({ description: "The class that it was started for" }),
+    hardware: z.string().meta({ description: "Hardware class it was started for" }),
     phase: containerPhase,
-    since: timestamp.meta({ description: "Since when it is in that phase" }),
+    since: timestamp.meta({ description: "When this phase began" }),
     idle_since: timestamp
       .nullable()
       .meta({ description: "When the container became idle; null while it runs predictions" }),
-    running: z.int().meta({ description: "Predictions in it" }),
+    running: z.int().meta({ description: "Running predictions" }),
     max_concurrency: z.int().meta({ description: "Maximum concurrent predictions" }),
     gpus: z.int(),
     memory_bytes: z.int().nullable().meta({
       description:
-        "Bytes of RAM that it uses, which the runner measures every 30 s: with Docker as `docker stats` shows it, with the process engine the resident memory of its processes. Null if that is not known (yet)",
+        "Memory in use, in bytes, measured every 30 s: as in `docker stats`, or the resident memory of its processes with the process engine. Null if unknown",
       example: 3_221_225_472,
     }),
     waits_for_gpus: z.int().meta({
-      description: "Of these, those it waits for: what has them now is being stopped for it",
+      description: "Number of these GPUs it is waiting for while other containers stop",
       example: 0,
     }),
   })
@@ -199,7 +199,7 @@ const work = z
       .nullable()
       .meta({ description: "When it was assigned to the runner; null if unknown" }),
   })
-  .meta({ id: "RunnerWork", description: "A prediction that a runner has" });
+  .meta({ id: "RunnerWork", description: "A prediction assigned to a runner" });
 export type RunnerWork = z.infer<typeof work>;
 
 export const runnerDetail = runnerState
@@ -208,19 +208,19 @@ export const runnerDetail = runnerState
       z
         .object({
           at: timestamp.meta({ description: "When the runner reported this" }),
-          max_containers: z.int().meta({ description: "How many containers it may have" }),
+          max_containers: z.int().meta({ description: "Maximum number of containers" }),
           devices: z.array(device).meta({ description: "Its GPUs" }),
           containers: z.array(container),
         })
         .meta({ id: "ReportedByRunner" }),
     ).meta({
       description:
-        "What it reported to its pool last, which may be over if it does not respond. Null if the pool does not know it (any more), or did not answer within 500 ms",
+        "The runner's last report; out of date if the runner is offline. Null if there is none, or if it could not be read within 500 ms",
     }),
     work: z.array(work).meta({
       description:
-        "The predictions that it has; of one that does not respond those that it had, without those that wait again. Neither input nor output is shown",
+        "Predictions assigned to the runner, without input and output. If the runner is offline, the ones it had, except those that were requeued",
     }),
   })
-  .meta({ id: "RunnerDetail", description: "A runner in full" });
+  .meta({ id: "RunnerDetail", description: "A runner with its GPUs, containers and predictions" });
 export type RunnerDetail = z.infer<typeof runnerDetail>;

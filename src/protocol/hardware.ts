@@ -28,7 +28,7 @@ const machine = z.object({
     .min(0)
     .max(1_000_000_000)
     .nullable()
-    .meta({ description: "In the deployment's currency; null if not set" }),
+    .meta({ description: "Price per hour in the deployment's currency; null if not set" }),
 });
 const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
 
@@ -39,16 +39,15 @@ export const hardware = machine
   .extend({
     identifier: slug,
     pool: slug.meta({
-      description:
-        "Classes of one pool share a queue and runners: a machine can serve several of them, such as one GPU of it and four",
+      description: "Classes in a pool share a queue and machines, such as 1-GPU and 4-GPU classes",
       example: "l40s",
     }),
     currency: z.string().meta({
-      description: "Of its price, as ISO 4217 has it; one for the whole deployment",
+      description: "Currency of the price (ISO 4217), the same for the whole deployment",
       example: "USD",
     }),
     location_hint: locationHint.nullable().meta({
-      description: "Near where its pool's queue was made; null: near its first runner or caller",
+      description: "Location of the pool's queue. Null: near the first runner or caller",
     }),
     created_at: timestamp,
   })
@@ -64,11 +63,11 @@ export const putHardware = machine
     price_per_hour: price_per_hour.default(null),
     pool: slug.optional().meta({
       description:
-        "The pool that it stands in, by default one of its own. Fixed once that is used; left out, it stays as it is",
+        "Defaults to a pool of its own, with its name. Cannot be changed after first use. If omitted, it does not change",
     }),
     location_hint: locationHint.nullish().meta({
       description:
-        "Where to make its pool's queue: near its runners. Fixed once the pool is used; left out, it stays as it is",
+        "Location of the pool's queue: choose the one closest to the runners. Cannot be changed once the pool has been used. If omitted, it does not change",
     }),
   })
   .meta({

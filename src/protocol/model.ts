@@ -29,7 +29,7 @@ import { configuredWeights } from "./weights.ts";
 export const visibility = z.enum(["private", "public", "restricted"]).meta({
   id: "ModelVisibility",
   description:
-    "`private`: visible to and usable by its owner only. `public`: anyone can see, run and download it. `restricted`: anyone can see and run it, only its owner can download it.",
+    "`private`: only the owner can see and run it. `public`: everyone can see, run and download it. `restricted`: everyone can see and run it, but only the owner can download it.",
 });
 export type Visibility = z.infer<typeof visibility>;
 
@@ -68,7 +68,7 @@ const settable = z.strictObject({
     .string()
     .max(63)
     .nullable()
-    .meta({ description: "Hardware for versions that do not set their own" }),
+    .meta({ description: "Default hardware for the model's versions" }),
 });
 
 export const createModel = settable
@@ -85,7 +85,7 @@ export type CreateModel = z.infer<typeof createModel>;
 export const updateModel = settable
   .extend({
     default_version: z.int().min(1).max(999_999_999).nullable().meta({
-      description: "The version that runs when none is named; null for the latest",
+      description: "The version that runs if a call does not name one; null for the latest",
     }),
   })
   .partial()
@@ -151,7 +151,7 @@ const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
 export const compatibilities = compatibilitiesWith(z.boolean()).meta({
   id: "Compatibilities",
   description:
-    "Which third-party APIs the version is compatible with. `vendora` stands for OpenAI's API, `vendorb` for Anthropic's: see the Vendora and Vendorb endpoints. `vendorb_messages` says that its container has messages of its own; a version with `vendora_chat_completions` answers them too.",
+    "The APIs that can call this version. `vendora` stands for OpenAI's API, `vendorb` for Anthropic's; see the OpenAI and Anthropic endpoints. `vendorb_messages` means that the container has its own `/v1/messages`; versions with `vendora_chat_completions` support messages too.",
 });
 export type Compatibilities = z.infer<typeof compatibilities>;
 
@@ -162,7 +162,7 @@ export const newCompatibilities = compatibilitiesWith(z.boolean().default(false)
 export const isolation = z.enum(["model", "account", "prediction"]).meta({
   id: "Isolation",
   description:
-    "Which predictions share a container. `model`: all predictions of this version. `account`: those of one account; the first one of each account waits for a new container. `prediction`: none; each prediction gets a new container, which is removed afterwards.",
+    "Which predictions share a container. `model`: all predictions of this version. `account`: predictions of one account; each account's first prediction is a cold start. `prediction`: none; every prediction gets a new container, which is then removed.",
 });
 export type Isolation = z.infer<typeof isolation>;
 
@@ -175,14 +175,14 @@ export const configuration = z
     hardware_identifier: z.string().max(63).optional(),
     variable_names: z.array(variableName).max(100).optional().meta({
       description:
-        "Names of the model's variables to set in its containers. Variables without a value are skipped",
+        "Names of the model's variables to set in the version's containers. Variables without a value are skipped",
     }),
     image: repository.optional().meta({
-      description: "Image repository, if the image is not in the deployment's own registry",
+      description: "Image repository, if the image is in another registry",
     }),
     interface: writtenInterface.optional().meta({
       description:
-        "The container's HTTP interface. `cog` (default): that of Cog. `vendora`, or `openai`: that of OpenAI's API, as in vLLM and llama.cpp server",
+        "The container's HTTP interface: `cog` (default), or `vendora` (also `openai`) for servers with OpenAI's API, such as vLLM and llama.cpp server",
     }),
     timeout_seconds: z.number().positive().max(86_400).optional().meta({
       description: "Maximum duration of a prediction once its container is ready; 1,800 by default",
@@ -216,7 +216,7 @@ export const createVersion = z
     release_notes: z.string().max(255),
     image: z.union([tag, digest]).optional().meta({
       description:
-        "A tag or a digest in the model's repository in this deployment's registry; instead of `container_image_digest`",
+        "A tag or a digest in the model's repository in this deployment's registry. Send this or `container_image_digest`",
       example: "latest",
     }),
     schemas: newSchemas.optional(),
@@ -307,7 +307,7 @@ export const model = foundModel
     }),
     latest_version: orNull(version),
     default_version: z.int().nullable().meta({
-      description: "The version that runs when none is named; null: the latest",
+      description: "The version that runs if a call does not name one; null for the latest",
     }),
   })
   .meta({ id: "Model" });

@@ -18,8 +18,7 @@ export const createUser = z
 const tokenName = z.string().min(1).max(100);
 
 const modelName = z.string().regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, {
-  error: ({ input }) =>
-    `'${String(input).slice(0, 130)}' is not a valid <model_owner>/<model_name>`,
+  error: ({ input }) => `Invalid model '${String(input).slice(0, 130)}'. Use owner/name`,
 });
 
 /** Strict: ignoring a misspelt field could create a token for everything that never expires. */
@@ -29,15 +28,15 @@ export const createToken = z
     scopes: z.array(scope).min(1).max(3).default(["read", "write", "predict"]),
     models: z.array(modelName).min(1).max(50).nullish().meta({
       description:
-        "Limits the token to these models, given as `owner/name`; renaming a model does not affect this. The token can run them, read and cancel their predictions, and read its own uploads, but nothing else of the account. Absent or null: all models",
+        "Limits the token to these models (`owner/name`), even if they are renamed. It can run them, read and cancel their predictions, and read its own uploads, but nothing else in the account. By default, all models",
     }),
     priority: priority.nullish().meta({
       description:
-        "Highest queue priority this token can request, and its default. Requests for a higher priority are rejected. Absent or null: any",
+        "Highest queue priority this token can request, and its default. Requests for a higher priority are rejected. By default, any priority",
     }),
     expires_at: timestamp
       .nullish()
-      .meta({ description: "Absent or null: the token never expires" }),
+      .meta({ description: "When the token expires. By default, never" }),
   })
   .meta({ id: "CreateToken", example: { name: "laptop", scopes: ["read", "predict"] } });
 export type CreateToken = z.infer<typeof createToken>;
@@ -46,7 +45,7 @@ const hardwareList = z
   .array(z.string().min(1).max(63))
   .min(1)
   .max(50)
-  .meta({ description: "Hardware that its runners can serve" });
+  .meta({ description: "Hardware classes that its runners can serve" });
 
 export const createRunnerToken = z
   .strictObject({ name: tokenName, hardware: hardwareList })
@@ -54,16 +53,16 @@ export const createRunnerToken = z
 
 export const newToken = z
   .object({ id: uuid, token: z.string() })
-  .meta({ id: "NewToken", description: "A new token. It is shown only in this response" });
+  .meta({ id: "NewToken", description: "A new token. Shown only in this response" });
 
 const tokenRow = {
   id: uuid,
   name: z.string(),
-  prefix: z.string().meta({ description: "The first characters, to tell tokens apart" }),
+  prefix: z.string().meta({ description: "First characters of the token, to tell tokens apart" }),
   created_at: timestamp,
   last_used_at: timestamp
     .nullable()
-    .meta({ description: "Accurate to a few minutes; null: never" }),
+    .meta({ description: "When the token was last used, to within a few minutes; null if never" }),
 };
 
 export const token = z
@@ -72,11 +71,11 @@ export const token = z
     scopes: z.array(scope),
     models: z.array(z.string()).nullable().meta({
       description:
-        "Current names of the models that the token is limited to, without deleted ones. Null: all models",
+        "Current names of the models the token is limited to, without deleted ones; null for all models",
     }),
     priority: priority
       .nullable()
-      .meta({ description: "Highest queue priority this token can request. Null: any" }),
+      .meta({ description: "Highest queue priority this token can request; null for any" }),
     expires_at: timestamp.nullable(),
   })
   .meta({ id: "Token" });
@@ -93,42 +92,43 @@ export const operatorPrediction = prediction
     account: owner,
     runner: uuid.nullable().meta({
       description:
-        "Id of the runner that has it or had it last; null if none had it, or its record is deleted",
+        "ID of its current or last runner; null if it has had none, or if the data has been removed",
     }),
     attempts: z.int().nullable().meta({
-      description: "How many runners began it; null once its record is deleted",
+      description: "Number of attempts; null once the data has been removed",
     }),
   })
-  .meta({ id: "OperatorPrediction", description: "A prediction as operators see it" });
+  .meta({ id: "OperatorPrediction", description: "A prediction, as shown to operators" });
 export type OperatorPrediction = z.infer<typeof operatorPrediction>;
 
 /** One step of a search through the accounts. */
 export const predictionSearch = z
   .object({
     found: orNull(operatorPrediction).meta({
-      description: "Null if none of the accounts that were asked has it",
+      description: "Null if no searched account has the prediction",
     }),
-    asked: z.int().meta({ description: "How many accounts were asked" }),
+    asked: z.int().meta({ description: "Number of accounts searched" }),
     unanswered: z.array(z.string()).meta({
-      description: "Usernames of accounts that did not answer in time, and may have it",
+      description: "Usernames of accounts that did not respond in time and may have the prediction",
       example: [],
     }),
     next_cursor: z.string().nullable().meta({
-      description: "Cursor to ask the next accounts; null when it is found, or all were asked",
+      description:
+        "Cursor to search the next accounts; null once the prediction is found or all accounts have been searched",
       example: null,
     }),
     next_url: z.url().nullable().meta({
-      description: "URL that asks the next accounts",
+      description: "URL that searches the next accounts",
       example: null,
     }),
   })
-  .meta({ id: "PredictionSearch", description: "A step of a search through the accounts" });
+  .meta({ id: "PredictionSearch", description: "Result of searching up to 200 accounts" });
 export type PredictionSearch = z.infer<typeof predictionSearch>;
 
 export const suspensionQuery = z.object({
   models: z.enum(["keep", "hide"]).default("keep").meta({
     description:
-      "`keep`: others can still find and run the account's models. `hide`: all of them become private, and stay so when the account is restored",
+      "`keep`: others can still find and run the account's models. `hide`: the models become private, and stay private when the account is restored",
   }),
 });
 export type SuspendedModels = z.infer<typeof suspensionQuery>["models"];

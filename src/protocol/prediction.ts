@@ -16,7 +16,7 @@ import { webhook } from "./webhook.ts";
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
   id: "TaskStatus",
   description:
-    "`pending`: waiting for a runner. `started`: assigned to a runner. `succeeded`, `failed` and `canceled` are final.",
+    "`pending`: queued. `started`: assigned to a runner. `succeeded`, `failed` and `canceled` are final.",
   example: "succeeded",
 });
 export type TaskStatus = z.infer<typeof taskStatus>;
@@ -61,7 +61,7 @@ export const prediction = z
     updated_at: timestamp,
     status: taskStatus,
     setup_time: secondsText.meta({
-      description: "Decimal seconds from the assignment to a runner until the container was ready",
+      description: "Decimal seconds from assignment to a runner until the container was ready",
       example: "1.204",
     }),
     execution_time: secondsText.meta({
@@ -92,16 +92,16 @@ export const predictionWithIO = prediction
     }),
     output: json.meta({
       description:
-        "Output of the model, or null if there is none yet. A list of at most 200,000 items if streamed in parts",
+        "Output of the model; null if there is none yet. If the output is streamed, a list of up to 200,000 items",
       example: ["The Queen", " sighed."],
     }),
     data_removed: z.boolean().meta({
       description:
-        "True once input, output and events have been removed after the retention period",
+        "Whether input, output and events have been removed, by you or after the retention period",
       example: false,
     }),
   })
-  .meta({ id: "PredictionWithIO", description: "A prediction in full" });
+  .meta({ id: "PredictionWithIO", description: "A prediction with its input and output" });
 export type PredictionWithIO = z.infer<typeof predictionWithIO>;
 
 /** Long enough for a client that waits for the end to read the result. */
@@ -115,10 +115,10 @@ const createOptions = {
   stream: z
     .boolean()
     .default(false)
-    .meta({ description: "Respond with the event stream, and ask the model to stream its output" }),
+    .meta({ description: "Return the event stream, and ask the model to stream its output" }),
   start_check: z.literal(true).optional().meta({
     description:
-      "Labels the run as a start check, in place of its access token, in the dashboard and in usage. `auspex publish` starts versions this way",
+      "Marks the run as a start check of `auspex publish`. The dashboard and usage show this in place of the token",
   }),
   webhook: orNull(webhook).optional(),
   priority: priority.optional().meta({
@@ -128,7 +128,7 @@ const createOptions = {
   }),
   retention_seconds: z.int().min(MIN_RETENTION_SECONDS).optional().meta({
     description:
-      "How long to keep input, output, events and files after the prediction has finished. The deployment's retention period (30 days) is the default and the maximum",
+      "How long to keep input, output, events and files after the prediction ends. Default and maximum: the deployment's retention period (30 days)",
     example: 3_600,
   }),
 };
@@ -162,7 +162,7 @@ const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 export const predictionQuery = pageQuery().extend({
   statuses: repeated(taskStatus, MAX_STATUSES).meta({
-    description: "Predictions with any of these statuses. Repeat the parameter for several",
+    description: "Predictions with any of these statuses. Repeat the parameter to pass several",
     example: ["pending", "started"],
   }),
   model: z
@@ -171,7 +171,7 @@ export const predictionQuery = pageQuery().extend({
     .optional()
     .meta({
       description:
-        "Predictions of any version of this model. If no model has this name, matches the name at the time of the run",
+        "Predictions of any version of this model. If the model no longer exists, matches the name it had when it ran",
       example: "demo/text-generation",
     }),
   id: z
@@ -183,7 +183,7 @@ export const predictionQuery = pageQuery().extend({
     .optional()
     .meta({
       description:
-        "Predictions whose id starts with this value, or ends with it (at least 8 characters). Prefix it with `…` or `...` to match the end. Without, it matches the end only if no existing id can start with it. Matching the end searches up to 10,000 predictions per page, so pages before the last can be empty",
+        "Predictions whose ID starts with this value, or ends with it (at least 8 characters). Start the value with `…` or `...` to match the end; without that, the end is matched only if no ID can start with the value. Matching the end searches up to 10,000 predictions per page, so pages can be empty before the last one",
       example: "01980c3e-7b0a",
     }),
   token: z.string().min(1).max(100).optional().meta({

@@ -36,8 +36,7 @@ export type RunnerLogRequest = z.infer<typeof runnerLogRequest>;
 export const runnerLog = z
   .object({
     waiting: z.boolean().meta({
-      description:
-        "Whether a response from the runner is pending. Read the log again in a second or two",
+      description: "Whether the runner has not responded yet. Get the log again in a second or two",
       example: false,
     }),
     asked_at: timestamp.nullable().meta({
@@ -57,7 +56,7 @@ export const runnerLog = z
           })
           .meta({ id: "RunnerLogLine" }),
       )
-      .meta({ description: "The oldest first" }),
+      .meta({ description: "Oldest first" }),
   })
   .meta({ id: "RunnerLog", description: "The last lines of a runner's own log" });
 export type RunnerLog = z.infer<typeof runnerLog>;
@@ -67,26 +66,26 @@ const charsOf = (lines: RunnerLogLine[]): number =>
 
 const step = z
   .object({
-    at: timestamp.meta({ description: "When these five minutes began" }),
-    reports: z.int().meta({ description: "How often it reported", example: 10 }),
+    at: timestamp.meta({ description: "Start of the five minutes" }),
+    reports: z.int().meta({ description: "Number of reports in this step", example: 10 }),
     running: z.int().meta({ description: "Peak concurrent predictions", example: 3 }),
     gpus: z
       .array(
         z.object({
-          used: z.number().meta({ description: "Mean use, from 0 to 1", example: 0.82 }),
-          memory_used_gb: z.number().meta({ description: "The most memory in use", example: 41.5 }),
+          used: z.number().meta({ description: "Average use, from 0 to 1", example: 0.82 }),
+          memory_used_gb: z.number().meta({ description: "Peak memory in use", example: 41.5 }),
         }),
       )
-      .meta({ description: "In the order of its machine's GPUs" }),
+      .meta({ description: "In the same order as the machine's GPUs" }),
   })
-  .meta({ id: "RunnerHistoryStep", description: "What a runner reported in five minutes" });
+  .meta({ id: "RunnerHistoryStep", description: "Five minutes of a runner's load" });
 
 export const runnerHistory = z
   .object({
-    step_seconds: z.int().meta({ description: "How long a step is", example: 300 }),
+    step_seconds: z.int().meta({ description: "Length of a step", example: 300 }),
     steps: z.array(step).meta({
       description:
-        "The oldest first, 288 at most. Those in which it reported nothing are left out, and the last one goes on",
+        "Oldest first, up to 288. Steps without reports are omitted. The last step is still in progress",
     }),
   })
   .meta({ id: "RunnerHistory", description: "Load of a runner over the last 24 hours" });
@@ -114,21 +113,21 @@ export const runnerEvent = z
     at: timestamp,
     kind: z.enum([...RUNNER_EVENT_KINDS, "fell_silent"]).meta({
       description:
-        "`stopping`: its process was told to stop, and finishes its predictions. `drained`, `resumed`: by an operator. `forgiven`: an operator has resumed it while it was set aside. `lost`: its process ended without a word, and another one has started. `silent`: it is heard from again. `fell_silent`: nothing was heard from it after this; it is there only as long as that is so",
+        "`stopping`: its process was told to stop and is finishing its predictions. `drained`, `resumed`: by an operator. `set_aside`: paused. `forgiven`: an operator resumed it while it was paused. `lost`: its process ended without notice, and another one has started. `silent`: reconnected. `fell_silent`: lost connection; listed only until it reconnects",
     }),
     detail: z.string().nullable().meta({
       description:
-        "Of `started` the version, of GPUs the number and name, of containers the model's version or the image, with how many they are if there are several; null for the others",
+        "`started`: the runner's version. GPU events: number and name. Container events: the model's version or the image, with a count if there are several. Null for other events",
       example: "ada/story:3",
     }),
     time: timestamp.nullable().meta({
       description:
-        "Of `lost` and `silent`: when it was last heard from. Of `set_aside`: until when, at most. Null for the others",
+        "`lost` and `silent`: when the runner was last seen. `set_aside`: when the pause ends at the latest. Null for other events",
       example: null,
     }),
     by: z.string().nullable().meta({
       description:
-        "Username of the operator who did it on the dashboard; null for what the operator's token did, for what nobody did, and if the account is deleted",
+        "Username of the operator who did this on the dashboard; null if the operator's token was used, if no one did it, or if the account was deleted",
       example: "ada",
     }),
   })

@@ -7,7 +7,7 @@ export const MIN_PASSWORD = 10;
 export const MAX_PASSWORD = 128;
 
 const email = z
-  .email("Enter an email address, as in ada@example.com")
+  .email("Enter an email address, such as ada@example.com")
   .max(254)
   .transform((text) => text.toLowerCase());
 

@@ -72,7 +72,7 @@ export const upload = z
     mime_type: z.string().meta({ description: "Media type of the file", example: "image/png" }),
     name: z.string().nullable().meta({ description: "File name, or null", example: "photo.png" }),
     part_size: z.int().meta({
-      description: "Bytes of each part except the last, which has the rest",
+      description: "Size of each part in bytes, except the last",
       example: 16_777_216,
     }),
     urls: z.array(z.url()).meta({
@@ -88,7 +88,7 @@ export const upload = z
     created_at: timestamp,
     expires_at: timestamp.meta({
       description:
-        "When a pending upload expires, or when the file of a completed one is deleted, unless a prediction or a version uses it before",
+        "When a pending upload expires, or when the file of a completed one is deleted. Using the file in a prediction or version extends this",
     }),
   })
   .meta({ id: "Upload", description: "A file uploaded in parts" });

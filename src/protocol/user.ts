@@ -82,7 +82,7 @@ const RESERVED = new Set([VERIFIER, ...PAGES, ...OFFICIAL]);
 
 export const chosenUsername = slug.refine(
   (name) => !RESERVED.has(name) && !name.startsWith("auspex-"),
-  "this name is reserved: choose another one",
+  "This name is reserved. Choose another one",
 );
 
 /** The body of PATCH /user: only fields that are sent change. */
@@ -105,7 +105,7 @@ export type UpdateUser = z.infer<typeof updateUser>;
 
 const space = z.object({
   bytes: z.int(),
-  max_bytes: z.int().meta({ description: "Requests that need more are refused" }),
+  max_bytes: z.int().meta({ description: "Requests that need more are rejected" }),
 });
 
 const runs = {
@@ -126,17 +126,21 @@ export const userUsage = z
       models: z
         .array(
           z.object({
-            model: z.string().nullable().meta({ description: "Null: all other models together" }),
+            model: z
+              .string()
+              .nullable()
+              .meta({ description: "Null for all other models together" }),
             ...runs,
           }),
         )
-        .meta({ description: "The 50 most used, most used first" }),
+        .meta({ description: "The 50 most used models, most used first" }),
     }),
     files: space.meta({
-      description: "Uploads, by their declared size, and large output files",
+      description:
+        "Output files, large inputs and values, and uploads (pending ones with their declared size)",
     }),
     images: space.meta({
-      description: "Images in this registry, each layer once, and uploads in progress",
+      description: "Images in this registry, each layer counted once, and pushes in progress",
     }),
     database: space.meta({
       description:

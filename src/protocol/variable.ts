@@ -45,7 +45,7 @@ export const setVariable = z
       .min(1)
       .max(MAX_CHARS, { abort: true })
       .regex(TEXT, "valid Unicode without NUL characters")
-      .meta({ description: "Value of the variable. It is never shown again", example: "hf_…" }),
+      .meta({ description: "Value of the variable. Never returned", example: "hf_…" }),
   })
   .meta({ id: "SetVariable" });
 

@@ -35,17 +35,17 @@ export const webhookPayload = predictionWithIO
   .extend({
     data_omitted: z.boolean().meta({
       description:
-        "True if input or output is null here because it is larger than 1 MiB or was removed. Read it with GET `url` while it is kept",
+        "Whether input or output is null here because it is larger than 1 MiB or was removed. Get it from `url` while it is kept",
       example: false,
     }),
     webhook: z.object({
       id: webhookEventId.meta({
-        description: "The same for every delivery of the event: use it to ignore duplicates",
+        description: "The same for every delivery of an event. Use it to ignore duplicates",
       }),
       event: z.union([webhookEventName, z.literal("test")]),
       sequence: z.int().nonnegative().meta({
         description:
-          "Increases with each event of a prediction. GET `url`/stream?after_id=<sequence> continues from here",
+          "Increases with each event of a prediction. GET `{url}/stream?after_id={sequence}` continues from there",
         example: 7,
       }),
       created_at: timestamp,

@@ -5,7 +5,7 @@ import { link, timestamp, uuid } from "./common.ts";
 export const webhookEventName = z.enum(["started", "output", "completed"]).meta({
   id: "WebhookEventName",
   description:
-    "`started`: a runner has started it. `output`: there is new output, sent at most every 500 ms. `completed`: it has finished",
+    "`started`: a runner started the prediction. `output`: there is new output; sent at most every 500 ms. `completed`: the prediction ended",
   example: "completed",
 });
 export type WebhookEventName = z.infer<typeof webhookEventName>;
@@ -30,7 +30,7 @@ export const webhookSecret = z
   })
   .meta({
     description:
-      "Secret that signs deliveries. It is never shown again. Any ASCII text, or `whsec_` followed by a key in base64, as in Standard Webhooks",
+      "Secret that signs deliveries: any ASCII text, or `whsec_` followed by a base64 key, as in Standard Webhooks. Never returned",
     // Includes the length: tools that generate examples from the pattern might never reach it otherwise.
     pattern: "^[ -~]{8,256}$",
     example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -40,7 +40,7 @@ export const webhook = z
   .strictObject(
     {
       url: link.meta({
-        description: "URL that receives updates: https on a public host",
+        description: "URL that receives events: https on a public host",
         example: "https://example.com/hook",
       }),
       secret: webhookSecret.optional(),
@@ -56,7 +56,7 @@ export const webhook = z
           : undefined,
     },
   )
-  .meta({ id: "Webhook", description: "Receiver of a prediction's updates" });
+  .meta({ id: "Webhook", description: "Where to send a prediction's events" });
 export type Webhook = z.infer<typeof webhook>;
 
 /** `evt_<prediction id>_<sequence>`: the same for every receiver and delivery. */
@@ -66,7 +66,7 @@ export const webhookEventId = z
   .toLowerCase()
   .regex(/^evt_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_\d{1,15}$/, "the id of a webhook event")
   .meta({
-    description: "Id of the event, the same for every receiver and delivery",
+    description: "ID of the event, the same for every receiver and delivery",
     example: "evt_01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e_7",
   });
 
@@ -74,7 +74,7 @@ export const deliveryAttempt = z
   .object({
     at: timestamp,
     status: z.int().nullable().meta({
-      description: "HTTP status of the response; null if there was none, or none yet",
+      description: "HTTP status of the response; null if there was no response, or not yet",
       example: 200,
     }),
     duration_ms: z.int().nullable().meta({
@@ -87,7 +87,7 @@ export const deliveryAttempt = z
     }),
     response: z.string().nullable().meta({
       description:
-        "The first 1,000 characters of the response's body, if it is text and came at once; null for all but the last three attempts, and once the prediction's data has been removed",
+        "First 1,000 characters of the response, if it is text and arrived immediately. Only for the last three attempts, until the prediction's data is removed; otherwise null",
       example: "ok",
     }),
   })
@@ -96,7 +96,7 @@ export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
 export const deliveryState = z.enum(["pending", "delivered", "failed", "superseded"]).meta({
   description:
-    "`pending`: in progress, or retried at `next_attempt_at`. `delivered`: the receiver responded with 2xx. `failed`: abandoned. `superseded`: replaced by a later event, which includes its data",
+    "`pending`: in progress, or retried at `next_attempt_at`. `delivered`: the receiver responded with 2xx. `failed`: given up. `superseded`: replaced by a later event, which includes its data",
   example: "delivered",
 });
 export type DeliveryState = z.infer<typeof deliveryState>;
@@ -113,7 +113,7 @@ export const webhookDelivery = z
     }),
     state: deliveryState,
     next_attempt_at: timestamp.nullable().meta({
-      description: "When the next attempt is due; null if none is, or one is in progress",
+      description: "When the next attempt is due; null if none is planned or one is in progress",
       example: null,
     }),
     attempts: z.array(deliveryAttempt).meta({ description: "The last 50 attempts, oldest first" }),
@@ -126,8 +126,7 @@ export const webhookEvent = z
     id: webhookEventId,
     event: webhookEventName,
     sequence: z.int().positive().meta({
-      description:
-        "Id of the last event of the prediction's log that it includes; increases with each event",
+      description: "ID of the last prediction event it includes. Increases with each webhook event",
       example: 7,
     }),
     created_at: timestamp,
@@ -146,7 +145,7 @@ const url = link.meta({
   example: "https://example.com/hooks/auspex",
 });
 const description = z.string().max(200).meta({ example: "Production" });
-const enabled = z.boolean().meta({ description: "False: deliveries are paused", example: true });
+const enabled = z.boolean().meta({ description: "`false` pauses deliveries", example: true });
 
 export const endpointSecret = z
   .object({ id: uuid, created_at: timestamp })
@@ -162,14 +161,14 @@ export const webhookEndpoint = z
     enabled,
     secrets: z
       .array(endpointSecret)
-      .meta({ description: "Each delivery is signed with all of them, which allows rotation" }),
+      .meta({ description: "All of them sign each delivery, so you can rotate them" }),
     failing_since: timestamp.nullable().meta({
-      description: "Since when every delivery has failed; null if the last one succeeded",
+      description: "When deliveries began to fail; null if the last one succeeded",
       example: null,
     }),
     last_error: z.string().nullable().meta({
       description:
-        "Error of the first failed delivery since then, or of the last one that was abandoned",
+        "Error of the first failed delivery since then, or of the last one that was given up",
       example: null,
     }),
     notice: z.string().nullable().meta({

@@ -56,7 +56,7 @@ const configuredWeight = z
     target,
     file: z.string().min(1).max(2_048).meta({
       description:
-        "A completed upload of the version's owner: its id, its URL or the URL of its file. Stored as its id",
+        "A completed upload of the version's owner: its ID, its URL or the URL of its file. Stored as the ID",
       example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
     }),
   })

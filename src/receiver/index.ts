@@ -104,7 +104,7 @@ export async function verifyWebhook(
   if (keys.length === 0)
     throw new WebhookVerificationError(
       "bad_secret",
-      "The secret is missing: check that the variable that holds it is set.",
+      "The secret is missing. Check that the environment variable with the secret is set.",
     );
   const { id, timestamp, signatures } = readHeaders(request.headers);
   checkAge(Math.floor(now / 1_000) - Number(timestamp), toleranceSeconds);
@@ -119,7 +119,7 @@ export async function verifyWebhook(
       if (await crypto.subtle.verify("HMAC", key, signature, signed)) return parse(body);
   throw new WebhookVerificationError(
     "no_match",
-    "No signature matches. Pass the raw body exactly as it arrived, not parsed and serialized again, and the complete secret of this webhook, including 'whsec_' if it starts with it.",
+    "No signature matches. Pass the raw body exactly as received, not parsed and serialized again, and this webhook's complete secret, including 'whsec_' if it has that prefix.",
   );
 }
 
@@ -133,7 +133,7 @@ async function keyOf(secret: string) {
   } catch {
     throw new WebhookVerificationError(
       "bad_secret",
-      "The secret is empty, or is not valid base64 after 'whsec_': copy the complete secret.",
+      "Invalid secret: it is empty, or not base64 after 'whsec_'. Copy the complete secret.",
     );
   }
 }
@@ -143,7 +143,7 @@ function readHeaders(headers: RawRequest["headers"] | undefined) {
   if (!headers)
     throw new WebhookVerificationError(
       "missing_headers",
-      "The first argument has no headers: pass the Request itself (in Hono, c.req.raw) or { headers, body }.",
+      "The first argument has no headers. Pass the Request (in Hono, c.req.raw) or { headers, body }.",
     );
   const id = readHeader(headers, "webhook-id");
   const timestamp = readHeader(headers, "webhook-timestamp");
@@ -151,13 +151,13 @@ function readHeaders(headers: RawRequest["headers"] | undefined) {
   if (!id || !timestamp || !signature)
     throw new WebhookVerificationError(
       "missing_headers",
-      "webhook-id, webhook-timestamp or webhook-signature is missing: pass all headers of the request. webhook-signature is only sent for webhooks with a secret.",
+      "The webhook-id, webhook-timestamp or webhook-signature header is missing. Pass all headers of the request. webhook-signature is sent only if the webhook has a secret.",
     );
   // A period in either would let one signature match several divisions into id, time and body.
   if (!/^[\w-]+$/.test(id) || !/^\d{1,15}$/.test(timestamp))
     throw new WebhookVerificationError(
       "bad_headers",
-      "webhook-id or webhook-timestamp is malformed: check whether a proxy changes headers.",
+      "Invalid webhook-id or webhook-timestamp header. Check whether a proxy changes headers.",
     );
   const signatures = signature
     .split(/\s+/)
@@ -181,11 +181,11 @@ const isWebHeaders = (headers: RawRequest["headers"]): headers is WebHeaders =>
 /** The comparison is negated so that a tolerance of NaN refuses every delivery. */
 function checkAge(age: number, tolerance: number) {
   const [code, when] =
-    age > 0 ? (["timestamp_too_old", "ago"] as const) : (["timestamp_too_new", "ahead"] as const);
+    age > 0 ? (["timestamp_too_old", "past"] as const) : (["timestamp_too_new", "future"] as const);
   if (!(Math.abs(age) <= tolerance))
     throw new WebhookVerificationError(
       code,
-      `The delivery was sent ${Math.abs(age)} s ${when}; at most ${tolerance} s are allowed. Check the clock of this machine. Otherwise someone is replaying an old delivery.`,
+      `The timestamp is ${Math.abs(age)} s in the ${when}. At most ${tolerance} s are allowed. Check this machine's clock. If it is correct, this may be a replay of an old delivery.`,
     );
 }
 
@@ -194,7 +194,7 @@ async function bodyOf(request: WebRequest | RawRequest): Promise<Uint8Array> {
     if (!request.bodyUsed) return new Uint8Array(await request.arrayBuffer());
     throw new WebhookVerificationError(
       "bad_body",
-      "The body of the request has already been read: verify it first, or pass { headers, body } with its text.",
+      "The request body has already been read. Verify the request before you read the body, or pass { headers, body } with the raw text.",
     );
   }
   const { body } = request;
@@ -206,7 +206,7 @@ async function bodyOf(request: WebRequest | RawRequest): Promise<Uint8Array> {
   if (Object.prototype.toString.call(body) === "[object ArrayBuffer]") return new Uint8Array(body);
   throw new WebhookVerificationError(
     "bad_body",
-    "The body is neither text nor bytes: pass the raw body, not the parsed one. In Express, use express.raw({ type: 'application/json' }) for this route instead of express.json().",
+    "Pass the raw body as text or bytes, not the parsed body. In Express, use express.raw({ type: 'application/json' }) for this route instead of express.json().",
   );
 }
 
@@ -216,7 +216,7 @@ function parse(body: Uint8Array): WebhookPayload {
   } catch {
     throw new WebhookVerificationError(
       "bad_body",
-      "The signature matches, but the body is not JSON: it was not sent by Auspex.",
+      "The signature matches, but the body is not JSON, so Auspex did not send it.",
     );
   }
 }

@@ -54,7 +54,7 @@ const releaseUsernameRoute = createRoute({
   operationId: "releaseUsername",
   summary: "Release a username",
   description:
-    "Makes a past username available again. Its new holder can use any images below it in the registry, including those of the former holder. Returns 409 while the username is in use.",
+    "Makes a former username available again. In your own registry (`IMAGE_REGISTRY`), the next user with this name gets a separate path for images. Returns 409 while the username is in use.",
   request: { params: oneUser },
   responses: { 200: gone, ...errorResponses, ...conflictResponse },
 });
@@ -66,7 +66,7 @@ const suspension = createRoute({
   operationId: "suspendUser",
   summary: "Suspend an account",
   description:
-    "Within 10 s, the account's tokens are refused, its sessions and streams end, and its running predictions are canceled. Its models and files are kept. It also loses operator rights.",
+    "Within 10 s, the account's tokens are rejected, its sessions and streams end, and its running predictions are canceled. Models and files are kept. Operators lose their role.",
   request: { params: oneUser, query: suspensionQuery },
   responses: { 200: jsonResponse("Suspended", nothing), ...errorResponses },
 });
@@ -148,7 +148,7 @@ const revokeRunnerTokenRoute = createRoute({
   operationId: "revokeRunnerToken",
   summary: "Revoke a runner token",
   description:
-    "Within 10 s, the token's runners get no more work, and their running predictions are restarted elsewhere or fail, as if the runners were lost. To let predictions finish, drain the runners first.",
+    "Takes effect within 10 s. Predictions on its runners start again elsewhere or fail. To let them finish, drain the runners first.",
   request: { params: oneToken },
   responses: { 200: gone, ...errorResponses },
 });
@@ -169,7 +169,7 @@ const removeCategory = createRoute({
   path: "/operator/categories/{slug}",
   operationId: "deleteCategory",
   summary: "Delete a category",
-  description: "Also removes it from its models.",
+  description: "Models lose the category.",
   request: { params: oneCategory },
   responses: { 200: gone, ...errorResponses },
 });
@@ -181,7 +181,7 @@ const hardwarePut = createRoute({
   operationId: "putHardware",
   summary: "Create or update hardware",
   description:
-    "Returns 409 for another `location_hint` than that of a pool that has been used, and for another `pool` than that of a class that has been.",
+    "The `pool` of a class, and the `location_hint` of a pool, cannot be changed after first use: this returns 409.",
   request: { params: oneHardware, body: jsonBody(putHardware) },
   responses: {
     200: jsonResponse("The hardware", hardware),
@@ -197,7 +197,7 @@ const removeHardware = createRoute({
   operationId: "deleteHardware",
   summary: "Delete hardware",
   description:
-    "Returns 409 while a model or version uses it, and always for `cpu`, the default of models.",
+    "Returns 409 while a model or version uses it. `cpu`, the default, cannot be deleted.",
   request: { params: oneHardware },
   responses: { 200: gone, ...errorResponses, ...conflictResponse },
 });

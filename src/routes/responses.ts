@@ -30,8 +30,8 @@ export const problemResponse = (description: string) => ({
 
 export const errorResponses = {
   401: problemResponse("The token is missing or invalid"),
-  403: problemResponse("The token may not do this"),
-  404: problemResponse("The resource does not exist, or is not visible to you"),
+  403: problemResponse("The token is not allowed to do this"),
+  404: problemResponse("The resource does not exist, or you do not have access to it"),
   422: jsonResponse("The request failed validation", validationError),
 };
 

@@ -54,7 +54,7 @@ it("a model is made with a page of its own, and its first version is published",
   expect(await page.getByText("<b onclick=x>very</b>").count()).toBe(1);
 
   await page.getByRole("link", { name: "Playground" }).click();
-  await page.getByRole("link", { name: "Fill in a form" }).click();
+  await page.getByRole("link", { name: "Create a version" }).click();
   await visitor.arrives("/models/lewis/rabbit/versions/new");
   expect(await page.getByRole("textbox", { name: "Digest" }).isVisible()).toBe(false);
   await page.getByRole("radio", { name: "Digest" }).check();

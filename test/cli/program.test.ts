@@ -77,7 +77,7 @@ test("https:// to a server of plain HTTP is an error with the right address", as
   onTestFinished(() => plain.remove());
   const { code, err } = await plain.run(["models"]);
   expect(code).toBe(1);
-  expect(err).toMatch(/that port does not speak TLS.*http:\/\//);
+  expect(err).toMatch(/that port does not use TLS.*http:\/\//);
   expect(err).toContain(`auspex login http://127.0.0.1:${port} `);
   expect(err).not.toMatch(/openssl|SSL routines/i);
 });

@@ -81,31 +81,31 @@ beforeAll(async () => {
 });
 
 test("the backup command downloads a backup, again only what is missing, and checks it", async () => {
-  expect(await command(from, ["list"])).toBe("There is no backup yet.");
+  expect(await command(from, ["list"])).toBe("No backups yet.");
   const starting = command(from, ["start"]);
   const ticks = setInterval(() => void from.scheduled(), 100);
-  expect(await starting).toMatch(/is begun.*\n.* is whole\.$/);
+  expect(await starting).toMatch(/^Backup .* started\..*\nBackup .* is complete\.$/);
   clearInterval(ticks);
   expect(await command(from, ["list"])).toMatch(
     /^[0-9a-f-]{36} {2}20.*Z {2}\d+ rows, \d+ bytes in \d+ parts$/,
   );
   const said = await command(from, ["download", await newest(), copy]);
-  expect(said).toContain(`is in ${copy}`);
+  expect(said).toContain(`to ${copy}.`);
   const files = await readdir(copy);
   const [part = ""] = files.filter((name) => name.startsWith("part-"));
   const before = await readFile(join(copy, part));
   await rm(join(copy, part));
   await expect(command(from, ["verify", copy])).rejects.toThrow(
-    "is missing: download the backup again",
+    "is missing. Download the backup again",
   );
   await command(from, ["download", await newest(), copy]);
   expect(await readFile(join(copy, part))).toEqual(before);
   expect(await command(from, ["verify", copy])).toMatch(
-    /1 {2}users\n.*Every part is there and can be decrypted/s,
+    /1 {2}users\n.*All parts are present and can be decrypted/s,
   );
-  await expect(command(from, ["verify", copy], [])).rejects.toThrow("another BACKUP_KEY");
+  await expect(command(from, ["verify", copy], [])).rejects.toThrow("different BACKUP_KEY");
   await writeFile(join(copy, part), before.subarray(1));
-  await expect(command(from, ["verify", copy])).rejects.toThrow("was changed");
+  await expect(command(from, ["verify", copy])).rejects.toThrow("was modified");
   await writeFile(join(copy, part), before);
 });
 
@@ -115,7 +115,7 @@ test("the backup command mixes no two backups in one folder", async () => {
   const id = crypto.randomUUID();
   await writeFile(summary, JSON.stringify({ ...JSON.parse(before), id }));
   await expect(command(from, ["download", await newest(), copy])).rejects.toThrow(
-    `has another backup, ${id}`,
+    `contains another backup, ${id}`,
   );
   await writeFile(summary, before);
 });
@@ -125,9 +125,9 @@ test("the backup command restores a backup into an empty deployment, and only in
   const into = await deploy("into");
   const said = await command(into, ["restore", copy]);
   expect(said).toMatch(
-    /^uploaded \d+ parts\n.*Done\. Everyone logs in again\. Next, open \/set-up/s,
+    /^uploaded \d+ parts\n.*Restored\. Everyone has to log in again\. Next, open \/set-up/s,
   );
-  expect(said).not.toContain("left out");
+  expect(said).not.toContain("not restored");
   const ada = new Client(into.url, token);
   const get = (id: string) => ada.call(predictionWithIO, "GET", `/predictions/${id}`);
   expect(await get(ended)).toMatchObject({ status: "canceled", data_removed: true });
@@ -143,14 +143,12 @@ test("the backup command uploads nothing to a deployment that somebody uses", as
   const operator = new Client(other.url, LOCAL.operatorToken);
   await operator.call(user, "POST", "/operator/users", { body: { username: "bob" } });
   await expect(command(other, ["restore", copy])).rejects.toThrow("empty deployment");
-  expect(await command(other, ["list"])).toBe("There is no backup yet.");
+  expect(await command(other, ["list"])).toBe("No backups yet.");
 });
 
 test("the backup command says which arguments it needs", async () => {
   await expect(command(from, ["restore"])).rejects.toThrow("npm run backup -- COMMAND");
-  await expect(command(from, ["download", crypto.randomUUID()])).rejects.toThrow(
-    "There is no backup",
-  );
+  await expect(command(from, ["download", crypto.randomUUID()])).rejects.toThrow("not found");
   await expect(command(from, ["restore", "bakcup"])).rejects.toThrow(
     "bakcup is neither a folder nor the id of a backup.",
   );

@@ -94,15 +94,15 @@ it("`auspex rollback` chooses the version that runs, and goes back and forward",
 
 it("`auspex tags delete` keeps an image that versions need or needed, and says until when", async () => {
   const image = ["tags", "delete", `ada/story@${digest}`, "--yes"];
-  expect(await refused(...image)).toMatch(
-    /needed by versions 2, 1 of .* Delete the versions first/,
-  );
+  expect(await refused(...image)).toMatch(/used by versions 2, 1 of .* Delete the versions first/);
   await ran("versions", "delete", "ada/story:1", "--yes");
   expect(await told("versions", "ada/story")).toMatchObject([{ number: 2 }]);
   expect(await refused("versions", "delete", "ada/story:1", "-y")).toContain("not found");
-  expect(await refused(...image)).toMatch(/needed by version 2 of /);
+  expect(await refused(...image)).toMatch(/used by version 2 of /);
   await ran("versions", "delete", "ada/story:2", "--yes");
-  expect(await refused(...image)).toMatch(/may still need .* Delete it after 20\S+ \S+ UTC/);
+  expect(await refused(...image)).toMatch(
+    /may still need .* You can delete it after 20\S+ \S+ UTC/,
+  );
 });
 
 it("`auspex models delete` deletes a model", async () => {

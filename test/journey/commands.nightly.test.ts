@@ -16,7 +16,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
     "npm start -- [--port",
     [
       ["--prot 9000", "Unknown option '--prot'"],
-      ["--docker --empty", "--empty starts no runner: leave --docker out."],
+      ["--docker --empty", "--empty starts no runner: omit --docker."],
       ["--port 9000x", "--port takes a whole number from 1 to 65535, not “9000x”."],
     ],
   ],
@@ -32,7 +32,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
     "src/dev/verify/main.ts",
     "OPERATOR_TOKEN=… npm run verify --",
     [
-      ["", "Name its address"],
+      ["", "Missing address"],
       ["localhost:8787", "“localhost:8787” is no address such as https://auspex.example.com."],
       [
         `${ADDRESS} --webhook-port soon`,
@@ -45,7 +45,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
     "npm run backup -- COMMAND",
     [
       ["list --all", "Unknown option '--all'"],
-      ["list", "Set AUSPEX_URL and OPERATOR_TOKEN to the deployment's."],
+      ["list", "Set AUSPEX_URL and OPERATOR_TOKEN."],
     ],
   ],
   ["test/storm/main.ts", "npm run storm --", [["--minutes x", "--minutes takes a number"]]],
@@ -73,7 +73,7 @@ test("npm start -- --docker begins nothing without Docker", async () => {
   const { code, output } = await runScript("src/dev/start.ts", ["--docker"], environment);
   expect(code).toBe(1);
   expect(output).toMatch(
-    /Docker does not respond at \/nowhere\/docker\.sock.*Start Docker.*leave --docker out/,
+    /Docker does not respond at \/nowhere\/docker\.sock.*Start Docker.*omit --docker/,
   );
   expect(output).not.toContain("Building");
 });

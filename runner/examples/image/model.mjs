@@ -28,7 +28,7 @@ serve(manifest, {
 
 async function read(address, signal) {
   const answer = await fetch(address, { signal });
-  if (!answer.ok) throw new Error(`The image cannot be read: ${answer.status}`);
+  if (!answer.ok) throw new Error(`Cannot read the image: ${answer.status}`);
   if (Number(answer.headers.get("content-length")) > MAX_BYTES)
     throw new Error("The image is larger than 50 MB");
   return decode(await answer.arrayBuffer());
@@ -37,7 +37,7 @@ async function read(address, signal) {
 /** How much of each pixel of the image is painted over, from 0 to 1. */
 function shares(mask, { width, height }) {
   if (mask.width !== width || mask.height !== height)
-    throw new Error("The mask must be as wide and as high as the image");
+    throw new Error("The mask must have the same size as the image");
   const { pixels } = mask;
   const isTransparent = pixels.some((value, at) => at % 4 === 3 && value < 255);
   return Float32Array.from({ length: width * height }, (_, n) =>

@@ -51,12 +51,12 @@ export function decode(bytes) {
     parts[type] = [...(parts[type] ?? []), data];
   }
   const [head] = parts.IHDR ?? [];
-  if (!head || !parts.IDAT) throw new Error("The PNG is not complete");
+  if (!head || !parts.IDAT) throw new Error("The PNG is incomplete");
   const [width, height] = [head.readUInt32BE(0), head.readUInt32BE(4)];
   const [depth, type, , , interlaced] = head.subarray(8);
   const channels = CHANNELS[type];
   if (depth !== 8 || interlaced || !channels)
-    throw new Error("Only PNGs with 8 bits a channel that are not interlaced are read");
+    throw new Error("Unsupported PNG. Use 8 bits per channel, without interlacing");
   if (width * height > MAX_PIXELS) throw new Error("The image has more than 16 million pixels");
   const length = width * channels;
   const lines = inflateSync(Buffer.concat(parts.IDAT), { maxOutputLength: (length + 1) * height });

@@ -339,7 +339,7 @@ function check(schema, value, loc, problems) {
     // The other keywords do not apply to an allowed null.
     if (value === null && keyword !== "type" && keyword !== "enum") continue;
     if (KEYWORDS[keyword]?.(value, rule) === false) {
-      problems.push(problem(loc, `does not satisfy ${keyword}: ${JSON.stringify(rule)}`));
+      problems.push(problem(loc, `does not match ${keyword} ${JSON.stringify(rule)}`));
       return value;
     }
   }
@@ -395,6 +395,7 @@ async function addressOf(file, { id, abort: { signal } }) {
   const url = `${base}/${encodeURIComponent(file.name)}`;
   const answer = await fetch(url, { method: "PUT", headers, body: file, signal });
   const location = answer.headers.get("location");
-  if (!answer.ok || !location) throw new Error(`uploading ${file.name} failed: ${answer.status}`);
+  if (!answer.ok || !location)
+    throw new Error(`Uploading ${file.name} failed with ${answer.status}`);
   return location.split("?")[0];
 }

@@ -48,7 +48,7 @@ export function serve({ name }, { load, calls }) {
     if (!allowed) throw new Refusal(404, `Invalid URL (${req.method} ${path})`);
     if (req.method !== allowed) {
       res.setHeader("allow", allowed);
-      throw new Refusal(405, `${path} takes ${allowed}, not ${req.method}`);
+      throw new Refusal(405, `${path} supports ${allowed}, not ${req.method}`);
     }
     if (allowed === "GET") return reply(res, 200, pages[path]());
     const body = await readJson(req);
@@ -87,7 +87,11 @@ function served(model, name) {
   if (model === undefined || model === null || model === "")
     throw new Refusal(400, "you must provide a model parameter");
   if (model !== name)
-    throw new Refusal(404, `The model \`${model}\` does not exist: this is \`${name}\``, wanted);
+    throw new Refusal(
+      404,
+      `The model \`${model}\` does not exist. This server has \`${name}\``,
+      wanted,
+    );
 }
 
 /** A Prometheus metric with llama.cpp's name, which shows when a canceled request has ended. */

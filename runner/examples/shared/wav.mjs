@@ -44,7 +44,7 @@ export function samplesOf(file, rate) {
     format.readUInt16LE(14),
   ];
   if (kind !== 1 || channels !== 1 || hertz !== rate || bits !== BYTES * 8) {
-    throw new Error(`The audio is not mono PCM of 16 bits and ${rate} Hz`);
+    throw new Error(`The audio must be mono 16-bit PCM at ${rate} Hz`);
   }
   return Float32Array.from({ length: Math.floor(data.length / BYTES) }, (_, n) => {
     return data.readInt16LE(n * BYTES) / 32_767;

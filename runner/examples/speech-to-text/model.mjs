@@ -14,9 +14,9 @@ serve(manifest, {
     const answer = await fetch(audio, { signal }).catch(({ message, cause }) => {
       signal.throwIfAborted();
       // The message alone says only "fetch failed"; the cause says why.
-      throw new Error(`The audio cannot be read: ${cause?.message ?? message}`);
+      throw new Error(`Cannot read the audio: ${cause?.message ?? message}`);
     });
-    if (!answer.ok) throw new Error(`The audio cannot be read: ${answer.status}`);
+    if (!answer.ok) throw new Error(`Cannot read the audio: ${answer.status}`);
     if (Number(answer.headers.get("content-length")) > MAX_BYTES)
       throw new Error("The audio is larger than 50 MB");
     const samples = samplesOf(Buffer.from(await answer.arrayBuffer()), RATE);

@@ -11,7 +11,7 @@ const breathe = () => new Promise((resolve) => setImmediate(resolve));
 serve(manifest, {
   async predict({ text, voice, speed, response_format }, { signal, log, metric }) {
     const spoken = spokenText(text);
-    if (!spoken) throw new Error("The text has no letters of the Latin alphabet, and no digits");
+    if (!spoken) throw new Error("The text has no Latin letters or digits");
     const sentences = [];
     for (const sentence of speak(spoken, { voice, speed })) {
       signal.throwIfAborted();

@@ -59,14 +59,14 @@ export function checkClass(described: unknown, hardware: string, gpus: readonly 
       ...found,
       detail: `containers of ${hardware} get ${count(due)}, and this machine has ${gpus.length === 0 ? "none" : gpus.length}`,
       advice:
-        "its predictions would wait for a larger machine: use another class (--hardware), or fix the gpu finding",
+        "its predictions would be queued for a larger machine: use another class (--hardware), or fix the gpu problem above",
     };
   }
   if (due === 0 && gpus.length > 0) {
     return {
       ...found,
       detail: `containers of ${hardware} get no GPU: ${count(gpus.length)} of this machine would not be used`,
-      advice: "set the number of GPUs of this class at /fleet/hardware, or use another class",
+      advice: "set the number of GPUs of the class at /fleet/hardware, or use another class",
     };
   }
   const small = gpus.filter(

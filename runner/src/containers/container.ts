@@ -261,7 +261,7 @@ export class Container {
 
   async read(path: string): Promise<ContainerFile> {
     if (this.#alive) return this.#alive.read(path);
-    throw external(`the container ended before its file ${path} was read`);
+    throw external(`the container exited before its file ${path} was read`);
   }
 
   /** Asks the container to stop, then kills it. Resolves when the container has ended, or will not end. */

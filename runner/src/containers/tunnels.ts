@@ -89,7 +89,7 @@ export class Tunnels {
       CONNECT_TIMEOUT_MS,
     );
     const fail = () =>
-      refuseTunnel(socket, 502, `${host} has no public address or does not answer`);
+      refuseTunnel(socket, 502, `${host} has no public IP address or does not respond`);
     upstream.on("error", fail);
     socket.on("error", () => upstream.destroy());
     upstream.on("close", () => clearTimeout(connectTimer));

@@ -124,7 +124,7 @@ export async function diskUsage(folders: readonly string[]): Promise<DiskUsage> 
     return [{ free: bavail * bsize, total: blocks * bsize }];
   });
   const [fullest] = usages.sort((a, b) => a.free - b.free);
-  if (!fullest) throw new Error(`none of these folders is here: ${folders.join(", ")}`);
+  if (!fullest) throw new Error(`none of these folders exists: ${folders.join(", ")}`);
   return fullest;
 }
 

@@ -134,7 +134,7 @@ export function transientError({ host }: URL, error: unknown): TransientError {
 const notPublic = ({ protocol, host }: URL): Failure =>
   protocol === "http:"
     ? external(`${host} cannot be fetched over http: use an https URL`)
-    : external(`${host} has no public address`);
+    : external(`${host} has no public IP address`);
 
 const statusError = ({ host }: URL, status: number, retryAfter: string | undefined) => {
   const message = `${host} responded with status ${status}`;

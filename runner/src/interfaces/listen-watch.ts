@@ -60,7 +60,7 @@ export class ListenWatch {
     const { host, port, variables, addresses } = this.#options.listening;
     const found = await addresses().catch(() => undefined);
     const named = variables.join(" and ");
-    return `the container's server has refused connections on port ${port} for ${seconds} s${foundText(found, host)}. It must listen on ${host}:${port}, which the variables ${named} tell it`;
+    return `the container's server has refused connections on port ${port} for ${seconds} s${foundText(found, host)}. It must listen on ${host}:${port}, which the variables ${named} set`;
   }
 }
 

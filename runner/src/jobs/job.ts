@@ -160,6 +160,6 @@ const failed = (error: unknown): Finish => ({
     message:
       error instanceof ControlPlaneError
         ? "The runner could not fetch the input"
-        : "The runner had an internal error",
+        : "Internal error of the runner",
   },
 });

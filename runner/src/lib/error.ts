@@ -57,10 +57,10 @@ export const endsSession = (error: unknown): boolean =>
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown reason";
   if (error instanceof ControlPlaneError && error.cause === undefined) {
-    return error.status === undefined ? "the service did not answer" : error.message;
+    return error.status === undefined ? "the service did not respond" : error.message;
   }
   if ("code" in error && typeof error.code === "string") return error.code;
-  if ("statusCode" in error) return `Docker answered ${error.statusCode}`;
+  if ("statusCode" in error) return `Docker responded with ${error.statusCode}`;
   if (error.cause !== undefined) return reasonOf(error.cause);
   if (error instanceof AggregateError && error.message === "") return reasonOf(error.errors[0]);
   return error.message;
@@ -89,4 +89,4 @@ const isWithoutTls = (error: unknown): boolean =>
   ) &&
   /wrong version number|packet length too long/i.test(error.message);
 const WITHOUT_TLS =
-  "that port does not speak TLS; if it speaks plain HTTP, give its address with http://";
+  "that port does not use TLS; if it uses plain HTTP, set the address with http://";

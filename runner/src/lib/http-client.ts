@@ -26,7 +26,7 @@ function begin(options: RequestOptions) {
   // Node closes a connection on a 101 without a listener, and then emits neither an answer nor an error.
   outgoing.on("upgrade", (_answer, socket) => {
     socket.destroy();
-    reject(new UnusableResponse("responded with another protocol than HTTP"));
+    reject(new UnusableResponse("did not respond with HTTP"));
   });
   return { outgoing, answered: promise };
 }
@@ -83,7 +83,7 @@ export async function readAnswer(message: IncomingMessage, maxBytes = ANY): Prom
   const { statusCode: status = 0, headers } = message;
   const body = await readBytes(message, maxBytes);
   if (body) return { status, headers, body: body.toString() };
-  throw new UnusableResponse("responded with too many bytes");
+  throw new UnusableResponse("sent too large a response");
 }
 
 export interface HttpCall {
@@ -122,7 +122,7 @@ export class HttpClient {
     const { outgoing, answered } = begin({ ...this.#server, path, method, headers });
     const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
     const abort = () => stop(signal?.reason);
-    const late = () => stop(new Error(`no answer within ${timeoutMs / 1000} s`));
+    const late = () => stop(new Error(`no response within ${timeoutMs / 1000} s`));
     const timer = setTimeout(late, timeoutMs);
     signal?.addEventListener("abort", abort, { once: true });
     outgoing.end(body);

@@ -82,6 +82,6 @@ function plain(field: unknown, unsafe = /[\s"=\p{Cc}]/u): string {
 export function surviveUnhandledRejections(log: Log): void {
   process.on("unhandledRejection", (reason) => {
     const error = reason instanceof Error ? reason : String(reason);
-    log.error("unhandled rejection: a defect of the runner", { error: new OfRun(error) });
+    log.error("unhandled rejection; this is a bug in the runner", { error: new OfRun(error) });
   });
 }

@@ -230,9 +230,9 @@ export function help(): string {
     ([flag = "", variable = "", text = ""]) =>
       `  ${flag.padEnd(17)} ${variable.padEnd(22)} ${text}`,
   );
-  return `auspex-runner [run]          runs predictions of an Auspex deployment on this machine
-auspex-runner check [--json] checks this machine and says how to fix problems
-auspex-runner digest FOLDER  prints the digest of a model folder (process engine)
+  return `auspex-runner [run]          run predictions of an Auspex deployment on this machine
+auspex-runner check [--json] check this machine and print how to fix problems
+auspex-runner digest FOLDER  print the digest of a model folder (process engine)
 auspex-runner --version | --help
 
 Settings can be given as flags, as environment variables, or in a file (with _ for -). Flags take

@@ -24,7 +24,7 @@ export const settingsSchema = z.strictObject({
     .string()
     .trim()
     .regex(/^ausr_\w+$/, 'must be a runner token (it begins with "ausr_")')
-    .describe("runner token; not a flag, since every process can read those"),
+    .describe("runner token; not a flag, because other processes can read flags"),
   token_file: z.string().optional().describe("file that contains the token"),
   hardware: list
     .pipe(z.array(z.string().min(1).max(63)).min(1).max(MAX_CLASSES))
@@ -38,10 +38,10 @@ export const settingsSchema = z.strictObject({
     .describe("unique name of this runner (default: the host name)"),
   slots: count(1, 1_000)
     .optional()
-    .describe("predictions to run concurrently (default: one per GPU, at least 1)"),
+    .describe("concurrent predictions (default: one per GPU, at least 1)"),
   containers: count(1, MAX_CONTAINERS)
     .optional()
-    .describe("containers to run concurrently (default: as many as slots, or GPUs if more)"),
+    .describe("concurrent containers (default: same as slots, or GPUs if more)"),
   engine: z
     .enum(["docker", "process"])
     .default("docker")
@@ -66,7 +66,7 @@ export const settingsSchema = z.strictObject({
     .describe("for testing: number of GPUs to simulate; containers get none"),
   memory_gb: gigabytes
     .optional()
-    .describe("memory per container (default: of 90 %, its GPUs' share, or an equal one)"),
+    .describe("memory per container (default: its GPUs' share of 90 %, or an equal share)"),
   shm_gb: gigabytes
     .optional()
     .describe("shared memory per container (default: half of its memory with GPUs, else 1)"),
@@ -74,7 +74,7 @@ export const settingsSchema = z.strictObject({
     .number()
     .nonnegative()
     .optional()
-    .describe("cores per container, 0 for all (default: its GPUs' share, or an equal one)"),
+    .describe("cores per container, 0 for all (default: its GPUs' share, or an equal share)"),
   disk_gb: z.coerce
     .number()
     .nonnegative()
@@ -85,7 +85,7 @@ export const settingsSchema = z.strictObject({
     .nonnegative()
     .optional()
     .describe(
-      "free disk space to maintain by removing fetched files, 0 to disable (default: a tenth, at most 50)",
+      "disk space to keep free by removing pulled images, 0 to disable (default: a tenth, at most 50)",
     ),
   pids: count(16, 1_000_000).optional().describe("processes per container (default: 4096)"),
   capabilities: list.optional().describe("Linux capabilities that containers keep"),
@@ -103,7 +103,9 @@ export const settingsSchema = z.strictObject({
   firewall: z
     .enum(["required", "off"])
     .default("required")
-    .describe("off lets containers reach this machine and its private network (default: required)"),
+    .describe(
+      "off to let containers reach this machine and its private network (default: required)",
+    ),
   dns: list.optional().describe("public DNS resolvers for containers"),
   cache: z
     .string()
@@ -111,7 +113,7 @@ export const settingsSchema = z.strictObject({
     .describe("cache directory for input files (default: ~/.cache/auspex-runner/<name>)"),
   cache_gb: gigabytes
     .default(20)
-    .describe("size of the cache; one input's files may use half of it (default: 20)"),
+    .describe("cache size; the files of one input can use half (default: 20)"),
   cache_hours: z.coerce
     .number()
     .positive()
@@ -128,13 +130,13 @@ export const settingsSchema = z.strictObject({
       ),
     )
     .default([])
-    .describe("private ranges to fetch input files from, including over http (default: none)"),
+    .describe("private ranges that input files can come from, over http too (default: none)"),
   drain_seconds: count(0, 86_400)
     .default(600)
-    .describe("how long running predictions may continue after SIGTERM (default: 600)"),
+    .describe("time for running predictions to finish after SIGTERM (default: 600)"),
   cancel_seconds: count(1, 3_600)
     .default(30)
-    .describe("how long a canceled model may take to stop before it is killed (default: 30)"),
+    .describe("time for a canceled model to stop before it is killed (default: 30)"),
   log_level: z
     .enum(LEVELS)
     .default("info")

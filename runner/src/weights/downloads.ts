@@ -101,7 +101,7 @@ async function fetchRest(file: PartialFile, range: ByteRange, download: Download
     for await (const piece of incoming(response)) {
       idle.refresh();
       if (position + size + piece.length > range.last + 1) {
-        throw external("the service sends more bytes than it was asked for");
+        throw external("the service sent more bytes than requested");
       }
       pieces.push(piece);
       size += piece.length;
@@ -132,7 +132,7 @@ async function openRange(file: PartialFile, range: ByteRange, { sources, signal 
   for (;;) {
     // `sources` is read again each time, since another waiter may have joined.
     const source = [...sources].find((one) => !tried.has(one));
-    if (!source) throw external("nobody waits for it any more");
+    if (!source) throw external("no longer needed");
     tried.add(source);
     try {
       return await requestRange(source, range, file.size, signal);

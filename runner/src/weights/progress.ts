@@ -32,7 +32,7 @@ export class WeightProgress {
   };
 
   waiting(): void {
-    const message = "waiting for room for the weights on the runner's machine";
+    const message = "waiting for disk space for the weights on the runner's machine";
     this.#report({ phase: "pulling", message });
   }
 }

@@ -65,7 +65,7 @@ export async function unpackLayer({ layer, bytes, targetOf, onFile }: Unpacking)
     throw asFailure(error);
   }
   const [missing] = left.keys();
-  if (missing !== undefined) throw external(`the layer ${layer.digest} lacks ${missing}`);
+  if (missing !== undefined) throw external(`the layer ${layer.digest} is missing ${missing}`);
 }
 
 /**
@@ -80,10 +80,10 @@ export function expectedFile(
   const shown = JSON.stringify(name.slice(0, 200));
   if (type === "directory" && (path === "" || path === "." || !pathProblem(path))) return undefined;
   if (type !== "file" && type !== "contiguous-file") {
-    throw external(`a layer has ${shown}, which is neither a file nor a folder (${type})`);
+    throw external(`a layer contains ${shown}, which is neither a file nor a folder (${type})`);
   }
   const file = left.get(path);
-  if (!file) throw external(`a layer has ${shown}, which is not listed for it`);
+  if (!file) throw external(`a layer contains ${shown}, which is not listed`);
   if (file.size !== size) {
     throw external(`${path} has ${size} bytes, but ${file.size} are listed`);
   }
@@ -99,7 +99,8 @@ async function writeFile(
   const handle = await open(temporary, "wx", 0o600);
   try {
     const digest = await copy(bytes, handle);
-    if (digest !== file.digest) throw external(`${file.path} has another digest than is listed`);
+    if (digest !== file.digest)
+      throw external(`the digest of ${file.path} does not match the listed one`);
     await handle.chmod(0o444);
     // After `sync`, a file of the right size in its place is complete even after a power failure.
     await handle.sync();

@@ -110,16 +110,17 @@ function checkPaths(paths: string[]): void {
 
 /** @returns what is wrong with a path below a weight's target */
 export function pathProblem(path: string): string | undefined {
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `paths have ${MAX_PATH_BYTES} bytes at most`;
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
+    return `paths can have at most ${MAX_PATH_BYTES} bytes`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it keeps out.
   if (/[\0-\x1f\x7f\\]/.test(path) || !path.isWellFormed()) {
-    return "paths have no control characters and no backslashes";
+    return "paths cannot contain control characters or backslashes";
   }
   const parts = path.split("/");
   if (parts.some((part) => part === "" || part === "." || part === "..")) {
-    return "paths must lie below the target, without '.', '..' or empty parts";
+    return "paths must be below the target, without '.', '..' or empty parts";
   }
   return parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)
-    ? `names have ${MAX_NAME_BYTES} bytes at most`
+    ? `names can have at most ${MAX_NAME_BYTES} bytes`
     : undefined;
 }

@@ -180,7 +180,7 @@ export class WeightStore {
     const entry = this.#entries.get(keyOf(account, name));
     if (!entry || entry.size === size) return entry;
     if (entry.isComplete || entry.holders > 0) throw otherSize(size);
-    this.#remove(entry, "it has a different declared size");
+    this.#remove(entry, "its declared size changed");
     return undefined;
   }
 
@@ -267,7 +267,7 @@ export class WeightStore {
     if (least + bytes > max) return false;
     for (const entry of idle) {
       if (this.#bytes + bytes <= max) break;
-      this.#remove(entry, "others need its room, and it was used longest ago");
+      this.#remove(entry, "least recently used, and its space is needed");
     }
     return true;
   }
@@ -298,7 +298,7 @@ const tooLarge = (bytes: number, max: number) =>
 
 const diskFull = (bytes: number) =>
   ofMachine(
-    `the disk of the runner's machine has no room for ${gigabytes(bytes)} GB of weights: its operator can free some, or set another directory with --state`,
+    `the disk of the runner's machine has no room for ${gigabytes(bytes)} GB of weights: the operator must free space, or set another directory with --state`,
   );
 
 const otherSize = (size: number) =>

@@ -42,7 +42,7 @@ export const usageCommand = (host: Host) =>
 
 const HEAD = ["MODEL", "RUNS", "FAILED", "TIME"];
 const NO_PRICES =
-  "No prices are set for the hardware, so costs are unknown. An operator sets them on the page Fleet → Hardware.";
+  "No prices are set for the hardware, so costs are unknown. An operator can set them under Fleet → Hardware.";
 
 type Usage = ReturnType<typeof userUsage.parse>;
 type Runs = Pick<Usage["month"], "predictions" | "failed" | "execution_seconds" | "cost">;

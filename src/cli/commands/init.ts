@@ -32,7 +32,7 @@ export const initCommand = (host: Host) =>
   newCommand("init", "Create a model from a template")
     .argument("[folder]", "folder to create; its name becomes the model's (default: this folder)")
     .option("--template <name>", TEMPLATE_NAMES.join(", "), choice(TEMPLATE_NAMES))
-    .option("--hardware <class>", "hardware to publish it for (auspex hardware lists them)")
+    .option("--hardware <class>", "hardware class to publish for (list them with auspex hardware)")
     .addHelpText("after", MORE)
     .action(async (given, options) => {
       const { output, ...session } = openSession(host, options);

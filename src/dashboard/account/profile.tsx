@@ -74,7 +74,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
       <TextField
         name="username"
         label="Username"
-        hint="Changing it changes the URLs of your models at once, and code that uses the old ones stops working. Up to five old usernames stay reserved for you."
+        hint="Changing it changes your models’ URLs immediately. Code that uses the old URLs stops working. Up to five old usernames stay reserved for you."
         value={user.username}
         autocomplete="username"
         maxlength={63}

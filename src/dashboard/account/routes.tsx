@@ -49,7 +49,7 @@ const DeletePage = ({
       <li>
         Your access tokens stop working within 10 seconds, and unfinished predictions are canceled.
       </li>
-      <li>Your profile and models are hidden, and nobody can run your models.</li>
+      <li>Your profile and models are hidden, and no one can run your models.</li>
       <li>Your webhook endpoints stop receiving events.</li>
     </ul>
     <h3>Within days</h3>
@@ -63,7 +63,7 @@ const DeletePage = ({
     </ul>
     <h3>What is kept</h3>
     <ul>
-      <li>The username {username}, so that nobody else can take it.</li>
+      <li>The username {username}, so no one else can take it.</li>
       <li>Images in other registries. Delete them there.</li>
       <li>Predictions that other accounts made with your models.</li>
     </ul>

@@ -151,7 +151,7 @@ export const GpuTable = ({ rows, days, wanted, view: { now } }: GpuTableProps) =
       "User",
       { name: "Since", is: "number" },
     ]}
-    caption={<caption class="visually-hidden">GPUs, with the last 24 hours of each</caption>}
+    caption={<caption class="visually-hidden">GPUs, last 24 hours</caption>}
   >
     {rows.map((row) => (
       <Row row={row} day={days.get(row.runner.id) ?? null} wanted={wanted} now={now} />

@@ -64,8 +64,8 @@ const REASONS = [
     "Reconnect after a dropped connection and continue at the next event. Nothing is lost or repeated.",
   ],
   [
-    "Know why it waits",
-    "A queued prediction says what it is waiting for: a cold start, a full queue or an offline runner.",
+    "See why it is queued",
+    "Every queued prediction shows the reason: a cold start, busy runners or an offline runner.",
   ],
 ];
 

@@ -148,7 +148,7 @@ function Fields({
       <Select
         name="hardware_identifier"
         label="Hardware"
-        hint="Used by versions that do not name their own hardware."
+        hint="Default for versions that do not set their own hardware."
         value={model?.hardware?.identifier ?? ""}
         options={[
           { value: "", label: `Default (${DEFAULT_HARDWARE})` },
@@ -213,8 +213,8 @@ const Deletion = ({ model, draft }: { model: DetailedModelRow; draft: Draft }) =
   <section class="panel measure danger-zone" aria-labelledby="delete">
     <h2 id="delete">Delete this model</h2>
     <p>
-      This also deletes its versions, and nobody can run it anymore. Its predictions are kept. This
-      cannot be undone.
+      This also deletes its versions. No one can run it anymore. Its predictions are kept. This
+      can’t be undone.
     </p>
     <Form action={modelAddress(model, "/delete")} draft={draft}>
       <TextField

@@ -130,7 +130,6 @@ async function showNewVersion(c: PageContext, draft: Draft) {
       repository: repositoryAt(origin, owner, name),
       tags: await recentTags(services, model.id),
       isElsewhereAllowed: path !== undefined || services.settings.imageAllowList.length > 0,
-      elsewhere: path && `${path}/${name}`,
     };
     return <NewVersion {...{ model, hardware, draft, origin, images }} />;
   };

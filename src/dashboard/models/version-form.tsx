@@ -65,7 +65,7 @@ export function Runtime({ model, hardware }: Props & { hardware: Hardware[] }) {
         <TextArea
           name="egress_hosts"
           label="Hosts"
-          hint="One per line, as in huggingface.co or *.hf.co."
+          hint="One per line, such as huggingface.co or *.hf.co."
           value={egress.hosts}
           rows={3}
           class="mono"
@@ -136,8 +136,6 @@ export interface ImageChoices {
   tags: PushedTag[];
   /** Whether the operator allows images of other registries. */
   isElsewhereAllowed: boolean;
-  /** The repository elsewhere for digests that are not here; undefined if the operator has set none. */
-  elsewhere: string | undefined;
 }
 
 interface ImageProps extends Props {
@@ -175,7 +173,7 @@ export const ImageFields = ({ model, images }: ImageProps) => (
         hint="Image or index digest"
         placeholder={`sha256:${"0".repeat(8)}…`}
         pattern="sha256:[a-f0-9]{64}"
-        title="sha256: and 64 characters of 0-9 and a-f, as docker push prints it"
+        title="sha256: followed by 64 hex digits, as printed by docker push"
         autocomplete="off"
         required
         mayHide
@@ -184,7 +182,7 @@ export const ImageFields = ({ model, images }: ImageProps) => (
         <TextField
           name="repository"
           label="Repository"
-          hint={<RepositoryHint images={images} />}
+          hint="Only for an image in another registry. Leave empty to use this model’s repository."
           value={model.latest_version?.configuration.image}
           maxlength={255}
         />
@@ -216,19 +214,6 @@ function Tag({ images: { repository, tags }, model }: ImageProps) {
     />
   );
 }
-
-const RepositoryHint = ({ images: { repository, elsewhere } }: { images: ImageChoices }) => (
-  <>
-    Only for another registry. Leave empty for <code>{repository}</code>
-    {elsewhere !== undefined && (
-      <>
-        {" "}
-        and, if it is not there, <code>{elsewhere}</code>
-      </>
-    )}
-    .
-  </>
-);
 
 const FIRST_INPUT = {
   type: "object",

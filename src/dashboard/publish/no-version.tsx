@@ -29,7 +29,7 @@ const FirstVersion = ({ model, publish }: { model: DetailedModelRow; publish: Pu
     <h2>No version yet</h2>
     <p>
       Publish the first version below. Already pushed an image?{" "}
-      <a href={modelAddress(model, "/versions/new")}>Fill in a form</a>.
+      <a href={modelAddress(model, "/versions/new")}>Create a version</a>.
     </p>
     <PublishWays state={publish} level={3} />
   </>

@@ -64,7 +64,8 @@ async function showPublish(
     <>
       <h2>{state.names.isFirst ? "Publish the first version" : "Publish a version"}</h2>
       <p>
-        Already pushed an image? <a href={modelAddress(model, "/versions/new")}>Fill in a form</a>.
+        Already pushed an image? <a href={modelAddress(model, "/versions/new")}>Create a version</a>
+        .
       </p>
       <PublishWays state={state} level={3} />
     </>,

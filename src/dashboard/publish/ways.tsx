@@ -77,8 +77,8 @@ const Ways = ({ state: { names } }: { state: PublishState }) => (
       <a href="/docs/publishing">Publishing models</a>.
     </Way>
     <Way title="With Docker" text={dockerText(names)}>
-      Most Cloudflare plans limit layers pushed by Docker to 100 MB. For larger layers, use{" "}
-      <code>auspex publish --image</code>. Pushed images are listed under{" "}
+      With docker push, layers are limited to 100 MB on most Cloudflare plans. For larger layers,
+      use <code>auspex publish --image</code>. Pushed images are listed under{" "}
       <a href="/account/images">Images</a>.
     </Way>
     <Way title="With Cog" text={cogText(names)}>

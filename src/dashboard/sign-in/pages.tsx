@@ -35,7 +35,7 @@ const UserFields = ({ name = "" }: { name?: string }) => (
       name="username"
       label="Username"
       autocomplete="off"
-      hint="Part of the address of your models, as in username/model. Lowercase letters and digits, separated by '.', '_' or '-'."
+      hint="Part of your models’ addresses (username/model). Lowercase letters and digits, separated by '.', '_' or '-'."
       required
     />
     <TextField name="name" label="Name" autocomplete="name" value={name} />
@@ -242,7 +242,7 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
             label="Operator token"
             type="password"
             autocomplete="off"
-            hint="The token that was chosen when Auspex was deployed."
+            hint="The OPERATOR_TOKEN secret from when Auspex was deployed."
             required
           />
           {viewer ? (

@@ -13,7 +13,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <TextField
       name="name"
       label="Name"
-      hint="A label to help you recognize it."
+      hint="A label to recognize it by."
       maxlength={100}
       autocomplete="off"
       required

@@ -37,7 +37,7 @@ export const Invite = ({ draft }: { draft: Draft }) => (
       <TextField
         name="username"
         label="Existing user"
-        hint="Optional. For a user created through the API, or one who lost their password. They see who created the link."
+        hint="For a user created through the API, or one who lost their password. They see who created the link."
       />
       <Submit>Create invitation</Submit>
     </Form>

@@ -123,7 +123,7 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows">) {
           value={chosen}
           maxlength={100}
           pattern="[A-Z_][A-Z0-9_]*"
-          title="Uppercase letters, digits and _, not beginning with a digit"
+          title="Uppercase letters, digits and underscores, starting with a letter or underscore"
           autocomplete="off"
           required
         />

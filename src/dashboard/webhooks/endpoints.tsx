@@ -125,7 +125,7 @@ export const EndpointFields = ({ values: { url, description, events } }: { value
     <TextField
       name="description"
       label="Description"
-      hint="A label to help you recognize it."
+      hint="A label to recognize it by."
       value={description}
       maxlength={200}
       autocomplete="off"

@@ -139,10 +139,10 @@ function Secrets({ endpoint: { id, secrets } }: { endpoint: WebhookEndpoint }) {
   return (
     <>
       <h2>Secrets</h2>
-      <p>To replace the secret without losing a delivery:</p>
+      <p>To rotate the secret without losing deliveries:</p>
       <ol>
-        <li>Create a new secret. From then on, each delivery is signed with both.</li>
-        <li>Give it to the receiver.</li>
+        <li>Create a new secret. Both secrets sign each delivery from then on.</li>
+        <li>Add it to your receiver.</li>
         <li>Delete the old one.</li>
       </ol>
       <ul class="rows">

@@ -49,10 +49,7 @@ export class BackupApi {
     const { backups } = await this.list();
     const found = id === undefined ? backups[0] : backups.find((one) => one.id === id);
     if (found) return found;
-    throw new Refused(
-      404,
-      id === undefined ? "There is no backup yet." : `There is no backup ${id}.`,
-    );
+    throw new Refused(404, id === undefined ? "No backups yet." : `Backup ${id} not found.`);
   }
 
   async part(id: string, number: number): Promise<Bytes> {
@@ -75,7 +72,7 @@ export class BackupApi {
     const response = await this.#client.fetch(method, `/operator/backups${path}`, { body, signal });
     if (response.ok) return response;
     const text = await response.text();
-    throw new Refused(response.status, detailOf(text) ?? `${method} answered ${response.status}`);
+    throw new Refused(response.status, detailOf(text) ?? `${method} returned ${response.status}`);
   }
 
   /** Every call can be repeated. */

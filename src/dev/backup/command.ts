@@ -15,14 +15,13 @@ import { type BackupApi, type Bytes, Refused } from "./api.ts";
 
 export const USAGE = `npm run backup -- COMMAND
 
-  list                     the backups of the deployment
-  start                    make one now, and wait for it
-  download [ID] [FOLDER]   download one, the newest unless named; again, it goes on
-  verify FOLDER            decrypt what was downloaded, with BACKUP_KEY
-  restore ID | FOLDER      restore one into an empty deployment; again, it goes on
+  list                     list the deployment's backups
+  start                    start a backup and wait until it is complete
+  download [ID] [FOLDER]   download a backup (default: the newest); repeat to resume
+  verify FOLDER            decrypt a downloaded backup with BACKUP_KEY
+  restore ID | FOLDER      restore into an empty deployment; repeat to resume
 
-AUSPEX_URL and OPERATOR_TOKEN are the deployment's. verify needs neither, and the others not the BACKUP_KEY,
-which the deployment has.`;
+Set AUSPEX_URL and OPERATOR_TOKEN, except for verify. Only verify needs BACKUP_KEY.`;
 
 export interface Command {
   api: () => BackupApi;
@@ -48,36 +47,36 @@ export async function runCommand([name, first, second]: string[], command: Comma
 
 async function list({ api, say }: Command): Promise<void> {
   const { enabled, under_way, backups } = await api().list();
-  if (!enabled) say("No backups are made: the secret BACKUP_KEY is not set, or too short.");
-  if (under_way) say(`${under_way.id}  under way, ${under_way.parts} parts so far`);
+  if (!enabled) say("Backups are off. Set the secret BACKUP_KEY (at least 32 characters).");
+  if (under_way) say(`${under_way.id}  in progress, ${under_way.parts} parts so far`);
   for (const { id, started_at, parts, rows, bytes } of backups)
     say(`${id}  ${started_at}  ${rows} rows, ${bytes} bytes in ${parts} parts`);
-  if (backups.length === 0) say("There is no backup yet.");
+  if (backups.length === 0) say("No backups yet.");
 }
 
 async function start({ api, say, signal, lookMs }: Command): Promise<void> {
   const { id } = await api().start();
-  say(`${id} is begun. It is made some parts each minute.`);
+  say(`Backup ${id} started. It takes a few minutes.`);
   for (let n = 0; n < LOOK_TICKS; n++) {
     if (!(await sleep(lookMs, signal))) return;
     const { under_way, backups } = await api().list();
-    if (backups.some((one) => one.id === id)) return say(`${id} is whole.`);
-    if (under_way?.id !== id) throw new Error(`${id} was given up: see the log of the deployment.`);
+    if (backups.some((one) => one.id === id)) return say(`Backup ${id} is complete.`);
+    if (under_way?.id !== id) throw new Error(`Backup ${id} failed. Check the deployment's log.`);
   }
-  say(`${id} is not whole yet. \`npm run backup -- list\` shows it.`);
+  say(`Backup ${id} is not complete yet. Check it with: npm run backup -- list`);
 }
 
 async function bringOut({ api, say }: Command, id: string | undefined, folder: string | undefined) {
   const found = await api().find(id);
   const target = folder ?? `auspex-backup-${found.id}`;
   await download(api(), found, target, progressOf(found.parts, say));
-  say(`${found.id} is in ${target}. Check it: npm run backup -- verify ${target}`);
+  say(`Downloaded ${found.id} to ${target}. Verify it with: npm run backup -- verify ${target}`);
 }
 
 async function check({ keys, say }: Command, folder: string): Promise<void> {
   const rows = await verify(folder, keys);
   for (const [table, count] of rows) say(`${String(count).padStart(10)}  ${table}`);
-  say("Every part is there and can be decrypted.");
+  say("All parts are present and can be decrypted.");
 }
 
 async function bringBack(command: Command, source: string): Promise<void> {
@@ -87,7 +86,7 @@ async function bringBack(command: Command, source: string): Promise<void> {
     () => false,
   );
   if (!isFolder && !z.uuid().safeParse(source).success)
-    throw new Error(`${source} is neither a folder nor the id of a backup.`);
+    throw new Error(`${source} is not a folder or a backup ID.`);
   const id = isFolder ? (await readSummary(source)).id : source;
   if (isFolder) await bringParts(command, source, id);
   for (;;) {
@@ -110,17 +109,17 @@ async function bringParts({ api, say }: Command, folder: string, id: string): Pr
 
 function report(state: RestoreState, say: Command["say"]): void {
   const { left_out, examples, accounts_left_out, set_again } = state;
-  if (left_out > 0) say(`${left_out} rows were left out, such as:`);
+  if (left_out > 0) say(`${left_out} rows were not restored, for example:`);
   for (const { table, key, reason } of examples) say(`  ${table} ${key}: ${reason}`);
   for (const id of accounts_left_out)
-    say(`The predictions of account ${id} are not in the backup.`);
+    say(`The backup does not include predictions of account ${id}.`);
   const { variables, webhook_endpoints } = set_again;
   if (variables.length + webhook_endpoints.length > 0)
-    say("SECRET_KEY is another one. Append the old one (new,old), or have these set again:");
+    say("SECRET_KEY differs from the backup's. Append the old key (new,old), or set these again:");
   for (const { model, name } of variables) say(`  variable ${name} of ${model}`);
   for (const { owner, url } of webhook_endpoints)
     say(`  secret of the endpoint ${url} of ${owner}`);
-  say("Done. Everyone logs in again. Next, open /set-up and enter the OPERATOR_TOKEN.");
+  say("Restored. Everyone has to log in again. Next, open /set-up and enter the OPERATOR_TOKEN.");
 }
 
 /** Prints every hundredth part, and the last. */
@@ -147,7 +146,7 @@ async function download(
   await mkdir(folder, { recursive: true });
   const known = await findSummary(folder);
   if (known && known.id !== found.id)
-    throw new Error(`${folder} has another backup, ${known.id}: name another folder.`);
+    throw new Error(`${folder} contains another backup, ${known.id}. Choose another folder.`);
   await write(join(folder, SUMMARY), JSON.stringify(found, null, 2));
   for (const number of numbersOf(found)) {
     const file = fileOf(folder, number);
@@ -180,7 +179,7 @@ async function verify(folder: string, keys: string[]): Promise<Map<string, numbe
   for (const [n, entry] of parts.entries()) {
     const part = await readPart(folder, n + 1);
     if ((await sha256(part)) !== entry.sha256)
-      throw new Error(`${fileOf(folder, n + 1)} was changed.`);
+      throw new Error(`${fileOf(folder, n + 1)} was modified. Download the backup again.`);
     partContent.parse(await open(n + 1, part));
     rows.set(entry.table, (rows.get(entry.table) ?? 0) + entry.rows);
   }
@@ -191,7 +190,7 @@ const numbersOf = ({ parts }: Backup) => Array.from({ length: parts + 1 }, (_, n
 
 async function readSummary(folder: string): Promise<Backup> {
   const found = await findSummary(folder);
-  if (!found) throw new Error(`${folder} has no ${SUMMARY}: it is no backup.`);
+  if (!found) throw new Error(`${folder} is not a backup: it has no ${SUMMARY}.`);
   return found;
 }
 
@@ -202,7 +201,7 @@ async function findSummary(folder: string): Promise<Backup | undefined> {
 
 async function readPart(folder: string, number: number): Promise<Bytes> {
   const part = await read(fileOf(folder, number));
-  if (!part) throw new Error(`${fileOf(folder, number)} is missing: download the backup again.`);
+  if (!part) throw new Error(`${fileOf(folder, number)} is missing. Download the backup again.`);
   return part;
 }
 

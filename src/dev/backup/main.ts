@@ -8,14 +8,15 @@ import { runCommand, USAGE } from "./command.ts";
 const { AUSPEX_URL, OPERATOR_TOKEN, BACKUP_KEY = "" } = process.env;
 const FIRST_DELAY_MS = 1_000;
 const ending = new AbortController();
-process.once("SIGINT", () => ending.abort(new Error("Stopped. The same command goes on.")));
+process.once("SIGINT", () =>
+  ending.abort(new Error("Stopped. Run the same command again to resume.")),
+);
 
 function api(): BackupApi {
-  if (!AUSPEX_URL || !OPERATOR_TOKEN)
-    return misused(USAGE, "Set AUSPEX_URL and OPERATOR_TOKEN to the deployment's.");
+  if (!AUSPEX_URL || !OPERATOR_TOKEN) return misused(USAGE, "Set AUSPEX_URL and OPERATOR_TOKEN.");
   const url = readAddress(USAGE, AUSPEX_URL);
   return new BackupApi(url, OPERATOR_TOKEN, ending.signal, FIRST_DELAY_MS, (error) =>
-    console.error(`${messageOf(error)} Trying again …`),
+    console.error(`${messageOf(error)} Retrying …`),
   );
 }
 

@@ -39,7 +39,7 @@ export class CloudflareRefused extends Error {
   constructor(status: number, errors: { code: number; message: string }[]) {
     super(
       errors.map(({ code, message }) => `${message} [code: ${code}]`).join(", ") ||
-        `Cloudflare answered ${status}`,
+        `Cloudflare returned ${status}`,
     );
     this.codes = errors.map(({ code }) => code);
   }
@@ -108,7 +108,7 @@ export class Cloudflare {
     const [first, ...others] = accounts;
     if (!first) {
       throw new Error(
-        "This login may see no account of Cloudflare. If it may use one, name it: export CLOUDFLARE_ACCOUNT_ID=…",
+        "This login has no access to a Cloudflare account. If it should, set it: export CLOUDFLARE_ACCOUNT_ID=…",
       );
     }
     if (others.length === 0) return first;
@@ -134,7 +134,7 @@ export class Cloudflare {
     if (!response.ok) throw new CloudflareRefused(response.status, data?.errors ?? []);
     if (!data) {
       throw new Error(
-        `${this.#base} answered, but not as Cloudflare's API does. Is a proxy or the login page of a network in between?`,
+        `${this.#base} did not return a Cloudflare API response. Check for a proxy or a network login page.`,
       );
     }
     return shape.parse(data.result);
@@ -147,7 +147,7 @@ export class Cloudflare {
     } catch {
       // The message of the error of `Headers` would show the token.
       throw new Error(
-        "The token of Cloudflare has a line break or another character in it that no token has.",
+        "Invalid Cloudflare API token: it contains a line break or another invalid character.",
       );
     }
   }
@@ -214,14 +214,11 @@ const ADVICE: [RegExp, string][] = [
   ],
   [
     /Not logged in|necessary to set a CLOUDFLARE_API_TOKEN|not authenticated|\[code: (?:10000|9109|6003)\]/,
-    "You are not logged in to Cloudflare, or may not do this. Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN to a token with the permissions of the template “Edit Cloudflare Workers”, and D1 and Queues: Edit.",
+    "You are not logged in to Cloudflare, or do not have permission. Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN to a token with the permissions of the template “Edit Cloudflare Workers”, plus D1 and Queues: Edit.",
   ],
   [
     /More than one account available/,
     "Choose one of these accounts: export CLOUDFLARE_ACCOUNT_ID=…",
   ],
-  [
-    /\[code: 10042\]/,
-    "Enable R2 for your account once, in the dashboard of Cloudflare under R2 Object Storage.",
-  ],
+  [/\[code: 10042\]/, "Enable R2 in Cloudflare's dashboard, under R2 Object Storage."],
 ];

@@ -17,8 +17,8 @@ import {
 
 const USAGE = `npm run deploy -- [--dry-run] [--url https://auspex.example.com]
 
-  --dry-run  shows what would be done, and changes nothing
-  --url      where people reach it, if that is not the address that wrangler reports`;
+  --dry-run  show the changes without making them
+  --url      address of the deployment, if wrangler reports a different one`;
 
 const { values } = readCommandLine(USAGE, {
   options: {

@@ -30,11 +30,11 @@ export const migrations = (folder = FOLDER): Step => ({
     const unknown = applied.filter((name) => !names.includes(name));
     if (unknown.length > 0) {
       throw new Error(
-        `The database has migrations that this version of Auspex does not: ${unknown.join(", ")}. Deploy the version that was deployed last, or a later one.`,
+        `The database has migrations that this version of Auspex does not: ${unknown.join(", ")}. Deploy the last deployed version, or a later one.`,
       );
     }
     const pending = names.filter((name) => !applied.includes(name));
-    if (pending.length === 0) return note("none is pending");
+    if (pending.length === 0) return note("none pending");
     const together = applied.length === 0 ? [pending] : pending.map((name) => [name]);
     for (const some of together) {
       await change(`apply ${some.join(", ")}`, async () => {

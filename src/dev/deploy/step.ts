@@ -50,6 +50,8 @@ function failure(title: string, error: unknown, dryRun: boolean): string {
     `This step failed: ${title}`,
     known.message,
     ...(advice === undefined ? [] : [advice]),
-    dryRun ? "Nothing was changed." : "What was done stays. Run it again: it goes on here.",
+    dryRun
+      ? "Nothing was changed."
+      : "Completed steps are kept. Run it again to continue from here.",
   ].join("\n\n");
 }

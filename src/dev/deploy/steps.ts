@@ -21,7 +21,7 @@ export const queues: Step = {
     const there = await cloudflare.call("GET", `/queues?${query}`, { shape });
     for (const name of names) {
       const body = { queue_name: name, ...(jurisdiction && { jurisdiction }) };
-      if (there.some(({ queue_name }) => queue_name === name)) note(`${name} is there`);
+      if (there.some(({ queue_name }) => queue_name === name)) note(`${name} exists`);
       else
         await change(`create ${name}`, () =>
           cloudflare.call("POST", "/queues", { shape: anything, body }),
@@ -38,7 +38,7 @@ export const buckets: Step = {
         shape: z.object({ name: z.string() }),
         jurisdiction,
       });
-      if (there) note(`${name} is there`);
+      if (there) note(`${name} exists`);
       else
         await change(`create ${name}`, () =>
           cloudflare.call("POST", "/r2/buckets", { shape: anything, body: { name }, jurisdiction }),
@@ -53,7 +53,7 @@ export const database: Step = {
   async run({ cloudflare, configuration: { database: name, jurisdiction }, note, change }) {
     const there = await findDatabase(cloudflare, name);
     const body = { name, ...(jurisdiction && { jurisdiction }) };
-    if (there) note(`${name} is there`);
+    if (there) note(`${name} exists`);
     else
       await change(`create ${name}`, () =>
         cloudflare.call("POST", "/d1/database", { shape: anything, body }),
@@ -62,7 +62,7 @@ export const database: Step = {
     await change(`enable read replication of ${name}`, async () => {
       try {
         const made = there ?? (await findDatabase(cloudflare, name));
-        if (!made) throw new Error("Cloudflare does not know it yet");
+        if (!made) throw new Error("the new database is not available yet");
         const replicated = { read_replication: { mode: "auto" } };
         await cloudflare.call("PATCH", `/d1/database/${made.uuid}`, {
           shape: anything,
@@ -70,7 +70,9 @@ export const database: Step = {
         });
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        note(`it was not enabled (${why}): do it in the settings of ${name} in the dashboard`);
+        note(
+          `not enabled (${why}); enable it in Cloudflare's dashboard, in the settings of ${name}`,
+        );
       }
     });
   },
@@ -86,8 +88,8 @@ export const account: Step = {
 };
 
 const REQUIRED = {
-  OPERATOR_TOKEN: "what operators enter at /set-up, and scripts send to /v1/operator",
-  SECRET_KEY: "signs sessions and file addresses, encrypts variables; needed again to rotate it",
+  OPERATOR_TOKEN: "for /set-up, and for scripts that call /v1/operator",
+  SECRET_KEY: "signs sessions and file URLs, and encrypts variables; needed to rotate it",
 };
 
 const BYTES = 32;
@@ -110,8 +112,8 @@ export const secrets = (given: Record<string, string | undefined>): Step => ({
         await change(`set ${name}: ${purpose}`, async () => {
           missing[name] = given[name] || generated(given);
           // The secret is shown before it is sent: Cloudflare may have stored it although the request failed.
-          if (given[name]) note(`${name} is the one of your environment`);
-          else note(`${name}  ${missing[name]}  keep it, it is not shown again`);
+          if (given[name]) note(`${name} is set from your environment`);
+          else note(`${name}  ${missing[name]}  save it, it is shown only once`);
         });
     }
     if (Object.keys(missing).length === 0) return;
@@ -124,7 +126,7 @@ function generated({ CI }: Record<string, string | undefined>): string {
   if (CI) {
     const names = Object.keys(REQUIRED).join(" and ");
     throw new Error(
-      `A generated secret would be in the log of your CI. Set ${names} in its environment, 32 random characters or more each.`,
+      `A generated secret would end up in your CI log. Set ${names} in the environment, each with at least 32 random characters.`,
     );
   }
   return randomBytes(BYTES).toString("base64url");
@@ -191,7 +193,7 @@ export const answers = (address: Address, patienceMs = PATIENCE_MS): Step => ({
   title: "Address",
   async run({ note, change }) {
     const { url } = address;
-    await change(`wait until ${url ?? "it"} answers`, async () => {
+    await change(`wait until ${url ?? "it"} responds`, async () => {
       if (url === undefined) {
         throw new Error(
           "The Worker has no address. Add a custom domain to wrangler.toml, or allow workers.dev.",
@@ -203,7 +205,7 @@ export const answers = (address: Address, patienceMs = PATIENCE_MS): Step => ({
         if (last === "") return note(`${url} answers`);
         if (performance.now() > end) {
           throw new Error(
-            `The Worker is deployed, but ${url}${PROBE} ${last}. See what it logs: npx wrangler tail`,
+            `The Worker is deployed, but ${url}${PROBE} ${last}. Check its log with: npx wrangler tail`,
           );
         }
       }
@@ -216,9 +218,9 @@ async function problemAt(url: string): Promise<string> {
   try {
     const response = await fetch(`${url}${PROBE}`, { signal: AbortSignal.timeout(10_000) });
     await response.body?.cancel();
-    return response.ok ? "" : `answers ${response.status}`;
+    return response.ok ? "" : `returned ${response.status}`;
   } catch (error) {
     const { cause } = error instanceof Error ? error : {};
-    return `does not answer (${cause instanceof Error ? cause.message : String(error)})`;
+    return `does not respond (${cause instanceof Error ? cause.message : String(error)})`;
   }
 }

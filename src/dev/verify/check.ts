@@ -61,11 +61,11 @@ export const pages: Check = {
       PAGES.map(async (path) => {
         const response = await fetch(url + path, { signal: AbortSignal.timeout(30_000) });
         await response.body?.cancel();
-        return response.ok ? [] : [`${path} answers ${response.status}`];
+        return response.ok ? [] : [`${path} returned ${response.status}`];
       }),
     );
     if (answers.flat().length > 0) throw new Error(answers.flat().join(", "));
-    return `${PAGES.length} answer: ${PAGES.join(" ")}`;
+    return `${PAGES.length} available: ${PAGES.join(" ")}`;
   },
 };
 
@@ -91,8 +91,8 @@ export const readmeCalls: Check = {
     if (code !== 0) throw new Error(`curl failed (${code}): ${error}${out}`.trim());
     const outputs = out.match(/^event: output$/gm) ?? [];
     if (!/"status":"succeeded"/.test(out) || outputs.length === 0)
-      throw new Error(`the stream did not end well: ${out.slice(-500)}`);
-    return `a model made, a version published, ${outputs.length} outputs streamed by a runner on this machine`;
+      throw new Error(`the stream ended early: ${out.slice(-500)}`);
+    return `created a model, published a version, streamed ${outputs.length} outputs from a runner on this machine`;
   },
 };
 

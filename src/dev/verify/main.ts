@@ -12,9 +12,9 @@ import { webhook } from "./webhook.ts";
 
 const USAGE = `OPERATOR_TOKEN=… npm run verify -- https://auspex.example.com [options]
 
-  --deploy             runs npm run deploy in the middle of a stream
-  --webhook-url https://…  a tunnel to this machine, where a webhook is to arrive
-  --webhook-port n     where the tunnel ends (default: 8788)`;
+  --deploy                 run npm run deploy in the middle of a stream
+  --webhook-url https://…  public end of a tunnel to this machine, to receive a webhook
+  --webhook-port n         local port of the tunnel (default: 8788)`;
 
 const { values, positionals } = readCommandLine(USAGE, {
   allowPositionals: true,
@@ -26,8 +26,8 @@ const { values, positionals } = readCommandLine(USAGE, {
 });
 
 async function main([address]: string[], operatorToken: string | undefined): Promise<boolean> {
-  if (!address) return misused(USAGE, "Which deployment? Name its address.");
-  if (!operatorToken) return misused(USAGE, "Set OPERATOR_TOKEN to the deployment's.");
+  if (!address) return misused(USAGE, "Missing address of the deployment.");
+  if (!operatorToken) return misused(USAGE, "Set OPERATOR_TOKEN.");
   const url = readAddress(USAGE, address);
   const webhookPort = readNumber(USAGE, "webhook-port", values["webhook-port"], { most: 65_535 });
   const tunnel = values["webhook-url"]?.replace(/\/$/, "");
@@ -48,10 +48,10 @@ async function main([address]: string[], operatorToken: string | undefined): Pro
 async function leave(visit: Visit): Promise<boolean> {
   try {
     await visit.end();
-    console.log(`\nRemoved all that was made, but for the name of the user ${NAME}.`);
+    console.log(`\nRemoved all test data, except the username ${NAME}.`);
     return true;
   } catch (error) {
-    console.log(`\nNot all could be removed; the next run tries again. ${error}`);
+    console.log(`\nSome test data could not be removed. The next run tries again. ${error}`);
     return false;
   }
 }

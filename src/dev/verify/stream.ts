@@ -12,7 +12,7 @@ const LEAVE_AFTER = 8;
 const AFTERWARDS_MS = 40_000;
 
 export const brokenStream: Check = {
-  name: "Stream, broken off",
+  name: "Interrupted stream",
   async run(visit) {
     const reader = await Reader.of(visit, { max_tokens: 40, delay_ms: 50 });
     await reader.read((seen) => seen.length >= LEAVE_AFTER);
@@ -28,7 +28,7 @@ export const streamAcrossDeploy = (
 ): Check => ({
   name: "Stream across a deploy",
   async run(visit) {
-    if (!deploy) throw new NotAsked("say --deploy to deploy in the middle of a stream");
+    if (!deploy) throw new NotAsked("pass --deploy to deploy in the middle of a stream");
     const reader = await Reader.of(visit, { max_tokens: 2_000, delay_ms: 250 });
     await reader.read((seen) => seen.length >= LEAVE_AFTER);
     const reading = reader.read();
@@ -90,7 +90,7 @@ class Reader {
       this.#resumed += 1;
       await sleep(RETRY_MS * Math.random());
     }
-    throw new Error(`the stream could not be taken up again in ${MAX_TRIES} tries`);
+    throw new Error(`the stream could not be resumed in ${MAX_TRIES} attempts`);
   }
 
   /** Checks that the reader saw each event of the log once and in order, except events that may be lost. */
@@ -104,11 +104,11 @@ class Reader {
     const rises = seen.every(({ id }, n) => id > (seen[n - 1]?.id ?? 0));
     if (!rises || JSON.stringify(kept) !== JSON.stringify(log)) {
       throw new Error(
-        `the reader saw events ${idsOf(seen)}, and the log has ${idsOf(log)}${apart(kept, log)} (prediction ${this.id})`,
+        `the client received events ${idsOf(seen)}, but the log has ${idsOf(log)}${apart(kept, log)} (prediction ${this.id})`,
       );
     }
     const andLost = lost.size > 0 ? `; ${lost.size} more were lost with the runner` : "";
-    return `${log.length} events, each once and in order; taken up again ${this.#resumed} times${andLost}`;
+    return `${log.length} events, each once and in order; resumed ${this.#resumed} times${andLost}`;
   }
 
   #events(signal: AbortSignal) {

@@ -48,7 +48,7 @@ async function arrives(visit: Visit, { url, port }: Tunnel): Promise<string> {
     const body = { model: await visit.publish("text-generation"), input: { max_tokens: 5 } };
     const { id } = await client.call(predictionWithIO, "POST", "/predictions", { body });
     const [request, response] = await received.catch(() => {
-      throw new Error(`none arrived within ${PATIENCE_MS / 1000} s`);
+      throw new Error(`no delivery within ${PATIENCE_MS / 1000} s`);
     });
     const payload = await verifyWebhook(
       { headers: request.headers, body: await buffer(request) },
@@ -57,7 +57,7 @@ async function arrives(visit: Visit, { url, port }: Tunnel): Promise<string> {
     response.end();
     if (payload.id !== id || payload.status !== "succeeded")
       throw new Error(`arrived for ${payload.id}, which is ${payload.status}; expected ${id}`);
-    return "arrived on this machine, with a signature that verifies";
+    return "delivered to this machine with a valid signature";
   } finally {
     server.close();
     server.closeAllConnections();
@@ -70,8 +70,8 @@ export const webhookToItself: Check = {
     const { id } = await endpointAt(client, url + DEAD_END);
     const path = `/webhook-endpoints/${id}/test`;
     const { status, error } = await client.call(webhookTest, "POST", path);
-    if (status === null || status >= 500) throw new Error(error ?? `was answered with ${status}`);
-    return `left and came back to the deployment itself (${status}); to receive one here, name a tunnel with --webhook-url`;
+    if (status === null || status >= 500) throw new Error(error ?? `got the response ${status}`);
+    return `delivered to the deployment itself (${status}); to receive one here, pass a tunnel with --webhook-url`;
   },
 };
 

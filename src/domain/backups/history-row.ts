@@ -6,7 +6,7 @@ import { isTerminal } from "../predictions/state.ts";
 
 export const LOST = JSON.stringify({
   source: "internal",
-  message: "The prediction had not ended when the backup was made that it was restored from.",
+  message: "The prediction had not ended when its backup was made.",
   detail: null,
 } satisfies PredictionError);
 

@@ -55,7 +55,7 @@ export async function openPart(
   const secret = secrets[ids.indexOf(id)];
   if (secret === undefined) {
     throw new UnreadablePart(
-      `${nameOf(place)} was encrypted with another BACKUP_KEY (its id is ${id}; yours: ${ids.join(", ") || "none"}). Set that one, or append it to the current one, separated by a comma.`,
+      `${nameOf(place)} was encrypted with a different BACKUP_KEY (key ID ${id}; yours: ${ids.join(", ") || "none"}). Set that key, or append it to the current one after a comma.`,
     );
   }
   const nonce = bytes.slice(ID_BYTES, ID_BYTES + NONCE_BYTES);
@@ -64,7 +64,7 @@ export async function openPart(
   const compressed = await crypto.subtle
     .decrypt(cipher(nonce, place), key, ciphertext)
     .catch((cause: unknown) => {
-      const what = `${nameOf(place)} was changed, or belongs elsewhere: it cannot be decrypted.`;
+      const what = `${nameOf(place)} cannot be decrypted: it was modified, or belongs to another backup.`;
       throw new UnreadablePart(what, { cause });
     });
   const plain = await through(new DecompressionStream("gzip"), compressed);

@@ -21,14 +21,14 @@ const fileOf = (description: string): Properties => ({
 const MESSAGES: Properties = {
   messages: {
     type: "array",
-    description: "The conversation, as in chat completions",
+    description: "Messages of the conversation, in OpenAI's format",
     items: { type: "object" },
     minItems: 1,
   },
 };
 
 const SAMPLING: Properties = {
-  max_tokens: optional("integer", "The maximum number of tokens to generate", { minimum: 1 }),
+  max_tokens: optional("integer", "Maximum number of tokens to generate", { minimum: 1 }),
   temperature: optional("number", "0 always picks the likeliest token", { minimum: 0, maximum: 2 }),
   top_p: optional("number", "Samples from the likeliest tokens with this total probability", {
     minimum: 0,
@@ -57,11 +57,11 @@ const SPOKEN: Properties = {
 
 const SPEECH: Properties = {
   ...SPOKEN,
-  voice: { type: "string", description: "Whose voice it is" },
+  voice: { type: "string", description: "Voice" },
   response_format: optional("string", "The format of the sound", {
     enum: [...SPEECH_FORMATS, null],
   }),
-  speed: optional("number", "How fast it speaks", { minimum: 0.25, maximum: 4 }),
+  speed: optional("number", "Speaking speed", { minimum: 0.25, maximum: 4 }),
 };
 
 const RECORDING: Properties = { file: fileOf("The audio in which somebody speaks") };

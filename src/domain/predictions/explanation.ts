@@ -186,7 +186,7 @@ function waitText(
     case "too-small":
       return `No ${hardware} runner has ${count(reason.gpus, "working GPU")} (largest: ${reason.most}). Waiting for a larger runner.`;
     case "share":
-      return `The account has reached its share of ${hardware} while others are waiting: ${count(reason.most, "container")}. The prediction starts when another run of the account ends, or when nobody else has waited for ${hardware} for 5 minutes.`;
+      return `The account has reached its share of ${hardware} while others are waiting: ${count(reason.most, "container")}. The prediction starts when another run of the account ends, or once no one else has waited for ${hardware} for 5 minutes.`;
     case "reserved":
       return `${first?.name ?? "A runner"} is reserved for it and ${freeText(reason.free_at - now)}.`;
     case "held":

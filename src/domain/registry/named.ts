@@ -24,7 +24,7 @@ export const namesManifest = ({ kind }: Document, { mediaType }: Descriptor): bo
   kind === "index" && kindOf(mediaType) !== undefined;
 
 /** The fault of a document that has both: clients disagree about what it is (CVE-2021-41190). */
-const BOTH = "it has `manifests` beside `config` or `layers`: it is either an index or a manifest";
+const BOTH = "it has both `manifests` and `config` or `layers`. Use either an index or a manifest";
 
 const hasBoth = (json: object): boolean =>
   "manifests" in json && ("config" in json || "layers" in json);
@@ -34,7 +34,7 @@ const hasBoth = (json: object): boolean =>
  * runner's own network; Docker takes a layer with that digest that it has from another image.
  */
 const ELSEWHERE =
-  "what has `urls` is fetched from elsewhere, and all of an image must be here. Push its layers too, without `urls`";
+  "layers with `urls` are not supported. Push all layers to this registry, without `urls`";
 
 function checked(document: Document): Document | string {
   return namedBy(document).some(({ urls }) => urls.length > 0) ? ELSEWHERE : document;
@@ -60,7 +60,7 @@ export function parseDocument(mediaType: string, json: unknown): Document | stri
 
 function firstIssue({ issues }: { issues: { path: PropertyKey[]; message: string }[] }): string {
   const [first] = issues;
-  return first ? `${first.path.map(String).join(".")}: ${first.message}` : "not valid";
+  return first ? `${first.path.map(String).join(".")}: ${first.message}` : "unknown format";
 }
 
 /** Returns the subject of a manifest, and its artifact type: its own, or that of its configuration. */

@@ -16,7 +16,7 @@ export const openAiModelName = z.string().min(1).max(200);
 /** Not part of the convention: containers do not receive it. */
 export const openAiWebhook = orNull(webhook)
   .optional()
-  .meta({ description: "An Auspex extension: receiver of updates, as in POST /predictions" });
+  .meta({ description: "Auspex extension: where to send events, as in POST /predictions" });
 
 /** The body of POST /vendora/chat/completions. */
 export const chatRequest = z

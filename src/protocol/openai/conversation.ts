@@ -21,12 +21,12 @@ const metadata = z
       Object.keys(value).length > PAIRS ||
       Object.entries(value).some(([name, one]) => name.length > NAME || !isText(one))
     ) {
-      const message = `at most ${PAIRS} pairs of a name of ${NAME} characters and a text of ${VALUE}`;
+      const message = `Use at most ${PAIRS} pairs, with keys of up to ${NAME} and text values of up to ${VALUE} characters`;
       issues.push({ code: "custom", message, input: value });
     }
   })
   .meta({
-    description: "Up to 16 pairs of your own",
+    description: "Up to 16 key-value pairs",
     type: "object",
     maxProperties: PAIRS,
     propertyNames: { maxLength: NAME },
@@ -57,7 +57,7 @@ export const conversation = z
   .object({
     id: z.string(),
     object: z.literal("conversation"),
-    created_at: z.int().meta({ description: "Unix seconds" }),
+    created_at: z.int().meta({ description: "Creation time in Unix seconds" }),
     metadata,
   })
   .meta({ id: "Conversation", description: "A conversation in the format of OpenAI's API" });
@@ -78,12 +78,12 @@ export const oneConversation = z.object({
   conversation_id: z
     .string()
     .max(100)
-    .meta({ description: "Id of the conversation, `conv_…`", example: ID }),
+    .meta({ description: "ID of the conversation, `conv_…`", example: ID }),
 });
 
 export const oneItem = oneConversation.extend({
   item_id: z
     .string()
     .max(100)
-    .meta({ description: "Id of the item", example: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e" }),
+    .meta({ description: "ID of the item", example: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e" }),
 });

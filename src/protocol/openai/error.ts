@@ -27,7 +27,7 @@ export const openAiModel = z
   .object({
     id: z.string().meta({ description: "Value for `model`", example: "demo/chat" }),
     object: z.literal("model"),
-    created: z.int().meta({ description: "Unix seconds", example: 1_795_000_000 }),
+    created: z.int().meta({ description: "Creation time in Unix seconds", example: 1_795_000_000 }),
     owned_by: z.string().meta({ example: "demo" }),
     /** Not part of the convention: which calls it answers. */
     compatibilities,

@@ -23,7 +23,7 @@ const common = {
   output_format: z.enum(["png", "jpeg", "webp"]).nullish(),
   output_compression: z.int().min(0).max(100).nullish(),
   response_format: z.enum(["url", "b64_json"]).nullish().meta({
-    description: "How each image is returned. By default both ways",
+    description: "How images are returned. By default, both",
   }),
   stream: z.boolean().nullish(),
   partial_images: z.int().min(0).max(3).nullish(),
@@ -32,7 +32,7 @@ const common = {
     .min(-(2 ** 31))
     .max(2 ** 32 - 1)
     .nullish()
-    .meta({ description: "An Auspex extension, for models that take one" }),
+    .meta({ description: "Auspex extension, for models with this input" }),
   webhook: openAiWebhook,
 };
 

@@ -75,7 +75,7 @@ export const response = z.looseObject({
 export const itemsQuery = z.object({
   limit: integerText(1, 100).default(20).meta({ description: "Maximum number of items" }),
   order: z.enum(["asc", "desc"]).default("desc").meta({ description: "`desc`: newest first" }),
-  after: cursorText(100).meta({ description: "Id of an item: lists the items after it" }),
+  after: cursorText(100).meta({ description: "ID of an item: lists the items after it" }),
 });
 export type ItemsQuery = z.infer<typeof itemsQuery>;
 

@@ -17,12 +17,12 @@ const exportOwn = createRoute({
   tags: ["Users"],
   summary: "Export your account",
   description:
-    "Your account as JSON Lines, one record per line: profile, tokens (without their secrets), models with their versions and the names of their variables, webhook endpoints, uploads, usage, and your predictions, newest first, with input and output while they are kept. Files come as signed URLs that are valid for a day. A complete export ends with a line of the type `end`. If it is missing, the export was cut short; a `problem` line may give the reason. A long export comes in several responses: follow `next_url` of the last line until it is null. Requires a token for the whole account.",
+    "Returns your account as JSON Lines, one record per line: profile, tokens (without their secrets), models with their versions and the names of their variables, webhook endpoints, uploads, usage, and your predictions, newest first, with input and output while they are kept. Files are signed URLs, valid for a day. A complete response ends with a line of the type `end`; without it, the export was interrupted, and a `problem` line may give the reason. To get older predictions, request `next_url` of the last line until it is null. Requires a token for the whole account.",
   middleware: requireScope("read"),
   request: { query: exportQuery },
   responses: {
     200: {
-      description: "Lines of JSON",
+      description: "JSON Lines",
       content: {
         "application/jsonl": {
           schema: exportLine,
@@ -31,7 +31,7 @@ const exportOwn = createRoute({
       },
     },
     ...errorResponses,
-    429: problemResponse("Too many requests, or two exports of your account are under way"),
+    429: problemResponse("Too many requests, or two exports of your account are in progress"),
   },
 });
 

@@ -72,7 +72,7 @@ const update = createRoute({
   tags,
   summary: "Update your profile",
   description:
-    "Updates only the fields that you send; null clears a field. A new username takes effect immediately: URLs with the old one return 404, and no other account can take it.",
+    "Updates only the fields you send; null clears a field. A new username takes effect immediately: URLs with the old one return 404. The old one stays reserved for you.",
   middleware: requireScopeToWrite("updateOwnUser", "write"),
   request: { body: jsonBody(updateUser) },
   responses: {
@@ -101,7 +101,7 @@ const ownUsage = createRoute({
   tags,
   summary: "Get your usage",
   description:
-    "Your predictions of the current month (UTC) by model, and your storage with its limits. Predictions are counted when they finish, and do not count toward storage.",
+    "Returns this month's predictions (UTC) by model, and your storage with its limits. Predictions are counted when they finish, and do not count toward storage.",
   middleware: requireScope("read"),
   responses: { 200: jsonResponse("This month and storage", userUsage), ...errorResponses },
 });
@@ -123,7 +123,7 @@ const list = createRoute({
   operationId: "listUsers",
   tags,
   summary: "List users",
-  description: "Sorted by the time they joined.",
+  description: "Oldest first.",
   middleware: [allowAnonymous, conditionalGet],
   request: {
     query: pageQuery(100).extend({
@@ -141,7 +141,7 @@ const search = createRoute({
   tags,
   summary: "Search users",
   description:
-    "Searches usernames, names and companies. Best matches first; tolerates small typos.",
+    "Searches usernames, names and companies, and tolerates small typos. Best matches first.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: searchQuery },
   responses: { 200: jsonResponse("Best matches first", pageOf(user)), ...errorResponses },

@@ -10,7 +10,7 @@ export const anthropicErrorResponse = (description: string) =>
 export const anthropicErrors = {
   401: anthropicErrorResponse("The token is missing or invalid"),
   403: anthropicErrorResponse("The token is not allowed to do this"),
-  404: anthropicErrorResponse("The resource does not exist, or is not visible to you"),
+  404: anthropicErrorResponse("The resource does not exist, or you do not have access to it"),
   422: jsonResponse("The request failed validation", anthropicInvalid),
 };
 
@@ -19,7 +19,7 @@ export const callErrors = {
   400: anthropicErrorResponse(
     "The version does not support the call, or its container rejected the request",
   ),
-  409: anthropicErrorResponse("The `Idempotency-Key` was used for a different request"),
-  502: anthropicErrorResponse("The model failed; retrying the same call will not help"),
-  504: anthropicErrorResponse("The model did not finish in time, and the prediction was canceled"),
+  409: anthropicErrorResponse("The `Idempotency-Key` was already used with a different request"),
+  502: anthropicErrorResponse("The model failed. Retrying the same call is unlikely to help"),
+  504: anthropicErrorResponse("The model did not finish in time. The prediction was canceled"),
 };

@@ -56,7 +56,7 @@ const create = createRoute({
   tags,
   summary: "Create a message",
   description:
-    "Creates a message in the format of Anthropic's API, with a version that has the compatibility `vendorb_messages` or `vendora_chat_completions`. A container that has `/v1/messages` gets the request as it is. For one that supports only chat completions it is translated, tools included. Tools that only Anthropic's service or models have are left out, unless the version's input schema includes them or `tool_choice` requires one. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Creates a message in the format of Anthropic's API. The version must have the compatibility `vendorb_messages` or `vendora_chat_completions`. If the container has its own `/v1/messages`, it receives the request almost unchanged. Otherwise the request is translated to a chat, tools included. Tools that only Anthropic's service or models have are removed unless the version's input schema includes them; if `tool_choice` requires one, you get 400. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
     takesImages,
     requireScopeToRun(modelInBody),
@@ -83,7 +83,7 @@ const count = createRoute({
   tags,
   summary: "Count the tokens of a message",
   description:
-    "Returns the number of tokens that a message would have as its input. A container that has `/v1/messages` counts them, in a prediction that is kept for a minute; for all others the number is an estimate from the length of the request, and nothing runs. Requires the scope `predict`.",
+    "Returns the number of input tokens of a message. If the container has its own `/v1/messages`, it counts them in a prediction that is kept for a minute. Otherwise the number is an estimate from the length of the request, and nothing runs. Requires the scope `predict`.",
   middleware: [
     requireScopeToRun(modelInBody),
     addPredictionHeaders,

@@ -13,15 +13,15 @@ const list = createRoute({
   path: "/vendorb/models",
   operationId: "listVendorbModels",
   tags,
-  summary: "List models for messages",
+  summary: "List messages models",
   description:
-    "Lists your own and public models whose latest version answers messages and which the token can run; a version that awaits its first start counts once it is complete. Newest first, of at most 1,000. Requires the scope `read` or `predict`.",
+    "Lists up to 1,000 of your own and public models that the token can run and whose default version supports messages, newest first. A version that awaits its first start is listed once it is ready. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { query: anthropicModelsQuery },
   responses: {
     200: jsonResponse("Models", anthropicModels),
     ...anthropicErrors,
-    400: anthropicErrorResponse("The model in `after_id` or `before_id` is not in the list"),
+    400: anthropicErrorResponse("The model in `after_id` or `before_id` was not found"),
   },
 });
 
@@ -30,7 +30,7 @@ const get = createRoute({
   path: "/vendorb/models/{model_owner}/{model_name}",
   operationId: "getVendorbModel",
   tags,
-  summary: "Get a model for messages",
+  summary: "Get a messages model",
   description: "Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneModel },
@@ -42,9 +42,9 @@ const getEncoded = createRoute({
   path: "/vendorb/models/{model}",
   operationId: "getVendorbModelByReference",
   tags,
-  summary: "Get a model for messages by reference",
+  summary: "Get a messages model by reference",
   description:
-    "For official clients, which encode the name as `owner%2Fname`. Requires the scope `read` or `predict`.",
+    "For clients that encode the name as `owner%2Fname`, such as the official ones. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: encodedModel },
   responses: { 200: jsonResponse("The model", anthropicModel), ...anthropicErrors },

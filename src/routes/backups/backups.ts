@@ -42,7 +42,7 @@ const start = createRoute({
   operationId: "startBackup",
   summary: "Start a backup",
   description:
-    "It is made within the next minutes. If one is under way, returns that one. Returns 409 if the secret BACKUP_KEY is not set.",
+    "The backup runs in the background and takes a few minutes. If one is already in progress, returns that one. Returns 409 if the secret BACKUP_KEY is not set.",
   responses: {
     200: jsonResponse("The backup", backupUnderWay),
     ...errorResponses,
@@ -57,7 +57,7 @@ const get = createRoute({
   operationId: "getBackupPart",
   summary: "Download a part of a backup",
   description:
-    "Part 0 is the manifest. Parts are encrypted; `npm run backup` downloads all of them.",
+    "Parts are encrypted; part 0 is the manifest. `npm run backup` downloads all of them.",
   request: { params: onePart },
   responses: {
     200: { description: "The part, encrypted", content: binary },
@@ -73,12 +73,12 @@ const put = createRoute({
   operationId: "putBackupPart",
   summary: "Upload a part of a backup",
   description:
-    "To restore a backup of another deployment: its parts as they were downloaded, part 0 last. Returns 409 if a part was changed, or encrypted with another BACKUP_KEY.",
+    "Uploads a part of a backup from another deployment, exactly as it was downloaded. Upload part 0 last. Returns 409 if the part was modified, or encrypted with a different BACKUP_KEY.",
   request: { params: onePart, body: { required: true, content: binary } },
   responses: {
     200: jsonResponse("The part was received", nothing),
     ...errorResponses,
-    400: problemResponse("The request has no body or no `Content-Length` header"),
+    400: problemResponse("The body or the `Content-Length` header is missing"),
     ...conflictResponse,
   },
 });
@@ -90,7 +90,7 @@ const restore = createRoute({
   operationId: "restoreBackup",
   summary: "Restore a backup",
   description:
-    "Into an empty deployment, with the BACKUP_KEY of the backup. Each call restores some parts: call again until `done` is true, also after an error.",
+    "Restores into an empty deployment that has the backup's BACKUP_KEY. Each call restores some parts: repeat the call, after errors too, until `done` is true.",
   request: { params: oneBackup },
   responses: {
     200: jsonResponse("Progress of the restore", restoreState),

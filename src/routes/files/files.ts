@@ -18,7 +18,7 @@ const bytes = { "*/*": { schema: z.string().meta({ format: "binary" }) } };
 const shownHeaders = {
   "content-disposition": {
     description:
-      "`inline` for types that browsers can display safely, otherwise `attachment`, with the file name",
+      "`inline` for types that browsers can display safely, otherwise `attachment`. Includes the file name",
     schema: { type: "string" as const },
     example: `inline; filename="out.png"; filename*=UTF-8''out.png`,
   },
@@ -31,7 +31,7 @@ const read = createRoute({
   tags,
   summary: "Read a file",
   description:
-    "Returns a completed upload or an output file of a model. URLs in outputs and uploads are signed: anyone who has one can read the file until it expires. Without a signature, the owner's token is required. Supports a single byte range (`Range`) and `HEAD`. The media type is the stored one; everything except images, audio, video and plain text is served as a download.",
+    "Returns a completed upload or an output file of a model. URLs in outputs and uploads are signed: anyone with the URL can read the file until it expires. Without a signature, the owner's token is required. Supports one byte range (`Range`) and `HEAD`. Images, audio, video and plain text open in the browser; everything else is downloaded.",
   middleware: allowSignedUrl,
   request: { params: oneFile, query: signedQuery.partial() },
   responses: {
@@ -41,7 +41,7 @@ const read = createRoute({
       headers: {
         ...shownHeaders,
         "content-range": {
-          description: "Range of the bytes, and size of the file",
+          description: "Byte range and file size",
           schema: { type: "string" as const },
           example: "bytes 0-1023/20000000",
         },
@@ -62,7 +62,7 @@ const share = createRoute({
   tags,
   summary: "Create a signed URL for a file",
   description:
-    "Creates a URL that you can share with someone without a token. It is valid for `expires_in` seconds, as long as the file exists. Requires the scope `read` or `predict`.",
+    "Creates a URL to share with someone who has no token. It expires after `expires_in` seconds, or when the file is deleted. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneFile, body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The signed URL", fileAddress), ...errorResponses },

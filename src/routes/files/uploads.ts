@@ -59,7 +59,7 @@ const create = createRoute({
   tags,
   summary: "Create an upload",
   description:
-    "Then split the file into parts of `part_size` bytes, PUT each part to its URL in `urls`, and complete the upload with the `ETag` of each response. You can send parts in parallel, and send a part again. Requires the scope `predict`.",
+    "Next, split the file into parts of `part_size` bytes, PUT each part to its URL in `urls`, and complete the upload with the `ETag` of each response. You can send parts in parallel and retry a part. Requires the scope `predict`.",
   middleware: requireScopeToWrite("createUpload", "predict"),
   request: { body: jsonBody(createBody) },
   responses: {
@@ -89,7 +89,7 @@ const put = createRoute({
   tags,
   summary: "Upload a part",
   description:
-    "Use the URLs in `urls` of the upload. They are signed and need no token. Each is valid for one part of an exact size, as long as the token that it was issued to is valid. The body is the raw bytes of the part, with a `Content-Length`. If a part is sent again, the last one counts.",
+    "Send the raw bytes of the part, with a `Content-Length`, to its URL from the upload's `urls`. The URLs are signed and need no token. Each is valid for one part of an exact size, until the token that created the upload ends. If you send a part again, it replaces the earlier one.",
   middleware: allowSignedUrl,
   request: {
     params: oneUpload.extend({ part_number: integerText(1, MAX_PARTS) }),
@@ -99,7 +99,7 @@ const put = createRoute({
         example: 16_777_216,
       }),
       holder: z.string().max(64).optional().meta({
-        description: "Id of the token or session that the URL was issued to",
+        description: "ID of the token or session the URL was created for",
         example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d60",
       }),
     }),
@@ -123,7 +123,7 @@ const put = createRoute({
     ...errorResponses,
     400: problemResponse("The body does not have the size in the URL"),
     403: problemResponse(
-      "The URL has expired or was modified, or the token that it was issued to is no longer valid",
+      "The URL has expired or was modified, or the token it was created for is no longer valid",
     ),
     409: problemResponse("The upload was completed or deleted"),
   },
@@ -136,7 +136,7 @@ const complete = createRoute({
   tags,
   summary: "Complete an upload",
   description:
-    "Assembles the file from its parts. Send the `ETag` of each part in order. Idempotent. Requires the scope `predict`.",
+    "Assembles the file from its parts. Send the `ETag` of each part, in order. You can repeat the request. Requires the scope `predict`.",
   middleware: requireScopeToWrite("completeUpload", "predict"),
   request: { params: oneUpload, body: jsonBody(completeBody) },
   responses: {
@@ -156,7 +156,7 @@ const remove = createRoute({
   tags,
   summary: "Delete an upload",
   description:
-    "Cancels a pending upload, or deletes the file of a completed one. Predictions that have not read the file yet will fail. A file that a version names (`configuration.weights`) cannot be deleted before the version. Requires the scope `predict`.",
+    "Cancels a pending upload, or deletes the file of a completed one. Predictions that have not read the file yet will fail. To delete a file that a version uses as weights, delete the version first. Requires the scope `predict`.",
   middleware: requireScopeToWrite("deleteUpload", "predict"),
   request: { params: oneUpload },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },

@@ -39,10 +39,10 @@ const list = createRoute({
   tags,
   summary: "List a model's examples",
   description:
-    "Runs pinned by the model's owner, in display order, at most 12 on one page. File URLs are valid for an hour. List the examples again for new URLs.",
+    "Lists runs pinned by the model's owner, up to 12, in display order on one page. File URLs are valid for an hour; list the examples again for new ones.",
   middleware: allowAnonymous,
   request: { params: oneModel },
-  responses: { 200: jsonResponse("In their order", pageOf(example)), ...errorResponses },
+  responses: { 200: jsonResponse("In display order", pageOf(example)), ...errorResponses },
 });
 
 const pin = createRoute({
@@ -52,7 +52,7 @@ const pin = createRoute({
   tags,
   summary: "Pin a prediction as an example",
   description:
-    "Copies the input, output and files of your prediction and shows them to everyone who can view the model. The prediction must be of this model and have succeeded. The copy stays when the prediction's data is removed. Secret fields, logs and webhooks are not copied. Requires the scopes `write` and `read`.",
+    "Copies the input, output and files of a successful prediction of yours, and shows them to everyone who can see the model. The copy is kept when the prediction's data is removed. Secret fields, logs and webhooks are not copied. Requires the scopes `write` and `read`.",
   middleware: requireAllScopesToWrite("pinExample", "write", "read"),
   request: { params: oneModel, body: jsonBody(pinBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
@@ -63,9 +63,9 @@ const update = createRoute({
   path: `${PATH}/{example_id}`,
   operationId: "updateExample",
   tags,
-  summary: "Move an example, or show its picture",
+  summary: "Move an example or set the cover image",
   description:
-    "Updates only the fields that you send: its position, and whether it provides the model's cover image. Returns 409 if its output has no image. Requires the scopes `write` and `read`.",
+    "Updates only the fields you send. Returns 409 if you set the cover image and the output has no image. Requires the scopes `write` and `read`.",
   middleware: requireAllScopesToWrite("updateExample", "write", "read"),
   request: { params: oneExample, body: jsonBody(updateBody) },
   responses: { 200: jsonResponse("The example", example), ...errorResponses, ...conflictResponse },
@@ -77,7 +77,7 @@ const remove = createRoute({
   operationId: "unpinExample",
   tags,
   summary: "Remove an example",
-  description: "Removes the copy with its files. The prediction stays.",
+  description: "Deletes the copy and its files. The prediction is kept.",
   middleware: requireScopeToWrite("unpinExample", "write"),
   request: { params: oneExample },
   responses: { 200: jsonResponse("Removed", nothing), ...errorResponses },

@@ -31,7 +31,7 @@ const create = createRoute({
   operationId: "createModel",
   tags,
   summary: "Create a model",
-  description: "Creates a model, private by default. Publish a version next to make it runnable.",
+  description: "Creates a model, private by default. To run it, publish a version.",
   middleware: requireScopeToWrite("createModel", "write"),
   request: { body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The model", model), ...errorResponses, ...conflictResponse },
@@ -44,7 +44,7 @@ const list = createRoute({
   tags,
   summary: "List models",
   description:
-    "Lists public and restricted models, oldest first by default. `predictions_count` may lag by up to two minutes, and the order by it by one minute more.",
+    "Lists public and restricted models, oldest first by default. `predictions_count` can lag by two minutes, and sorting by it by one minute more.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: modelsQuery(100) },
   responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
@@ -57,7 +57,7 @@ const listOfOwner = createRoute({
   tags,
   summary: "List a user's models",
   description:
-    "Lists a user's public and restricted models. For all of your own models, use GET /user/models.",
+    "Lists a user's public and restricted models. To list your own, including private ones, use GET /user/models.",
   middleware: [allowAnonymous, conditionalGet],
   request: { params: oneModel.pick({ model_owner: true }), query: modelsQuery(50) },
   responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
@@ -81,7 +81,7 @@ const update = createRoute({
   tags,
   summary: "Update a model",
   description:
-    "Updates only the fields that you send; null clears a field. After a rename, URLs with the old name return 404; running predictions continue.",
+    "Updates only the fields you send; null clears a field. After a rename, URLs with the old name return 404; running predictions continue.",
   middleware: requireScopeToWrite("updateModel", "write"),
   request: { params: oneModel, body: jsonBody(updateBody) },
   responses: {
@@ -111,7 +111,7 @@ const search = createRoute({
   tags,
   summary: "Search models",
   description:
-    "Searches names, owners, descriptions and overviews. Best matches first; tolerates small typos. With a token for all models, results include your private models.",
+    "Searches names, owners, descriptions and overviews, and tolerates small typos. Best matches first. With a token that is not limited to some models, results include your private models.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: searchQuery },
   responses: { 200: jsonResponse("Best matches first", pageOf(foundModel)), ...errorResponses },

@@ -38,7 +38,7 @@ const list = createRoute({
   tags,
   summary: "List a model's variables",
   description:
-    "Lists names and when they were set; values are never shown. For the model's owner only. Requires the scope `read` or `write`.",
+    "Lists the names of the model's variables and when each was set. Values are never returned. Only for the model's owner. Requires the scope `read` or `write`.",
   middleware: requireScope("read", "write"),
   request: { params: oneModel, query: pageQuery() },
   responses: { 200: jsonResponse("Sorted by name", pageOf(variable)), ...errorResponses },
@@ -51,7 +51,7 @@ const set = createRoute({
   tags,
   summary: "Set a variable",
   description:
-    "Sets an environment variable for containers of versions whose `configuration.variable_names` includes it. It applies to predictions created afterwards, everywhere within 10 s, and starts new containers. The value is stored encrypted and never shown again. A model can have 100 variables of up to 32,768 characters, and about 90 KB in total. Names that are reserved for the runner, or that make programs load other code, are rejected.",
+    "Sets an environment variable for the containers of versions that list it in `configuration.variable_names`. Takes effect within 10 s for new predictions, which run in new containers. The value is encrypted and never returned. A model can have 100 variables of up to 32,768 characters, about 90 KB in total. Names that the runner sets, or that change how programs load code, are rejected.",
   middleware: [requireScopeToWrite("setVariable", "write"), hideInputs] as const,
   request: { params: oneModel.extend(oneSettable.shape), body: jsonBody(setBody) },
   responses: {
@@ -68,7 +68,7 @@ const remove = createRoute({
   tags,
   summary: "Delete a variable",
   description:
-    "Versions that use the variable run without it, in predictions created afterwards. Applies everywhere within 10 s.",
+    "New predictions of versions that list the variable run without it. Takes effect within 10 s.",
   middleware: requireScopeToWrite("deleteVariable", "write"),
   request: { params: oneModel.extend(oneVariable.shape) },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },

@@ -40,7 +40,7 @@ const create = createRoute({
   tags,
   summary: "Publish a version",
   description:
-    "Publishes a version with the next number. Versions are immutable. Name the image by `image` or `container_image_digest`. From an image in this deployment's registry, `schemas`, `compatibilities`, `configuration.interface` and `configuration.max_concurrency` are read if you leave them out; what the image does not say is completed when a runner has started it once (`status`). For any other image, `schemas` is required. Without `configuration`, the version inherits that of the latest one. If you send one, it replaces the inherited configuration completely: `isolation` and `egress` return to their defaults unless you set them.",
+    "Publishes a version with the next number. Versions never change. Set `image` or `container_image_digest`. If the image is in this deployment's registry, `schemas`, `compatibilities`, `configuration.interface` and `configuration.max_concurrency` are detected from it unless you send them; the first start fills in what the image does not declare (`status`). For any other image, `schemas` is required. Without `configuration`, the version inherits it from the latest version. If you send one, it replaces the whole configuration: `isolation` and `egress` return to their defaults unless you set them.",
   middleware: requireScopeToWrite("createVersion", "write"),
   request: { params: oneModel, body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The version", version), ...errorResponses, ...conflictResponse },
@@ -64,7 +64,7 @@ const remove = createRoute({
   tags,
   summary: "Delete a version",
   description:
-    "Deletes a version. Its number is not reused. Its running predictions finish. The default version cannot be deleted while later versions exist.",
+    "Deletes a version. Running predictions finish, and the number is not reused. You cannot delete the default version while later versions exist.",
   middleware: requireScopeToWrite("deleteVersion", "write"),
   request: { params: oneVersion },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },

@@ -60,7 +60,7 @@ const chat = callRoute("chat_completions", chatRequest, {
   operationId: "createChatCompletion",
   summary: "Create a chat completion",
   description:
-    "Creates a chat completion in the format of OpenAI's API, with a version that has the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Creates a chat completion in the format of OpenAI's API. The version must have the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: callResponse(
       "The completion, or a stream of chunks",
@@ -94,7 +94,7 @@ const complete = callRoute("completions", completionRequest, {
   operationId: "createCompletion",
   summary: "Create a completion",
   description:
-    "Continues a prompt, in the format of OpenAI's API, with a version that has the compatibility `vendora_completions`. All fields are passed to the container. A model behind the Cog interface takes one prompt at a time. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Continues a prompt in the format of OpenAI's API. The version must have the compatibility `vendora_completions`. All fields are passed to the container. Cog models take one prompt per request. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: callResponse("The completion, or a stream of chunks", completion, COMPLETION, CHUNKS),
     ...compatibleErrors,
@@ -115,7 +115,7 @@ const embed = callRoute("embeddings", embeddingRequest, {
   operationId: "createEmbeddings",
   summary: "Create embeddings",
   description:
-    "Creates embeddings in the format of OpenAI's API, with a version that has the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Creates embeddings in the format of OpenAI's API. The version must have the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       ...bodyResponse("One embedding per input", embeddings, EMBEDDINGS),

@@ -51,7 +51,7 @@ const create = createRoute({
   operationId: "createConversation",
   summary: "Create a conversation",
   description:
-    "Creates a conversation, which responses can name as `conversation`: they are given its items before their input, and what was said is added when they have ended. Unused conversations are deleted after the retention period of predictions. Requires the scope `predict`.",
+    "Creates a conversation. A response with `conversation` receives the conversation's items before its own input; its input and output are added when it ends. Unused conversations are deleted after the retention period of predictions. Requires the scope `predict`.",
   request: { body: jsonBody(newConversation) },
   responses: {
     200: aConversation,
@@ -78,7 +78,7 @@ const update = createRoute({
   path: "/vendora/conversations/{conversation_id}",
   operationId: "updateConversation",
   summary: "Update a conversation",
-  description: "Replaces its metadata. Requires the scope `predict`.",
+  description: "Replaces the metadata. Requires the scope `predict`.",
   request: { params: oneConversation, body: jsonBody(conversationUpdate) },
   responses: { 200: aConversation, ...openAiErrors },
 });
@@ -108,7 +108,7 @@ const add = createRoute({
   path: "/vendora/conversations/{conversation_id}/items",
   operationId: "createConversationItems",
   summary: "Add items to a conversation",
-  description: "Adds up to 20 items at its end. Requires the scope `predict`.",
+  description: "Adds up to 20 items at the end. Requires the scope `predict`.",
   request: { params: oneConversation, body: jsonBody(newItems) },
   responses: {
     200: bodyResponse("The added items", items, ITEMS),
@@ -124,7 +124,7 @@ const list = createRoute({
   operationId: "listConversationItems",
   summary: "List a conversation's items",
   description:
-    "Items of a response appear once it has ended. A page of large items can have fewer than `limit`. Requires the scope `read` or `predict`.",
+    "Items of a response appear once it has ended. If items are large, a page can have fewer than `limit`. Requires the scope `read` or `predict`.",
   request: { params: oneConversation, query: itemsQuery },
   responses: {
     200: bodyResponse("The items", items, ITEMS),
@@ -150,7 +150,7 @@ const removeOne = createRoute({
   path: "/vendora/conversations/{conversation_id}/items/{item_id}",
   operationId: "deleteConversationItem",
   summary: "Delete an item of a conversation",
-  description: "Later responses do not receive it. Requires the scope `predict`.",
+  description: "Later responses no longer receive it. Requires the scope `predict`.",
   request: { params: oneItem },
   responses: { 200: aConversation, ...openAiErrors },
 });

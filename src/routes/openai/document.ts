@@ -27,7 +27,7 @@ export const callHeaders = createHeaders.pick({ "idempotency-key": true });
 
 export const predictionHeaders = {
   "auspex-prediction-id": {
-    description: "Id of the call's prediction, for GET /predictions/{prediction_id}",
+    description: "ID of the call's prediction, for GET /predictions/{prediction_id}",
     schema: { type: "string" as const, format: "uuid" },
     example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   },
@@ -36,12 +36,14 @@ export const predictionHeaders = {
 export const responseHeaders = {
   ...predictionHeaders,
   "auspex-tools-left-out": {
-    description: "Types of tools in the request that the model does not support",
+    description:
+      "Tool types in the request that were removed because the model does not support them",
     schema: { type: "string" as const },
     example: "web_search, image_generation",
   },
   "auspex-content-left-out": {
-    description: "Types of items or blocks in the conversation that the model does not support",
+    description:
+      "Item or block types in the conversation that were removed because the model does not support them",
     schema: { type: "string" as const },
     example: "web_search_call",
   },
@@ -53,15 +55,15 @@ export const openAiErrorResponse = (description: string) =>
 export const openAiErrors = {
   401: openAiErrorResponse("The token is missing or invalid"),
   403: openAiErrorResponse("The token is not allowed to do this"),
-  404: openAiErrorResponse("The resource does not exist, or is not visible to you"),
+  404: openAiErrorResponse("The resource does not exist, or you do not have access to it"),
   422: jsonResponse("The request failed validation", openAiInvalid),
 };
 
 export const callErrors = {
   ...openAiErrors,
-  409: openAiErrorResponse("The `Idempotency-Key` was used for a different request"),
-  502: openAiErrorResponse("The model failed; retrying the same call will not help"),
-  504: openAiErrorResponse("The model did not finish in time, and the prediction was canceled"),
+  409: openAiErrorResponse("The `Idempotency-Key` was already used with a different request"),
+  502: openAiErrorResponse("The model failed. Retrying the same call is unlikely to help"),
+  504: openAiErrorResponse("The model did not finish in time. The prediction was canceled"),
 };
 
 export const compatibleErrors = {
@@ -152,7 +154,7 @@ export const formContent = (required: string[], properties: Record<string, Prope
       properties,
       additionalProperties: {
         ...TEXT,
-        description: "The other fields of the JSON body, as text; a list by repeating its name",
+        description: "Other fields of the JSON body, as text. Repeat a name to pass a list",
       },
     },
   },

@@ -55,18 +55,18 @@ const responses = {
   200: callResponse("The images, or a stream of events", images, IMAGES, EVENTS),
   ...callErrors,
   400: openAiErrorResponse(
-    "The version is not compatible with this call or has no place for a parameter, or its container rejected the request",
+    "The version does not support the call or a parameter, or its container rejected the request",
   ),
 };
 
 const HOW =
-  "A model of the Cog interface gets an input that is made by its schema; a parameter that would change the picture and has no place there is a 400. A server gets the request itself. Each image is a file of the prediction: `response_format` selects its URL or its content as base64, and without it there are both. Closing the connection cancels the request. Requires the scope `predict`.";
+  "For Cog models, parameters become inputs of the schema; one that would change the image but has no matching input returns 400. Servers receive the request unchanged. Each image is stored as a file of the prediction. `response_format` selects its URL or base64; by default you get both. Closing the connection cancels the request. Requires the scope `predict`.";
 
 const generate = callRoute("images_generations", imageRequest, {
   path: "/vendora/images/generations",
   operationId: "createImage",
   summary: "Create images",
-  description: `Creates images from a text in the format of OpenAI's API, with a version that has the compatibility \`vendora_images_generations\`. ${HOW}`,
+  description: `Creates images from text in the format of OpenAI's API. The version must have the compatibility \`vendora_images_generations\`. ${HOW}`,
   responses,
 });
 
@@ -76,7 +76,7 @@ const edit = createRoute({
   operationId: "editImage",
   tags,
   summary: "Edit images",
-  description: `Creates images from a text and other images in the format of OpenAI's API, with a version that has the compatibility \`vendora_images_edits\`. The images are files of a form, or URLs and data URIs in JSON. ${HOW}`,
+  description: `Edits images as described by text, in the format of OpenAI's API. The version must have the compatibility \`vendora_images_edits\`. Send the images as files of a form, or as URLs or data URIs in JSON. ${HOW}`,
   middleware: [
     takesDataUris,
     requireScopeToRun(modelInBody),

@@ -15,7 +15,7 @@ const list = createRoute({
   tags,
   summary: "List compatible models",
   description:
-    "Lists your own and public models whose latest version is compatible with these endpoints and which the token can run; a version that awaits its first start counts once it is complete. Newest first, at most 1,000. Requires the scope `read` or `predict`.",
+    "Lists up to 1,000 of your own and public models that the token can run and whose default version supports these endpoints, newest first. A version that awaits its first start is listed once it is ready. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   responses: { 200: jsonResponse("Models", openAiModels), ...openAiErrors },
 });
@@ -39,7 +39,7 @@ const getEncoded = createRoute({
   tags,
   summary: "Get a compatible model by reference",
   description:
-    "For official clients, which encode the name as `owner%2Fname`. Requires the scope `read` or `predict`.",
+    "For clients that encode the name as `owner%2Fname`, such as the official ones. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: encodedModel },
   responses: { 200: jsonResponse("The model", openAiModel), ...openAiErrors },

@@ -29,7 +29,7 @@ const moderate = callRoute("moderations", moderationRequest, {
   operationId: "createModeration",
   summary: "Classify texts and images",
   description:
-    "Classifies texts or images as harmful or not, in the format of OpenAI's API, with a version that has the compatibility `vendora_moderations`. The model defines the categories. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Classifies whether texts or images are harmful, in the format of OpenAI's API. The version must have the compatibility `vendora_moderations`. The model defines the categories. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       ...bodyResponse(
@@ -55,11 +55,11 @@ const rerank = callRoute("rerank", rerankRequest, {
   operationId: "rerankDocuments",
   summary: "Rank documents by relevance",
   description:
-    "Ranks documents by their relevance to a query, in the format of Jina's and Cohere's APIs, with a version that has the compatibility `vendora_rerank`. Returns the best `top_n` first. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Ranks documents by their relevance to a query, in the format of Jina's and Cohere's APIs. The version must have the compatibility `vendora_rerank`. Returns the top `top_n`, best first. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       ...bodyResponse(
-        "The documents by their place in the request, best first",
+        "The documents by their index in the request, best first",
         body("Ranking", "Documents by relevance, in the format of Jina's and Cohere's APIs"),
         RANKING,
       ),

@@ -43,7 +43,7 @@ const count = createRoute({
   tags,
   summary: "Count the input tokens of a response",
   description:
-    "Returns the number of tokens that a response would have as its input, with all that was said before. A container that counts the tokens of messages counts them, in a prediction that is kept for a minute; for all others the number is an estimate from the length of the request, and nothing runs. Requires the scope `predict`.",
+    "Returns the number of input tokens of a response, including the conversation before it. If the container can count tokens (`vendorb_messages`), it does so in a prediction that is kept for a minute. Otherwise the number is an estimate from the length of the request, and nothing runs. Requires the scope `predict`.",
   middleware: [
     requireScopeToRun(modelInBody),
     addPredictionHeaders,
@@ -80,7 +80,7 @@ const compact = callRoute("responses", compactRequest, {
   operationId: "compactResponse",
   summary: "Compact a conversation",
   description:
-    "Summarizes a conversation with the model, and returns the summary as one item to send instead of the conversation. Its `encrypted_content` is text in base64, and every model understands it. Nothing is stored. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Summarizes a conversation with the model, and returns the summary as one item to send in place of the earlier items. It works with every model: `encrypted_content` is base64 text, not encrypted. Nothing is stored. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       ...bodyResponse("The compacted conversation", compaction, COMPACTION),

@@ -72,7 +72,7 @@ const oneResponse = z.object({
   response_id: z
     .string()
     .max(100)
-    .meta({ description: "Id of the response, `resp_…`", example: RESPONSE.id }),
+    .meta({ description: "ID of the response, `resp_…`", example: RESPONSE.id }),
 });
 
 const badRequest = (description: string) => ({ 400: openAiErrorResponse(description) });
@@ -82,7 +82,7 @@ const create = callRoute("responses", responseRequest, {
   operationId: "createResponse",
   summary: "Create a response",
   description:
-    "Creates a response in the format of OpenAI's API, with a version that has the compatibility `vendora_responses` or `vendora_chat_completions`. The request is translated to a chat unless the container's own responses do at least as much. Functions, namespaces and custom tools are passed to the container as functions, and their calls are returned in the original form. Other tools are left out, unless the version's input schema includes them or `tool_choice` requires one. With `background`, the call returns 202 immediately, and the response continues independently of the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
+    "Creates a response in the format of OpenAI's API. The version must have the compatibility `vendora_responses` or `vendora_chat_completions`. The request is translated to a chat unless the container's own `/v1/responses` is at least as capable. Functions, namespaces and custom tools are passed to the container as functions, and calls are returned in the form you sent. Other tools are removed unless the version's input schema includes them; if `tool_choice` requires one, you get 400. With `background`, the call returns 202 immediately and the response continues without the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
   responses: {
     200: callResponse(
       "The response, or a stream of its events",
@@ -123,7 +123,7 @@ const inputItems = createRoute({
   tags,
   summary: "List a response's input items",
   description:
-    "Lists all input of the model: for a response that continues another one, the whole conversation. Requires the scope `read` or `predict`.",
+    "Lists the whole input of the model. If the response continues another one, this is the whole conversation. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneResponse, query: itemsQuery },
   responses: {
@@ -139,7 +139,7 @@ const cancel = createRoute({
   operationId: "cancelResponse",
   tags,
   summary: "Cancel a background response",
-  description: "Idempotent. Requires the scope `predict`.",
+  description: "You can repeat the request. Requires the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: oneResponse },
   responses: {
@@ -166,7 +166,7 @@ const remove = createRoute({
       deleted: true,
     }),
     ...openAiErrors,
-    ...badRequest("The response has not ended: cancel it first"),
+    ...badRequest("The response has not ended. Cancel it first"),
   },
 });
 

@@ -21,7 +21,7 @@ const speak = callRoute("audio_speech", speechRequest, {
   operationId: "createSpeech",
   summary: "Create speech",
   description:
-    "Generates speech from text in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_speech`. Audio is streamed as the model generates it; `stream_format: sse` sends them as events. Servers get all fields. For a Cog model they become inputs of its schema; a `response_format` that the model cannot produce returns 400, because audio is not converted. By default, the model chooses the format. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Generates speech from text in the format of OpenAI's API. The version must have the compatibility `vendora_audio_speech`. Audio is streamed as the model generates it, as bytes or, with `stream_format: sse`, as events. Servers receive all fields. For Cog models, they become inputs of the schema; a `response_format` that the model cannot produce returns 400, because audio is not converted. By default, you get the model's own format. Closing the connection cancels the request. Requires the scope `predict`.",
   responses: {
     200: {
       description: "The audio, or a stream of events",

@@ -77,7 +77,7 @@ const transcribe = createRoute({
   tags,
   summary: "Create a transcription",
   description:
-    "Transcribes an audio file in the format of OpenAI's API, with a version that has the compatibility `vendora_audio_transcriptions`. Servers get all fields, as a form. For a Cog model they become inputs of its schema, and all formats are made of its text and its times; a format with times of a model without them is an error. In a JSON body, `file` is the URL of an upload. Closing the connection cancels the request. Requires the scope `predict`.",
+    "Transcribes an audio file in the format of OpenAI's API. The version must have the compatibility `vendora_audio_transcriptions`. Servers receive all fields as a form. For Cog models, fields become inputs of the schema, and formats with timestamps require a model that returns them. In a JSON body, `file` is the URL of an upload. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
     takesDataUris,
     requireScopeToRun(modelInBody),
@@ -99,7 +99,7 @@ const translate = createRoute({
   tags,
   summary: "Create a translation",
   description:
-    "Translates speech in an audio file to English text, with a version that has the compatibility `vendora_audio_translations`. Works like transcriptions, without streaming.",
+    "Translates speech in an audio file to English text. The version must have the compatibility `vendora_audio_translations`. Works like transcriptions, without streaming.",
   middleware: [
     takesDataUris,
     requireScopeToRun(modelInBody),

@@ -3,9 +3,9 @@ import { z } from "@hono/zod-openapi";
 import { type PredictionWithIO, predictionWithIO } from "../../protocol/prediction.ts";
 import { errorResponses, problemResponse } from "../responses.ts";
 
-export const CREATING = `Responds immediately with 202 and the pending prediction, unless \`Prefer: wait\` asks to wait for its end. Requires the scope \`predict\`.
+export const CREATING = `Returns 202 and the pending prediction immediately, unless you send \`Prefer: wait\`. Requires the scope \`predict\`.
 
-With \`stream: true\` the response is the event stream, as returned by GET /predictions/{prediction_id}/stream; leaving it does not cancel the prediction. Generated clients create without \`stream\` and then read that stream.`;
+With \`stream: true\`, the response is the event stream, as returned by GET /predictions/{prediction_id}/stream. Closing it does not cancel the prediction. With a generated client, create the prediction without \`stream\`, then read that stream.`;
 
 /** `wait` and `cancel`: see domain/predictions/prefer.ts. */
 export const prefer = z.string().optional();
@@ -15,23 +15,23 @@ export const createHeaders = z.object({
     type: "boolean",
     default: false,
     description:
-      "Validates the input against the version's schema before the run, and answers 422 if it does not match. The operator may have changed the default to `true`",
+      "`true` validates the input against the version's schema before the run, and returns 422 if it does not match. Defaults to `false` unless the operator has changed it",
   }),
   prefer: prefer.meta({
     description:
-      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer, which is a 202. An account waits for and streams 500 at once, unless the operator chose otherwise: beyond that it is a 429. With `stream` it is the longest silence before the stream closes, up to 3,600 s. Other values are ignored",
+      "`wait` or `wait=<seconds>` waits for the prediction to end, for up to 60 s by default. `wait=<seconds>, cancel` also cancels the prediction when the time is up, and returns 202. With `stream`, the stream closes after this many seconds without an event, up to 3,600. Other values are ignored. An account can have 500 waiting requests and streams at a time by default; more return 429",
     example: "wait=10",
   }),
   "idempotency-key": z.string().min(1).max(255).optional().meta({
     description:
-      "For 24 h, a repeated request returns the prediction of the first one; with a different body it is a 409",
+      "Repeating a request with the same key within 24 h returns the first prediction instead of creating another. A different body returns 409",
     example: "order-1742",
   }),
 });
 
 export const preferenceHeader = {
   "preference-applied": {
-    description: "The preferences that were honored",
+    description: "The preferences that the server honored",
     schema: { type: "string" as const },
     example: "wait=10",
   },
@@ -66,22 +66,22 @@ const PENDING: PredictionWithIO = {
 export const createAnswers = {
   200: {
     description:
-      "The prediction has ended within the wait. With `stream: true`, the response is the event stream that GET /predictions/{prediction_id}/stream documents",
+      "The prediction ended within the wait. With `stream: true`, the event stream described under GET /predictions/{prediction_id}/stream",
     headers: createdHeaders,
     // text/event-stream is left out: it would make the type of generated clients `PredictionWithIO | string`.
     content: { "application/json": { schema: predictionWithIO } },
   },
   202: {
-    description: "The prediction has not ended: poll its `url`",
+    description: "The prediction has not ended. Poll its `url`",
     headers: createdHeaders,
     content: { "application/json": { schema: predictionWithIO, example: PENDING } },
   },
   ...errorResponses,
   409: problemResponse(
-    "The `Idempotency-Key` was used for a different request, or the account's storage is full: `detail` says what to do",
+    "The `Idempotency-Key` was already used with a different request, or the account's storage is full: `detail` says what to do",
   ),
   429: problemResponse(
-    "Too many requests, too many of your predictions wait for this hardware, or too many of your requests wait",
+    "Too many requests, too many queued predictions for this hardware, or too many waiting requests",
   ),
-  503: problemResponse("The prediction could not be created and will not run: try again"),
+  503: problemResponse("The prediction could not be created and will not run. Try again"),
 };

@@ -4,24 +4,24 @@ import { z } from "@hono/zod-openapi";
 import { EVENT_STREAM } from "../../lib/sse.ts";
 
 /** The description of operations that respond with one. */
-export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, an integer that rises from 1 (not always by one: compare ids, do not count them), and one JSON value as \`data\`. Requires the scope \`read\` or \`predict\`.
+export const STREAM = `Returns server-sent events, from the beginning or after a given event. Each event has an \`id\`, an integer that increases from 1 and can skip numbers, and one JSON value as \`data\`. Requires the scope \`read\` or \`predict\`.
 
 | Event | Data |
 | --- | --- |
-| \`status\` | \`{"status"}\`, with the number of the \`attempt\` that has started; \`lost\` or \`returned\` is the number of an attempt whose runner was lost or handed it back, after which the prediction waits for another runner; the first event has the \`prediction\` itself |
-| \`setup\` | \`{"phase", "message", "progress", "logs"}\` while the container is pulled and started: \`phase\` is \`pulling\`, \`starting\` or \`ready\`, \`progress\` is 0 to 1 where known |
-| \`output\` | one value: a part of the output, or all of it |
-| \`logs\` | text that the model has printed |
-| \`metrics\` | \`{"input_tokens", "output_tokens"}\` and other counts of the model |
-| \`error\` | the \`error\` of a prediction that failed |
-| \`done\` | the final prediction without input and output; nothing follows |
-| \`problem\` | without an \`id\`: an error that says why the stream ends. When a token expires or is revoked its streams end within 10 s; resume with another token |
+| \`status\` | \`{"status"}\`, with the number of the \`attempt\` when one starts. The first event includes the \`prediction\`. If the runner was lost or returned the prediction to the queue, \`lost\` or \`returned\` is the number of that attempt |
+| \`setup\` | \`{"phase", "message", "progress", "logs"}\` while the image is pulled and the container starts. \`phase\` is \`pulling\`, \`starting\` or \`ready\`; \`progress\` is 0 to 1 if known |
+| \`output\` | Part of the output, or all of it |
+| \`logs\` | Text printed by the model |
+| \`metrics\` | Counts from the model, such as \`{"input_tokens", "output_tokens"}\` |
+| \`error\` | Why the prediction failed |
+| \`done\` | The final prediction without input and output; always the last event |
+| \`problem\` | An error that ends the stream early; has no \`id\`. A stream ends this way within 10 s of its token expiring or being revoked; resume with another token |
 
-A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. Events are sent as they come and stored within 250 ms: if the runner and the prediction's object fail together, at most what was sent in these 250 ms is lost, and the events that follow have ids beyond it. The end is stored before it is sent. The stream of a prediction that has ended replays to \`done\`; a request after that is a 204, so that an \`EventSource\` stops.
+A comment every 15 s keeps the connection open. To resume, pass the last ID as \`after_id\`; an \`EventSource\` sends \`Last-Event-ID\`. You get every later event exactly once. Events are sent immediately and stored within 250 ms: if the runner's machine and the service both fail within that time, the events of those 250 ms are lost and later ones have higher IDs. \`error\` and \`done\` are stored before they are sent. A finished prediction replays to \`done\`; a request after that returns 204, so an \`EventSource\` stops.
 
-A browser's \`EventSource\` cannot send a token, and a token does not belong in a page: read the stream on your server, where the npm package \`eventsource\` accepts a custom \`fetch\` that adds it.
+The browser's \`EventSource\` cannot send a token, and a page should not hold one. Read the stream on your server instead, where the npm package \`eventsource\` takes a \`fetch\` that adds the header.
 
-An \`EventSource\` gives \`error\` to its \`onerror\` as well, which it also calls when the connection is lost: the prediction's failure is a \`MessageEvent\` and has \`data\`, a lost connection is a plain \`Event\` and has none. Or listen for \`done\` alone, which has the \`error\` too.`;
+\`EventSource\` calls \`onerror\` both for the \`error\` event of a failed prediction and for a lost connection. Only the first is a \`MessageEvent\` with \`data\`. Or listen only for \`done\`, which includes the error.`;
 
 const EXAMPLE = `id: 1
 event: status

@@ -29,7 +29,7 @@ const explain = createRoute({
   operationId: "explainPredictionOfUser",
   summary: "Explain a user's prediction",
   description:
-    "As GET /predictions/{prediction_id}/explain, with the names of the models and runners that the reason is about. Each look-up is logged.",
+    "Returns the same as GET /predictions/{prediction_id}/explain, plus the names of the models and runners involved. Each look-up is logged.",
   request: { params: onePrediction.extend({ username: slugInPath }) },
   responses: {
     200: jsonResponse("Why the prediction is not running yet", explanation),
@@ -42,14 +42,14 @@ const ofAnybody = createRoute({
   method: "get",
   path: "/operator/predictions/{prediction_id}",
   operationId: "searchPrediction",
-  summary: "Search for a prediction by its id alone",
+  summary: "Find a prediction by ID",
   description:
-    "Asks the accounts that have been active since the prediction was made, at most 200 in a request. If `found` is null and `next_url` is not, get `next_url` to ask more of them. If both are null, no account has it, except perhaps those in `unanswered`: look it up with their usernames. A prediction of the last 10 minutes may not be found yet. Each look-up is logged.",
+    "Searches the accounts that have been active since the prediction was created, up to 200 per request. If `found` is null, request `next_url` to search more accounts. If both are null, the prediction was not found; accounts in `unanswered` did not respond in time, so look it up with their usernames. It can take 10 minutes before a new prediction is found. Each look-up is logged.",
   request: {
     params: onePrediction,
     query: pageQuery().pick({ cursor: true }),
   },
-  responses: { 200: jsonResponse("What was found", predictionSearch), ...errorResponses },
+  responses: { 200: jsonResponse("The result of this step", predictionSearch), ...errorResponses },
 });
 
 export const lookUpRoutes = router()

@@ -70,7 +70,7 @@ const createOfModel = createRoute({
   path: "/models/{model_owner}/{model_name}/predictions",
   operationId: "createPredictionOfModel",
   tags,
-  summary: "Create a prediction with a model's latest version",
+  summary: "Create a prediction with a model's default version",
   description: CREATING,
   middleware: [takesDataUris, requireScopeToRun(modelInPath)],
   request: { params: oneModel, headers: createHeaders, body: jsonBody(createOfVersionBody) },
@@ -82,7 +82,7 @@ const createOfVersion = createRoute({
   path: "/models/{model_owner}/{model_name}/versions/{version_number}/predictions",
   operationId: "createPredictionOfVersion",
   tags,
-  summary: "Create a prediction with one version of a model",
+  summary: "Create a prediction with a specific version",
   description: CREATING,
   middleware: [takesDataUris, requireScopeToRun(modelInPath)],
   request: {
@@ -100,7 +100,7 @@ const list = createRoute({
   tags,
   summary: "List your predictions",
   description:
-    "Newest first, without input and output. The list may lag about two seconds (after a restart of the service, up to five minutes), and may not include a prediction that was just created; GET /predictions/{prediction_id} never lags. A page looks through 10,000 predictions for those that match the filters: it may have few items, or none, and still a `next_url`. Requires the scope `read`.",
+    "Newest first, without input and output. The list can lag by two seconds, or up to five minutes after a restart of the service; GET /predictions/{prediction_id} is always current. Each page searches up to 10,000 predictions for matches, so a page can have few or no items and still have a `next_url`. Requires the scope `read`.",
   middleware: requireScope("read"),
   request: { query: predictionQuery },
   responses: { 200: jsonResponse("A page of predictions", pageOf(prediction)), ...errorResponses },
@@ -126,9 +126,9 @@ const explain = createRoute({
   path: "/predictions/{prediction_id}/explain",
   operationId: "explainPrediction",
   tags,
-  summary: "Explain why a prediction waits",
+  summary: "Explain why a prediction is queued",
   description:
-    "Returns why a prediction is not running yet, a suggested fix and an estimated start. For a running or finished prediction, returns its timeline. Other users' models and runners are hidden. Operators see them with GET /operator/users/{username}/predictions/{prediction_id}/explain. Requires the scope `read` or `predict`.",
+    "Returns why a prediction is not running yet, what would help, and an estimated start. For a running or finished prediction, returns its timeline. Other users' models and runners are hidden. Operators see them with GET /operator/users/{username}/predictions/{prediction_id}/explain. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: onePrediction },
   responses: {
@@ -148,7 +148,7 @@ const cancel = createRoute({
   middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
-    202: { description: "The cancel is accepted" },
+    202: { description: "Cancellation requested" },
     ...errorResponses,
     409: problemResponse("The prediction has already ended"),
   },
@@ -161,13 +161,13 @@ const remove = createRoute({
   tags,
   summary: "Delete the data of a prediction",
   description:
-    "Deletes input, output, events and files of a prediction that has ended. The prediction itself stays, with `data_removed`, and so do the uploads that it used. Requires the scope `predict`.",
+    "Deletes input, output, events and files of a prediction that has ended. The prediction itself is kept, with `data_removed`, and so are the uploads it used. Requires the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
     200: jsonResponse("The data is deleted", nothing),
     ...errorResponses,
-    409: problemResponse("The prediction has not ended: cancel it first"),
+    409: problemResponse("The prediction has not ended. Cancel it first"),
   },
 });
 
@@ -190,26 +190,25 @@ const stream = createRoute({
         )
         .optional()
         .meta({
-          description:
-            "Id of an event. The stream starts after this event, or from the beginning if omitted",
+          description: "ID of an event. The stream starts after it. By default, from the beginning",
           example: "4",
         }),
     }),
     headers: z.object({
       prefer: prefer.meta({
         description:
-          "`wait=<seconds>`: the stream closes after this long without an event, up to 3,600 s. Without it there is no limit",
+          "`wait=<seconds>` closes the stream after that long without an event, up to 3,600 s. No limit by default",
         example: "wait=60",
       }),
       "last-event-id": z.string().max(100).optional().meta({
         description:
-          "Sent by an `EventSource` when it reconnects; takes precedence over `after_id`",
+          "Sent by an `EventSource` when it reconnects. Takes precedence over `after_id`",
         example: "4",
       }),
     }),
   },
   responses: {
-    200: { description: "Its events", headers: preferenceHeader, content: eventStreamContent },
+    200: { description: "The events", headers: preferenceHeader, content: eventStreamContent },
     204: { description: "No more events" },
     ...errorResponses,
   },

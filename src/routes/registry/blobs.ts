@@ -120,12 +120,16 @@ function arriving(c: Context<AppEnv>): Arriving {
   const range = c.req.header("content-range");
   const chunk = range === undefined ? undefined : parseContentRange(range);
   if (range !== undefined && !chunk) {
-    throw new RegistryError(416, "BLOB_UPLOAD_INVALID", "Content-Range is not '{first}-{last}'.");
+    throw new RegistryError(
+      416,
+      "BLOB_UPLOAD_INVALID",
+      "Invalid Content-Range. Use '{first}-{last}'.",
+    );
   }
   const sent = length === undefined ? undefined : Number(length);
   // A PUT without a body may name its position: regctl's is `5-5` after five bytes.
   if (chunk && sent && sent !== chunk.length) {
-    const message = `Content-Range tells of ${chunk.length} bytes, and Content-Length of ${sent}.`;
+    const message = `Content-Range covers ${chunk.length} bytes, but Content-Length is ${sent}.`;
     throw new RegistryError(400, "SIZE_INVALID", message);
   }
   return {

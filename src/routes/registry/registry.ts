@@ -21,7 +21,11 @@ export const registryRoutes = new Hono<AppEnv>()
   .get("/v2", (c) => c.redirect("/v2/", 308))
   .get("/v2/", (c) => {
     // Docker sends credentials only after a request without them was refused.
-    if (!hasCredential(c)) throw new ProblemError("unauthenticated", "Get a token first.");
+    if (!hasCredential(c))
+      throw new ProblemError(
+        "unauthenticated",
+        "Authentication required. Log in with docker login.",
+      );
     c.header("docker-distribution-api-version", "registry/2.0");
     return c.json({}, 200);
   })

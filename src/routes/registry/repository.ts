@@ -31,7 +31,7 @@ export async function pulledFrom(c: Context<AppEnv>): Promise<Repository> {
   // The grant alone decides: the model may have been deleted since its job was accepted.
   if (puller.granted === modelId)
     return { id: modelId, owner_id: "", visibility: "private", level: null };
-  throw new RegistryError(403, "DENIED", "This grant is not for this repository, or it has ended.");
+  throw new RegistryError(403, "DENIED", "This grant is for another repository, or has expired.");
 }
 
 /** Returns the repository of a push, which must exist. @throws RegistryError, ProblemError */

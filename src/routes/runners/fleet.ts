@@ -39,7 +39,7 @@ const history = createRoute({
   operationId: "getRunnerHistory",
   summary: "Get a runner's last 24 hours",
   description:
-    "Load in steps of five minutes: predictions, and utilization and memory of each GPU.",
+    "Returns its predictions, and the use and memory of each GPU, in steps of five minutes.",
   responses: { 200: jsonResponse("Its last 24 hours", runnerHistory), ...errorResponses },
 });
 
@@ -50,7 +50,7 @@ const events = createRoute({
   operationId: "listRunnerEvents",
   summary: "List a runner's events",
   description:
-    "Starts, stops, drains, lost connections, and changes of GPUs and containers. The latest of each kind, at most 120 on one page.",
+    "Lists starts, stops, drains, lost connections, and changes of GPUs and containers: the latest of each kind, up to 120 on one page.",
   responses: { 200: jsonResponse("Newest first", pageOf(runnerEvent)), ...errorResponses },
 });
 
@@ -59,9 +59,9 @@ const ask = createRoute({
   method: "post",
   path: `${PATH}/log`,
   operationId: "askForRunnerLog",
-  summary: "Ask a runner for its log",
+  summary: "Request a runner's log",
   description:
-    "Asks the runner for the last lines of its own log, 500 at most, without what models print. Returns it if it comes within 3 s, as from a runner that waits for work. One that is full or drained answers within half a minute: read the log until `waiting` is false.",
+    "Requests up to 500 of the last lines of the runner's own log, without model output. Returns the log if it arrives within 3 s, as from an idle runner. A full or drained runner responds within half a minute: get the log until `waiting` is false.",
   responses: { 200: jsonResponse("The log so far", runnerLog), ...errorResponses },
 });
 
@@ -71,7 +71,7 @@ const log = createRoute({
   path: `${PATH}/log`,
   operationId: "getRunnerLog",
   summary: "Get a runner's log",
-  description: "The last log that the runner sent. Kept for up to ten minutes.",
+  description: "Returns the last log that the runner sent. Kept for up to ten minutes.",
   responses: { 200: jsonResponse("The log so far", runnerLog), ...errorResponses },
 });
 
@@ -106,7 +106,7 @@ const drain = createRoute({
   operationId: "drainRunner",
   summary: "Drain or resume a runner",
   description:
-    "A draining runner finishes its running predictions and accepts no new ones. Resuming also ends a penalty (`set_aside_until`).",
+    "A draining runner finishes its running predictions and accepts no new ones. Resuming also ends a pause (`set_aside_until`).",
   request: {
     params: z.object({ runner_id, action: z.enum(["drain", "resume"]) }),
   },
@@ -120,7 +120,7 @@ const remove = createRoute({
   operationId: "removeRunner",
   summary: "Remove a runner",
   description:
-    "Removes a runner. If it comes back, it registers as a new one. Returns 409 unless the runner is offline or stopped: drain it, and stop its process first.",
+    "Removes a runner that is offline or stopped; otherwise returns 409. Drain the runner and stop its process first. If it comes back, it registers as a new runner.",
   request: { params: z.object({ runner_id }) },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
 });

@@ -21,7 +21,7 @@ const list = createRoute({
   tags,
   summary: "List a prediction's webhook events",
   description:
-    "Lists webhook events, oldest first, with all delivery attempts to each receiver: `started`, `completed` and the last 100 `output` events, as long as the prediction's data is kept. All events are on one page. Requires the scope `read` or `predict`.",
+    "Lists `started`, `completed` and the last 100 `output` events, oldest first, with the delivery attempts to each receiver. All events are on one page, and are kept as long as the prediction's data. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: onePrediction },
   responses: { 200: jsonResponse("The events", pageOf(webhookEvent)), ...errorResponses },
@@ -34,7 +34,7 @@ const again = createRoute({
   tags,
   summary: "Redeliver a webhook event",
   description:
-    "Delivers an event again immediately, with all retries, regardless of earlier attempts. It has the same `webhook-id`, so that receivers can ignore duplicates. Counts toward the rate limit for creating predictions. Requires the scope `predict`.",
+    "Delivers an event again immediately, with all retries. It has the same `webhook-id`, so receivers can ignore duplicates. Counts toward the rate limit for creating predictions. Requires the scope `predict`.",
   middleware: requireScopeToPredict,
   request: {
     params: onePrediction.extend({ event_id: webhookEventId }),
@@ -47,7 +47,7 @@ const again = createRoute({
         .optional()
         .meta({
           description:
-            "Limits the delivery to one receiver: the id of an endpoint, or `prediction` for the prediction's own webhook. By default, all receivers of the event",
+            "The receiver: the ID of an endpoint, or `prediction` for the prediction's own webhook. By default, all receivers of the event",
           example: OWN_WEBHOOK,
         }),
     }),
@@ -67,7 +67,7 @@ webhookRoutes.openAPIRegistry.registerWebhook({
   tags,
   summary: "Webhook delivery",
   description:
-    "Sent when a prediction has started, has new output, or has finished. Respond with any 2xx within 10 s; 410 stops deliveries; all other responses are retried.",
+    "Sent when a prediction starts, has new output or finishes. Respond with any 2xx within 10 s. A 410 stops deliveries; everything else is retried.",
   request: { headers: webhookHeaders, body: jsonBody(webhookPayload) },
   responses: {
     "2XX": { description: "Delivered" },

@@ -41,13 +41,13 @@ const changing = requireAllScopesToWrite("changeWebhookEndpoint", "write", "read
 
 const oneEndpoint = z.object({
   endpoint_id: uuid.meta({
-    description: "Id of the endpoint",
+    description: "ID of the endpoint",
     example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   }),
 });
 const oneSecret = oneEndpoint.extend({
   secret_id: uuid.meta({
-    description: "Id of the secret (not the secret itself)",
+    description: "ID of the secret, not its value",
     example: "01980c3e-8d1f-7a02-8c3b-5e0f9a7b6c4d",
   }),
 });
@@ -59,7 +59,7 @@ const create = createRoute({
   tags,
   summary: "Create a webhook endpoint",
   description:
-    "Creates an endpoint that receives the events of all predictions you create from now on, in addition to their own `webhook`. This and every later change takes up to 10 s to apply everywhere. The host name must exist. The `secret` in the response signs deliveries and is not shown again. An account can have four endpoints, which may share a URL. Requires the scopes `write` and `read`.",
+    "Creates an endpoint that receives the events of all your new predictions, in addition to their own `webhook`. Changes take effect within 10 s. The host must exist. The `secret` in the response signs deliveries and is shown only once. An account can have four endpoints; several can have the same URL. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { body: jsonBody(createBody) },
   responses: {
@@ -75,8 +75,7 @@ const list = createRoute({
   operationId: "listWebhookEndpoints",
   tags,
   summary: "List your webhook endpoints",
-  description:
-    "Newest first. Changes take up to 10 s to apply to predictions and deliveries. Requires the scope `read`.",
+  description: "Newest first. Changes take effect within 10 s. Requires the scope `read`.",
   middleware: requireScope("read"),
   request: { query: pageQuery() },
   responses: { 200: jsonResponse("Endpoints", pageOf(webhookEndpoint)), ...errorResponses },
@@ -89,7 +88,7 @@ const get = createRoute({
   tags,
   summary: "Get a webhook endpoint",
   description:
-    "Includes the state of deliveries: `failing_since` and `last_error` while they fail, and a `notice` if the service has disabled the endpoint, after days without a successful delivery or a response with status 410. Changes take up to 10 s to apply everywhere. Requires the scope `read`.",
+    "While deliveries fail, `failing_since` and `last_error` are set. `notice` says why the service disabled the endpoint: it returned 410, or all deliveries failed for days. Requires the scope `read`.",
   middleware: [requireScope("read"), conditionalGet],
   request: { params: oneEndpoint },
   responses: { 200: jsonResponse("The endpoint", webhookEndpoint), ...errorResponses },
@@ -102,7 +101,7 @@ const update = createRoute({
   tags,
   summary: "Update a webhook endpoint",
   description:
-    'Updates only the fields that you send, within 10 s. While an endpoint is disabled, nothing is sent to it: waiting deliveries are retried when they are due, and predictions created in that time never notify it. `"enabled": true` also clears its failures. Requires the scopes `write` and `read`.',
+    'Updates only the fields you send. Changes take effect within 10 s. A disabled endpoint receives nothing: pending deliveries stay due, and predictions created in the meantime are never sent. `"enabled": true` also clears its failures. Requires the scopes `write` and `read`.',
   middleware: changing,
   request: { params: oneEndpoint, body: jsonBody(updateBody) },
   responses: { 200: jsonResponse("The endpoint", webhookEndpoint), ...errorResponses },
@@ -115,7 +114,7 @@ const remove = createRoute({
   tags,
   summary: "Delete a webhook endpoint",
   description:
-    "Deletes an endpoint and abandons its waiting deliveries. To pause it, disable it instead. Requires the scopes `write` and `read`.",
+    "Deletes an endpoint and discards its pending deliveries. To pause deliveries, disable it instead. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneEndpoint },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
@@ -128,7 +127,7 @@ const addSecret = createRoute({
   tags,
   summary: "Create a secret",
   description:
-    "Adds a secret. To rotate secrets without downtime, create a new one, configure it at the receiver, then delete the old one. Until then, each delivery is signed with both. An endpoint can have three secrets. Requires the scopes `write` and `read`.",
+    "Adds a secret. To rotate without downtime, create a new secret, add it to your receiver, then delete the old one. Until then, both sign each delivery. An endpoint can have three secrets. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneEndpoint },
   responses: {
@@ -145,7 +144,7 @@ const removeSecret = createRoute({
   tags,
   summary: "Delete a secret",
   description:
-    "Within 10 s, deliveries are no longer signed with it. The only secret cannot be deleted. Requires the scopes `write` and `read`.",
+    "Stops signing deliveries with it within 10 s. You cannot delete the only secret. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneSecret },
   responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
@@ -158,7 +157,7 @@ const test = createRoute({
   tags,
   summary: "Test a webhook endpoint",
   description:
-    "Sends a signed `test` event with a made-up prediction once, also to a disabled endpoint, and returns the result. Counts toward the rate limit for creating predictions. Requires the scopes `write` and `read`.",
+    "Sends a signed `test` event with a sample prediction and returns the result. Tests are not retried, and work for disabled endpoints too. Counts toward the rate limit for creating predictions. Requires the scopes `write` and `read`.",
   middleware: requireScopesToTest,
   request: { params: oneEndpoint },
   responses: { 200: jsonResponse("The result", webhookTest), ...errorResponses },

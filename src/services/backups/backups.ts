@@ -90,6 +90,6 @@ export async function receivePart(
   const manifest = await openManifest(settings.backupKeys, id, part);
   const [missing] = await missingParts(env.BACKUPS, manifest);
   if (missing !== undefined)
-    throw conflict(`Part ${missing} of the backup '${id}' is missing: upload it before part 0.`);
+    throw conflict(`Part ${missing} of the backup '${id}' is missing. Upload it before part 0.`);
   await putManifest(env.BACKUPS, manifest, part);
 }

@@ -30,7 +30,7 @@ export async function openManifest(
 ): Promise<Manifest> {
   const text = await readable(openPart(keys, { backup: id, number: 0 }, sealed));
   const result = manifest.safeParse(JSON.parse(text));
-  if (!result.success) throw conflict(`${OTHER_VERSION} Its manifest has another form.`);
+  if (!result.success) throw conflict(`${OTHER_VERSION} Its manifest has a different format.`);
   return result.data;
 }
 
@@ -66,7 +66,7 @@ export function requireKey(services: Pick<Services, "settings">): void {
   const { length } = services.settings.backupKeys;
   throw conflict(
     length === 0
-      ? `Set the secret BACKUP_KEY first: at least ${LEAST} characters, from a generator.`
-      : `The secret BACKUP_KEY has fewer than ${LEAST} characters: set one from a generator.`,
+      ? `Set the secret BACKUP_KEY first, with at least ${LEAST} random characters.`
+      : `The secret BACKUP_KEY has fewer than ${LEAST} characters. Set a longer, random one.`,
   );
 }

@@ -115,7 +115,7 @@ async function restoreSoFar({ db }: Services, id: string): Promise<RestoreRun | 
   if (known?.id === id && isRestore(known)) return known;
   if (known?.ended_at !== null && (await isEmpty(db))) return undefined;
   throw conflict(
-    "A backup can only be restored into an empty deployment: one without users, models and runner tokens.",
+    "A backup can only be restored into an empty deployment, without users, models or runner tokens.",
   );
 }
 
@@ -185,7 +185,7 @@ async function readPart(
   const part = await getPart(env.BACKUPS, id, number, entry);
   if (!part) throw new UnreadablePart(`Part ${number} of ${id} is missing.`);
   if ((await sha256(part)) !== entry.sha256)
-    throw new UnreadablePart(`Part ${number} of ${id} was changed: its hash differs.`);
+    throw new UnreadablePart(`Part ${number} of ${id} was modified: its hash does not match.`);
   const text = await openPart(settings.backupKeys, { backup: id, number }, part);
   return partContent.parse(JSON.parse(text));
 }

@@ -102,7 +102,7 @@ async function read<T extends z.ZodType>(
   maxBytes: number,
 ): Promise<z.infer<T>> {
   if (size > maxBytes)
-    throw new UnfitImage(`Its ${what} has ${size} bytes, and at most ${maxBytes} are read.`);
+    throw new UnfitImage(`Its ${what} has ${size} bytes. The limit is ${maxBytes}.`);
   const object = await getObject(env.IMAGES, key);
   if (!object) throw gone(what);
   const parsed = shape.safeParse(parseUntrusted(await object.text()));

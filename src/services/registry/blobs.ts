@@ -80,7 +80,7 @@ export async function readBlob(
   if (ranges && ranges.length > 1) return severalRanges(env, { key, size }, ranges, common);
   const range = ranges?.[0] ?? (size === 0 ? undefined : parseRange(wished, size));
   if (range === "unsatisfiable" || isBackward(wished)) {
-    const message = `The blob has ${size} bytes.`;
+    const message = `Range not satisfiable: the blob has ${size} bytes.`;
     throw new RegistryError(416, "SIZE_INVALID", message, { "content-range": `bytes */${size}` });
   }
   const length = range ? range.last - range.first + 1 : size;
@@ -202,12 +202,16 @@ export async function removeBlob(
   throw new RegistryError(
     409,
     "DENIED",
-    `A manifest of this repository needs ${digest}. Delete the manifest first.`,
+    `A manifest in this repository uses ${digest}. Delete the manifest first.`,
   );
 }
 
 const unknownBlob = (digest: string) =>
-  new RegistryError(404, "BLOB_UNKNOWN", `This repository has no blob ${digest}. Push it.`);
+  new RegistryError(
+    404,
+    "BLOB_UNKNOWN",
+    `Blob ${digest} not found in this repository. Push it first.`,
+  );
 
 /** Returns the bytes of the account's images, and of uploads under way. */
 async function imageBytes({ db }: Services, userId: string): Promise<number> {

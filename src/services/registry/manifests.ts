@@ -74,7 +74,7 @@ export async function putManifest(
   if (announced !== undefined && digest !== announced) throw otherDigest(announced, digest);
   const { type, manifests, blobs, subject, artifactType, shown } = parse(bytes, mediaType);
   if (shown && JSON.stringify(shown).length > ANNOTATIONS_BYTES) {
-    throw invalidManifest(`its annotations may have ${ANNOTATIONS_BYTES} characters at most`);
+    throw invalidManifest(`its annotations can have at most ${ANNOTATIONS_BYTES} characters`);
   }
   const names = [...new Set([...manifests.keys(), ...blobs.keys()])];
   await chargeRows(services, ROWS_OF.manifestEntry * names.length + ROWS_OF.tag * tags.length);
@@ -119,7 +119,7 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
   // Checked before parsing: the values of a document that came as a form were not counted.
   if (mediaType !== undefined && kindOf(mediaType) === undefined) throw unknownType(mediaType);
   if (BYTE_ORDER_MARK.every((byte, n) => bytes[n] === byte))
-    throw invalidManifest("it starts with a byte order mark, which is invalid in JSON");
+    throw invalidManifest("it starts with a byte order mark");
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
@@ -136,7 +136,7 @@ function parse(bytes: Uint8Array, mediaType: string | undefined) {
   if (typeof document === "string") throw invalidManifest(document);
   if (own !== undefined && own !== type) {
     throw invalidManifest(
-      `it says it is '${own.slice(0, 100)}', and the request '${type.slice(0, 100)}'`,
+      `its mediaType is '${own.slice(0, 100)}', but the Content-Type is '${type.slice(0, 100)}'`,
     );
   }
   const isManifest = (one: Descriptor) => namesManifest(document, one);
@@ -154,7 +154,7 @@ function sizesOf(named: Descriptor[]): Map<string, number> {
   for (const { digest, size } of named) {
     const other = sizes.get(digest);
     if (other !== undefined && other !== size)
-      throw invalidManifest(`it gives ${digest} ${other} bytes, and ${size}`);
+      throw invalidManifest(`it lists ${digest} with both ${other} and ${size} bytes`);
     sizes.set(digest, size);
   }
   return sizes;
@@ -167,7 +167,8 @@ function requireSame(named: Map<string, number>, present: Present[]): void {
   if (missing.length > 0) throw unknownParts(missing);
   for (const [digest, size] of named) {
     const actual = sizes.get(digest);
-    if (actual !== size) throw invalidManifest(`${digest} has ${actual} bytes, not ${size}`);
+    if (actual !== size)
+      throw invalidManifest(`it lists ${digest} with ${size} bytes, but the content has ${actual}`);
   }
 }
 
@@ -226,7 +227,7 @@ export async function removeManifest(
 
 const unknownType = (type: string) =>
   invalidManifest(
-    `'${type.slice(0, 100)}' is neither an image manifest nor an index, of OCI or of Docker (schema 2)`,
+    `'${type.slice(0, 100)}' is not supported. Use an OCI or Docker (schema 2) image manifest or index`,
   );
 
 const tooLarge = () =>
@@ -237,13 +238,17 @@ const tooLarge = () =>
   );
 
 const otherDigest = (announced: string, digest: string) =>
-  new RegistryError(400, "DIGEST_INVALID", `This manifest is ${digest}, not ${announced}.`);
+  new RegistryError(
+    400,
+    "DIGEST_INVALID",
+    `Digest mismatch: the manifest is ${digest}, not ${announced}.`,
+  );
 
 const unknownManifest = (reference: string) =>
   new RegistryError(
     404,
     "MANIFEST_UNKNOWN",
-    `This repository has no image ${reference.slice(0, 150)}. Push it.`,
+    `Image ${reference.slice(0, 150)} not found in this repository. Push it first.`,
   );
 
 function unknownParts(missing: string[]): RegistryError {
@@ -252,7 +257,7 @@ function unknownParts(missing: string[]): RegistryError {
   return new RegistryError(
     404,
     "MANIFEST_BLOB_UNKNOWN",
-    `The manifest references content that is not in this repository: ${named}${more}. Push it first.`,
+    `The manifest references content that was not pushed to this repository: ${named}${more}. Push it first.`,
   );
 }
 
@@ -260,23 +265,23 @@ function unknownParts(missing: string[]): RegistryError {
 function neededError(reference: string, { versions, until }: Need): RegistryError {
   if (versions.length === 0 && until === 0)
     return denied(
-      `A version needs ${reference} by way of an index of indexes. Delete the version first, or wait until four days after it was deleted.`,
+      `A version uses ${reference} through nested indexes. Delete the version first. You can delete the image four days later.`,
     );
   if (versions.length === 0)
     return denied(
-      `Predictions of a version that was deleted may still need ${reference}. Delete it after ${minuteOf(until + SWEPT_MS)} UTC.`,
+      `Predictions of a deleted version may still be using ${reference}. You can delete it after ${minuteOf(until + SWEPT_MS)} UTC.`,
     );
   const noun = versions.length === 1 ? "version" : "versions";
   const named = versions.slice(0, NAMED_VERSIONS).join(", ");
   const more = versions.length > NAMED_VERSIONS ? " and others" : "";
   return denied(
-    `${reference} is needed by ${noun} ${named}${more} of this model. Delete the ${noun} first. It can be deleted four days later.`,
+    `${reference} is used by ${noun} ${named}${more} of this model. Delete the ${noun} first. You can delete the image four days later.`,
   );
 }
 
 const namedTooOften = (reference: string): RegistryError =>
   denied(
-    `${reference} has more than ${MAX_TAGS} tags, or more than ${MAX_NAMERS} indexes of this repository lead to it. Delete those first.`,
+    `${reference} has more than ${MAX_TAGS} tags, or is referenced by more than ${MAX_NAMERS} indexes. Delete those first.`,
   );
 
 const denied = (message: string) => new RegistryError(409, "DENIED", message);

@@ -50,7 +50,7 @@ export async function openToPull(
     throw new RegistryError(
       403,
       "DENIED",
-      `Only its owner can download the image of ${textOf(name)}. You can run it.`,
+      `Only the owner can download the image of ${textOf(name)}. You can still run the model.`,
     );
   }
   if (access !== "hidden") await requireAccess(services, caller, access, whatIs(name));
@@ -72,7 +72,9 @@ export async function openToPush(
   if (!repository) throw unknownName(name);
   const access = accessToModel(caller, repository, "write");
   if (access === "owner only")
-    throw denied(`Only its owner can push to ${textOf(name)}. Push below your own name.`);
+    throw denied(
+      `Permission denied: ${textOf(name)} belongs to someone else. Push to a model of your own.`,
+    );
   await requireAccess(services, caller, access, whatIs(name));
   return repository;
 }
@@ -102,7 +104,7 @@ export async function openToFirstPush(
   const own = (await findUser(services.db, caller.user_id))?.username;
   if (own !== name.owner) {
     throw denied(
-      `You are ${own ?? "not known"}: push to ${own}/${name.name}, not ${textOf(name)}.`,
+      `Permission denied: you are ${own}. Push to ${own}/${name.name}, not ${textOf(name)}.`,
     );
   }
   if (!hasFullAccess(caller)) throw unknownName(name);
@@ -112,7 +114,7 @@ export async function openToFirstPush(
     throw new RegistryError(
       400,
       "NAME_INVALID",
-      `'${name.name.slice(0, 150)}' cannot be a model's name: ${why}.`,
+      `Invalid model name '${name.name.slice(0, 150)}'. ${why}.`,
     );
   }
   try {
@@ -132,7 +134,7 @@ const unknownName = (name: RepositoryName) =>
   new RegistryError(
     404,
     "NAME_UNKNOWN",
-    `The image ${textOf(name)} was not found, or you do not have access to it.`,
+    `Image ${textOf(name)} not found, or you do not have access to it.`,
   );
 
 const notMeant = (name: RepositoryName) =>
@@ -145,7 +147,7 @@ const notMeant = (name: RepositoryName) =>
 const notLoggedIn = (name: RepositoryName) =>
   new ProblemError(
     "unauthenticated",
-    `The public image ${textOf(name)} was not found. If it is your image, log in with an access token as the password.`,
+    `Public image ${textOf(name)} not found. If it is your image, log in with an access token as the password.`,
   );
 
 /**

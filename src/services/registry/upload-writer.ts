@@ -152,5 +152,5 @@ export const superseded = () =>
   new RegistryError(
     416,
     "BLOB_UPLOAD_INVALID",
-    "Another request has continued this upload. GET the upload for its offset, and continue from there.",
+    "Another request has written to this upload. GET the upload for its offset, and continue from there.",
   );

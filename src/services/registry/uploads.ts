@@ -82,7 +82,7 @@ export async function beginUpload(
     throw new RegistryError(
       429,
       "TOOMANYREQUESTS",
-      `An account can have ${MAX_UPLOADS} uploads in progress. Finish or cancel (DELETE) some of them. An upload expires a day after its last chunk, or after 10 minutes if it has none.`,
+      `An account can have ${MAX_UPLOADS} uploads in progress. Finish or cancel (DELETE) some. An upload expires a day after its last chunk, or after 10 minutes without one.`,
     );
   }
   return row;
@@ -99,7 +99,7 @@ export async function getUpload(
   throw new RegistryError(
     404,
     "BLOB_UPLOAD_UNKNOWN",
-    "The upload was not found. It has ended or expired. Start a new upload.",
+    "Upload not found: it has ended or expired. Start a new upload.",
   );
 }
 
@@ -207,7 +207,7 @@ const outOfOrder = (upload: Upload) =>
   new RegistryError(
     416,
     "BLOB_UPLOAD_INVALID",
-    `This upload has ${offsetOf(upload)} bytes. Start the next chunk at this offset.`,
+    `Wrong offset: this upload has ${offsetOf(upload)} bytes. Start the next chunk there.`,
     rangeOf(upload),
   );
 
@@ -215,7 +215,7 @@ const tooLarge = () =>
   new RegistryError(
     413,
     "SIZE_INVALID",
-    `A layer can have at most ${MAX_BLOB_BYTES / MIB / 1024} GiB. Split it into several layers.`,
+    `A layer can have at most ${MAX_BLOB_BYTES / MIB / 1024} GiB. Split it into smaller layers.`,
   );
 
 const tooSlow = () =>

@@ -44,7 +44,7 @@ test("usage without prices says so instead of an empty column of costs", async (
   const { out } = await home.run(["usage"]);
   expect(out).toMatch(/\nMODEL +RUNS +FAILED +TIME *\n/);
   expect(out).toContain(
-    "No prices are set for the hardware, so costs are unknown. An operator sets them on the page Fleet → Hardware.\n",
+    "No prices are set for the hardware, so costs are unknown. An operator can set them under Fleet → Hardware.\n",
   );
 });
 

@@ -76,7 +76,7 @@ test.each([
 ])("a redirect to %s, which is not public, is not followed", async (target) => {
   location = target;
   await expect(filesIn(folder).save(file())).rejects.toThrow(
-    /no public address|over http|not supported/,
+    /no public IP address|over http|not supported/,
   );
   expect(requests).toBe(1);
 });

@@ -40,11 +40,11 @@ test("a sealed text does not open with a changed byte, in another place or with 
     { backup: "c", number: 1 },
     { backup: "b", number: 2 },
   ])
-    await expect(openPart([KEY], place, part)).rejects.toThrow("belongs elsewhere");
+    await expect(openPart([KEY], place, part)).rejects.toThrow("belongs to another backup");
   await expect(openPart([KEY], PLACE, part.slice(0, 20))).rejects.toThrow(UnreadablePart);
   const [id, yours] = [await backupKeyId(KEY), await backupKeyId(OTHER)];
   await expect(openPart([OTHER], PLACE, part)).rejects.toThrow(
-    `Part 1 of b was encrypted with another BACKUP_KEY (its id is ${id}; yours: ${yours})`,
+    `Part 1 of b was encrypted with a different BACKUP_KEY (key ID ${id}; yours: ${yours})`,
   );
   await expect(sealPart([], PLACE, "text")).rejects.toThrow("BACKUP_KEY");
 });

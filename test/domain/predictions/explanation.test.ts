@@ -95,7 +95,7 @@ describe("in line", () => {
     ],
     [
       { why: "share", held: 1.5, most: 2 },
-      "The account has reached its share of l40s while others are waiting: 2 containers. The prediction starts when another run of the account ends, or when nobody else has waited for l40s for 5 minutes.",
+      "The account has reached its share of l40s while others are waiting: 2 containers. The prediction starts when another run of the account ends, or once no one else has waited for l40s for 5 minutes.",
     ],
     [
       { why: "reserved", box: ID, free_at: NOW + 40_200, free_by: NOW + 600_000 },

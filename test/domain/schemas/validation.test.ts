@@ -189,7 +189,7 @@ describe("what helps to mend it", () => {
     expect(issues(slug, "Ä")).toMatchObject([
       {
         type: "string_pattern_mismatch",
-        msg: "lower-case letters and digits, with '.', '_' or '-' between them",
+        msg: "Use lower-case letters and digits, with '.', '_' or '-' between them",
       },
     ]);
     expect(

@@ -123,7 +123,7 @@ describe("secrets", () => {
 
   test("a secret variable that is not set is refused", async () => {
     await expect(verifyWebhook(delivery(), process.env.NO_SUCH_SECRET)).rejects.toThrow(
-      "The secret is missing: check that the variable that holds it is set.",
+      "The secret is missing. Check that the environment variable with the secret is set.",
     );
   });
 
@@ -202,7 +202,7 @@ describe("the body", () => {
     for (const body of [EVENT, undefined, null, webRequest().body]) {
       const { code, message } = await refusal({ ...delivery(), body });
       expect(code).toBe("bad_body");
-      expect(message).toContain("The body is neither text nor bytes: pass the raw body");
+      expect(message).toContain("Pass the raw body as text or bytes");
     }
   });
 
@@ -210,7 +210,7 @@ describe("the body", () => {
     const { headers } = delivery({ body: JSON.stringify(EVENT, null, 1) });
     const { code, message } = await refusal({ headers, body: JSON.stringify(EVENT) });
     expect(code).toBe("no_match");
-    expect(message).toContain("No signature matches. Pass the raw body exactly as it arrived");
+    expect(message).toContain("No signature matches. Pass the raw body exactly as received");
   });
 
   test("the body of a Request that was read before is refused", async () => {

@@ -75,8 +75,12 @@ test.each([
     [403, '{"errors":[{"code":10000,"message":"Authentication error"}]}'],
     "npx wrangler login",
   ],
-  ["a gateway", [502, "<html>"], "Cloudflare answered 502"],
-  ["the page of a network", [200, "<html>Please log in</html>"], "Is a proxy or the login page"],
+  ["a gateway", [502, "<html>"], "Cloudflare returned 502"],
+  [
+    "the page of a network",
+    [200, "<html>Please log in</html>"],
+    "Check for a proxy or a network login page",
+  ],
 ] satisfies [string, [number, string], string][])(
   "a deploy's error names %s as the cause",
   async (_, answer, told) => {

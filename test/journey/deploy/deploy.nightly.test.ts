@@ -163,15 +163,15 @@ test("a deploy with a jurisdiction creates everything there", async () => {
   const settings = { ...all, queues: ["auspex-counts"], buckets: all.buckets.slice(-1) };
   for (const step of [queues, buckets]) {
     await terminal.run(step, settings);
-    expect(await terminal.run(step, settings)).toMatch(/ is there$/);
+    expect(await terminal.run(step, settings)).toMatch(/ exists$/);
   }
   cloudflare.failing = /^PATCH \/d1/;
   const said = await terminal.run(database, settings);
   expect(said).toMatch(
-    /not enabled \(An unknown error has occurred\. \[code: 10013\]\): do it in the settings/,
+    /not enabled \(An unknown error has occurred\. \[code: 10013\]\); enable it in Cloudflare's dashboard, in the settings/,
   );
   expect(cloudflare.account.databases[0]?.replication).toBe("disabled");
-  expect(await terminal.run(database, settings)).toContain(" is there\n");
+  expect(await terminal.run(database, settings)).toContain(" exists\n");
   expect(cloudflare.account.databases[0]?.replication).toBe("auto");
   const { databases, buckets: places, queues: made } = cloudflare.account;
   const where = [...databases, ...places, ...made].map(({ jurisdiction }) => jurisdiction);
@@ -188,7 +188,7 @@ test("secrets that were given are set, and not shown", async () => {
 });
 
 test("a deploy in CI, whose log is kept, generates no secrets", async () => {
-  await expect(terminal.run(secrets({ CI: "true" }))).rejects.toThrow(/in the log of your CI/);
+  await expect(terminal.run(secrets({ CI: "true" }))).rejects.toThrow(/in your CI log/);
   expect(cloudflare.changes).toEqual([]);
 });
 
@@ -206,7 +206,7 @@ test.each([
   own.close();
   expect(exit).toBe(1);
   expect(output).toContain(advice);
-  expect(output).toContain(args.length > 0 ? "Nothing was changed." : "What was done stays.");
+  expect(output).toContain(args.length > 0 ? "Nothing was changed." : "Completed steps are kept.");
 });
 
 test.each([

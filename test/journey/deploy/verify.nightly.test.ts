@@ -45,9 +45,9 @@ const NOTHING = { tokens: [], runnerTokens: [], classes: [], runners: [] };
 test("npm run verify runs every check but the deploy, and removes what it created", async () => {
   const { code, output } = await verify({ OPERATOR_TOKEN }, world.access.url);
   expect(code, output).toBe(0);
-  for (const row of ["Pages", "README's call", "Stream, broken off", "Webhook"])
+  for (const row of ["Pages", "README's call", "Interrupted stream", "Webhook"])
     expect(output).toMatch(new RegExp(`^${row} +ok `, "m"));
-  expect(output).toContain("arrived on this machine, with a signature that verifies");
+  expect(output).toContain("delivered to this machine with a valid signature");
   expect(output).toMatch(/^Stream across a deploy +left out .* say --deploy/m);
   expect(await left()).toEqual(NOTHING);
 });
@@ -59,8 +59,8 @@ test("a webhook without a tunnel goes to the deployment, and a stream goes on ac
   const well = await runChecks([webhookToItself, across], visit, (row) => rows.push(row));
   await visit.end();
   expect(well, rows.join("\n")).toBe(true);
-  expect(rows.join()).toContain("left and came back to the deployment itself (405)");
-  expect(rows.join()).toMatch(/each once and in order; taken up again [2-9]/);
+  expect(rows.join()).toContain("delivered to the deployment itself (405)");
+  expect(rows.join()).toMatch(/each once and in order; resumed [2-9]/);
   expect(await left()).toEqual(NOTHING);
 });
 

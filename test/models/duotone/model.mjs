@@ -13,9 +13,9 @@ serve(manifest, {
     const answer = await fetch(image, { signal }).catch(({ message, cause }) => {
       signal.throwIfAborted();
       // `message` is only "fetch failed"; the cause has the reason.
-      throw new Error(`The image cannot be read: ${cause?.message ?? message}`);
+      throw new Error(`Cannot read the image: ${cause?.message ?? message}`);
     });
-    if (!answer.ok) throw new Error(`The image cannot be read: ${answer.status}`);
+    if (!answer.ok) throw new Error(`Cannot read the image: ${answer.status}`);
     if (Number(answer.headers.get("content-length")) > MAX_BYTES)
       throw new Error("The image is larger than 50 MB");
     const picture = sharp(await answer.arrayBuffer(), { limitInputPixels: MAX_PIXELS });

@@ -90,7 +90,7 @@ test("a check of a machine with other GPUs than its class warns", async () => {
     ok: true,
     detail: "containers of l40s get 2 GPUs, and this machine has none",
     advice:
-      "its predictions would wait for a larger machine: use another class (--hardware), or fix the gpu finding",
+      "its predictions would be queued for a larger machine: use another class (--hardware), or fix the gpu problem above",
   });
   expect((await few(gpusOf(1)))?.advice).toBeDefined();
   expect(await few(gpusOf(8))).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });

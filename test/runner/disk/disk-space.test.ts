@@ -100,9 +100,9 @@ describe("the room on the disk", () => {
   it("room is made for the next item, in addition to the part that is kept free", async () => {
     add("a", 5, 1);
     add("b", 5, 2);
-    expect(await space.makeRoom(12 * GB, "an image needs room", never)).toBe(true);
+    expect(await space.makeRoom(12 * GB, "space needed for an image", never)).toBe(true);
     expect(removed).toEqual(["a"]);
-    expect(log.lines[0]).toContain("an image needs room");
+    expect(log.lines[0]).toContain("space needed for an image");
   });
 
   it("room is made by removing all items that are not in use", async () => {
@@ -135,7 +135,7 @@ describe("the room on the disk", () => {
   it("room that several callers need at once is made once", async () => {
     add("a", 5, 1);
     add("b", 5, 2);
-    const wanted = () => space.makeRoom(12 * GB, "an image needs room", never);
+    const wanted = () => space.makeRoom(12 * GB, "space needed for an image", never);
     await Promise.all([wanted(), wanted()]);
     expect(removed).toEqual(["a"]);
   });

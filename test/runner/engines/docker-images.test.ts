@@ -192,7 +192,7 @@ describe("a pull that finds the disk full", () => {
     expect([...docker.images.keys()]).toEqual([nameOf("large")]);
     expect(docker.pulls).toBe(2);
     expect(log.lines).toEqual([
-      expect.stringMatching(/^info removed image .*"why":"an image needs room".*ada\/small@/),
+      expect.stringMatching(/^info removed image .*"why":"space needed for an image".*ada\/small@/),
     ]);
   });
 

@@ -166,11 +166,11 @@ describe("what may be told of an error", () => {
     expect(reasonOf(new AggregateError([full]))).toBe("ENOSPC");
     expect(reasonOf(new Error("its stream has no end"))).toBe("its stream has no end");
     expect(reasonOf(new ControlPlaneError("http://10.1.1.1: fetch failed"))).toBe(
-      "the service did not answer",
+      "the service did not respond",
     );
     expect(reasonOf(new ControlPlaneError("HTTP 403", { status: 403 }))).toBe("HTTP 403");
     const docker = Object.assign(new Error("(HTTP code 500) /var/lib/docker"), { statusCode: 500 });
-    expect(reasonOf(docker)).toBe("Docker answered 500");
+    expect(reasonOf(docker)).toBe("Docker responded with 500");
   });
 
   it("an error goes to the log whole, once", () => {

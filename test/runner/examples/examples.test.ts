@@ -168,7 +168,7 @@ describe("hello", () => {
         detail: [
           {
             loc: ["body", "input", "name"],
-            msg: 'does not satisfy type: "string"',
+            msg: 'does not match type "string"',
             type: "value_error",
           },
         ],

@@ -54,7 +54,7 @@ describe("where nobody has said where files go", () => {
 
   it("an invalid data URI has its own error, and not only that fetch failed", async () => {
     const { body } = await predict(example, { image: "data:image/png;base64,@@@" });
-    const error = "The image cannot be read: failed to fetch the data URL";
+    const error = "Cannot read the image: failed to fetch the data URL";
     expect(body).toMatchObject({ status: "failed", error: expect.stringContaining(error) });
   });
 
@@ -103,7 +103,10 @@ describe("where files go to an address", () => {
   it("an upload that is refused fails the run", async () => {
     status = 507;
     const { body } = await predict(example, { image, ...colours });
-    expect(body).toMatchObject({ status: "failed", error: "uploading duotone.png failed: 507" });
+    expect(body).toMatchObject({
+      status: "failed",
+      error: "Uploading duotone.png failed with 507",
+    });
   });
 });
 

@@ -71,7 +71,7 @@ test.each(PRIVATE)("the address %s is not public", async (host) => {
   expect(error).toBeInstanceOf(Failure);
   expect(error).toMatchObject({
     source: "external",
-    message: expect.stringMatching(/ has no public address$/),
+    message: expect.stringMatching(/ has no public IP address$/),
   });
 });
 
@@ -144,7 +144,7 @@ test("at most five redirects are followed, by our own code", async () => {
 
 test.each([
   ["to a private address", (inside: string) => inside, /has no public|over http/],
-  ["to a private name", () => "https://intranet.test/", /has no public address/],
+  ["to a private name", () => "https://intranet.test/", /has no public IP address/],
   ["to metadata", () => "http://169.254.169.254/latest/meta-data/", /over http/],
   ["to a file", () => "file:///etc/passwd", /file: URLs/],
   ["with credentials", () => "https://a:b@example.com/", /credentials/],

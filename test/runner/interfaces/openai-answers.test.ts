@@ -251,7 +251,7 @@ describe("an error", () => {
 
   it("an error is returned for an answer in another protocol", async () => {
     const { finish, container, notContainersFault } = await chat(switching);
-    const message = "the container responded with another protocol than HTTP";
+    const message = "the container did not respond with HTTP";
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     expect([container, notContainersFault]).toEqual(["kept", false]);
   });

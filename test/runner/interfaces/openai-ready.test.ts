@@ -89,7 +89,7 @@ describe("a server is ready", () => {
 
   it("a server is never ready when it speaks another protocol", async () => {
     const server = await FakeServer.start({ "/health": switching });
-    await expect(connect(server)).rejects.toThrow("another protocol than HTTP");
+    await expect(connect(server)).rejects.toThrow("did not respond with HTTP");
   });
 
   it("a server is ready later when it reports so, and its statuses until then are logged once", async () => {

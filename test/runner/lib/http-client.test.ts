@@ -81,8 +81,8 @@ test("the client gives up in time, also in the middle of an answer, and does not
   handle = (_, response) => response.end("ok");
   await get();
   handle = (_, response) => void (calls++ === 0 || response.write("half"));
-  await expect(get({ timeoutMs: 20 })).rejects.toThrow("no answer within 0.02 s");
-  await expect(get({ timeoutMs: 20 })).rejects.toThrow("no answer within 0.02 s");
+  await expect(get({ timeoutMs: 20 })).rejects.toThrow("no response within 0.02 s");
+  await expect(get({ timeoutMs: 20 })).rejects.toThrow("no response within 0.02 s");
   // The client may give up before the server has seen the call, on a busy machine.
   expect(calls).toBeLessThanOrEqual(2);
 });
@@ -110,5 +110,5 @@ test("an answer that is too large, or in another protocol, is an error", async (
   await expect(get({ maxBytes: 4 })).rejects.toThrow(UnusableResponse);
   handle = ({ socket }) =>
     socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
-  await expect(get()).rejects.toThrow("responded with another protocol than HTTP");
+  await expect(get()).rejects.toThrow("did not respond with HTTP");
 });

@@ -86,5 +86,5 @@ it("an unhandled rejection is logged and does not end the runner", async () => {
     once(runner, "exit"),
   ]);
   expect({ code, said }).toEqual({ code: 0, said: "alive\n" });
-  expect(told).toMatch(/ error unhandled rejection: a defect of the runner.*nobody hears me/);
+  expect(told).toMatch(/ error unhandled rejection; this is a bug in the runner.*nobody hears me/);
 });

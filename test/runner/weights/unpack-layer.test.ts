@@ -125,13 +125,13 @@ test.each<[string, TarEntry, string]>([
 
 test("a missing file, or one of another size or content, is refused", async () => {
   const listed = { ...FILES, "config.json": Buffer.from("[]") };
-  await expect(unpack({ files: FILES, listed })).rejects.toThrow("another digest");
+  await expect(unpack({ files: FILES, listed })).rejects.toThrow("does not match the listed one");
   const longer = { ...FILES, "config.json": Buffer.from("{ }") };
   await expect(unpack({ files: FILES, listed: longer })).rejects.toThrow(
     "2 bytes, but 3 are listed",
   );
   const more = { ...FILES, more: Buffer.from("x") };
-  await expect(unpack({ files: FILES, listed: more })).rejects.toThrow("lacks more");
+  await expect(unpack({ files: FILES, listed: more })).rejects.toThrow("is missing more");
   expect(left()).not.toContain("temporary");
 });
 

@@ -204,7 +204,7 @@ test("a later process knows the files, and the order of their use", async () => 
   const log = recordedLog();
   store = await started(20_000, log);
   expect(present()).toBe("14");
-  expect(log.lines).toEqual([expect.stringContaining("used longest ago")]);
+  expect(log.lines).toEqual([expect.stringContaining("least recently used")]);
 });
 
 test("a start leaves files of others alone, and removes files that were being removed", async () => {

@@ -248,7 +248,9 @@ describe("room", () => {
     await (await open([b])).release();
     await (await open([c])).release();
     const fourth = await open([server.upload("/4", noise(10 * MIB, 4), 4)]);
-    expect(log.lines).toEqual([expect.stringMatching(/^info removed weights .*used longest ago/)]);
+    expect(log.lines).toEqual([
+      expect.stringMatching(/^info removed weights .*least recently used/),
+    ]);
     expect(contentOf(first, "/1").length).toBe(10 * MIB);
     const before = server.requests.length;
     await (await open([a, c])).release();
@@ -262,7 +264,7 @@ describe("room", () => {
     const first = await open([server.upload("/1", noise(10 * MIB), 1)]);
     const reports: SetupProgress[] = [];
     const second = open([server.upload("/2", noise(10 * MIB, 2), 2)], { reports });
-    await expect.poll(() => reports.at(-1)?.message).toContain("waiting for room");
+    await expect.poll(() => reports.at(-1)?.message).toContain("waiting for disk space");
     expect(server.sent).toBe(10 * MIB);
     await first.release();
     await (await second).release();

@@ -82,7 +82,7 @@ describe("an upload", () => {
     const [status, text] = await putPart(id, 1, parts[1] ?? expect.fail());
     expect([status, text]).toEqual([
       409,
-      expect.stringMatching(/encrypted with another BACKUP_KEY \(its id is [0-9a-f]{8}/),
+      expect.stringMatching(/encrypted with a different BACKUP_KEY \(key ID [0-9a-f]{8}/),
     ]);
     withKey(OTHER_KEY, KEY);
     expect((await putPart(id, 1, parts[1] ?? expect.fail()))[0]).toBe(200);
@@ -91,11 +91,11 @@ describe("an upload", () => {
   test("an upload of a changed, misplaced or invalid part is refused", async () => {
     expect(await putPart(id, 1, flipped(parts[1]))).toEqual([
       409,
-      expect.stringContaining("was changed, or belongs elsewhere"),
+      expect.stringContaining("was modified, or belongs to another backup"),
     ]);
     expect(await putPart(id, 2, parts[1] ?? expect.fail())).toEqual([
       409,
-      expect.stringContaining("belongs elsewhere"),
+      expect.stringContaining("belongs to another backup"),
     ]);
     expect((await putPart(crypto.randomUUID(), 1, parts[1] ?? expect.fail()))[0]).toBe(409);
     expect((await putPart(id, 1, new Uint8Array(3)))[0]).toBe(409);
@@ -121,7 +121,7 @@ describe("a restore", () => {
     withoutKey();
     expect(await refusal()).toEqual([409, expect.stringContaining("Set the secret BACKUP_KEY")]);
     withKey(OTHER_KEY);
-    expect(await refusal()).toEqual([409, expect.stringContaining("another BACKUP_KEY")]);
+    expect(await refusal()).toEqual([409, expect.stringContaining("different BACKUP_KEY")]);
     withKey(KEY, "too-short");
     expect(await refusal()).toEqual([409, expect.stringContaining("fewer than 32 characters")]);
     expect(await nobody()).toBe(true);
@@ -158,7 +158,7 @@ describe("a restore", () => {
     await changeStored(3, (key) => env.BACKUPS.put(key, flipped(parts[3])));
     expect(await refusal()).toEqual([
       409,
-      expect.stringMatching(/Part 3 of .* was changed: its hash differs/),
+      expect.stringMatching(/Part 3 of .* was modified: its hash does not match/),
     ]);
     await changeStored(3, (key) => env.BACKUPS.put(key, parts[3] ?? expect.fail()));
     expect(await restore(id)).toMatchObject({ done: true, left_out: 0 });

@@ -160,7 +160,7 @@ describe("a runner", () => {
     expect(await row()).toContain('class="status offline bad"');
     const page = await look(`/fleet/runners/${silent.runner.id}`);
     expect(textOf(page)).toContain("offline for 15 min");
-    expect(page).toContain('title="A runner that is offline for 15 minutes');
+    expect(page).toContain('title="Offline runners are shown as an error after 15 minutes');
     const stubOf = env.RUNNER.getByName.bind(env.RUNNER);
     const fetch = () => Promise.reject(new Error("gone"));
     vi.spyOn(env.RUNNER, "getByName").mockImplementation((id) =>

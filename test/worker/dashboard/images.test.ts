@@ -80,7 +80,7 @@ describe("removing", () => {
     expect((await remove(visitor, model, gone)).status).toBe(303);
     const refused = await remove(visitor, model, kept);
     expect(refused.status).toBe(409);
-    expect(textOf(refused.html)).toContain(`${kept} is needed by version 1 of this model`);
+    expect(textOf(refused.html)).toContain(`${kept} is used by version 1 of this model`);
     const { html } = await visitor.look(LIST);
     expect(html).not.toContain(gone);
     expect(html).toContain(kept);

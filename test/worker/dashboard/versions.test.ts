@@ -210,7 +210,7 @@ describe("a version", () => {
   });
 
   it.each([
-    ["container_image_digest", "latest", "sha256: and 64 hex digits"],
+    ["container_image_digest", "latest", "Use sha256: followed by 64 hex digits"],
     ["input", '{"type": ', "Unexpected end of JSON input"],
     ["input", '{"type": "text"}', "type: "],
     ["input", '{"properties": {"a": {"minimum": "1"}}}', "properties.a.minimum: "],

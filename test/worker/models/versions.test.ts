@@ -164,7 +164,7 @@ describe("the configuration", () => {
 
   test.each([
     [{ egress: ["10.0.0.1"] }, "egress"],
-    [{ egress: "huggingface.co" }, "'none', 'public', or a list of hosts"],
+    [{ egress: "huggingface.co" }, "Use 'none', 'public' or a list of hosts"],
     // A misspelt `egress` is refused, because the default is public.
     [{ egres: "none" }, "egres"],
   ])("a configuration of %j is refused", async (configuration, word) => {

@@ -101,11 +101,11 @@ test("an image of a version cannot be deleted until four days after the version'
     expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
   await publish();
   expect(await refusal()).toMatch(
-    /is needed by version 1 of this model\. Delete the version first\. It can be deleted four days later/,
+    /is used by version 1 of this model\. Delete the version first\. You can delete the image four days later/,
   );
   for (let number = 2; number <= 6; number++) await publish();
   expect(await refusal()).toMatch(
-    /needed by versions 6, 5, 4, 3, 2 and others .* the versions first/,
+    /used by versions 6, 5, 4, 3, 2 and others .* the versions first/,
   );
   const layer = digestOf(layers[0] ?? new Uint8Array());
   await expectError(await repository.send("DELETE", `blobs/${layer}`), 409, "DENIED");
@@ -115,7 +115,8 @@ test("an image of a version cannot be deleted until four days after the version'
   expect(await repository.blob(layer)).toEqual(layers[0]);
   for (let number = 1; number <= 6; number++)
     await repository.client.ok("DELETE", `${path}/${number}`);
-  const [, after] = /^Predictions of a .* Delete it after (.*) UTC\.$/.exec(await refusal()) ?? [];
+  const [, after] =
+    /^Predictions of a .* You can delete it after (.*) UTC\.$/.exec(await refusal()) ?? [];
   // The end of a version is recorded by the clock of D1, which does not move.
   startClock();
   stopClock();
@@ -149,9 +150,9 @@ test("a manifest that a needed index names is not deleted, at any depth", async 
   );
   const refusal = async (digest: string) =>
     expectError(await repository.send("DELETE", `manifests/${digest}`), 409, "DENIED");
-  expect(await refusal(digestOf(outer))).toContain("is needed by version 1");
-  expect(await refusal(digestOf(inner))).toContain("is needed by version 1");
-  expect(await refusal(image.digest)).toContain("by way of an index of indexes");
+  expect(await refusal(digestOf(outer))).toContain("is used by version 1");
+  expect(await refusal(digestOf(inner))).toContain("is used by version 1");
+  expect(await refusal(image.digest)).toContain("through nested indexes");
 });
 
 test("an image is collected with its model at once, except for one that predictions may need", async () => {

@@ -46,7 +46,7 @@ test("a manifest or index with urls is refused, also if the content is in the re
   ];
   for (const manifest of withUrls) {
     const answer = await repository.putManifest("v1", JSON.stringify(manifest));
-    expect(await expectError(answer, 400, "MANIFEST_INVALID")).toContain("Push its layers too");
+    expect(await expectError(answer, 400, "MANIFEST_INVALID")).toContain("Push all layers");
   }
   const { digest, manifest } = await repository.pushImage("v2");
   const entry = { mediaType: MEDIA_TYPES.ociManifest, digest, size: manifest.length, urls };

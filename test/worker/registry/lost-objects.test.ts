@@ -67,7 +67,7 @@ test.each<[string, (image: Pushed) => string[]]>([
     const path = isManifest ? `manifests/${digest}` : `blobs/${digest}`;
     const code = isManifest ? "MANIFEST_UNKNOWN" : "BLOB_UNKNOWN";
     const told = await expectError(await repository.send("GET", path), 404, code);
-    expect(told).toContain("Push it.");
+    expect(told).toContain("Push it first.");
   }
   expect(await pushAgain(repository, image)).toBe(lost(image).length);
   await sweepRegistry(services, Date.now());

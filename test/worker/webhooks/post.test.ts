@@ -97,7 +97,7 @@ describe("an answer with status", () => {
 });
 
 describe("a receiver that fails", () => {
-  const broke = "the connection was refused, or closed before a response";
+  const broke = "connection refused or closed before a response";
 
   test.each<Behaviour>(["reset", "reset-at-headers", "hang-up", "garbage", "half", "huge-headers"])(
     "a receiver that fails by %s is a closed connection, not a timeout",
@@ -131,7 +131,7 @@ describe("a receiver that fails", () => {
     const url = addressOf(freshPath()).replace("http:", "https:");
     expect(await post({ ...letter("/"), url }, impatient)).toEqual({
       status: null,
-      error: "could not connect: check its host name and certificate",
+      error: "could not connect; check the host name and certificate",
     });
   });
 });

@@ -216,7 +216,7 @@ describe("a delivery that fails", () => {
         { status: 503, error: "responded with status 503" },
         {
           status: null,
-          error: expect.stringMatching(/connection was refused, or closed before a response/),
+          error: expect.stringMatching(/connection refused or closed before a response/),
         },
         { status: 302, error: expect.stringMatching(/not followed/) },
         { status: 204, error: null },

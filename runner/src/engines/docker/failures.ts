@@ -135,8 +135,8 @@ const REFUSED =
 /** The advice for an image that asks for a GPU in a class without one, in case this is why it fails. */
 export const NO_GPU =
   "the image requires a GPU, and this hardware has none: publish a version for hardware with a " +
-  "GPU (configuration.hardware_identifier); if this hardware should have one, its operator can " +
-  "say so at /fleet/hardware";
+  "GPU (configuration.hardware_identifier); if this hardware has one, the operator must set its " +
+  "number of GPUs at /fleet/hardware";
 const NO_RUNTIME =
   "Docker on the runner's machine cannot give the container its GPUs: the operator must install " +
   "the NVIDIA driver and container toolkit (auspex-runner check says how)";

@@ -237,7 +237,7 @@ export class PullRoom {
 
   async #make(signal: AbortSignal, needed: () => Promise<number>): Promise<boolean> {
     try {
-      return await this.#disk.makeRoom(await needed(), "an image needs room", signal);
+      return await this.#disk.makeRoom(await needed(), "space needed for an image", signal);
     } catch (error) {
       signal.throwIfAborted();
       this.#log.warn("could not make room for an image", { error: messageOf(error) });

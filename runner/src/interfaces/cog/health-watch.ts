@@ -60,7 +60,7 @@ export class HealthWatch {
     const answer = await client.call(call).catch(() => undefined);
     const reported = answer && parseAs(health, answer.body);
     if (reported?.status === "DEFUNCT" || reported?.status === "SETUP_FAILED")
-      onFailure(external(`the container broke down (${reported.status})`));
+      onFailure(external(`the container failed (${reported.status})`));
     const quiet = !reports.isReceiving && reports.count === this.#count;
     this.#count = reports.count;
     this.#idle = quiet && reported && this.#isIdle(reported) ? this.#idle + 1 : 0;
