@@ -29,14 +29,15 @@ export class Language {
     }
   }
 
-  /** Continues the tokens `before`, endlessly. */
-  *write(before, temperature, random) {
-    let last = before.slice(-2);
-    while (true) {
-      const token = choose(this.#odds(last), temperature, random);
-      yield token;
-      last = [...last, token].slice(-2);
+  /** Yields up to `max` tokens that continue `context`. */
+  *write(context, { temperature, random, max }) {
+    let last = context.slice(-2);
+    for (let count = 0; count < max; count++) {
+      const text = choose(this.#odds(last), temperature, random);
+      yield { text };
+      last = [...last, text].slice(-2);
     }
+    return "length";
   }
 
   /** The probability of each token after `last`. After an unknown context, as at a new paragraph. */
@@ -86,35 +87,4 @@ function choose(odds, temperature, random) {
     if (left < 0) return token;
   }
   return odds.keys().next().value;
-}
-
-/** Random numbers from 0 to 1 that depend only on the seed (mulberry32). */
-export function generator(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** Yields at most `max` tokens, up to `stop`. Text that may begin `stop` is held back. */
-export function* until(stop, tokens, max) {
-  let held = "";
-  let count = 0;
-  for (const token of tokens) {
-    held += token;
-    const end = stop === undefined ? -1 : held.indexOf(stop);
-    if (end >= 0) {
-      if (end > 0) yield held.slice(0, end);
-      return;
-    }
-    let keep = Math.min(held.length, (stop?.length ?? 1) - 1);
-    while (keep > 0 && !stop.startsWith(held.slice(-keep))) keep--;
-    if (keep < held.length) yield held.slice(0, held.length - keep);
-    held = held.slice(held.length - keep);
-    if (++count === max) break;
-  }
-  if (held) yield held;
 }

@@ -5,7 +5,9 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";
-import { generator, Language, tokenize, until } from "./language.mjs";
+import { Language, tokenize } from "./language.mjs";
+import { generator } from "./sampling.mjs";
+import { before } from "./stop.mjs";
 
 const language = new Language();
 
@@ -30,13 +32,14 @@ serve(manifest, {
     const context = tokenize(prompt);
     log(`seed ${seed}`);
     metric("input_tokens", context.length);
-    const written = language.write(context, temperature, generator(seed));
+    const random = generator(seed);
+    const written = language.write(context, { temperature, random, max: max_tokens });
     let count = 0;
     metric("output_tokens", count);
-    for (const piece of until(stop, written, max_tokens)) {
+    for (const { text } of before(stop === undefined ? [] : [stop], written)) {
       if (count > 0 && delay_ms > 0) await sleep(delay_ms, undefined, { signal });
       metric("output_tokens", ++count);
-      yield piece;
+      yield text;
     }
   },
 });

@@ -89,12 +89,11 @@ describe("the folders", () => {
       "openai.mjs": ["embeddings", "chat"],
       "voice.mjs": ["text-to-speech", "speech-to-text"],
       "wav.mjs": ["text-to-speech", "speech-to-text"],
-      "text.txt": [...scribes, "text-generation"],
       Dockerfile: all,
     };
-    for (const file of ["ngrams", "passages", "sampling", "stop", "writer"]) {
-      copies[`${file}.mjs`] = scribes;
-    }
+    for (const file of ["ngrams.mjs", "passages.mjs", "writer.mjs"]) copies[file] = scribes;
+    for (const file of ["sampling.mjs", "stop.mjs", "text.txt"])
+      copies[file] = [...scribes, "text-generation"];
     for (const [file, folders] of Object.entries(copies)) {
       const shared = await readFile(join(SHARED, file), "utf8");
       for (const folder of folders)
