@@ -200,7 +200,7 @@ export const predictionQuery = pageQuery().extend({
   }),
   min_execution_time: z
     .string()
-    .regex(/^\d{1,9}(?:\.\d{1,3})?$/, "Input should be a number of seconds, as in 2.5")
+    .regex(/^\d{1,9}(?:\.\d{1,3})?$/, "Input should be a number of seconds, such as 2.5")
     .optional()
     .meta({
       description: "Predictions that ran for at least this many seconds",

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 const mimeType = z
   .string()
   .max(255)
-  .regex(/^[\w.+-]+\/[\w.+-]+(?: *;[ -~]*)?$/, "a media type, as in image/png")
+  .regex(/^[\w.+-]+\/[\w.+-]+(?: *;[ -~]*)?$/, "Use a media type, such as image/png")
   .meta({ description: "The file's media type", example: "image/png" });
 
 /** No slashes, control characters or lone surrogates. Without the `u` flag, which OpenAPI patterns lack. */

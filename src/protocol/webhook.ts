@@ -52,7 +52,7 @@ export const webhook = z
     {
       error: ({ code }) =>
         code === "invalid_type"
-          ? 'Input should be an object, as in {"url": "https://example.com/hook"}'
+          ? 'Input should be an object, such as {"url": "https://example.com/hook"}'
           : undefined,
     },
   )

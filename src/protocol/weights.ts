@@ -26,7 +26,7 @@ export function targetProblem(target: string): string | undefined {
     return "the target must have no control characters and no backslashes";
   }
   const system = SYSTEM.find((path) => isWithin(target, path) || isWithin(path, target));
-  return system && `the target must not hide ${system}: choose a folder of your own, as in /models`;
+  return system && `the target must not hide ${system}: choose another folder, such as /models`;
 }
 
 /** Mounts inside others, which are read-only, are refused. @returns the error; undefined if there is none */

@@ -89,7 +89,7 @@ const Away = ({ runner }: { runner: RunnerState }) => (
 );
 
 const NoAnswer = ({ runner }: { runner: RunnerState }) => (
-  <>The pool {runner.pool} did not answer. Reload the page.</>
+  <>The pool {runner.pool} did not respond. Reload the page.</>
 );
 
 function Progress({ runner, log }: { runner: RunnerState; log: RunnerLog }) {
@@ -161,7 +161,7 @@ const LEVELS: Record<RunnerLog["lines"][number]["level"], LogLevel> = {
 
 /** Returns the log as a file, which says why it is empty. @param lines undefined: the pool did not answer */
 export function logText(lines: RunnerLog["lines"] | undefined, page: string): string {
-  if (!lines) return `The runner's pool did not answer. Try again: ${page}\n`;
+  if (!lines) return `The runner's pool did not respond. Try again: ${page}\n`;
   return lines.length === 0 ? noLines(page) : textOf(lines);
 }
 

@@ -109,7 +109,7 @@ const Unknown = ({ runner }: { runner: RunnerDetail }) => (
 function whyUnknown(runner: RunnerDetail): string {
   if (isOffline(runner)) return "Unavailable while the runner is offline.";
   if (runner.state === "draining") return "Unavailable while the runner is draining.";
-  return `Unavailable: no report from the runner, or the pool ${runner.pool} did not answer. Reload the page.`;
+  return `Unavailable: no report from the runner, or the pool ${runner.pool} did not respond. Reload the page.`;
 }
 
 /** The most predictions that are shown; a runner can have a thousand. */

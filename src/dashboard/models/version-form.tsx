@@ -264,7 +264,7 @@ export function Schemas({ model }: Props) {
         <TextArea
           name="components"
           label="Components"
-          hint="Shared definitions that the schemas reference with #/components/schemas/…, as in the image’s /openapi.json. Optional."
+          hint="Shared definitions that the schemas reference with #/components/schemas/…, such as those in the image’s /openapi.json. Optional."
           value={components && JSON.stringify(components, null, 2)}
           rows={4}
           class="mono"

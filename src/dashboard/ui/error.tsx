@@ -40,13 +40,10 @@ export const SuspendedPage = () => (
   <div class="box empty">
     <h1>This account is suspended</h1>
     <p>
-      An operator of this deployment has suspended it. You cannot log in, its access tokens are
-      refused, and its unfinished predictions are canceled.
+      You can’t log in, access tokens are rejected, and unfinished predictions are canceled. Nothing
+      is deleted. Once an operator restores the account, everything works again.
     </p>
-    <p>
-      Nothing is deleted: once an operator restores it, you log in as before, and your tokens work
-      again. Ask whoever gave you access to this deployment why.
-    </p>
+    <p>To find out why, ask the operator of this deployment.</p>
     <p>
       <a href="/">Home</a>
     </p>

@@ -82,7 +82,7 @@ export class Visit {
   /** Publishes one of the models. @returns its name, as predictions name it */
   async publish(name: string): Promise<string> {
     const found = this.models.find(({ manifest }) => manifest.name === name);
-    if (!found) throw new Error(`There is no model ${name}.`);
+    if (!found) throw new Error(`Model ${name} not found.`);
     const { description, schemas, compatibilities, configuration } = found.manifest;
     await make(this.client, "POST", "/models", { name, description, hardware_identifier: NAME });
     await make(this.client, "POST", `/models/${NAME}/${name}/versions`, {

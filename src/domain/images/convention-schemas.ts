@@ -30,65 +30,69 @@ const MESSAGES: Properties = {
 const SAMPLING: Properties = {
   max_tokens: optional("integer", "Maximum number of tokens to generate", { minimum: 1 }),
   temperature: optional("number", "0 always picks the likeliest token", { minimum: 0, maximum: 2 }),
-  top_p: optional("number", "Samples from the likeliest tokens with this total probability", {
-    minimum: 0,
-    maximum: 1,
-  }),
-  seed: optional("integer", "The same seed gives the same answer"),
+  top_p: optional(
+    "number",
+    "Sample only from the most likely tokens, up to this total probability",
+    {
+      minimum: 0,
+      maximum: 1,
+    },
+  ),
+  seed: optional("integer", "Use the same seed to get the same answer"),
 };
 
 const TEXTS: Properties = {
-  input: { type: ["string", "array"], description: "A text, or a list of them" },
+  input: { type: ["string", "array"], description: "A text, or a list of texts" },
 };
 
 const PROMPT: Properties = {
-  prompt: { type: ["string", "array"], description: "A text that is continued, or a list of them" },
+  prompt: { type: ["string", "array"], description: "Text to continue, or a list of texts" },
 };
 
 const RANKED: Properties = {
-  query: { type: ["string", "object"], description: "What the documents are ranked by" },
+  query: { type: ["string", "object"], description: "Query to rank the documents by" },
   documents: { type: "array", description: "Texts", minItems: 1 },
-  top_n: optional("integer", "How many of the best to return", { minimum: 1 }),
+  top_n: optional("integer", "Number of top results to return", { minimum: 1 }),
 };
 
 const SPOKEN: Properties = {
-  input: { type: "string", description: "The text to speak", minLength: 1 },
+  input: { type: "string", description: "Text to read aloud", minLength: 1 },
 };
 
 const SPEECH: Properties = {
   ...SPOKEN,
   voice: { type: "string", description: "Voice" },
-  response_format: optional("string", "The format of the sound", {
+  response_format: optional("string", "Audio format", {
     enum: [...SPEECH_FORMATS, null],
   }),
   speed: optional("number", "Speaking speed", { minimum: 0.25, maximum: 4 }),
 };
 
-const RECORDING: Properties = { file: fileOf("The audio in which somebody speaks") };
+const RECORDING: Properties = { file: fileOf("Audio with speech") };
 
 const AUDIO: Properties = {
   ...RECORDING,
-  language: optional("string", "The language that is spoken, as in en"),
-  prompt: optional("string", "Text that comes before, in the same style"),
-  response_format: optional("string", "How the transcript is written", {
+  language: optional("string", "Language of the speech, such as en"),
+  prompt: optional("string", "Preceding text, to guide the style"),
+  response_format: optional("string", "Format of the transcript", {
     enum: ["json", "text", "srt", "verbose_json", "vtt", null],
   }),
 };
 
 const DRAWN: Properties = {
-  prompt: { type: "string", description: "What the picture shows", minLength: 1 },
+  prompt: { type: "string", description: "What the image shows", minLength: 1 },
 };
 
 /** The field for an image. In the body of an ordinary prediction, a call with an image is an edit. */
-const EDITED: Properties = { image: fileOf("The picture to edit") };
+const EDITED: Properties = { image: fileOf("Image to edit") };
 
 const MASK: Properties = {
-  mask: fileOf("A picture that is transparent where the other is edited"),
+  mask: fileOf("Mask. Its transparent areas are edited"),
 };
 
 const PICTURE: Properties = {
-  size: optional("string", "In pixels, as in 1024x1024"),
-  n: optional("integer", "How many pictures to make", { minimum: 1, maximum: 10 }),
+  size: optional("string", "In pixels, such as 1024x1024"),
+  n: optional("integer", "Number of images", { minimum: 1, maximum: 10 }),
 };
 
 /** Returns the properties with the places in which a form shows them. */

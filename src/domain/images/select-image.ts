@@ -64,13 +64,13 @@ export class UnfitImage extends Error {
 /** The error for an image that has lost a part of it. */
 export class LostImage extends UnfitImage {}
 
-const BUILD = "Build it for them: docker build --platform linux/amd64 -t NAME .";
+const BUILD = "Build it with: docker build --platform linux/amd64 -t NAME .";
 
 export const unfitPlatform = (platforms: string[]) =>
   new UnfitImage(
     platforms.length === 0
       ? `It has no image for linux/amd64, which runners require. ${BUILD}`
-      : `It is for ${platforms.join(", ")}, and runners run linux/amd64. ${BUILD}`,
+      : `It is built for ${platforms.join(", ")}, but runners require linux/amd64. ${BUILD}`,
   );
 
 /** The bytes of an image as it is stored and pulled: those of its configuration and its layers. */

@@ -47,7 +47,7 @@ export function embeddingsOf(
 }
 
 const EXPECTED =
-  'Expected are {"data": [{"embedding": […]}]}, {"embeddings": [[…]]}, a list of vectors, or one vector of numbers.';
+  'Expected: {"data": [{"embedding": […]}]}, {"embeddings": [[…]]}, a list of vectors, or one vector of numbers.';
 
 function entriesOf(output: Json): Fields[] {
   const list = isObject(output) ? (output.data ?? output.embeddings ?? output) : output;

@@ -57,7 +57,7 @@ export function pictureOf({
   url,
   revised_prompt,
 }: Pick<ServerImageEvent, "url"> & { revised_prompt?: string | null | undefined }): Picture {
-  if (!url) throw new TranslationFailed("The server answered with an image that cannot be read.");
+  if (!url) throw new TranslationFailed("The server returned an image that cannot be read.");
   return { url, ...(revised_prompt && { revised_prompt }) };
 }
 

@@ -54,7 +54,7 @@ export type SpeechPart =
   | { kind: "usage"; usage: SpeechUsage };
 
 const EXPECTED =
-  "Expected is a file, base64, a list of these, or an object with one of these as 'audio'.";
+  "Expected: a file, base64, a list of these, or an object with one of these as 'audio'.";
 
 /**
  * Yields the parts of one output.

@@ -33,7 +33,7 @@ interface Transcript {
 }
 
 const EXPECTED =
-  "Expected is text, a list of it, or an object with 'text' or 'transcription', and 'segments' or 'chunks' with times.";
+  "Expected: text, a list of texts, or an object with 'text' or 'transcription', and 'segments' or 'chunks' with times.";
 
 /**
  * @param isTranslation if a model gives both texts, the translated one counts

@@ -159,7 +159,7 @@ export const CHECKS: { [Name in Keyword]: Check<Name> } = {
       if (!Object.hasOwn(value, name)) continue;
       for (const other of needed)
         if (!Object.hasOwn(value, other))
-          visit.fail(failure(`'${shortened(other)}' is required beside '${shortened(name)}'`));
+          visit.fail(failure(`'${shortened(other)}' is required with '${shortened(name)}'`));
     }
   }),
   dependentSchemas: ofObject((limit, visit, value) => {

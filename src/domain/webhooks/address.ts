@@ -35,14 +35,14 @@ export function urlRefusal(url: URL, allowInsecure: boolean): string | undefined
 }
 
 const emptyLabel = ({ hostname }: URL): string =>
-  `'${hostname}' is not a host name: it begins with a dot or has two in a row`;
+  `Invalid host name '${hostname}': it starts with a dot, or contains two in a row`;
 
 /** The refusal of an IP address: Cloudflare itself responds to such a request, with its error 1003. */
 const notByAddress = (host: string): string =>
-  `${host} is an IP address, to which Cloudflare does not connect: use a host name`;
+  `${host} is an IP address. Use a host name, because Cloudflare does not connect to IP addresses`;
 
 export const notPublic = (host: string): string =>
-  `${host} is not on the public internet: use a publicly reachable URL`;
+  `${host} is not on the public internet. Use a public URL`;
 
 /**
  * Returns the host name or address: IPv6 without brackets, a name without the trailing dot. The URL parser

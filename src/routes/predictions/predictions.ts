@@ -186,7 +186,7 @@ const stream = createRoute({
         .string()
         .regex(
           /^\d{0,15}$/,
-          "Input should be the id of an event: a whole number, as in 'after_id=4'",
+          "Input should be the ID of an event: a whole number, such as 'after_id=4'",
         )
         .optional()
         .meta({

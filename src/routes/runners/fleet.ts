@@ -178,6 +178,6 @@ export const runnerHistoryRoutes = router()
 async function logOf(services: Services, id: string): Promise<RunnerLog> {
   const { runner, log: known } = await readRunnerLog(services, id);
   if (known) return known;
-  const detail = `The pool '${runner.pool}' did not answer. Try again.`;
+  const detail = `The pool '${runner.pool}' did not respond. Try again.`;
   throw new ProblemError("unavailable", detail, { "retry-after": "1" });
 }

@@ -64,7 +64,7 @@ export async function updateOwnUser(
   if (!user) {
     await getOwnUser(services, caller);
     throw conflict(
-      `An account can hold ${MAX_USERNAMES} usernames, including past ones. Use one of yours, or ask the operator to release one.`,
+      `An account can have at most ${MAX_USERNAMES} usernames, including former ones. Use one of yours, or ask the operator to release one.`,
     );
   }
   if (changes.username !== undefined) forgetModels();

@@ -170,5 +170,5 @@ async function textUpTo(text: string | ReadableStream, max: number): Promise<str
 
 const tooLarge = (what: string) =>
   conflict(
-    `${what} is too large for an example: ${MAX_INPUT_CHARS.toLocaleString("en")} characters of input and ${MAX_OUTPUT_CHARS.toLocaleString("en")} of output at most, as JSON.`,
+    `${what} is too large for an example. Inputs can have ${MAX_INPUT_CHARS.toLocaleString("en")} characters as JSON, outputs ${MAX_OUTPUT_CHARS.toLocaleString("en")}.`,
   );

@@ -125,16 +125,16 @@ async function findImage(
     return { digest, image: await orUnfit(read, ["body", "container_image_digest"]) };
   }
   if (digest !== undefined)
-    throw invalid(["body", "container_image_digest"], "Omit it: `image` already names the image");
+    throw invalid(["body", "container_image_digest"], "Omit it. `image` already sets the image");
   if (configuration?.image !== undefined) {
-    const message = "Leave it out: `image` names what is in the model's own repository here";
+    const message = "Omit it. `image` refers to the model's own repository";
     throw invalid(["body", "configuration", "image"], message);
   }
   const place: Loc = ["body", "image"];
   const image = await orUnfit(readImage(services, model.id, reference), place);
   if (image) return { digest: image.digest, image };
   const path = `${model.owner.username}/${model.name}`;
-  throw invalid(place, `'${reference}' is not in the repository ${path} here: push it first`);
+  throw invalid(place, `'${reference}' was not found in the repository ${path}. Push it first`);
 }
 
 async function orUnfit<Read>(reading: Promise<Read>, place: Loc): Promise<Read> {
@@ -167,7 +167,7 @@ function checkRead({ schemas, schemasFault }: ImageFacts, request: CreateVersion
   if (fault === undefined) return;
   throw invalid(
     placeOf(request),
-    `The schemas in its labels cannot be used: ${fault}. Send \`schemas\``,
+    `The schemas in the image's labels are invalid: ${fault}. Send \`schemas\``,
   );
 }
 

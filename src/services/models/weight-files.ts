@@ -47,7 +47,11 @@ export async function namedFiles(
   const files = weights.map(({ target }, n): WeightFile => {
     const id = ids[n] ?? "";
     const row = found.get(id);
-    if (!row) throw invalid(placeOf(n), `the upload '${id}' does not exist or is not yours`);
+    if (!row)
+      throw invalid(
+        placeOf(n),
+        `the upload '${id}' was not found, or you do not have access to it`,
+      );
     if (row.completed_at !== null) return { target, id, key: row.key, size: row.size };
     throw invalid(
       placeOf(n),

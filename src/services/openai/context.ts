@@ -99,7 +99,7 @@ export const contextTooLong = (param: string) =>
   invalidParameter(
     param,
     "context_length_exceeded",
-    `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_BYTES} characters. Compact it with POST /openai/v1/responses/compact, or delete items.`,
+    `The conversation is too long. It can have at most ${MAX_ITEMS} items and ${MAX_BYTES} characters. Compact it with POST /openai/v1/responses/compact, or delete items.`,
   );
 
 /**

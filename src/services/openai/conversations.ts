@@ -111,7 +111,7 @@ export async function listItems(
     granted(services, caller, id, await stub.page(participant, { after, order, limit }, maxBytes));
   return readItems(caller, read, (page) => {
     if (page) return listOf(page.items, page.has_more);
-    const message = `There is no item '${after?.slice(0, 100)}'.`;
+    const message = `Item '${after?.slice(0, 100)}' not found.`;
     throw invalidParameter("after", "invalid_value", message);
   });
 }

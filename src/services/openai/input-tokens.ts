@@ -111,7 +111,7 @@ export function countAnswer(services: Services, { prediction, outputs }: EndedCa
   if (failure) throw failure;
   const count = tokenCount.safeParse(outputs[0]).data;
   if (count) return count;
-  const message = "The container did not answer with a number of tokens.";
+  const message = "The container did not return a number of tokens.";
   throw new OpenAiProblem(502, { message, type: "server_error", code: "model_error" }, false);
 }
 

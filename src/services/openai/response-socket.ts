@@ -137,7 +137,10 @@ export class ResponseSocket {
 
   #rest(): void {
     if (this.#closed.signal.aborted) return;
-    this.#idle = setTimeout(() => this.close(GOING_AWAY, "Nothing was asked."), IDLE_MS);
+    this.#idle = setTimeout(
+      () => this.close(GOING_AWAY, "Closed after 10 minutes without messages."),
+      IDLE_MS,
+    );
   }
 
   async #answer(message: Message): Promise<void> {

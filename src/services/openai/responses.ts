@@ -144,7 +144,7 @@ export function listInputItems({ id, request }: StoredResponse, query: ItemsQuer
     throw invalidParameter(
       "after",
       "invalid_value",
-      `There is no item '${query.after.slice(0, 100)}'.`,
+      `Item '${query.after.slice(0, 100)}' not found.`,
     );
   }
   return itemPage(items, query);

@@ -82,7 +82,7 @@ async function firstOf(sounds: AsyncGenerator<Sound>, isEvents: boolean): Promis
 function checkFormat(asked: SpeechRequest["response_format"], type: string): void {
   const made = formatOf(type);
   if (asked == null || made === undefined || made === asked) return;
-  const message = `The model makes '${made}', and 'response_format' asks for '${asked}'. Ask for '${made}', or leave it out.`;
+  const message = `The model returns '${made}', not '${asked}'. Set 'response_format' to '${made}', or omit it.`;
   throw invalidParameter("response_format", "unsupported_parameter", message);
 }
 

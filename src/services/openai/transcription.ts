@@ -38,7 +38,7 @@ export function checkFormat(
   const isPlain = format === undefined && (type === "string" || isTextList(type, items));
   if (!isPlain && !stream) return;
   const why = stream ? "a stream has text without times" : "the model gives text without times";
-  const message = `'response_format' cannot be '${response_format}': ${why}. Ask for 'json' or 'text'.`;
+  const message = `'response_format' cannot be '${response_format}': ${why}. Use 'json' or 'text'.`;
   throw invalidParameter("response_format", "unsupported_parameter", message);
 }
 

@@ -150,7 +150,7 @@ function requirePriority(
   if (priority !== undefined) return priority;
   throw new ProblemError(
     "forbidden",
-    `This access token allows priority '${held}' at most, not '${asked}'. Omit 'priority', or use another token.`,
+    `This access token allows at most priority '${held}', not '${asked}'. Omit 'priority', or use another token.`,
   );
 }
 

@@ -171,7 +171,10 @@ async function ownFiles(
       // A URL on another host may be an ordinary web URL.
       if (url.origin !== origin && url.origin !== settings.filesOrigin) return [];
       if (access) await requireAccess(services, caller, access, `The upload '${source}'`);
-      throw invalid(locationOf(at), `${url.pathname} does not exist or is not yours`);
+      throw invalid(
+        locationOf(at),
+        `${url.pathname} was not found, or you do not have access to it`,
+      );
     }),
   );
   const used = [...uploads.values()]

@@ -39,7 +39,7 @@ export async function createReplicateFile(
     return fields.find((field) => field.name === name)?.value;
   };
   const file = fileIn("content");
-  if (!file) throw invalid(["body", "content"], "Send the file as this field", "missing");
+  if (!file) throw invalid(["body", "content"], "Send the file in this field", "missing");
   const { content, key } = file;
   const size = content instanceof Uint8Array ? content.length : content.size;
   if (size === 0) throw invalid(["body", "content"], "The file is empty");

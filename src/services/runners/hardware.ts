@@ -91,8 +91,8 @@ async function checkPool(
   if (!other) return;
   throw conflict(
     other.identifier === pool
-      ? `'${pool}' is a class of the pool '${other.pool}', and its name cannot be that of another pool. Use '${other.pool}', or another name.`
-      : `'${other.identifier}' stands in the pool '${identifier}', so '${identifier}' itself cannot stand in '${pool}'. Use the pool '${identifier}', or create it under another name.`,
+      ? `'${pool}' is a class in the pool '${other.pool}', so no other pool can have that name. Use '${other.pool}', or another name.`
+      : `'${other.identifier}' is in the pool '${identifier}', so the class '${identifier}' cannot be in '${pool}'. Use the pool '${identifier}', or create the class under another name.`,
   );
 }
 

@@ -52,7 +52,7 @@ export async function placePool(
   if (madeAt !== null) {
     if (hint === known?.location_hint) return madeAt;
     throw conflict(
-      `The queue of the pool '${name}' exists already, and a queue cannot be moved. Keep its location, or create a class with another pool.`,
+      `The pool '${name}' already has a queue, and a queue cannot be moved. Keep its location, or create a class with another pool.`,
     );
   }
   if (hint === null) return null;
@@ -97,6 +97,6 @@ export async function readServedPool(
   if (others.length === 0) return pool;
   const places = found.map((one) => `'${one.identifier}' in '${one.pool}'`).join(", ");
   throw conflict(
-    `A runner can serve hardware of only one pool. These are in several: ${places}. Use classes of one pool, or ask an operator to put them in one pool.`,
+    `A runner can only serve hardware classes of one pool. These are in several: ${places}. Use classes of one pool, or ask an operator to put them in one pool.`,
   );
 }

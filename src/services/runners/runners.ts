@@ -59,7 +59,7 @@ function refusal(why: ReportProblem, pool: string): ProblemError {
   if (why === "unknown") return notFound("The runner's session");
   const detail =
     why === "too_large"
-      ? "This runner reports more containers and GPUs than its pool can keep. Lower its setting `containers`, or stop containers that it runs."
+      ? "This runner reports more containers and GPUs than its pool supports. Lower `--containers`, or stop some containers."
       : `The pool '${pool}' has no capacity for another runner of this token. Stop some runners, or move them to another pool.`;
   return new ProblemError("too_many_requests", detail, { "retry-after": "30" });
 }

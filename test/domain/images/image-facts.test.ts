@@ -39,7 +39,7 @@ test("arm images are refused, with the command that builds the right one", () =>
   const read = () => imageFacts(manifestOf(), configOf({}, "arm64"));
   expect(read).toThrow(UnfitImage);
   expect(read).toThrow(
-    "It is for linux/arm64, and runners run linux/amd64. Build it for them: docker build --platform linux/amd64",
+    "It is built for linux/arm64, but runners require linux/amd64. Build it with: docker build --platform linux/amd64",
   );
 });
 
@@ -200,7 +200,7 @@ describe("the image of an index", () => {
   test("an index for another platform is refused, with the command that builds the right one", () => {
     const select = () => selectImage(indexOf({ a: arm64, b: attestation }));
     expect(select).toThrow(UnfitImage);
-    expect(select).toThrow("It is for linux/arm64/v8, and runners run linux/amd64.");
+    expect(select).toThrow("It is built for linux/arm64/v8, but runners require linux/amd64.");
     expect(select).toThrow("docker build --platform linux/amd64");
   });
 

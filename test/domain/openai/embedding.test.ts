@@ -91,9 +91,9 @@ test("unknown fields stay, and the names are ours", () => {
 });
 
 test.each<[Json[], RegExp]>([
-  [[], /no embedding\. Expected are/],
+  [[], /no embedding\. Expected:/],
   [[{ data: [] }], /no embedding/],
-  [["a text"], /not embeddings\. Expected are/],
+  [["a text"], /not embeddings\. Expected:/],
   [[{ data: "a text" }], /not embeddings/],
   [[null], /not embeddings/],
   [[{ choices: [] }], /something other than vectors/],

@@ -50,11 +50,11 @@ const OUTSIDE = [
 ];
 
 test.each(NAMELESS)("nothing is posted to %s, which has no name", (host) => {
-  expect(refusal(`https://${host}/hook`)).toMatch(/ is an IP address, .*: use a host name/);
+  expect(refusal(`https://${host}/hook`)).toMatch(/ is an IP address\. Use a host name/);
 });
 
 test.each(INSIDE)("nothing is posted to %s", (host) => {
-  expect(refusal(`https://${host}/hook`)).toMatch(/ is not on the public internet: use /);
+  expect(refusal(`https://${host}/hook`)).toMatch(/ is not on the public internet\. Use /);
 });
 
 test.each([
@@ -66,7 +66,7 @@ test.each([
   ["localhost..", "localhost.."],
   ["169.254.169.254..", "169.254.169.254.."],
 ])("nothing is posted to %s, wherever it resolves to", (host, named) => {
-  const text = `'${named}' is not a host name: it begins with a dot or has two in a row`;
+  const text = `Invalid host name '${named}': it starts with a dot, or contains two in a row`;
   expect(refusal(`https://${host}/hook`)).toBe(text);
   expect(refusal(`http://${host}/hook`, true)).toBe(text);
 });
@@ -81,7 +81,7 @@ describe("the text", () => {
     ["ftp://example.com/", "it is not https: use a URL that begins with https://"],
     [
       "https://0x7f.1:8443/hook?token=hunter2",
-      "127.0.0.1 is not on the public internet: use a publicly reachable URL",
+      "127.0.0.1 is not on the public internet. Use a public URL",
     ],
   ])("the refusal of %s says what to do", (address, text) => expect(refusal(address)).toBe(text));
 

@@ -122,7 +122,7 @@ describe("IDs in addresses", () => {
     const answer = await client.json<Refusal>("GET", path);
     expectInvalid(answer, "query", "after_id");
     expect(answer.body.detail).toMatchObject([
-      { msg: expect.stringContaining("the id of an event") },
+      { msg: expect.stringContaining("the ID of an event") },
     ]);
   });
 });

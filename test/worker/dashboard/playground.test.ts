@@ -179,7 +179,7 @@ describe("a version's schema", () => {
     const path = `/v1/uploads/${crypto.randomUUID()}`;
     const missing = await visitor.call("POST", page, { input: { image: path } });
     expect(await missing.json()).toMatchObject({
-      detail: [{ msg: `${path} does not exist or is not yours` }],
+      detail: [{ msg: `${path} was not found, or you do not have access to it` }],
     });
     const other = await visitor.call("POST", page, { input: { image: "/v1/models" } });
     expect(await other.json()).toMatchObject({ detail: [{ type: "url_parsing" }] });

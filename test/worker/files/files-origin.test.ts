@@ -129,7 +129,7 @@ describe("files at FILES_ORIGIN", () => {
     const answer = await create(gone);
     expect([answer.status, await answer.text()]).toEqual([
       422,
-      expect.stringContaining("does not exist or is not yours"),
+      expect.stringContaining("was not found, or you do not have access to it"),
     ]);
   });
 });

@@ -153,7 +153,7 @@ describe("refusals", () => {
     const { images, model } = await newImages();
     const container_image_digest = `sha256:${"a".repeat(64)}`;
     expect(await images.refused({ image: "v1" })).toBe(
-      `image: 'v1' is not in the repository ${model} here: push it first`,
+      `image: 'v1' was not found in the repository ${model}. Push it first`,
     );
     expect(await images.refused({ container_image_digest })).toContain(
       "schemas: Field required: the image is not in this deployment's registry",
@@ -171,7 +171,7 @@ describe("refusals", () => {
     );
     const image = `registry.example.com/${model}`;
     expect(await images.refused({ image: "v1", configuration: { image } })).toContain(
-      "configuration.image: Leave it out",
+      "configuration.image: Omit it",
     );
   });
 
@@ -179,7 +179,7 @@ describe("refusals", () => {
     const { images } = await newImages();
     const digest = await images.push("v1", {}, "arm64");
     const told =
-      "It is for linux/arm64, and runners run linux/amd64. Build it for them: docker build";
+      "It is built for linux/arm64, but runners require linux/amd64. Build it with: docker build";
     expect(await images.refused({ image: "v1", schemas: SCHEMAS })).toContain(`image: ${told}`);
     expect(await images.refused({ container_image_digest: digest })).toContain(
       `container_image_digest: ${told}`,
@@ -202,7 +202,7 @@ describe("refusals", () => {
     const broken = openapiOf({ Input: { $ref: "#/components/schemas/Nothing" }, Output: {} });
     await images.push("v1", cog(broken));
     expect(await images.refused({ image: "v1" })).toMatch(
-      /^image: The schemas in its labels cannot be used/,
+      /^image: The schemas in the image's labels are invalid/,
     );
     expect(await images.publish({ image: "v1", schemas: SCHEMAS })).toMatchObject({
       status: "ready",
@@ -215,7 +215,7 @@ describe("refusals", () => {
     const large = openapiOf({ Input: { properties: { a: { enum: values } } }, Output: {} });
     await images.push("v1", cog(large));
     expect(await images.refused({ image: "v1" })).toBe(
-      "image: The schemas in its labels cannot be used: they can have at most 100000 characters as JSON. Send `schemas`",
+      "image: The schemas in the image's labels are invalid: they can have at most 100000 characters as JSON. Send `schemas`",
     );
     expect(await images.publish({ image: "v1", schemas: SCHEMAS })).toMatchObject({
       status: "ready",
@@ -232,5 +232,5 @@ describe("refusals", () => {
 test("an image of another model is refused", async () => {
   const [mine, other] = [await newImages(), await newImages()];
   const digest = await mine.images.push("v1", cog(COG_0_9));
-  expect(await other.images.refused({ image: digest })).toContain("push it first");
+  expect(await other.images.refused({ image: digest })).toContain("Push it first");
 });

@@ -76,11 +76,15 @@ describe("a version's weights", () => {
   test.each([
     ["a URL elsewhere", async () => "https://example.com/a.gguf", "is not a file of"],
     ["an invalid id", async () => "a.gguf", "is not a file of"],
-    ["an unknown id", async () => crypto.randomUUID(), "does not exist or is not yours"],
+    [
+      "an unknown id",
+      async () => crypto.randomUUID(),
+      "was not found, or you do not have access to it",
+    ],
     [
       "another user's upload",
       async () => (await uploaded((await newUser()).client)).id,
-      "does not exist or is not yours",
+      "was not found, or you do not have access to it",
     ],
     ["a pending upload", async (client: Client) => (await beginUpload(client, 3)).id, "complete"],
     [
@@ -90,7 +94,7 @@ describe("a version's weights", () => {
         await client.ok("DELETE", `/v1/uploads/${id}`);
         return id;
       },
-      "does not exist",
+      "was not found",
     ],
   ])("a version with %s as weights is refused", async (_name, fileOf, words) => {
     const { client } = await newUser();

@@ -107,7 +107,7 @@ test("a list filters by id, time, token and duration, together with other filter
   expect(await listed("token=none")).toEqual([]);
   const { body } = await mine.client.json("GET", "/v1/predictions?min_execution_time=long");
   expect(body).toMatchObject({
-    detail: [{ msg: "Input should be a number of seconds, as in 2.5", input: "long" }],
+    detail: [{ msg: "Input should be a number of seconds, such as 2.5", input: "long" }],
   });
   expect((await mine.client.json("GET", "/v1/predictions?id=run-7")).body).toMatchObject({
     detail: [{ msg: expect.stringMatching(/^Invalid ID prefix or suffix\. Send the beginning/) }],

@@ -77,7 +77,7 @@ describe("a class", () => {
     await put(first, { location_hint: "weur" });
     const refused = await put(second, { pool: first, location_hint: "apac" });
     expect(refused.status).toBe(409);
-    expect(refused.body.detail).toContain(`The queue of the pool '${first}' exists already`);
+    expect(refused.body.detail).toContain(`The pool '${first}' already has a queue`);
     expect((await put(second, { pool: first })).body.location_hint).toBe("weur");
     await operator.ok("DELETE", `/v1/operator/hardware/${first}`);
     expect((await put(unique("hw"), { pool: first })).body.location_hint).toBe("weur");
@@ -88,12 +88,12 @@ describe("a class", () => {
     const joins = await put(unique("hw"), { pool: wide });
     expect([joins.status, joins.body.detail]).toEqual([
       409,
-      `'${wide}' is a class of the pool '${single}', and its name cannot be that of another pool. Use '${single}', or another name.`,
+      `'${wide}' is a class in the pool '${single}', so no other pool can have that name. Use '${single}', or another name.`,
     ]);
     const name = unique("rack");
     await put(unique("hw"), { pool: name });
     expect((await put(name, { pool: single })).body.detail).toContain(
-      `so '${name}' itself cannot stand in '${single}'`,
+      `so the class '${name}' cannot be in '${single}'`,
     );
     expect((await put(name)).body.pool).toBe(name);
   });

@@ -61,7 +61,7 @@ test.each<Behaviour>(["silent", "endless"])(
   },
 );
 
-const INSIDE = `${NAME} is not on the public internet: use a publicly reachable URL`;
+const INSIDE = `${NAME} is not on the public internet. Use a public URL`;
 
 describe("a name with a private address", () => {
   test.each<[string, Zone]>([

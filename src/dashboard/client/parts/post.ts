@@ -58,7 +58,7 @@ async function renewToken(): Promise<boolean> {
   const mine = tokenMeta(document);
   const [user, now] = [userOf(document), userOf(page)];
   if (now && user && now !== user)
-    throw new Mismatch(`You are logged in as ${now} now. Reload the page to go on as ${now}.`);
+    throw new Mismatch(`You are logged in as ${now} now. Reload the page to continue as ${now}.`);
   if (!mine || token === "" || token === mine.content) return false;
   mine.content = token;
   return true;
