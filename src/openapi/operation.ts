@@ -1,5 +1,6 @@
 /** Completes the documentation of an operation with what middleware adds to its route. */
 import type { Handler } from "hono";
+import { isObject } from "../lib/json.ts";
 import { allowAnonymous, allowSignedUrl, requireOperator } from "../middleware/authentication.ts";
 import { conditionalGet } from "../middleware/conditional.ts";
 import { headerRefs, notModified, sharedAnswers } from "./answers.ts";
@@ -37,7 +38,7 @@ export function completeOperation(
     : (["", sharedAnswers] as const);
   const successes = Object.entries(declared)
     .filter(([status]) => !(status in shared))
-    .map(([status, answer]) => [status, completedAnswer(answer, isConditional, schemas)]);
+    .map(([status, answer]) => [status, completedAnswer(answer, isConditional, schemas, one)]);
   const errors = errorStatuses(one, security).map((status) => {
     const { description } = declared[status] ?? shared[status] ?? {};
     return [status, { $ref: `#/components/responses/${prefix}${status}`, description }];
@@ -50,7 +51,7 @@ export function completeOperation(
       .concat("206" in declared ? rangeHeader : [], isConditional ? ifNoneMatchHeader : []),
     ...(requestBody &&
       "content" in requestBody && {
-        requestBody: { ...requestBody, content: withExamples(requestBody.content, schemas) },
+        requestBody: { ...requestBody, content: withExamples(requestBody.content, schemas, "") },
       }),
     responses: {
       ...Object.fromEntries(successes),
@@ -96,21 +97,40 @@ function completedAnswer(
   { headers, content, ...answer }: ResponseObject,
   isConditional: boolean,
   schemas: Schemas,
+  operation: DocumentedOperation,
 ): ResponseObject {
   return {
     ...answer,
     headers: { ...headers, ...headerRefs("x-request-id", ...(isConditional ? ["etag"] : [])) },
-    ...(content && { content: withExamples(content, schemas) }),
+    ...(content && { content: withExamples(content, schemas, nextUrlOf(operation, schemas)) }),
   };
 }
 
-const withExamples = (content: Content, schemas: Schemas): Content =>
+/** The next page of a list has the list's own address. */
+function nextUrlOf(
+  { path, operation: { parameters = [] } }: DocumentedOperation,
+  schemas: Schemas,
+): string {
+  const own = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const found = parameters.find((one) => "name" in one && one.name === name);
+    return String(exampleOf((found && "schema" in found && found.schema) || {}, schemas));
+  });
+  return `https://auspex.example.com${own}?cursor=MDE5ODBjM2U`;
+}
+
+const withNextUrl = (example: unknown, next_url: string) =>
+  isObject(example) && "next_url" in example ? { ...example, next_url } : example;
+
+const withExamples = (content: Content, schemas: Schemas, nextUrl: string): Content =>
   Object.fromEntries(
     Object.entries(content).map(([type, { schema, ...media }]) => [
       type,
       {
         schema,
-        ...(schema && !isBinary(schema) && { example: exampleOf(schema, schemas) }),
+        ...(schema &&
+          !isBinary(schema) && {
+            example: withNextUrl(exampleOf(schema, schemas), nextUrl),
+          }),
         ...media,
       },
     ]),

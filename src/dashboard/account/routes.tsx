@@ -1,5 +1,7 @@
 /** `/account`: profile, picture, usage, export and account deletion. */
+
 import { stream } from "hono/streaming";
+import { daysOfMonth, lastDays, monthOf } from "../../domain/accounts/usage.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { limitExport } from "../../middleware/concurrent-requests.ts";
 import { exportQuery } from "../../protocol/export.ts";
@@ -25,7 +27,7 @@ import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
 import { type Drafts, ExportText, ProfilePage } from "./profile.tsx";
-import { PERIODS, UsagePage } from "./usage.tsx";
+import { type Period, UsagePage } from "./usage.tsx";
 
 const DeletePage = ({
   username,
@@ -90,8 +92,14 @@ const DeletePage = ({
   </>
 );
 
-const periodOf = (c: PageContext) =>
-  PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
+function periodOf(c: PageContext): Period {
+  const now = Date.now();
+  const month = c.req.query("month") ?? "";
+  if (/^20\d\d-(?:0[1-9]|1[0-2])$/.test(month) && month <= monthOf(now))
+    return { query: `month=${month}`, name: month, days: daysOfMonth(month, now) };
+  const days = [30, 90].find((one) => String(one) === c.req.query("days")) ?? 30;
+  return { query: `days=${days}`, name: `${days} days`, days: lastDays(days, now) };
+}
 
 export const accountPages = pages()
   .get("/account", requireUser, (c) => showProfile(c, {}))
@@ -121,7 +129,7 @@ export const accountPages = pages()
     const period = periodOf(c);
     const { caller, operator } = viewerOf(c);
     const [report, tokens, storage, hasPrices] = await Promise.all([
-      getOwnUsage(c.var.services, caller, period),
+      getOwnUsage(c.var.services, caller, period.days),
       getOwnTokenNames(c.var.services, caller),
       getOwnStorage(c.var.services, caller),
       isHardwarePriced(c.var.services),
@@ -133,10 +141,13 @@ export const accountPages = pages()
   .get("/account/usage.csv", requireUser, (c) => {
     const period = periodOf(c);
     c.header("content-type", "text/csv; charset=utf-8");
-    c.header("content-disposition", `attachment; filename="auspex-usage-${period}-days.csv"`);
+    c.header(
+      "content-disposition",
+      `attachment; filename="auspex-usage-${period.name.replace(" ", "-")}.csv"`,
+    );
     c.header("cache-control", "no-store");
     return stream(c, async (writer) => {
-      for await (const lines of ownUsageCsv(c.var.services, viewerOf(c).caller, period))
+      for await (const lines of ownUsageCsv(c.var.services, viewerOf(c).caller, period.days))
         await writer.write(lines);
     });
   })

@@ -2,6 +2,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import {
   type DayUsage,
+  monthOf,
   tokenName,
   type UsageCount,
   type UsageReport,
@@ -79,7 +80,26 @@ const Bar = ({
     </g>
   );
 
-export const PERIODS = [30, 90] as const;
+export interface Period {
+  /** The query of its page and of its CSV file. */
+  query: string;
+  /** `30 days`, or a month: `2026-11`. */
+  name: string;
+  /** Oldest first. */
+  days: string[];
+}
+
+/** The periods that the page links to; another month has an address, too. */
+function linkedPeriods(now: number): Pick<Period, "query" | "name">[] {
+  const month = monthOf(now);
+  const before = monthOf(Date.parse(month) - 1);
+  return [
+    { query: "days=30", name: "30 days" },
+    { query: "days=90", name: "90 days" },
+    { query: `month=${month}`, name: "This month" },
+    { query: `month=${before}`, name: "Last month" },
+  ];
+}
 
 export const UsagePage = ({
   report,
@@ -92,7 +112,7 @@ export const UsagePage = ({
   report: UsageReport;
   tokens: ReadonlyMap<string, string>;
   storage: UserStorage;
-  period: (typeof PERIODS)[number];
+  period: Period;
   /** Whether any hardware has a price. */
   hasPrices: boolean;
   operator: boolean;
@@ -107,17 +127,19 @@ export const UsagePage = ({
       </p>
     )}
     <nav class="segments below" aria-label="Period">
-      {PERIODS.map((days) => (
+      {linkedPeriods(Date.now()).map(({ query, name }) => (
         <a
-          href={days === 30 ? "/account/usage" : `/account/usage?days=${days}`}
-          aria-current={days === period ? "page" : undefined}
+          href={`/account/usage?${query}`}
+          aria-current={query === period.query ? "page" : undefined}
         >
-          {`${days} days`}
+          {name}
         </a>
       ))}
     </nav>
     {report.total.predictions === 0 ? (
-      <Empty title={`No predictions in the last ${period} days`}>
+      <Empty
+        title={`No predictions in ${period.query.startsWith("days") ? "the last " : ""}${period.name}`}
+      >
         <p>
           Predictions are counted when they finish. <a href="/models">Find a model</a> and try it in
           its playground.
@@ -137,7 +159,7 @@ export const UsagePage = ({
         <ByToken report={report} names={tokens} />
         <ByDay report={report} />
         <p id="csv">
-          <a href={`/account/usage.csv?days=${period}`} download>
+          <a href={`/account/usage.csv?${period.query}`} download>
             Download as CSV
           </a>{" "}
           by day, model and token

@@ -1,6 +1,11 @@
 /** `/`: the landing page of visitors, the first steps of new users, and the overview of others. */
 import type { PropsWithChildren } from "hono/jsx";
-import { START_CHECK, type UsageReport } from "../../domain/accounts/usage.ts";
+import {
+  daysOfMonth,
+  monthOf,
+  START_CHECK,
+  type UsageReport,
+} from "../../domain/accounts/usage.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
@@ -44,7 +49,10 @@ interface Props {
 const Overview = ({ username, month, fleet, failed, models, gallery, predictions }: Props) => (
   <div class="overview">
     {month.total.predictions > 0 && (
-      <Section title="This month" more={["/account/usage", "View usage"]}>
+      <Section
+        title="This month"
+        more={[`/account/usage?month=${monthOf(Date.now())}`, "View usage"]}
+      >
         <Totals {...month.total} />
       </Section>
     )}
@@ -100,7 +108,10 @@ function FailingModels({ models }: Pick<UsageReport, "models">) {
     .slice(0, MAX_FAILING);
   if (failing.length === 0) return null;
   return (
-    <Section title="Failing models" more={["/account/usage", "View by model"]}>
+    <Section
+      title="Failing models"
+      more={[`/account/usage?month=${monthOf(Date.now())}`, "View by model"]}
+    >
       <Table
         columns={["Model", { name: "Failed", is: "number" }, { name: "Predictions", is: "number" }]}
       >
@@ -208,7 +219,7 @@ async function home(c: PageContext, viewer: Viewer) {
     viewPredictions(services, caller, { statuses: [], page_size: SHOWN }, first),
     viewPredictions(services, caller, failures, { ...first, size: SHOWN_FAILURES }),
     // The days of this month so far.
-    getOwnUsage(services, caller, new Date(now).getUTCDate()),
+    getOwnUsage(services, caller, daysOfMonth(monthOf(now), now)),
     operator ? readFleet(services, FLEET_MS) : undefined,
   ]);
   const [model] = models.items;

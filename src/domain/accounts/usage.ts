@@ -63,6 +63,16 @@ export const lastDays = (days: number, now: number): string[] =>
     new Date(now - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),
   );
 
+export const monthOf = (time: number): string => new Date(time).toISOString().slice(0, 7);
+
+/** Returns the days of a month (`2026-11`) up to today, oldest first. @param month not in the future */
+export function daysOfMonth(month: string, now: number): string[] {
+  const [year = 0, number = 0] = month.split("-").map(Number);
+  // Day 0 of a month is the last day of the month before.
+  const last = Math.min(now, Date.UTC(year, number, 0));
+  return lastDays(new Date(last).getUTCDate(), last);
+}
+
 interface Counted {
   models: NamedModel[];
   rows: UsageRow[];

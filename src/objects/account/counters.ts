@@ -5,7 +5,7 @@
  * need not be read every minute, nor be kept.
  */
 
-import { desc, gte, sql } from "drizzle-orm";
+import { between, desc, sql } from "drizzle-orm";
 import {
   type BucketState,
   WriteBucket,
@@ -154,22 +154,28 @@ const sums = {
   price: sql<number>`sum(${usage.price})`,
 };
 
-/** The models an account has run most since a day. */
-export const selectMostUsed = (db: AccountDatabase, day: string, limit: number) =>
+/** Days as `2026-11-21`, both included. */
+export interface UsageRange {
+  from: string;
+  to: string;
+}
+
+/** The models an account has run most on these days. */
+export const selectMostUsed = (db: AccountDatabase, days: UsageRange, limit: number) =>
   db
     // SQLite takes the other columns from the row with the max(): the latest name.
     .select({ model_id: usage.model_id, model: usage.model, last: sql`max(${usage.day})` })
     .from(usage)
-    .where(gte(usage.day, day))
+    .where(between(usage.day, days.from, days.to))
     .groupBy(usage.model_id)
     .orderBy(desc(sums.predictions), usage.model_id)
     .limit(limit);
 
-export const selectMostUsedTokens = (db: AccountDatabase, day: string, limit: number) =>
+export const selectMostUsedTokens = (db: AccountDatabase, days: UsageRange, limit: number) =>
   db
     .select({ token_id: usage.token_id, ...sums })
     .from(usage)
-    .where(gte(usage.day, day))
+    .where(between(usage.day, days.from, days.to))
     .groupBy(usage.token_id)
     .orderBy(desc(sums.predictions), usage.token_id)
     .limit(limit);
@@ -185,14 +191,14 @@ export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
 }
 
 /** Usage by day: the named models each, all others together under the id ''. */
-export function selectUsage(db: AccountDatabase, day: string, named: string[]) {
+export function selectUsage(db: AccountDatabase, days: UsageRange, named: string[]) {
   // The names are one parameter: SQLite takes 100, and the expression stands twice in the statement.
   const isNamed = sql`${usage.model_id} IN (SELECT value FROM json_each(${JSON.stringify(named)}))`;
   const model_id = sql<string>`iif(${isNamed}, ${usage.model_id}, '')`;
   return db
     .select({ day: usage.day, model_id, ...sums })
     .from(usage)
-    .where(gte(usage.day, day))
+    .where(between(usage.day, days.from, days.to))
     .groupBy(usage.day, model_id);
 }
 

@@ -35,6 +35,7 @@ import {
   selectMostUsedTokens,
   selectUsage,
   selectUsagePage,
+  type UsageRange,
   Writes,
 } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -177,17 +178,17 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Usage since a day (UTC).
+   * Usage from one day to another (UTC), both included.
    * @param named how many of the most used models are named; the others are summed
    * @param most how many of the most used tokens are listed
    */
-  usage(day: string, named: number, most: number): Usage {
-    const models = selectMostUsed(this.#db, day, named).all();
+  usage(days: UsageRange, named: number, most: number): Usage {
+    const models = selectMostUsed(this.#db, days, named).all();
     const ids = models.map(({ model_id }) => model_id);
     const trimmed = this.#known.get("trimmed_to");
     const trimmed_to = typeof trimmed === "string" ? timeOfId(trimmed) : null;
-    const rows = selectUsage(this.#db, day, ids).all();
-    const tokens = selectMostUsedTokens(this.#db, day, most).all();
+    const rows = selectUsage(this.#db, days, ids).all();
+    const tokens = selectMostUsedTokens(this.#db, days, most).all();
     return { models, rows, tokens, trimmed_to };
   }
 

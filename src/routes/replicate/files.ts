@@ -43,6 +43,6 @@ export const replicateFileRoutes = new Hono<AppEnv>()
   .delete("/files/:id", requireScopeToWrite("deleteUpload", "predict"), async (c) => {
     const id = uuid.safeParse(c.req.param("id")).data;
     if (id === undefined) throw notVisible("The file");
-    await deleteUpload(c.var.services, c.var.caller, id);
+    await deleteUpload(c.var.services, c.var.caller, id, `The file '${id}'`);
     return c.body(null, 204);
   });

@@ -1,5 +1,7 @@
 /** A user's page for operators. It takes the same number of statements and calls for each account. */
+
 import type { UsageCount } from "../../domain/accounts/usage.ts";
+import { lastDays } from "../../domain/accounts/usage.ts";
 import { logger } from "../../log.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import type { Token } from "../../protocol/operator.ts";
@@ -51,7 +53,7 @@ export async function viewPerson(
     listTokens(services, user_id, request),
     listOwnModels(db, user_id, null, { ...start, limit: MODELS }),
     getOwnStorage(services, { user_id }),
-    unlessSilent(user_id, getOwnUsage(services, { user_id }, 30)),
+    unlessSilent(user_id, getOwnUsage(services, { user_id }, lastDays(30, Date.now()))),
     unlessSilent(user_id, latestPredictions(services, user_id, new URL(request.url).origin)),
   ]);
   return {

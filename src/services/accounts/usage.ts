@@ -1,5 +1,6 @@
 import {
-  lastDays,
+  daysOfMonth,
+  monthOf,
   tokenName,
   type UsageCount,
   type UsageReport,
@@ -25,17 +26,18 @@ const LISTED_TOKENS = 20;
 
 const NONE = { models: [], rows: [], tokens: [], trimmed_to: null };
 
-/** @param days UTC days, including today */
+/** @param days UTC days without a gap, oldest first */
 export async function getOwnUsage(
   services: Services,
   { user_id }: Pick<Caller, "user_id">,
-  days: number,
+  days: string[],
 ): Promise<UsageReport> {
-  const range = lastDays(days, Date.now());
-  const [first = ""] = range;
   const account = await findAccount(services, user_id);
-  return usageReport(range, (await account?.usage(first, NAMED_MODELS, LISTED_TOKENS)) ?? NONE);
+  const counted = await account?.usage(rangeOf(days), NAMED_MODELS, LISTED_TOKENS);
+  return usageReport(days, counted ?? NONE);
 }
+
+const rangeOf = (days: string[]) => ({ from: days.at(0) ?? "", to: days.at(-1) ?? "" });
 
 /** Models of the current month that the API lists; all others are one row. */
 const MONTH_MODELS = 50;
@@ -47,13 +49,13 @@ const MONTH_MODELS = 50;
 export async function getOwnMonth(services: Services, caller: Caller): Promise<UserUsage> {
   await requireAccountAccess(services, caller, "The usage of the account", "developer");
   const now = Date.now();
-  const days = lastDays(new Date(now).getUTCDate(), now);
-  const [since = ""] = days;
+  const days = daysOfMonth(monthOf(now), now);
+  const { from: since } = rangeOf(days);
   const [storage, account] = await Promise.all([
     getOwnStorage(services, caller),
     findAccount(services, caller.user_id),
   ]);
-  const counted = (await account?.usage(since, MONTH_MODELS, 0)) ?? NONE;
+  const counted = (await account?.usage(rangeOf(days), MONTH_MODELS, 0)) ?? NONE;
   const { total, models } = usageReport(days, counted);
   const { currency } = services.settings;
   const month = {
@@ -97,21 +99,22 @@ const COLUMNS = [
 export async function* ownUsageCsv(
   services: Services,
   { user_id }: Caller,
-  days: 30 | 90,
+  days: string[],
 ): AsyncGenerator<string> {
   yield csvLine(COLUMNS);
   const account = await findAccount(services, user_id);
   if (!account) return;
   const names = await tokenNames(services.db, user_id);
-  const [first = ""] = lastDays(days, Date.now());
+  const { from, to } = rangeOf(days);
   const pages = pagesOf(
     ROWS,
     (keyset) => account.usagePage(keyset),
     ({ day, model_id, token_id }) => [day, model_id, token_id],
-    { key: [first, "", ""], inclusive: true },
+    { key: [from, "", ""], inclusive: true },
   );
   for await (const rows of pages)
     yield rows
+      .filter(({ day }) => day <= to)
       .map(({ day, model, token_id, predictions, failed, execution_seconds, price }) => {
         const token = tokenName(names, token_id);
         return csvLine([

@@ -166,13 +166,13 @@ export function createUpload(
 export const rowsOfParts = ({ completed_at, size, part_size }: UploadRow): number =>
   completed_at === null ? ROWS_OF.part * partCount(size, part_size) : 0;
 
-/** @throws ProblemError not_found, forbidden */
+/** @param what its name in an error. @throws ProblemError not_found, forbidden */
 export async function getUpload(
   services: Services,
   caller: Caller,
   id: string,
+  what = `The upload '${id}'`,
 ): Promise<UploadRow> {
-  const what = `The upload '${id}'`;
   const [row] = await findOwnUploads(services.db, caller.user_id, [id]);
   if (!row) throw notFound(what);
   await requireAccess(services, caller, accessToUpload(caller, row), what);
@@ -243,8 +243,13 @@ async function requireHolder(services: Services, holder: string | null): Promise
  * Cancels a pending upload, or deletes the file of a completed one.
  * @throws ProblemError not_found; conflict for a file that a version names, and on a concurrent change
  */
-export async function deleteUpload(services: Services, caller: Caller, id: string): Promise<void> {
-  const row = await getUpload(services, caller, id);
+export async function deleteUpload(
+  services: Services,
+  caller: Caller,
+  id: string,
+  what?: string,
+): Promise<void> {
+  const row = await getUpload(services, caller, id, what);
   await chargeRows(services, rowsOfParts(row));
   if (!(await claimUpload(services.db, row, Date.now()))) {
     const named = await findVersionOfUpload(services.db, id);

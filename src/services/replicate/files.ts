@@ -114,10 +114,11 @@ export async function replicateFileUrl(
 }
 
 async function completedUpload(services: Services, caller: Caller, id: string): Promise<UploadRow> {
+  const what = `The file '${id.slice(0, 100)}'`;
   const row = uuid.safeParse(id).success
-    ? await getUpload(services, caller, id.toLowerCase())
+    ? await getUpload(services, caller, id.toLowerCase(), what)
     : null;
-  if (!row || row.completed_at === null) throw notVisible(`The file '${id.slice(0, 100)}'`);
+  if (!row || row.completed_at === null) throw notVisible(what);
   return row;
 }
 

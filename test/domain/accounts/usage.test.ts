@@ -1,6 +1,11 @@
 /** The usage report of an account. */
 import { expect, test } from "vitest";
-import { lastDays, tokenName, usageReport } from "../../../src/domain/accounts/usage.ts";
+import {
+  daysOfMonth,
+  lastDays,
+  tokenName,
+  usageReport,
+} from "../../../src/domain/accounts/usage.ts";
 
 const row = (day: string, model_id: string, predictions: number) => ({
   day,
@@ -25,6 +30,14 @@ test("the last days of a usage report are days of UTC, also across the end of a 
   expect(lastDays(2, midnight - 1)).toEqual(["2025-12-30", "2025-12-31"]);
   expect(lastDays(3, Date.UTC(2028, 2, 1, 12))).toEqual(["2028-02-28", "2028-02-29", "2028-03-01"]);
   expect(new Set(lastDays(90, midnight)).size).toBe(90);
+});
+
+test("a month has all of its days, and the current month the days up to today", () => {
+  const now = Date.UTC(2028, 2, 2, 12);
+  expect(daysOfMonth("2028-03", now)).toEqual(["2028-03-01", "2028-03-02"]);
+  const february = daysOfMonth("2028-02", now);
+  expect([february.length, february[0], february.at(-1)]).toEqual([29, "2028-02-01", "2028-02-29"]);
+  expect(daysOfMonth("2027-12", now)).toHaveLength(31);
 });
 
 test("the usage report of an account without predictions has only empty days", () => {

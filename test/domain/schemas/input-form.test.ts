@@ -2,7 +2,12 @@
 import { describe, expect, test } from "vitest";
 import scribe from "../../../runner/examples/chat/auspex.json" with { type: "json" };
 import meaning from "../../../runner/examples/embeddings/auspex.json" with { type: "json" };
+import image from "../../../runner/examples/image/auspex.json" with { type: "json" };
+import hearing from "../../../runner/examples/speech-to-text/auspex.json" with { type: "json" };
 import story from "../../../runner/examples/text-generation/auspex.json" with { type: "json" };
+import speech from "../../../runner/examples/text-to-speech/auspex.json" with { type: "json" };
+import greeter from "../../../src/cli/templates/node/auspex.json" with { type: "json" };
+import { exampleInput } from "../../../src/domain/schemas/example-input.ts";
 import { type Field, formFields } from "../../../src/domain/schemas/input-form.ts";
 import { fillForm, readForm } from "../../../src/domain/schemas/input-form-values.ts";
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
@@ -22,6 +27,16 @@ const examples = Object.entries({
   story,
   sums,
 }).map(([name, { schemas }]): [string, Schema] => [name, schemas.prediction.input]);
+
+test.each([image, hearing, story, speech, greeter])(
+  "the model $name of new users refuses an input whose name it does not know",
+  ({ schemas }) => {
+    const { input } = schemas.prediction;
+    const sample = exampleInput(input);
+    validateInput(input, sample);
+    expect(() => validateInput(input, { ...sample, promt: "The Queen" })).toThrow(/promt/);
+  },
+);
 
 /** Returns the field of one property, without its name, label, description and `required`. */
 function only(part: Json, required: string[] = []): Partial<Field> {

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { lastDays } from "../../../src/domain/accounts/usage.ts";
 import type { PredictionUpdate } from "../../../src/domain/predictions/prediction-row.ts";
 import type { UserUsage } from "../../../src/protocol/user.ts";
 import { openAccount } from "../../../src/services/access/accounts.ts";
@@ -21,7 +22,7 @@ afterEach(() => {
 });
 
 const reportOf = (user_id: string, days: 30 | 90 = 30) =>
-  getOwnUsage(getServices(env), { user_id }, days);
+  getOwnUsage(getServices(env), { user_id }, lastDays(days, Date.now()));
 
 const rowsOf = (userId: string) =>
   inAccount<object>(userId, "SELECT * FROM usage ORDER BY day, model_id");

@@ -277,3 +277,17 @@ describe.each(operations)("$method $path", ({ method, path, operation }) => {
     await Promise.all([bare, bad, operators].map((response) => response.text()));
   });
 });
+
+test("the example of a list's next page has the address of the list", () => {
+  const urls = operations.flatMap(({ path, operation }) => {
+    const [answer] = successesOf(operation);
+    const url = /"next_url":"([^"]*)"/.exec(JSON.stringify(answer ?? {}))?.[1];
+    return url === undefined ? [] : [[path, url]];
+  });
+  expect(Object.fromEntries(urls)).toMatchObject({
+    "/predictions": "https://auspex.example.com/v1/predictions?cursor=MDE5ODBjM2U",
+    "/models/{model_owner}/{model_name}/versions": expect.stringMatching(
+      /example\.com\/v1\/models\/demo\/[\w-]+\/versions\?cursor=/,
+    ),
+  });
+});

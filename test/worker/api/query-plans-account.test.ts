@@ -101,9 +101,11 @@ const LISTS: Record<string, (db: AccountDatabase) => Query[]> = {
   due: (db) => [selectDue(db, 5, 10)],
   "due first": (db) => [selectNextDue(db)],
   "that are oldest": (db) => [selectOldest(db, 10)],
-  "of most used models": (db) => [selectMostUsed(db, "2026-11-15", 6)],
+  "of most used models": (db) => [selectMostUsed(db, { from: "2026-11-15", to: "2026-11-30" }, 6)],
   "of a model's last runs": (db) => [selectRuns(db, "m1", 1_000)],
-  "of a day and models": (db) => [selectUsage(db, "2026-11-15", ["m1"])],
+  "of a day and models": (db) => [
+    selectUsage(db, { from: "2026-11-15", to: "2026-11-30" }, ["m1"]),
+  ],
   "of an export's usage": (db) => [
     selectUsagePage(db, FIRST),
     selectUsagePage(db, { ...NEXT, from: { key: ["2026-11-15", "m1", "t1"], inclusive: false } }),
@@ -145,7 +147,7 @@ test("each statement of an account object has the query plan that was last revie
 test("usage is read for as many named models as an account has", async () => {
   const named = Array.from({ length: 200 }, (_, n) => `m${n}`);
   const rows = await runInDurableObject(account, (_, { storage }) =>
-    selectUsage(drizzle(storage), "2026-11-15", named).all(),
+    selectUsage(drizzle(storage), { from: "2026-11-15", to: "9999-12-31" }, named).all(),
   );
   expect(new Set(rows.map(({ model_id }) => model_id)).size).toBe(10);
 });

@@ -1,7 +1,7 @@
 /** The own account in the dashboard: profile and picture, usage, export and deletion. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { User } from "../../../src/protocol/user.ts";
+import type { User, UserUsage } from "../../../src/protocol/user.ts";
 import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
@@ -235,6 +235,32 @@ describe("usage", () => {
       expect((await visitor.look(`/account/usage?days=${days}`)).html).toContain(
         "1,208 predictions",
       );
+  });
+
+  it("a usage page has a calendar month, with the figures of the API and of its CSV file", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2036-11-05T10:00:00Z") });
+    const { visitor, username } = await signedUp();
+    const client = await newClient(username);
+    const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
+    await count(id, "2036-09-30", "ada/story", 1);
+    await count(id, "2036-10-01", "ada/story", 2, 1, { price: 2.5 });
+    await count(id, "2036-10-31", "ada/story", 3);
+    await count(id, "2036-11-01", "ada/story", 4);
+    const figures = async (query: string) =>
+      /Predictions ([\d,]+) Failed/.exec(
+        textOf((await visitor.look(`/account/usage?${query}`)).html),
+      )?.[1];
+    expect(await figures("month=2036-10")).toBe("5");
+    expect(await figures("month=2036-11")).toBe("4");
+    expect(await figures("days=30")).toBe("7");
+    expect(await figures("month=2036-12")).toBe("7");
+    const { month } = await client.ok<UserUsage>("GET", "/v1/user/usage");
+    expect(month).toMatchObject({ since: "2036-11-01", predictions: 4 });
+    const { html } = await visitor.look("/account/usage");
+    expect(html).toContain('<a href="/account/usage?month=2036-10">Last month</a>');
+    const csv = await visitor.fetch("/account/usage.csv?month=2036-10", {});
+    const days = (await csv.text()).split("\r\n").map((line) => line.split(",")[0]);
+    expect(days).toEqual(["day", "2036-10-01", "2036-10-31", ""]);
   });
 
   it("a usage page has a table by access token, with prices, and a CSV file", async () => {

@@ -48,7 +48,11 @@ test("a file is created with the form of Python's client, read, listed, used, an
   const path = `/replicate/v1/models/${model}/predictions`;
   expect((await client.json("POST", path, { input })).status).toBe(201);
   expect((await client.fetch(`${PATH}/${file.id}`, { method: "DELETE" })).status).toBe(204);
-  expect((await client.fetch(`${PATH}/${file.id}`)).status).toBe(404);
+  for (const path of [`${PATH}/${file.id}`, `${PATH}/${file.id}/download`])
+    expect(await client.json("GET", path)).toMatchObject({
+      status: 404,
+      body: { detail: expect.stringMatching(/^The file '/) },
+    });
   expect((await client.refused(path, { input })).status).toBe(422);
 });
 
