@@ -147,7 +147,7 @@ async function startEmpty(): Promise<void> {
 }
 
 /** About isolation: it would interrupt the first story, and the farewell and the guide have it. */
-const KNOWN = /isolates nothing|root in a container is root/;
+const KNOWN = /provides no isolation|root in a container is root/;
 
 /** Shows a runner's warnings, and stops everything when a runner ends. */
 const watched = (name: string) => (line: string) =>

@@ -17,7 +17,7 @@ export interface Finding {
 const MEMORY_TOLERANCE = 0.9;
 
 const FAULT_ADVICE =
-  "nvidia-smi -q and the kernel's log (dmesg | grep Xid) say why; check the UUIDs of --gpu-devices";
+  "check nvidia-smi -q and the kernel log (dmesg | grep Xid) for the cause, and the UUIDs of --gpu-devices";
 
 const name = "gpu";
 

@@ -11,7 +11,7 @@ const INTERVAL_MS = 60_000;
 const FRESH_MS = 5_000;
 
 const LOST_ADVICE =
-  "nvidia-smi -q and the kernel's log (dmesg | grep Xid) say why: reset the GPU " +
+  "check nvidia-smi -q and the kernel log (dmesg | grep Xid) for the cause, then reset the GPU " +
   "(nvidia-smi --gpu-reset -i INDEX) or restart the machine; it is used again as soon as " +
   "nvidia-smi lists it";
 

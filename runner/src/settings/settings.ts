@@ -99,7 +99,9 @@ export const settingsSchema = z.strictObject({
     .optional()
     .describe("Docker runtime: runsc, or l40s=runsc for one hardware class"),
   read_only: yesOrNo.optional().describe("read-only root file system in containers (default: no)"),
-  egress: yesOrNo.optional().describe("containers may reach the public internet (default: yes)"),
+  egress: yesOrNo
+    .optional()
+    .describe("whether containers can reach the public internet (default: yes)"),
   firewall: z
     .enum(["required", "off"])
     .default("required")

@@ -293,7 +293,7 @@ export class WeightStore {
 
 const tooLarge = (bytes: number, max: number) =>
   internal(
-    `the version's weights need ${gigabytes(bytes)} GB, more than the runner's limit of ${gigabytes(max)} GB: its operator can raise --weights-gb`,
+    `the version's weights need ${gigabytes(bytes)} GB, more than the runner's limit of ${gigabytes(max)} GB: the operator can raise --weights-gb`,
   );
 
 const diskFull = (bytes: number) =>

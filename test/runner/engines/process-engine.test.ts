@@ -141,10 +141,10 @@ describe("the engine", () => {
     const { digest } = await box.image("hello");
     expect(changed).toMatchObject({ error: { source: "internal" } });
     expect(changed.error?.message).toContain(
-      `other files of test/hello than this version (${digest})`,
+      `its folder test/hello does not match this version (${digest})`,
     );
     for (const { error } of [missing, changed])
-      expect(error?.message).toContain("class of hardware whose runners have Docker");
+      expect(error?.message).toContain("for hardware whose runners have Docker");
     for (const { error } of [missing, changed]) expect(error?.message).not.toContain(box.directory);
   });
 
@@ -289,7 +289,7 @@ describe("the engine", () => {
     const [isolation, good] = await checkEngine(options);
     expect(isolation).toMatchObject({
       ok: true,
-      detail: expect.stringContaining("isolates nothing"),
+      detail: expect.stringContaining("provides no isolation"),
     });
     expect(good).toMatchObject({
       ok: true,
@@ -306,7 +306,7 @@ describe("the engine", () => {
     const log: Log = { ...silent, warn: (message) => warnings.push(message) };
     const options = { kind: "process", models: box.owners, state: directory } as const;
     await new ProcessEngine(options, log).open(async () => 1);
-    expect(warnings).toEqual([expect.stringContaining("isolates nothing")]);
+    expect(warnings).toEqual([expect.stringContaining("provides no isolation")]);
   });
 });
 

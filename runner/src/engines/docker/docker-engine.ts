@@ -44,7 +44,7 @@ import { Networks } from "./networks.ts";
 const WATCH_INTERVAL_MS = 5_000;
 
 const EGRESS_NOT_ENFORCED =
-  "the version limits what its containers may reach (configuration.egress), which this runner " +
+  "the version limits what its containers can reach (configuration.egress), which this runner " +
   "cannot enforce without a firewall: run it without --firewall off, or publish a version " +
   'with the egress "public"';
 

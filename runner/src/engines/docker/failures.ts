@@ -91,7 +91,7 @@ export function startFailure(error: unknown): Failure {
   const [, requirement] = REQUIREMENT.exec(message) ?? [];
   if (requirement !== undefined) {
     const advice =
-      "its operator must update the driver, or the image must be built for an older CUDA";
+      "the operator must update the driver, or the image must be built for an older CUDA";
     return internal(
       `the NVIDIA driver of the runner's machine does not meet the image's requirements (${requirement}): ${advice}`,
       options,
@@ -141,8 +141,8 @@ const NO_RUNTIME =
   "Docker on the runner's machine cannot give the container its GPUs: the operator must install " +
   "the NVIDIA driver and container toolkit (auspex-runner check says how)";
 const NO_MOUNT =
-  "Docker does not find the weights that the runner has fetched: its operator must set --state to a " +
-  "directory that has the same path for the runner and for Docker (a runner in a container needs it " +
+  "Docker cannot find the weights downloaded by the runner: the operator must set --state to a " +
+  "directory with the same path for the runner and for Docker (if the runner is in a container, " +
   "mounted at that path)";
 
 /** An image with the name that people know. */
@@ -165,7 +165,7 @@ const FOR_ALL: Reasons = [
   [
     /no matching manifest/i,
     external,
-    `it is not available for this hardware's architecture (${process.arch}): build it for that (docker build --platform)`,
+    `it is not available for this hardware's architecture (${process.arch}): build it for that architecture (docker build --platform)`,
   ],
   [/invalid reference/i, external, "the image name is invalid"],
 ];

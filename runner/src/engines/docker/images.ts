@@ -91,7 +91,7 @@ export class DockerImages {
     } catch (error) {
       const fields = { folders: imageFolders(info), error: messageOf(error) };
       log.info(
-        "the disk with Docker's images is not visible from here and is not monitored",
+        "the disk with Docker's images is not visible from here, so it is not monitored",
         fields,
       );
       return undefined;

@@ -37,16 +37,16 @@ import { PidFiles, processesOf, residentMemory, signalGroup, spawnGroup } from "
 
 /** The warning to operators, shown wherever they can choose the process engine. */
 export const NO_ISOLATION =
-  "the process engine isolates nothing: every model runs as this user and can read its files and the data of other models. Use it for trusted models, on laptops and in tests; otherwise use --engine docker";
+  "the process engine provides no isolation: every model runs as this user and can read its files and other models' data. Use it for trusted models, on laptops and in tests. Otherwise, use --engine docker";
 
 const EGRESS_NOT_ENFORCED =
-  "the version limits what its containers may reach (configuration.egress), which this " +
+  "the version limits what its containers can reach (configuration.egress), which this " +
   "runner cannot enforce with the process engine: run it with --engine docker, or publish " +
   'a version with the egress "public"';
 
 const NO_MOUNTS =
-  "the version has weights outside of its image (configuration.weights), and the process engine " +
-  "cannot mount them, since a model folder has no root of its own: run it with --engine docker, " +
+  "the version has weights outside its image (configuration.weights), which the process engine " +
+  "cannot mount: run it with --engine docker, " +
   "or put the weights into the model's folder";
 
 /** How long the output of a process that has exited is still read. */
@@ -148,9 +148,9 @@ export class ProcessEngine implements Engine {
     if (folder?.digest === digest) return folder;
     const name = `${model.owner}/${model.name}`;
     const why = folder
-      ? `has other files of ${name} than this version (${digest}). If it is an image, publish it for a class of hardware whose runners have Docker; if the files were changed, publish them as a new version, or restore them`
-      : `has no folder ${name} in its models directory: a version with an image needs a class of hardware whose runners have Docker`;
-    throw internal(`this runner starts no images (--engine process), and ${why}`, {
+      ? `its folder ${name} does not match this version (${digest}). For an image, publish the version for hardware whose runners have Docker. If the files were changed, publish them as a new version, or restore them`
+      : `it has no folder ${name} in its models directory. For an image, publish the version for hardware whose runners have Docker`;
+    throw internal(`this runner does not run images (--engine process), and ${why}`, {
       cause: new Error(`looked in ${this.#models}`),
     });
   }
