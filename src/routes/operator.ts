@@ -181,7 +181,7 @@ const hardwarePut = createRoute({
   operationId: "putHardware",
   summary: "Create or update hardware",
   description:
-    "The `pool` of a class, and the `location_hint` of a pool, cannot be changed after first use: this returns 409.",
+    "Changing the `pool` of a class, or the `location_hint` of a pool, after first use returns 409.",
   request: { params: oneHardware, body: jsonBody(putHardware) },
   responses: {
     200: jsonResponse("The hardware", hardware),

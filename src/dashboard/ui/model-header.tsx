@@ -167,7 +167,7 @@ const Expected = ({ estimate: { runEstimate, hardware } }: { estimate: VersionEs
   <ul class="bar hint numbers" data-expected>
     <Readiness runEstimate={runEstimate} />
     {runEstimate.run_seconds !== null && (
-      <li title="Of about the last 50 runs of this version, by anyone">
+      <li title="Average of about the last 50 runs of this version, from all accounts">
         {`Average run time: ${duration(runEstimate.run_seconds)}`}
       </li>
     )}
