@@ -209,7 +209,9 @@ describe("a GPU that fails", () => {
       const [container] = w.started;
       if (container) container.opens = sign.opens;
       fail(0, sign.message);
-      const lost = expect.stringMatching(/^the container lost access to its GPUs, .*daemon-reload.*use CDI/);
+      const lost = expect.stringMatching(
+        /^the container lost access to its GPUs, .*daemon-reload.*use CDI/,
+      );
       expect(await finish).toMatchObject({
         status: "failed",
         error: sign.revoked

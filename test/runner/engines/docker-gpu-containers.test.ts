@@ -87,7 +87,9 @@ describe.runIf(dockerIsUp)("a container", () => {
     const lost = await fail().finish;
     expect(lost.error).toMatchObject({
       source: "internal",
-      message: expect.stringMatching(/^the container lost access to its GPUs.*native\.cgroupdriver/),
+      message: expect.stringMatching(
+        /^the container lost access to its GPUs.*native\.cgroupdriver/,
+      ),
     });
     expect(log.lines.join()).toMatch(/warn the container lost its GPUs.*GPU-pretend-0/);
     await vi.waitFor(async () => expect(await box.containers("revoked")).toEqual([]));
