@@ -90,7 +90,7 @@ describe("a version by tag", () => {
     expect(issueOf((await send({})).html, "image")).toContain(
       "docker build --platform linux/amd64",
     );
-    expect(issueOf((await send({ image: "v2" })).html, "image")).toContain("push it first");
+    expect(issueOf((await send({ image: "v2" })).html, "image")).toContain("Push it first");
   });
 });
 
