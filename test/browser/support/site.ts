@@ -22,6 +22,9 @@ const SHARED = {
   WEBHOOK_ALLOW_INSECURE: "true",
   // Each webhook is tried once: the retry comes an hour later.
   WEBHOOK_RETRY_SECONDS: "3600",
+  // As in production: with five browsers beside it, a runner may take longer than the 1 and 2 s of journeys.
+  CONNECT_SECONDS: "5",
+  LEASE_SECONDS: "30",
 };
 
 let chromiumOfWorker: Promise<Browser> | undefined;
