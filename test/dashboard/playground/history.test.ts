@@ -1,5 +1,4 @@
 /** A conversation as it is kept over a reload. */
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   type AssistantTurn,
@@ -53,12 +52,6 @@ test("a conversation that is too long loses its beginning", () => {
 test("any other text is no history", () => {
   for (const text of [null, "", "[", "[]", "{}", '{"turns":[],"system":1,"tools":""}'])
     expect(readHistory(text)).toBeUndefined();
-  fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
-      const turns = [value, { role: "user", text: "", ...Object(value) }];
-      expect(() => readHistory(JSON.stringify({ system: "", tools: "", turns }))).not.toThrow();
-    }),
-  );
 });
 
 test("open calls, busy answers and earlier turns of a conversation are found", () => {

@@ -102,7 +102,7 @@ export function historyText({ turns, ...kept }: Kept): string {
   }
 }
 
-/** Reads the text; undefined if it is none of a conversation: an older page may have kept another. */
+/** Reads the text of `historyText`. @returns undefined for any other text */
 export function readHistory(text: string | null): Kept | undefined {
   let value: unknown;
   try {
@@ -110,65 +110,18 @@ export function readHistory(text: string | null): Kept | undefined {
   } catch {
     return undefined;
   }
-  if (!isObject(value) || !Array.isArray(value.turns)) return undefined;
-  const { system, tools } = value;
-  if (typeof system !== "string" || typeof tools !== "string") return undefined;
-  const turns = value.turns.map(turnIn);
-  return { system, tools, turns: turns.filter((turn) => turn !== undefined) };
+  return isKept(value) ? { ...value, turns: value.turns.map(resumed) } : undefined;
 }
 
-function turnIn(value: unknown): Turn | undefined {
-  if (!isObject(value)) return undefined;
-  const { role, text } = value;
-  if (typeof text !== "string") return undefined;
-  if (role === "user") return { role, text, pictures: listOf(value.pictures, pictureIn) };
-  return role === "assistant" ? answerIn(value, text) : undefined;
-}
+/** The turns are not checked: only this page writes them, under keys that have the number of the format. */
+const isKept = (value: unknown): value is Kept =>
+  isObject(value) &&
+  typeof value.system === "string" &&
+  typeof value.tools === "string" &&
+  Array.isArray(value.turns);
 
-function answerIn(value: Record<string, unknown>, text: string): AssistantTurn | undefined {
-  const { prediction, reasoning, problem, sentAt, firstMs, totalMs } = value;
-  const state = (["running", "done", "stopped", "failed"] as const).find(
-    (one) => one === value.state,
-  );
-  if (!state || typeof reasoning !== "string" || typeof sentAt !== "number") return undefined;
-  const usage = isObject(value.usage) ? usageIn(value.usage) : undefined;
-  return {
-    role: "assistant",
-    // A user who left before the prediction was made cannot come back to it.
-    state: state === "running" && typeof prediction !== "string" ? "stopped" : state,
-    text,
-    reasoning,
-    calls: listOf(value.calls, callIn),
-    sentAt,
-    ...(typeof prediction === "string" && { prediction }),
-    ...(typeof problem === "string" && { problem }),
-    ...(typeof firstMs === "number" && { firstMs }),
-    ...(typeof totalMs === "number" && { totalMs }),
-    ...(usage && { usage }),
-  };
-}
-
-const usageIn = ({ input, output }: Record<string, unknown>): Usage => ({
-  ...(typeof input === "number" && { input }),
-  ...(typeof output === "number" && { output }),
-});
-
-function pictureIn({ url, name, preview }: Record<string, unknown>): Picture | undefined {
-  const areTexts = typeof url === "string" && typeof name === "string";
-  return areTexts && typeof preview === "string" ? { url, name, preview } : undefined;
-}
-
-function callIn({ id, name, arguments: json, result }: Record<string, unknown>) {
-  if (typeof id !== "string" || typeof name !== "string" || typeof json !== "string")
-    return undefined;
-  const call: ToolCall = { id, name, arguments: json };
-  return typeof result === "string" ? { ...call, result } : call;
-}
-
-function listOf<One>(
-  value: unknown,
-  read: (one: Record<string, unknown>) => One | undefined,
-): One[] {
-  const all = Array.isArray(value) ? value.filter((one) => isObject(one)) : [];
-  return all.map(read).filter((one) => one !== undefined);
-}
+/** A user who left before the prediction was made cannot come back to it. */
+const resumed = (turn: Turn): Turn =>
+  turn.role === "assistant" && turn.state === "running" && turn.prediction === undefined
+    ? { ...turn, state: "stopped" }
+    : turn;
