@@ -51,7 +51,7 @@ export const DocsLayout = ({
       <div class="columns">
         <div class="sidebar">
           <search>
-            <form action={SEARCH} class="search">
+            <form action={SEARCH} class="below">
               <input
                 type="search"
                 name="q"

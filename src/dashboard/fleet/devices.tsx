@@ -103,7 +103,7 @@ export function RunHistory({ day, slots }: { day: Day; slots: number }) {
   const running = day.map((step) => step?.running ?? null);
   const most = Math.max(...running.map((count) => count ?? 0));
   return (
-    <figure class="run-history">
+    <figure class="flush spaced quiet small run-history">
       <figcaption>
         Concurrent predictions, last 24h. Peak{" "}
         <strong>

@@ -140,7 +140,7 @@ interface GpuTableProps {
 /** client/fleet.ts updates each element with `data-part` on its own. */
 export const GpuTable = ({ rows, days, wanted, view: { now } }: GpuTableProps) => (
   <Table
-    class="stacked gpus"
+    class="stacked linked gpus"
     columns={[
       "Runner",
       "GPU or CPU",
@@ -223,7 +223,7 @@ interface RowProps {
 
 const Meter = ({ label, text, children }: { label: string; text: string; children?: Child }) => (
   <td class="number" data-label={label}>
-    <div class="meter-cell">
+    <div class="line-up meter-cell">
       {children}
       <span>{text}</span>
     </div>

@@ -78,33 +78,30 @@ export const FleetPage = (props: FleetPageProps) => {
   ];
   const isBad = ({ level }: FleetAlert) => level === "bad";
   return (
-    <>
-      <FleetTabs current="/fleet" />
-      <div data-fleet class="fleet">
-        <div data-part="alerts">
-          <Alerts title="Needs attention" alerts={alerts.filter(isBad)} />
-        </div>
-        {runners.length === 0 ? (
-          <NoRunners />
-        ) : (
-          <>
-            <SortBy sort={sort} />
-            <div class="scroll">
-              <GpuTable rows={rows} days={days} wanted={wantedHardware(queues)} view={view} />
-            </div>
-            <Pages sort={sort} page={page} rows={all.length} />
-            <p class="hint" data-part="summary">
-              {summaryOf(all, runners.length)}. {MISSED}{" "}
-              <a href="/fleet/tokens">Create a runner token</a> to get the install command.
-            </p>
-          </>
-        )}
-        <Queues pools={pools} complete={complete} now={view.now} />
-        <div data-part="warnings">
-          <Alerts title="Warnings" alerts={alerts.filter((alert) => !isBad(alert))} />
-        </div>
+    <div data-fleet class="fleet">
+      <FleetTabs current="/fleet">{runners.length > 0 && <SortBy sort={sort} />}</FleetTabs>
+      <div data-part="alerts">
+        <Alerts title="Needs attention" alerts={alerts.filter(isBad)} />
       </div>
-    </>
+      {runners.length === 0 ? (
+        <NoRunners />
+      ) : (
+        <>
+          <div class="scroll">
+            <GpuTable rows={rows} days={days} wanted={wantedHardware(queues)} view={view} />
+          </div>
+          <Pages sort={sort} page={page} rows={all.length} />
+          <p class="hint" data-part="summary">
+            {summaryOf(all, runners.length)}. {MISSED}{" "}
+            <a href="/fleet/tokens">Create a runner token</a> to get the install command.
+          </p>
+        </>
+      )}
+      <Queues pools={pools} complete={complete} now={view.now} />
+      <div data-part="warnings">
+        <Alerts title="Warnings" alerts={alerts.filter((alert) => !isBad(alert))} />
+      </div>
+    </div>
   );
 };
 
@@ -115,7 +112,7 @@ const NO_BACKUPS: FleetAlert = {
 };
 
 const SortBy = ({ sort }: { sort: Sort }) => (
-  <nav class="segments sort" aria-label="Sort by">
+  <nav class="segments small push sort" aria-label="Sort by">
     {SORTS.map((one) => (
       <a href={`/fleet?sort=${one}`} aria-current={one === sort ? "true" : undefined}>
         {one === "idle" ? "Idle first" : "Busiest first"}

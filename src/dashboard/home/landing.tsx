@@ -73,7 +73,7 @@ const REASONS = [
 const Recording = () => (
   <section aria-labelledby="recording-title">
     <h2 id="recording-title">A recorded run</h2>
-    <figure class="panel recording">
+    <figure class="panel flush measure">
       <p class="quiet small">Prompt: {PROMPT}</p>
       <p class="recorded" lang="en">
         {PARTS.map((part) => (

@@ -42,7 +42,7 @@ async function showSettings(
     c,
     { model, page: "/settings", title: `Settings of ${referenceOf(model)}` },
     <>
-      <Form action={modelAddress(model, "/settings")} class="model-form" draft={changes}>
+      <Form action={modelAddress(model, "/settings")} class="measure model-form" draft={changes}>
         <Fields model={model} {...choices} />
         <Submit>Save</Submit>
       </Form>
@@ -96,7 +96,7 @@ const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft }) => 
   <>
     <h1>New model</h1>
     <p class="hint">Create the model first, then publish a version to run it.</p>
-    <Form action="/models/new" class="model-form" draft={draft}>
+    <Form action="/models/new" class="measure model-form" draft={draft}>
       <Fields model={undefined} {...offered} />
       <Submit>Create model</Submit>
     </Form>

@@ -62,7 +62,7 @@ const NewVersion = ({ model, hardware, draft, origin, images }: Props) => {
         {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
       </p>
       <PublishCommand model={model} origin={origin} />
-      <Form action={modelAddress(model, "/versions/new")} class="model-form" draft={draft}>
+      <Form action={modelAddress(model, "/versions/new")} class="measure model-form" draft={draft}>
         <fieldset class="box group">
           <legend>Image</legend>
           <ImageFields model={model} images={images} />

@@ -62,7 +62,7 @@ export function OwnerPage(props: Props) {
 const About = ({
   owner: { username, name, bio, company, location, urls, avatar_url },
 }: Pick<Props, "owner">) => (
-  <header class="flow owner">
+  <header class="bar below owner">
     <div class="portrait">
       {avatar_url ? (
         <img src={new URL(avatar_url).pathname} alt="" />

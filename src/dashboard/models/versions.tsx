@@ -161,7 +161,7 @@ const FieldChanges = ({ title, changes }: { title: string; changes: FieldChange[
       <ul class="pairs">
         {changes.map(({ name, change, differences }) => (
           <li>
-            <span class={`change ${change}`}>{change}</span>
+            <Change kind={change} />
             <span>
               {name === "" ? "whole schema" : <code>{name}</code>}{" "}
               <span class="quiet">
@@ -213,14 +213,13 @@ function ChangedNames({ before, after }: { before: Schemas; after: Schemas }) {
     <ul class="small">
       {shown.map(({ name, change }) => (
         <li>
-          <span class={`change ${change}`}>{change}</span>{" "}
-          {name === "" ? "input" : <code>{name}</code>}
+          <Change kind={change} /> {name === "" ? "input" : <code>{name}</code>}
         </li>
       ))}
       {changes.length > MAX_NAMES && <li>and {changes.length - MAX_NAMES} more</li>}
       {output && (
         <li>
-          <span class="change changed">changed</span> output
+          <Change kind="changed" /> output
         </li>
       )}
     </ul>
@@ -228,3 +227,9 @@ function ChangedNames({ before, after }: { before: Schemas; after: Schemas }) {
 }
 
 const MAX_NAMES = 4;
+
+const SIGNS = { added: "+", removed: "−", changed: "~" };
+
+const Change = ({ kind }: { kind: keyof typeof SIGNS }) => (
+  <span class={`small strong ${kind}`}>{`${SIGNS[kind]} ${kind}`}</span>
+);

@@ -76,10 +76,10 @@ interface ChoiceProps {
 function Choice({ model, runs, fields, both }: ChoiceProps) {
   const address = modelAddress(model);
   return (
-    <form action={address} class="bar compare-choice">
+    <form action={address} class="bar row spaced compare-choice">
       {NAMES.map((name, n) => (
-        <p>
-          <label class="quiet small" for={`compare-${name}`}>{`Run ${n === 0 ? "A" : "B"}`}</label>
+        <p class="field">
+          <label for={`compare-${name}`}>{`Run ${n === 0 ? "A" : "B"}`}</label>
           <select id={`compare-${name}`} name={name}>
             <Options runs={runs} fields={fields} chosen={both?.[n]?.prediction} />
           </select>

@@ -281,7 +281,7 @@ function Numeric({ field, attributes }: InnerProps) {
   );
   if (kind !== "range") return input;
   return (
-    <div class="with-slider">
+    <div class="line-up with-slider">
       {input}
       <input
         type="range"

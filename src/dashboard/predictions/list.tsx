@@ -161,7 +161,7 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
   return (
     <>
       <form method="get" action="/predictions" class="bar filters" data-filters>
-        <fieldset>
+        <fieldset class="bar">
           <legend class="visually-hidden">Status</legend>
           {taskStatus.options.map((status) => (
             <label class="choice">
@@ -201,10 +201,10 @@ function Filters({ listQuery }: { listQuery: ListQuery }) {
         <Submit kind="quiet">Filter</Submit>
       </form>
       {chips.length > 0 && (
-        <ul class="bar small chips" aria-label="Active filters">
+        <ul class="bar small below chips" aria-label="Active filters">
           {chips.map(({ text, address }) => (
             <li>
-              <a class="chip" href={address} aria-label={`Remove: ${text}`}>
+              <a class="line-up chip" href={address} aria-label={`Remove: ${text}`}>
                 <bdi>{text}</bdi>
                 <span aria-hidden="true">×</span>
               </a>
@@ -236,7 +236,7 @@ function Text({
 }) {
   const issue = issues[name];
   return (
-    <p class="filter">
+    <p class="bar flush filter">
       <label for={name}>{label}</label>
       <input
         id={name}

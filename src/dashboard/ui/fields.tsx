@@ -172,7 +172,7 @@ export const Field = ({
   <div class="field">
     <label for={name}>
       {label}
-      {!required && <span class="optional"> optional</span>}
+      {!required && <span class="quiet small optional"> optional</span>}
     </label>
     {hint && (
       <p class="hint" id={`${name}-hint`}>

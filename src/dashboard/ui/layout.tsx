@@ -81,7 +81,7 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
     <nav class="main-nav" aria-label="Main">
       <a
         href="/find"
-        class="find-link"
+        class="line-up find-link"
         aria-current={path === "/find" ? "page" : undefined}
         aria-keyshortcuts="Control+K"
         data-finder
@@ -95,7 +95,7 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
       {places.map(({ place: [address, name, icon], isFirst }) => (
         <a
           href={address}
-          class={isFirst && address !== MODELS[0] ? "apart" : undefined}
+          class={isFirst && address !== MODELS[0] ? "line-up apart" : "line-up"}
           aria-current={
             path === address ? "page" : path.startsWith(`${address}/`) ? "true" : undefined
           }
@@ -118,7 +118,7 @@ const MENU = [
 
 const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
   <details class="menu">
-    <summary>
+    <summary class="line-up">
       <Avatar user={user} /> <span class="clip">{user.username}</span>
       <Icon name="open" />
     </summary>

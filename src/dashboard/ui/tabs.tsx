@@ -1,4 +1,5 @@
 /** The tabs of the account pages. */
+import type { PropsWithChildren } from "hono/jsx";
 import { Tabs } from "./parts.tsx";
 
 const TABS = [
@@ -21,7 +22,10 @@ const PAGES = [
   { address: "/fleet/hardware", tab: "Hardware", title: "Hardware" },
 ] as const;
 
-export const FleetTabs = ({ current }: { current: (typeof PAGES)[number]["address"] }) => (
+export const FleetTabs = ({
+  current,
+  children,
+}: PropsWithChildren<{ current: (typeof PAGES)[number]["address"] }>) => (
   <div class="bar tabs-head">
     <h1>{PAGES.find(({ address }) => address === current)?.title}</h1>
     <Tabs
@@ -29,5 +33,6 @@ export const FleetTabs = ({ current }: { current: (typeof PAGES)[number]["addres
       current={current}
       tabs={PAGES.map(({ address, tab }) => [address, tab] as const)}
     />
+    {children}
   </div>
 );

@@ -40,7 +40,7 @@ export const DeliveriesPage = ({ query, page, endpoints }: DeliveriesPageProps) 
 
 const Filters = ({ query, endpoints }: Omit<DeliveriesPageProps, "page">) => (
   <form method="get" action={DELIVERIES} class="bar filters" data-filters>
-    <fieldset>
+    <fieldset class="bar">
       <legend class="visually-hidden">State</legend>
       {WHICH.map(([value, label]) => (
         <label class="choice">

@@ -74,7 +74,7 @@ describe("the list of predictions", () => {
     expect(wrong).toContain('value="&lt;b&gt;"');
     expect(wrong).toContain("Enter a date such as 2026-11-27.");
     expect(wrong).toContain("Enter seconds, such as 2.5.");
-    expect(wrong).not.toContain('class="chip"');
+    expect(wrong).not.toContain('class="line-up chip"');
     const reversed = (await who.visitor.look("/predictions?from=2026-11-02&to=2026-11-01")).html;
     expect(reversed).toContain("Must be on or after the start date.");
   });

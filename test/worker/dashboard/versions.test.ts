@@ -126,11 +126,11 @@ describe("a version", () => {
     const read = async (page: string) => textOf((await new Visitor().look(path + page)).html);
     expect(await read("/versions/1")).not.toContain("Changes since");
     expect(await read("/versions/3")).toContain(
-      "Changes since version 1 Input changed whole schema type object → anything removed steps integer, default 20 removed old text Output changed whole schema type anything → text",
+      "Changes since version 1 Input ~ changed whole schema type object → anything − removed steps integer, default 20 − removed old text Output ~ changed whole schema type anything → text",
     );
     expect(await read("/versions/4")).toContain("since version 3 Schema changes: none");
     expect(await read("/versions")).toMatch(
-      /4 latest not started yet First None .* 3 not started yet First changed input removed steps removed old changed output .* 1 not started yet First — /,
+      /4 latest not started yet First None .* 3 not started yet First ~ changed input − removed steps − removed old ~ changed output .* 1 not started yet First — /,
     );
   });
 

@@ -124,7 +124,7 @@ export class FilePicker {
 const MAX_PREVIEW_BYTES = 20_000_000;
 
 class SelectedFile {
-  readonly row = document.createElement("li");
+  readonly row = element("li", "bar");
   readonly #file: File;
   readonly #onRemove: () => void;
   readonly #state = element("span", "hint");

@@ -61,7 +61,8 @@ export function codeBlock(text: string, language = ""): HTMLElement {
 
 function listOf({ items, start, depth }: Extract<Block, { kind: "list" }>): HTMLElement {
   const all = items.map((item) => element("li", "", ...nodesOf(item)));
-  const list = element(start === null ? "ul" : "ol", `depth-${Math.min(depth, 3)}`, ...all);
+  const list = element(start === null ? "ul" : "ol", "nested", ...all);
+  list.style.setProperty("--depth", String(Math.min(depth, 3)));
   if (list instanceof HTMLOListElement && start !== null) list.start = start;
   return list;
 }

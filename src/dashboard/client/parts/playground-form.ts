@@ -13,6 +13,7 @@ import type { Compatibilities } from "../../../protocol/model.ts";
 import { codeSamples, type SampleOptions } from "../../playground/code/samples.ts";
 import { controlName, JSON_FIELD } from "../../playground/control-names.ts";
 import { type CodeLanguage, codePieces } from "../../ui/highlight.ts";
+import { element } from "./element.ts";
 
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
@@ -236,10 +237,8 @@ export function setFieldError(control: HTMLElement, message: string | undefined)
   if (message === undefined) {
     control.removeAttribute("aria-invalid");
   } else {
-    const issue = document.createElement("p");
-    issue.className = "field-error";
+    const issue = element("p", "field-error", message);
     issue.id = id;
-    issue.textContent = message;
     control.closest(".field")?.append(issue);
     control.setAttribute("aria-invalid", "true");
     others.push(id);
@@ -250,13 +249,9 @@ export function setFieldError(control: HTMLElement, message: string | undefined)
 }
 
 const coloured = (code: string, language: CodeLanguage): (string | HTMLElement)[] =>
-  codePieces(code, language).map(({ kind, text }) => {
-    if (!kind) return text;
-    const span = document.createElement("span");
-    span.className = `code-${kind}`;
-    span.textContent = text;
-    return span;
-  });
+  codePieces(code, language).map(({ kind, text }) =>
+    kind ? element("span", `code-${kind}`, text) : text,
+  );
 
 /** Shows the code of the call that the form would make. @param root has the model in its data */
 export function showCode(root: HTMLElement, sent: Pick<SampleOptions, "input" | "inputs">): void {
@@ -270,19 +265,15 @@ export function showCode(root: HTMLElement, sent: Pick<SampleOptions, "input" | 
   const compatibilities: Compatibilities = JSON.parse(flags);
   const version = pinned === undefined ? undefined : Number(pinned);
   const { input, inputs = {} } = sent;
-  const { origin } = location;
-  const isStream = streams !== undefined;
-  const options = {
-    origin,
-    model,
+  const run = {
     version,
     versionId,
     input,
     inputs,
     compatibilities,
-    streams: isStream,
+    streams: streams !== undefined,
   };
-  for (const { id, code, language } of codeSamples(options)) {
+  for (const { id, code, language } of codeSamples({ ...run, origin: location.origin, model })) {
     const sample = root.querySelector(`[data-call="${id}"] code`);
     if (sample && sample.textContent !== code) sample.replaceChildren(...coloured(code, language));
   }

@@ -48,7 +48,7 @@ class Zoom {
     for (const turn of turns) turn.hidden = openers.length < 2;
     this.#dialog.ariaLabel = "Picture";
     this.#dialog.append(
-      element("p", "bar zoom-bar", ...turns, this.#count, this.#download, close),
+      element("div", "bar zoom-bar", ...turns, this.#count, this.#download, close),
       this.#picture,
     );
     this.#dialog.addEventListener("keydown", ({ key }) => {

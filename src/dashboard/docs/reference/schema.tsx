@@ -90,7 +90,7 @@ export function Fields({ schema, Text }: Props<InlineSchema>) {
           <span class="quiet small">
             <Type schema={field} />
           </span>
-          {!schema.required?.includes(name) && <span class="optional"> optional</span>}
+          {!schema.required?.includes(name) && <span class="quiet small optional"> optional</span>}
           <About schema={field} Text={Text} />
           <Nested schema={field} Text={Text} />
         </li>
