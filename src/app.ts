@@ -9,6 +9,7 @@ import { isReplicateRequest } from "./errors/replicate.ts";
 import { requestBody } from "./middleware/body.ts";
 import { responseHeaders, separateFilesOrigin } from "./middleware/response-headers.ts";
 import { exportRoutes } from "./routes/accounts/export.ts";
+import { organizationRoutes } from "./routes/accounts/organizations.ts";
 import { avatarRoutes, userRoutes } from "./routes/accounts/users.ts";
 import { messageRoutes } from "./routes/anthropic/messages.ts";
 import { anthropicModelRoutes } from "./routes/anthropic/models.ts";
@@ -113,6 +114,7 @@ api.route("/v1", uploadRoutes);
 api.route("/v1", fileRoutes);
 api.route("/v1", exportRoutes);
 api.route("/v1", userRoutes);
+api.route("/v1", organizationRoutes);
 api.route("/v1", catalogueRoutes);
 api.route("/v1", operatorRoutes);
 // `runnerHistoryRoutes` come before `fleetRoutes`, whose actions do not include `log`.

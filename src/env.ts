@@ -128,6 +128,8 @@ const variables = z.object({
   JURISDICTION: jurisdiction.optional(),
   MAX_WAITING: count.default(1_000),
   MAX_MODELS: count.default(1_000),
+  /** Organizations that a user can create. 0: only operators create them. */
+  ORGANIZATIONS_PER_USER: z.coerce.number().int().nonnegative().default(3),
   MAX_VERSIONS: count.default(1_000),
   MAX_READERS: count.default(100),
   MAX_STREAMS: count.default(500),
@@ -197,6 +199,7 @@ export interface Settings {
   jurisdiction: DurableObjectJurisdiction | undefined;
   maxWaiting: number;
   maxModels: number;
+  organizationsPerUser: number;
   maxVersions: number;
   maxReaders: number;
   /** Open streams and waiting requests per account, in each isolate. */
@@ -276,6 +279,7 @@ export function settings(env: Bindings): Settings {
       jurisdiction: v.JURISDICTION,
       maxWaiting: v.MAX_WAITING,
       maxModels: v.MAX_MODELS,
+      organizationsPerUser: v.ORGANIZATIONS_PER_USER,
       maxVersions: v.MAX_VERSIONS,
       maxReaders: v.MAX_READERS,
       maxStreams: v.MAX_STREAMS,

@@ -24,7 +24,7 @@ import {
 const BASE = "/v1";
 
 /** Resources with a shape A and B, of which a deployment documents the one it serves. */
-const SHAPED = ["Owner", "User"];
+const SHAPED = ["Owner", "User", "OwnUser"];
 
 /** The document of a deployment at `origin` that serves `shape`. */
 export function createDocument(

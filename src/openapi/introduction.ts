@@ -130,6 +130,10 @@ export const tags = [
   },
   { name: "Users", description: "Users, including your own profile." },
   {
+    name: "Organizations",
+    description: "Accounts that several people share, each with a role.",
+  },
+  {
     name: "Categories and hardware",
     description: "Model categories, and the hardware models run on.",
   },

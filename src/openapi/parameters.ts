@@ -16,6 +16,8 @@ const DESCRIPTIONS: Record<string, string> = {
   token_id: "ID of the token, not the token itself",
   upload_id: "ID of the upload",
   username: "Username",
+  organization: "Username of the organization",
+  invitation_id: "ID of the invitation",
   version_number: "Version number",
 };
 

@@ -39,6 +39,9 @@ const ETAGS = ['"9b2cf535f27731c974343645a3985328"', '"1f3870be274f6c49b3e31a0c6
 const partAddress = (number: number, size: number) =>
   `https://auspex.example.com/v1/uploads/${UPLOAD}/parts/${number}?size=${size}&holder=${TOKEN}&${SIGNED}`;
 
+const MEMBERSHIP = { username: "acme", role: "owner" };
+const SECRET = "ausi_VZ3Kq0mG7tB1xR5yN9cP2wD6sH8jL4fA0uE3oI7kT1Q2b3c4D5";
+
 const machine = { name: "NVIDIA L40S", gpus: 1, cpus: 16, ram_per_gpu_gb: 48, ram_gb: 128 };
 
 /** The samples by schema and field. */
@@ -47,6 +50,20 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
   OwnerB: { name: "ada", avatar_url: AVATAR },
   UserA: { username: "ada", name: "Ada Lovelace", urls: ["https://example.com/"], ...profile },
   UserB: { name: "ada", display_name: "Ada Lovelace", ...profile },
+  OwnUserA: {
+    username: "ada",
+    name: "Ada Lovelace",
+    urls: ["https://example.com/"],
+    ...profile,
+    organizations: [MEMBERSHIP],
+  },
+  OwnUserB: { name: "ada", display_name: "Ada Lovelace", ...profile, organizations: [MEMBERSHIP] },
+  Organization: { ...profile, username: "acme", name: "Acme", urls: [], role: "owner" },
+  Member: { role: "developer" },
+  NewOrganizationInvitation: {
+    invitation: SECRET,
+    url: `https://auspex.example.com/join#${SECRET}`,
+  },
   CategorySummary: { name: "Text generation", slug: "text-generation" },
   Category: {
     name: "Text generation",

@@ -5,20 +5,24 @@ import { clearable, link, slug, timestamp, uuid } from "./common.ts";
 export const resourceShape = z.enum(["A", "B"]);
 export type ResourceShape = z.infer<typeof resourceShape>;
 
+export const accountKind = z.enum(["user", "organization"]);
+export type AccountKind = z.infer<typeof accountKind>;
+
 const avatarUrl = z.string().meta({ description: "Empty if the user has no avatar" });
 
 export const ownerA = z
-  .object({ id: uuid, username: z.string(), avatar_url: avatarUrl })
+  .object({ id: uuid, username: z.string(), avatar_url: avatarUrl, kind: accountKind })
   .meta({ id: "OwnerA" });
 
 const ownerB = z
-  .object({ account_id: uuid, name: z.string(), avatar_url: avatarUrl })
+  .object({ account_id: uuid, name: z.string(), avatar_url: avatarUrl, kind: accountKind })
   .meta({ id: "OwnerB" });
 
 export const owner = z.union([ownerA, ownerB]).meta({ id: "Owner" });
 export type Owner = z.infer<typeof owner>;
 
 const profile = {
+  kind: accountKind,
   avatar_url: avatarUrl,
   bio: z.string(),
   location: z.string(),
@@ -37,7 +41,7 @@ export const userA = z
   })
   .meta({ id: "UserA" });
 
-const userB = z
+export const userB = z
   .object({
     account_id: uuid,
     name: z.string().meta({ description: "Username" }),

@@ -1,4 +1,5 @@
 /** /v1/operator: managing users, tokens, hardware and categories. */
+
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireOperator } from "../middleware/authentication.ts";
 import { nothing, pageOf, pageQuery, slug, slugInPath, uuid } from "../protocol/common.ts";
@@ -13,8 +14,11 @@ import {
   suspensionQuery,
   token,
 } from "../protocol/operator.ts";
+import { createOrganizationFor, member, organization } from "../protocol/organization.ts";
 import { user } from "../protocol/user.ts";
 import { getUser } from "../services/access/accounts.ts";
+import { appointOwner } from "../services/accounts/members.ts";
+import { createOrganizationFor as createFor } from "../services/accounts/organizations.ts";
 import { restoreAccount, suspendAccount } from "../services/accounts/suspension.ts";
 import {
   createRunnerToken,
@@ -59,6 +63,36 @@ const releaseUsernameRoute = createRoute({
   responses: { 200: gone, ...errorResponses, ...conflictResponse },
 });
 
+const organizations = createRoute({
+  ...operators,
+  method: "post",
+  path: "/operator/organizations",
+  operationId: "createOrganizationFor",
+  summary: "Create an organization for a user",
+  description: "The user becomes its first owner. ORGANIZATIONS_PER_USER does not apply.",
+  request: { body: jsonBody(createOrganizationFor) },
+  responses: {
+    200: jsonResponse("The organization", organization),
+    ...errorResponses,
+    ...conflictResponse,
+  },
+});
+
+const owners = createRoute({
+  ...operators,
+  method: "put",
+  path: "/operator/organizations/{organization}/owners/{username}",
+  operationId: "appointOwner",
+  summary: "Make a user an owner of an organization",
+  description: "For an organization whose owners are gone. The user may be no member yet.",
+  request: { params: z.object({ organization: slugInPath, username: slugInPath }) },
+  responses: {
+    200: jsonResponse("The member", member),
+    ...errorResponses,
+    ...conflictResponse,
+  },
+});
+
 const suspension = createRoute({
   ...operators,
   method: "put",
@@ -66,9 +100,13 @@ const suspension = createRoute({
   operationId: "suspendUser",
   summary: "Suspend an account",
   description:
-    "Within 10 s, the account's tokens are rejected, its sessions and streams end, and its running predictions are canceled. Models and files are kept. Operators lose their role.",
+    "Within 10 s, the account's tokens are rejected, its sessions and streams end, and its running predictions are canceled. Models and files are kept. Operators lose their role. Returns 409 for the only owner of an organization.",
   request: { params: oneUser, query: suspensionQuery },
-  responses: { 200: jsonResponse("Suspended", nothing), ...errorResponses },
+  responses: {
+    200: jsonResponse("Suspended", nothing),
+    ...errorResponses,
+    ...conflictResponse,
+  },
 });
 
 const restoreUser = createRoute({
@@ -88,7 +126,8 @@ const tokens = createRoute({
   path: "/operator/users/{username}/tokens",
   operationId: "createToken",
   summary: "Create an access token for a user",
-  description: "Returns 409 if the user has 100 active tokens.",
+  description:
+    "Returns 409 if the account has 100 active tokens. For an organization it is a service token with the role `admin`.",
   request: { params: oneUser, body: jsonBody(createTokenBody) },
   responses: {
     200: jsonResponse("The token, which is not shown again", newToken),
@@ -207,6 +246,13 @@ export const operatorRoutes = router()
     const row = await createUser(c.var.services, c.req.valid("json"));
     return c.json(c.var.services.present.user(row), 200);
   })
+  .openapi(organizations, async (c) =>
+    c.json(await createFor(c.var.services, c.req.valid("json")), 200),
+  )
+  .openapi(owners, async (c) => {
+    const { organization: name, username } = c.req.valid("param");
+    return c.json(await appointOwner(c.var.services, name, username), 200);
+  })
   .openapi(releaseUsernameRoute, async (c) => {
     await releaseUsername(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
@@ -220,8 +266,9 @@ export const operatorRoutes = router()
     return c.json({}, 200);
   })
   .openapi(tokens, async (c) => {
-    const { id } = await getUser(c.var.services, c.req.valid("param").username);
-    return c.json(await createToken(c.var.services, id, c.req.valid("json")), 200);
+    const { id, kind } = await getUser(c.var.services, c.req.valid("param").username);
+    const actor = kind === "organization" ? ({ service_role: "admin" } as const) : {};
+    return c.json(await createToken(c.var.services, id, c.req.valid("json"), actor), 200);
   })
   .openapi(tokenList, async (c) => {
     const { id } = await getUser(c.var.services, c.req.valid("param").username);

@@ -16,10 +16,18 @@ import {
   type VersionSummary,
 } from "../protocol/model.ts";
 import type { RunnerToken, Token } from "../protocol/operator.ts";
+import type {
+  Member,
+  Organization,
+  OrganizationInvitation,
+  OrganizationToken,
+  Role,
+} from "../protocol/organization.ts";
 import { type Prediction, predictionError } from "../protocol/prediction.ts";
 import type { Owner, ResourceShape, User } from "../protocol/user.ts";
 import type { WebhookEndpoint } from "../protocol/webhook.ts";
-import type { RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
+import type { InvitationRow as OrganizationInvitationRow } from "../storage/accounts/organizations.ts";
+import type { OrganizationTokenRow, RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 import type { CategoryRow } from "../storage/models/categories.ts";
 import {
@@ -82,6 +90,33 @@ const token = (row: TokenRow): Token => ({
   expires_at: row.expires_at === null ? null : timestamp(row.expires_at),
 });
 
+const organizationToken = ({ maker, ...row }: OrganizationTokenRow): OrganizationToken => ({
+  ...token(row),
+  service_role: row.service_role,
+  made_by: maker,
+});
+
+const organization = (row: UserRow, role: Role): Organization => ({
+  id: row.id,
+  username: row.username,
+  name: row.name,
+  avatar_url: row.avatar_url,
+  bio: row.bio,
+  urls: row.urls,
+  location: row.location,
+  company: row.company,
+  role,
+  ...times(row),
+});
+
+const organizationInvitation = (row: OrganizationInvitationRow): OrganizationInvitation => ({
+  id: row.id,
+  role: row.role,
+  note: row.note,
+  created_at: timestamp(row.created_at),
+  expires_at: timestamp(row.expires_at),
+});
+
 const runnerToken = (row: RunnerTokenRow): RunnerToken => ({
   id: row.id,
   name: row.name,
@@ -124,14 +159,15 @@ const prediction = (row: PredictionRow, origin: string): Prediction => ({
   stream: row.stream,
 });
 
-type OwnerRow = Pick<UserRow, "id" | "username" | "avatar_url">;
+type OwnerRow = Pick<UserRow, "id" | "username" | "avatar_url" | "kind">;
 
 const ownerShapes: Record<ResourceShape, (row: OwnerRow) => Owner> = {
-  A: ({ id, username, avatar_url }) => ({ id, username, avatar_url }),
-  B: ({ id, username, avatar_url }) => ({ account_id: id, name: username, avatar_url }),
+  A: ({ id, username, avatar_url, kind }) => ({ id, username, avatar_url, kind }),
+  B: ({ id, username, avatar_url, kind }) => ({ account_id: id, name: username, avatar_url, kind }),
 };
 
 const profile = (row: UserRow) => ({
+  kind: row.kind,
   bio: row.bio,
   location: row.location,
   company: row.company,
@@ -195,8 +231,18 @@ export function presenters({
     default_version: row.pinned?.number ?? null,
   });
 
+  const member = (row: { user: UserRow; role: Role; created_at: number }): Member => ({
+    user: owner(row.user),
+    role: row.role,
+    created_at: timestamp(row.created_at),
+  });
+
   return {
     user: userShapes[shape],
+    organization,
+    organizationInvitation,
+    organizationToken,
+    member,
     owner,
     modelItem,
     foundModel,

@@ -16,6 +16,8 @@ export const WRITE_ROWS = {
   putPart: 1,
   updateOwnUser: 500,
   changeWebhookEndpoint: 50,
+  /** Any request that changes an organization, its members, invitations or tokens. */
+  changeOrganization: 100,
   /** Any request that changes the image registry. */
   pushImage: 50,
 } as const;

@@ -167,9 +167,9 @@ export class AccountObject extends DurableObject<Bindings> {
     return this.#deliveries.list(filter, keyset);
   }
 
-  /** Some predictions that have not ended. */
-  unfinished(limit: number): Pick<PredictionRow, "id" | "object_id">[] {
-    return selectUnfinished(this.#db, limit).all();
+  /** Returns some predictions that have not ended. @param maker only those of this maker; undefined: all */
+  unfinished(limit: number, maker?: string): Pick<PredictionRow, "id" | "object_id">[] {
+    return selectUnfinished(this.#db, limit, maker).all();
   }
 
   /** The account's last runs of a model, newest first. */

@@ -158,12 +158,15 @@ const few = (condition: SQL) => sql`unlikely(${condition})`;
 const among = (value: SQL, wanted: string[]) =>
   wanted.length > 0 ? inArray(value, wanted) : undefined;
 
-export const selectUnfinished = (db: AccountDatabase, limit: number) =>
+export const selectUnfinished = (db: AccountDatabase, limit: number, maker?: string) =>
   db
     .select({ id: predictions.id, object_id: predictions.object_id })
     .from(predictions)
     .where(
-      sql`${predictions.status} IN ('pending', 'started') AND ${predictions.status} <> 'succeeded'`,
+      and(
+        sql`${predictions.status} IN ('pending', 'started') AND ${predictions.status} <> 'succeeded'`,
+        maker === undefined ? undefined : eq(sql`+${predictions.maker}`, maker),
+      ),
     )
     .limit(limit);
 

@@ -16,6 +16,7 @@ import {
   uuid,
 } from "../../protocol/common.ts";
 import { modelItem } from "../../protocol/model.ts";
+import { ownUser } from "../../protocol/organization.ts";
 import { updateUser, user, userUsage } from "../../protocol/user.ts";
 import { getUser } from "../../services/access/accounts.ts";
 import { readAvatar } from "../../services/accounts/avatars.ts";
@@ -62,7 +63,7 @@ const getOwn = createRoute({
   tags,
   summary: "Get your profile",
   middleware: [requireScope("read"), conditionalGet],
-  responses: { 200: jsonResponse("The user of the token", user), ...errorResponses },
+  responses: { 200: jsonResponse("The account of the token", ownUser), ...errorResponses },
 });
 
 const update = createRoute({
@@ -76,7 +77,7 @@ const update = createRoute({
   middleware: requireScopeToWrite("updateOwnUser", "write"),
   request: { body: jsonBody(updateUser) },
   responses: {
-    200: jsonResponse("The updated user", user),
+    200: jsonResponse("The updated account", ownUser),
     ...errorResponses,
     ...conflictResponse,
   },

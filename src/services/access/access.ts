@@ -94,6 +94,8 @@ export async function hasAccessStill(
 export interface Caller extends Principal {
   scopes: Scope[];
   token_name?: string;
+  /** When the token expires, Unix ms. Null or absent: never. */
+  expires_at?: number | null;
   /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;
   /** Whether the request was authenticated by a session of the dashboard. */

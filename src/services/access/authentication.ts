@@ -101,8 +101,11 @@ export async function authenticate(
     );
   }
   if (isSuspended(row)) throw unauthenticated(SUSPENDED);
-  const { token_id, name, user_id, maker, role, scopes, models, priority } = row;
-  return { token_id, token_name: name, user_id, maker, role, scopes, models, priority };
+  const { token_id, name, user_id, maker, role, scopes, models, priority, expires_at } = row;
+  return {
+    ...{ token_id, token_name: name, user_id, maker, role },
+    ...{ scopes, models, priority, expires_at },
+  };
 }
 
 /** @throws ProblemError unauthenticated */

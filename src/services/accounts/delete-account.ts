@@ -3,6 +3,7 @@
  * then removes its data in batches. Every step can be repeated: the next sweep finds whatever a
  * failed or interrupted step left behind.
  */
+import { conflict } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import type { AccountStub } from "../../objects/stubs/account.ts";
 import {
@@ -12,6 +13,7 @@ import {
   revokeAccess,
   takeClosedAccounts,
 } from "../../storage/accounts/account-removal.ts";
+import { isOwnerless, listOnlyOwned } from "../../storage/accounts/organizations.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { deleteAvatars } from "../../storage/files/files.ts";
 import { deleteCounts } from "../../storage/models/counts.ts";
@@ -33,9 +35,15 @@ const ACCOUNTS = 5;
 /** How long the sweep keeps looking for what requests in progress may have created meanwhile. */
 const LATE_MS = 48 * 3_600_000;
 
-/** Closes the account. Its tokens stop working within 10 s, when the caches of isolates expire. */
-export async function deleteAccount(services: Services, { user_id }: Caller): Promise<void> {
-  await closeAccount(services.db, user_id, Date.now());
+/**
+ * Closes the account. Its tokens stop working within 10 s, when the caches of isolates expire.
+ * @throws ProblemError conflict for the only owner of an organization
+ */
+export async function deleteAccount(
+  services: Services,
+  { user_id }: Pick<Caller, "user_id">,
+): Promise<void> {
+  await unlessOwnerless(services, user_id, closeAccount(services.db, user_id, Date.now()));
   forgetTokens();
   forgetModels();
   forgetEndpoints(user_id);
@@ -76,4 +84,21 @@ async function allSettled<T>(user_id: string, steps: Promise<T>[]): Promise<T[]>
     logger.error("Data of a deleted account not removed", { user_id, error: result.reason });
     return [];
   });
+}
+
+/** @throws ProblemError conflict, if the write failed because an organization would have no owner */
+export async function unlessOwnerless<Result>(
+  { db }: Services,
+  userId: string,
+  writing: Promise<Result>,
+): Promise<Result> {
+  try {
+    return await writing;
+  } catch (error) {
+    if (!isOwnerless(error)) throw error;
+    const names = (await listOnlyOwned(db, userId)).map(({ username }) => username);
+    throw conflict(
+      `This user is the only owner of ${names.join(", ")}. Make somebody else an owner first, or delete the organization.`,
+    );
+  }
 }

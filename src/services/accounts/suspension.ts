@@ -5,11 +5,13 @@
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { SuspendedModels } from "../../protocol/operator.ts";
+import { listMemberships } from "../../storage/accounts/organizations.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/people.ts";
 import { findAccount, getUser } from "../access/accounts.ts";
 import { forgetTokens } from "../access/authentication.ts";
 import { forgetTargets } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
+import { unlessOwnerless } from "./delete-account.ts";
 
 /** Runs canceled per account at once: each is a call to an object, and a request can make 1,000. */
 const RUNS = 500;
@@ -23,7 +25,7 @@ const LATE_MS = 10 * 60_000;
 /**
  * Suspends an account, which takes effect within the 10 s that isolates cache tokens and models.
  * @param of `hide` makes the account's models private, also after it is restored
- * @throws ProblemError not_found
+ * @throws ProblemError not_found; conflict for the only owner of an organization
  */
 export async function suspendAccount(
   services: Services,
@@ -31,7 +33,8 @@ export async function suspendAccount(
   { models }: { models: SuspendedModels },
 ): Promise<void> {
   const { id } = await getUser(services, username);
-  await suspendUser(services.db, id, Date.now(), models === "hide");
+  const suspending = suspendUser(services.db, id, Date.now(), models === "hide");
+  await unlessOwnerless(services, id, suspending);
   forgetTokens();
   if (models === "hide") forgetTargets();
   await cancelRuns(services, id);
@@ -50,9 +53,21 @@ export async function sweepSuspended(services: Services, now: number): Promise<v
   for (const { id } of late) await cancelRuns(services, id);
 }
 
+/** Cancels the runs of an account, and those that a person has made for organizations. */
 async function cancelRuns(services: Services, userId: string): Promise<void> {
+  const memberships = await listMemberships(services.db, userId, MAX_LATE);
+  await cancelRunsOf(services, userId, undefined);
+  for (const { organization_id } of memberships)
+    await cancelRunsOf(services, organization_id, userId);
+}
+
+async function cancelRunsOf(
+  services: Services,
+  userId: string,
+  maker: string | undefined,
+): Promise<void> {
   const { env } = services;
-  const rows = (await (await findAccount(services, userId))?.unfinished(RUNS)) ?? [];
+  const rows = (await (await findAccount(services, userId))?.unfinished(RUNS, maker)) ?? [];
   const results = await Promise.allSettled(
     rows.map(({ object_id }) =>
       predictionWithId(env, object_id)?.cancel("its account is suspended"),

@@ -1,35 +1,43 @@
 /** Managing access tokens and runner tokens: creating, listing and revoking them. */
 import { v7 as uuid } from "uuid";
+import { hasRole, priorityOf } from "../../domain/accounts/access.ts";
 import { newToken, sha256, tokenPrefix } from "../../domain/accounts/token.ts";
 import { invalid, unknownNameIssues, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { notFound } from "../../errors/errors.ts";
+import { notFound, ProblemError } from "../../errors/errors.ts";
 import type { CreateToken, RunnerToken, Token } from "../../protocol/operator.ts";
+import type { CreateOrganizationToken, OrganizationToken } from "../../protocol/organization.ts";
 import {
   findModelsByName,
   insertRunnerToken,
   insertToken,
+  listOrganizationTokens as organizationTokensOf,
   revokeToken as revoke,
   listRunnerTokens as runnerTokensOf,
+  type TokenInsert,
   listTokens as tokensOf,
 } from "../../storage/accounts/tokens.ts";
 import { isLimitReached } from "../../storage/database.ts";
+import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { forgetTokens } from "../access/authentication.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
+import { actFor } from "./organizations.ts";
 
 const MAX_TOKENS = 100;
 
 /**
  * Creates a token, which is shown only in this response.
+ * @param actor the maker, or the role of a service token, for an organization
  * @throws ValidationFailure; ProblemError conflict
  */
 export async function createToken(
   services: Services,
   userId: string,
   { name, scopes, models, priority, expires_at }: CreateToken,
+  actor: Pick<TokenInsert, "made_by" | "service_role"> = {},
 ): Promise<{ id: string; token: string }> {
   const { db } = services;
   const now = Date.now();
@@ -49,6 +57,7 @@ export async function createToken(
     prefix: tokenPrefix(token),
     created_at: now,
     expires_at: expires,
+    ...actor,
   };
   await orConflict(
     withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId))),
@@ -133,8 +142,88 @@ export const revokeToken = (services: Services, id: string) => revokeFor(service
 export const revokeOwnToken = (services: Services, userId: string, id: string) =>
   revokeFor(services, id, userId);
 
-async function revokeFor({ db }: Services, id: string, userId: string | undefined): Promise<void> {
-  if (!(await revoke(db, id, userId))) throw notFound(`The token '${id}'`);
+async function revokeFor(
+  { db }: Services,
+  id: string,
+  userId: string | undefined,
+  maker?: string,
+): Promise<void> {
+  if (!(await revoke(db, id, userId, maker))) throw notFound(`The token '${id}'`);
   // The cache is keyed by the token's text, which is not known here, so it forgets all tokens.
   forgetTokens();
 }
+
+/**
+ * Creates a token for an organization: one of the caller, or a service token. It has no right that the caller's
+ * own token lacks.
+ * @throws ProblemError not_found, forbidden, conflict; ValidationFailure
+ */
+export async function createOrganizationToken(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+  { service_role = null, ...request }: CreateOrganizationToken,
+): Promise<{ id: string; token: string }> {
+  const { caller: acting } = await actFor(services, caller, organizationName, "member");
+  if (service_role !== null) {
+    await requireAccountAccess(services, acting, "A service token", "admin");
+    if (!hasRole(acting, service_role))
+      throw tooMuch(`your role is ${acting.role}, and a service token cannot have a higher one`);
+  } else if (acting.maker === acting.token_id) {
+    throw tooMuch("a service token can only create service tokens: send service_role");
+  }
+  requireNoMore(caller, request);
+  const actor = { made_by: acting.maker, service_role };
+  return createToken(services, acting.user_id, request, actor);
+}
+
+/** @throws ProblemError forbidden if the token would outdo the token that creates it */
+function requireNoMore(
+  { scopes, priority: held, expires_at }: Caller,
+  request: Omit<CreateOrganizationToken, "service_role">,
+): void {
+  const missing = request.scopes.filter((scope) => !scopes.includes(scope));
+  if (missing.length > 0) throw tooMuch(`your own token lacks the scope ${missing.join(" and ")}`);
+  const ends = request.expires_at ? Date.parse(request.expires_at) : Number.POSITIVE_INFINITY;
+  if (expires_at && ends > expires_at)
+    throw tooMuch(
+      `your own token expires at ${new Date(expires_at).toISOString()}: send an expires_at before that`,
+    );
+  const isWithin = request.priority ? priorityOf(request.priority, held) : held === null;
+  if (!isWithin) throw tooMuch(`your own token allows priority '${held}' at most: send it`);
+}
+
+const tooMuch = (why: string) =>
+  new ProblemError("forbidden", `This token cannot be created: ${why}.`);
+
+/** Lists tokens of an organization, newest first: all for an admin, else the caller's. */
+export async function listOrganizationTokens(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+  request: PageRequest,
+): Promise<Page<OrganizationToken>> {
+  const { caller: acting } = await actFor(services, caller, organizationName, "member");
+  const maker = makerOfTokens(acting);
+  return paginate(services, request, {
+    name: `tokens/${acting.user_id}/${maker ?? ""}`,
+    find: (keyset) => organizationTokensOf(services.db, acting.user_id, maker, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.organizationToken,
+  });
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function revokeOrganizationToken(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+  id: string,
+): Promise<void> {
+  const { caller: acting } = await actFor(services, caller, organizationName, "member");
+  await revokeFor(services, id, acting.user_id, makerOfTokens(acting));
+}
+
+/** Returns the maker whose tokens a caller manages. Undefined: all of the organization. */
+const makerOfTokens = (caller: Caller): string | undefined =>
+  hasRole(caller, "admin") ? undefined : caller.maker;

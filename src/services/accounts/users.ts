@@ -2,7 +2,9 @@
 import { v7 as uuid } from "uuid";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
+import type { OwnUser } from "../../protocol/organization.ts";
 import type { UpdateUser, User } from "../../protocol/user.ts";
+import { listOrganizations } from "../../storage/accounts/organizations.ts";
 import {
   deleteUsername,
   findUser,
@@ -20,6 +22,9 @@ import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
+
+/** Organizations that are listed at once. */
+export const MAX_ORGANIZATIONS = 1_000;
 
 /** Usernames per account, including past ones, which stay reserved for it. */
 const MAX_USERNAMES = 5;
@@ -40,10 +45,16 @@ export async function createUser(
   return unlessTaken(request.username, insertUser(db, row));
 }
 
-export async function getOwnUser({ db, present }: Services, caller: Caller): Promise<User> {
-  const user = await findUser(db, caller.user_id);
+export async function getOwnUser({ db, present }: Services, caller: Caller): Promise<OwnUser> {
+  const [user, memberships] = await Promise.all([
+    findUser(db, caller.user_id),
+    listOrganizations(db, caller.user_id, MAX_ORGANIZATIONS),
+  ]);
   if (!user) throw notFound("The user of this token");
-  return present.user(user);
+  const organizations = memberships.map(({ organization: { username }, role }) => {
+    return { username, role };
+  });
+  return { ...present.user(user), organizations };
 }
 
 /** @throws ProblemError forbidden; conflict for a username that another account holds, or too many */
@@ -51,11 +62,11 @@ export async function updateOwnUser(
   services: Services,
   caller: Caller,
   changes: UpdateUser,
-): Promise<User> {
+): Promise<OwnUser> {
   const least = changes.username === undefined ? "admin" : "owner";
   await requireAccountAccess(services, caller, "The profile of the account", least);
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
-  const { db, present } = services;
+  const { db } = services;
   if (changes.username !== undefined)
     await chargeRows(services, ROWS_OF.renamedModel * services.settings.maxModels);
   const row = { ...changes, updated_at: Date.now() };
@@ -68,7 +79,7 @@ export async function updateOwnUser(
     );
   }
   if (changes.username !== undefined) forgetModels();
-  return present.user(user);
+  return getOwnUser(services, caller);
 }
 
 /** Makes a past username available to everyone. @throws ProblemError not_found, conflict */

@@ -23,15 +23,18 @@ import {
   webhookEndpoints,
 } from "../schema/index.ts";
 import { logins } from "../schema/sign-in.ts";
+import { leaveOrganizations, unlessOnlyOwner } from "./organizations.ts";
 import type { UserRow } from "./users.ts";
 
 /** The full-text index of users in migrations/0000_baseline.sql: only its key is needed here. */
 const usersWords = sqliteTable("users_words", { rowid: integer().notNull() });
 
-/** Ends all access to the account, hides it and its models, and ends its webhooks. */
+/**
+ * Ends all access to the account, hides it and its models, and ends its webhooks. Fails (`isOwnerless`) for the
+ * only owner of an organization.
+ */
 export const closeAccount = (db: Database, id: string, now: number) =>
   runBatch(db, [
-    ...shutOut(db, id),
     db
       .update(models)
       .set({ visibility: "private", updated_at: now })
@@ -49,10 +52,11 @@ export const closeAccount = (db: Database, id: string, now: number) =>
         operator_proof: null,
         suspended_at: null,
         recovered_at: null,
-        updated_at: now,
+        updated_at: unlessOnlyOwner(id, now),
         deleted_at: now,
       })
       .where(eq(users.id, id)),
+    ...shutOut(db, id),
     ...called(db, id, "leaving"),
   ]);
 
@@ -63,6 +67,7 @@ const shutOut = (db: Database, id: string) => [
   db.delete(webhookEndpoints).where(eq(webhookEndpoints.user_id, id)),
   db.delete(invitations).where(eq(invitations.user_id, id)),
   db.delete(logins).where(eq(logins.id, id)),
+  ...leaveOrganizations(db, id),
 ];
 
 /** Expires the account's uploads. The sweep then removes them, since no version names them any more. */

@@ -4,6 +4,7 @@ import { type Database, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, usernames, users } from "../schema/index.ts";
 import { sessions } from "../schema/sign-in.ts";
+import { unlessOnlyOwner } from "./organizations.ts";
 
 /** @param proof fingerprint of the current OPERATOR_TOKEN */
 export function listOperators(db: Database, proof: string, keyset: Keyset) {
@@ -80,7 +81,8 @@ export async function removeOperator(db: Database, userId: string): Promise<bool
 }
 
 /**
- * Suspends a user, and ends the user's sessions and operator rights.
+ * Suspends an account, and ends its sessions and operator rights. Fails (`isOwnerless`) for the only owner of an
+ * organization.
  * @param hidesModels makes all models private
  */
 export const suspendUser = (db: Database, userId: string, now: number, hidesModels: boolean) =>
@@ -95,7 +97,11 @@ export const suspendUser = (db: Database, userId: string, now: number, hidesMode
       : []),
     db
       .update(users)
-      .set({ suspended_at: now, operator_proof: null })
+      .set({
+        suspended_at: now,
+        operator_proof: null,
+        updated_at: unlessOnlyOwner(userId, sql`${users.updated_at}`),
+      })
       .where(and(eq(users.id, userId), isNull(users.suspended_at))),
     db.delete(sessions).where(eq(sessions.userId, userId)),
   ]);

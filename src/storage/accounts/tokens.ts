@@ -35,7 +35,7 @@ const maker = sql<string>`CASE WHEN ${tokens.service_role} IS NOT NULL THEN ${to
 
 /** The role that the token has now. Null: its maker is no longer a member. */
 const roleNow = sql<Role>`coalesce(${tokens.service_role},
-  iif(${tokens.made_by} IS NULL, 'owner', ${members.role}))`;
+  iif(${tokens.made_by} IS NULL, iif(${users.kind} = 'user', 'owner', NULL), ${members.role}))`;
 
 const suspendedAt = sql<number | null>`coalesce(${users.suspended_at}, ${person.suspended_at})`;
 
@@ -145,6 +145,30 @@ const listed = { ...getTableColumns(tokens), models: modelNames };
 export const findModelNames = (db: Database, id: string) =>
   db.select({ models: modelNames }).from(tokens).where(eq(tokens.id, id)).get();
 
+/** Lists the tokens of an organization, newest first. @param maker only those of this member; undefined: all */
+export function listOrganizationTokens(
+  db: Database,
+  organizationId: string,
+  maker: string | undefined,
+  keyset: Keyset,
+) {
+  const { where, order, limit } = range([tokens.id], "desc", keyset);
+  return db
+    .select({ ...listed, maker: users.username })
+    .from(tokens)
+    .leftJoin(users, and(eq(users.id, tokens.made_by), isNull(users.deleted_at)))
+    .where(and(eq(tokens.user_id, organizationId), isMadeBy(maker), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+export type OrganizationTokenRow = Awaited<ReturnType<typeof listOrganizationTokens>>[number];
+
+const isMadeBy = (maker: string | undefined) =>
+  maker === undefined ? undefined : and(eq(tokens.made_by, maker), isNull(tokens.service_role));
+
+export type TokenInsert = typeof tokens.$inferInsert;
 export type TokenRow = Awaited<ReturnType<typeof listTokens>>[number];
 export type RunnerTokenRow = typeof runnerTokens.$inferSelect;
 
@@ -173,14 +197,19 @@ export function listRunnerTokens(db: Database, keyset: Keyset) {
 /**
  * Deletes the row, because an account may create and revoke any number.
  * @param userId the owner it must have; undefined: any
+ * @param maker the member whose token it must be; undefined: any
  * @returns whether it existed
  */
 export async function revokeToken(
   db: Database,
   id: string,
   userId: string | undefined,
+  maker?: string,
 ): Promise<boolean> {
-  const isTheirs = userId === undefined ? undefined : eq(tokens.user_id, userId);
+  const isTheirs = and(
+    userId === undefined ? undefined : eq(tokens.user_id, userId),
+    isMadeBy(maker),
+  );
   const revoked = await db
     .delete(tokens)
     .where(and(eq(tokens.id, id), isTheirs))

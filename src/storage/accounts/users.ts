@@ -134,7 +134,7 @@ export function listUsers(db: Database, direction: Direction, keyset: Keyset) {
   return db
     .select()
     .from(users)
-    .where(and(isNull(users.deleted_at), where))
+    .where(and(isNull(users.deleted_at), eq(users.kind, "user"), where))
     .orderBy(...order)
     .limit(limit)
     .all();

@@ -79,6 +79,7 @@ export const NOT_BACKED_UP: Record<string, string> = {
   reading_words: "always empty",
   keys: "each deployment has its own",
   sessions: "users log in again, so that none comes back that was logged out since",
+  organization_invitations: "given out again, so that none comes back that was revoked since",
   shares: "given out again by their owners, so that none comes back that was revoked since",
   verifications: "sign-ins that were under way",
   sign_up_attempts: "of one day",

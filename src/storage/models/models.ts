@@ -61,6 +61,7 @@ export const modelItem = {
     username: users.username,
     avatar_url: users.avatar_url,
     suspended_at: users.suspended_at,
+    kind: users.kind,
   },
   predictions_count: modelCounts.predictions_count,
   categories: summaries,

@@ -3,7 +3,8 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Priority } from "../../protocol/common.ts";
 import type { Scope } from "../../protocol/operator.ts";
-import type { AccountKind, Role } from "../../protocol/organization.ts";
+import type { Role } from "../../protocol/organization.ts";
+import type { AccountKind } from "../../protocol/user.ts";
 
 export const users = sqliteTable(
   "users",
@@ -32,11 +33,14 @@ export const users = sqliteTable(
     seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
+    /** The user who created an organization. */
+    created_by: text(),
     /** When the account was deleted. It is hidden at once; the sweep removes its data. */
     deleted_at: integer(),
   },
   (t) => [
     index("users_operators").on(t.operator_proof, t.id).where(sql`operator_proof IS NOT NULL`),
+    index("users_created_by").on(t.created_by).where(sql`created_by IS NOT NULL`),
     index("users_suspended").on(t.suspended_at, t.id).where(sql`suspended_at IS NOT NULL`),
   ],
 );
@@ -82,6 +86,28 @@ export const members = sqliteTable(
     primaryKey({ columns: [t.organization_id, t.user_id] }),
     index("members_user").on(t.user_id, t.organization_id),
   ],
+);
+
+/** Links with which one person each joins an organization. */
+export const organizationInvitations = sqliteTable(
+  "organization_invitations",
+  {
+    id: text().primaryKey(),
+    /** SHA-256 of the secret in its link. */
+    hash: text().notNull().unique(),
+    organization_id: text()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    role: text().$type<Role>().notNull(),
+    note: text().notNull(),
+    /** The maker: a member or a service token. The link works while the maker may still invite. */
+    made_by: text().notNull(),
+    created_at: integer().notNull(),
+    expires_at: integer().notNull(),
+    /** The user who has accepted it. The transaction that sets this adds the user and deletes the row. */
+    accepted_by: text(),
+  },
+  (t) => [index("organization_invitations_of").on(t.organization_id, t.id)],
 );
 
 /** Access tokens, stored as SHA-256 only. */

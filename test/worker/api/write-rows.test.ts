@@ -152,6 +152,10 @@ const LARGEST: Record<WriteRoute, () => Promise<() => Promise<unknown>>> = {
         headers: { "content-length": "7" },
       });
   },
+  changeOrganization: async () => {
+    const username = unique("org");
+    return () => client.ok("POST", "/v1/organizations", { username, name: "n".repeat(100) });
+  },
   updateOwnUser: async () => {
     await plain.ok("PATCH", "/v1/user", { name: freshWords(100), company: freshWords(100) });
     const urls = Array.from({ length: 20 }, (_, n) => `https://example.com/${n}`);

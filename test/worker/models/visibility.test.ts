@@ -72,15 +72,24 @@ test.each(CASES)(
     const stranger = await world.stranger();
     const other = await newModel(world.client);
     const limited = await newClient(username, { models: [referenceOf(other)] });
+    const withScopes = new Map<string, Client>();
     const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {
       if (caller === "nobody") return nobody;
       if (caller === "a stranger") return stranger;
       if (caller === "the owner") return world.client;
       if (caller === "a token for another model") return limited;
-      return newClient(username, { scopes: scope.options.filter((one) => !scopes.includes(one)) });
+      const others = scope.options.filter((one) => !scopes.includes(one));
+      const made = withScopes.get(others.join()) ?? (await newClient(username, { scopes: others }));
+      withScopes.set(others.join(), made);
+      return made;
     };
+    const organization = unique("org");
+    await world.client.ok("POST", "/v1/organizations", { username: organization });
     const place = {
       username,
+      organization,
+      invitation_id: crypto.randomUUID(),
+      token_id: crypto.randomUUID(),
       model_owner: username,
       version_number: "1",
       variable_name: VARIABLE,
@@ -119,6 +128,9 @@ test("a private model's answers to a stranger equal those of a missing model, to
   const model_name = unique("hidden");
   const place = {
     username,
+    organization: model_name,
+    invitation_id: crypto.randomUUID(),
+    token_id: crypto.randomUUID(),
     model_owner: username,
     model_name,
     version_number: "1",
@@ -142,7 +154,7 @@ test("a private model's answers to a stranger equal those of a missing model, to
   const answers = async () => {
     const all = Object.entries(ENDPOINT_ACCESS).filter(
       ([key]) =>
-        !/prediction_id|response_id|^POST \/v1\/(?:models|uploads|webhook-endpoints|vendora\/conversations)$/.test(
+        !/prediction_id|response_id|^POST \/v1\/(?:models|organizations|uploads|webhook-endpoints|vendora\/conversations)$/.test(
           key,
         ),
     );
@@ -203,8 +215,13 @@ test("operator endpoints refuse other tokens, and other endpoints refuse the ope
   withKey();
   onTestFinished(withoutKey);
   const backup_id = await makeBackup();
+  const organization = unique("org");
+  const lead = await newUser();
+  await lead.client.ok("POST", "/v1/organizations", { username: organization });
   const place = {
     username,
+    organization,
+    lead: lead.username,
     slug: "weather",
     identifier: unique("hw"),
     runner_id: runner.id,

@@ -81,6 +81,9 @@ const ALL_THEIRS: Statuses = [401, 200, 200, 403, 200];
 /** Statuses of endpoints for the account as a whole. */
 const WHOLE_ACCOUNT: Statuses = [401, 200, 200, 403, 403];
 
+/** Statuses of endpoints of an organization whose owner is the caller. */
+const MEMBERS_ONLY: Statuses = [401, 404, 200, 403, 403];
+
 /** Webhook endpoints need `read` as well, because they pass on what it shows. */
 const changing = (statuses: Statuses): EndpointAccess => ({
   ...own(["write", "read"], statuses),
@@ -100,6 +103,7 @@ const RESPONSE = "/v1/vendora/responses/:response_id";
 const CONVERSATION = "/v1/vendora/conversations/:conversation_id";
 const OPENAI_MODELS = "/v1/vendora/models";
 const ANTHROPIC_MODELS = "/v1/vendorb/models";
+const ORGANIZATION = "/v1/organizations/:organization";
 
 export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   "GET /v1/models": everybody,
@@ -280,6 +284,36 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,
   [`DELETE ${MODEL}`]: writing,
+
+  // Roles in organizations: test/worker/organizations.
+  "GET /v1/organizations": own(["read"], ALL_THEIRS),
+  "POST /v1/organizations": {
+    ...own(["write"], WHOLE_ACCOUNT),
+    body: () => ({ username: unique("org") }),
+  },
+  "POST /v1/user/organizations": {
+    ...own(["write"], [401, 404, 404, 403, 403]),
+    body: () => ({ invitation: "ausi_unknown" }),
+  },
+  [`GET ${ORGANIZATION}`]: own(["read"], MEMBERS_ONLY),
+  [`PATCH ${ORGANIZATION}`]: { ...own(["write"], MEMBERS_ONLY), body: () => ({}) },
+  [`GET ${ORGANIZATION}/members`]: own(["read"], MEMBERS_ONLY),
+  [`PUT ${ORGANIZATION}/members/:username`]: {
+    ...own(["write"], MEMBERS_ONLY),
+    body: () => ({ role: "owner" }),
+  },
+  // The only owner cannot leave.
+  [`DELETE ${ORGANIZATION}/members/:username`]: own(["write"], [401, 404, 409, 403, 403]),
+  [`GET ${ORGANIZATION}/invitations`]: own(["read"], MEMBERS_ONLY),
+  [`POST ${ORGANIZATION}/invitations`]: { ...own(["write"], MEMBERS_ONLY), body: () => ({}) },
+  [`DELETE ${ORGANIZATION}/invitations/:invitation_id`]: own(["write"], [401, 404, 404, 403, 403]),
+  [`GET ${ORGANIZATION}/tokens`]: own(["read"], MEMBERS_ONLY),
+  [`POST ${ORGANIZATION}/tokens`]: {
+    ...own(["write"], MEMBERS_ONLY),
+    body: () => ({ name: "laptop", scopes: ["write"] }),
+  },
+  [`DELETE ${ORGANIZATION}/tokens/:token_id`]: own(["write"], [401, 404, 404, 403, 403]),
+  [`DELETE ${ORGANIZATION}`]: own(["write"], MEMBERS_ONLY),
 };
 
 /** Returns an upload that waits for a part `{}`, one that waits for completion, and a file. */
@@ -339,6 +373,10 @@ export const OPERATOR_ENDPOINTS: Record<
   string,
   Pick<EndpointAccess, "body"> & { status?: number }
 > = {
+  "POST /v1/operator/organizations": {
+    body: ({ lead }) => ({ username: unique("org"), owner: lead }),
+  },
+  "PUT /v1/operator/organizations/:organization/owners/:username": {},
   "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
   "DELETE /v1/operator/usernames/:username": {},
   "PUT /v1/operator/users/:username/suspension": {},

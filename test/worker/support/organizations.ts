@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import type { Role, ShareLevel } from "../../../src/protocol/organization.ts";
+import { forgetTokens } from "../../../src/services/access/authentication.ts";
 import { run } from "./accounts.ts";
 import type { Client } from "./client.ts";
 import { newClient, newUser, newWorld, type World, type WorldOptions } from "./world.ts";
@@ -26,13 +27,19 @@ export interface Person {
 export async function newOrganization(options?: WorldOptions): Promise<Organization> {
   const world = await newWorld(options);
   await run("UPDATE users SET kind = 'organization' WHERE id = ?", world.user_id);
+  await run("UPDATE tokens SET service_role = 'owner' WHERE user_id = ?", world.user_id);
+  forgetTokens();
   return {
     ...world,
     join: async (role) => {
       const { client: own, ...person } = await newUser();
       await setRole(world, person, role);
       const client = await newClient(world.username);
-      await run("UPDATE tokens SET made_by = ? WHERE prefix = ?", person.user_id, prefixOf(client));
+      await run(
+        "UPDATE tokens SET made_by = ?, service_role = NULL WHERE prefix = ?",
+        person.user_id,
+        prefixOf(client),
+      );
       return { ...person, client, own };
     },
     service: async (role) => {

@@ -38,6 +38,7 @@ const TEMPLATES: Record<string, string[]> = {
   hardware: ["{identifier}"],
   hardware_identifier: ["{identifier}"],
   models: ["{model_owner}/{model_name}"],
+  owner: ["{username}"],
   prediction_id: ["{prediction_id}"],
 };
 

@@ -13,6 +13,7 @@ import { type Upload, upload } from "../../../../src/protocol/upload.ts";
 import { ownerA, userA } from "../../../../src/protocol/user.ts";
 import { variable } from "../../../../src/protocol/variable.ts";
 import { webhookEndpoint, webhookEvent } from "../../../../src/protocol/webhook.ts";
+import { ORIGIN } from "../client.ts";
 
 /** Values of path parameters that belong together, such as the owner and the name of one model. */
 export type Place = Record<string, string>;
@@ -144,6 +145,11 @@ export class Harvest {
   /** Keeps a run that can be pinned, with the address to pin it at. */
   putRun(url: string, prediction_id: string): void {
     keep(this.#addresses, EXAMPLES, { url, body: { prediction_id } });
+  }
+
+  /** Keeps a body that an operation without parameters accepts. */
+  putBody(path: string, body: object): void {
+    keep(this.#addresses, path, { url: `${ORIGIN}/v1${path}`, body });
   }
 
   #keep = (place: Place) => keep(this.#places, Object.keys(place).join(), place);

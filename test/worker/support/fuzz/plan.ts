@@ -115,11 +115,13 @@ export function plans(
 }
 
 /**
- * Some requests need the address of an earlier answer: signatures, ETags of a completion, and runs of a
- * model.
+ * Some requests need the address of an earlier answer: signatures, ETags of a completion, runs of a model, and
+ * invitations.
  */
 const againOf = ({ method, path, operation }: DocumentedOperation) => {
-  const isChained = path.endsWith("/complete") || (method === "post" && path.endsWith("/examples"));
+  const isChained =
+    path.endsWith("/complete") ||
+    (method === "post" && /\/examples$|^\/user\/organizations$/.test(path));
   if (findSignature(operation) || isChained)
     return fc.option(fc.nat(100), { nil: undefined, freq: 4 });
   return method === "get" ? rarely(fc.nat(100), 4) : fc.constant(undefined);

@@ -1,0 +1,225 @@
+/** Members of organizations, and the invitations with which they join. */
+import { v7 as uuid } from "uuid";
+import { hasRole } from "../../domain/accounts/access.ts";
+import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
+import type {
+  CreateOrganizationInvitation,
+  Member,
+  Organization,
+  OrganizationInvitation,
+  Role,
+} from "../../protocol/organization.ts";
+import {
+  acceptInvitation,
+  appointOwner as appoint,
+  deleteInvitation,
+  findInvitation,
+  findMember,
+  findOrganization,
+  type InvitationRow,
+  insertInvitation,
+  listInvitations as invitationsOf,
+  listMembers as membersOf,
+  removeMember as remove,
+  updateRole,
+} from "../../storage/accounts/organizations.ts";
+import { findUser } from "../../storage/accounts/users.ts";
+import { type Caller, requireAccountAccess } from "../access/access.ts";
+import { getUser } from "../access/accounts.ts";
+import { forgetTokens } from "../access/authentication.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
+import { forgetModels } from "../predictions/version-resolution.ts";
+import type { Services } from "../services.ts";
+import { actFor } from "./organizations.ts";
+
+const MAX_MEMBERS = 1_000;
+const MAX_INVITATIONS = 100;
+const VALID_MS = 7 * 86_400_000;
+
+/** Lists members, those with the oldest accounts first. @throws ProblemError not_found, forbidden */
+export async function listMembers(
+  services: Services,
+  caller: Caller,
+  username: string,
+  request: PageRequest,
+): Promise<Page<Member>> {
+  const { organization } = await actFor(services, caller, username, "member");
+  return paginate(services, request, {
+    name: `members/${organization.id}`,
+    find: (keyset) => membersOf(services.db, organization.id, keyset),
+    keyOf: ({ user }) => [user.id],
+    present: services.present.member,
+  });
+}
+
+/**
+ * Changes the role of a member.
+ * @throws ProblemError not_found, forbidden; conflict if no owner would be left
+ */
+export async function setMember(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+  username: string,
+  role: Role,
+): Promise<Member> {
+  const acting = await actFor(services, caller, organizationName, "admin");
+  const found = await requireMember(services, acting.organization.id, username);
+  if (found.role === "owner" || role === "owner")
+    requireOwner(acting.caller, "make or unmake owners");
+  if (!(await updateRole(services.db, acting.organization.id, found.user.id, role)))
+    throw onlyOwner(organizationName);
+  forgetRoles();
+  return services.present.member({ ...found, role });
+}
+
+/**
+ * Removes a member with their tokens. Members may remove themselves.
+ * @throws ProblemError not_found, forbidden; conflict if no owner would be left
+ */
+export async function removeMember(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+  username: string,
+): Promise<void> {
+  const acting = await actFor(services, caller, organizationName, "member");
+  const { id } = acting.organization;
+  const found = await requireMember(services, id, username);
+  if (found.user.id !== acting.caller.maker) {
+    await requireAccountAccess(services, acting.caller, `The member '${username}'`, "admin");
+    if (found.role === "owner") requireOwner(acting.caller, "remove owners");
+  }
+  if (!(await remove(services.db, id, found.user.id))) throw onlyOwner(organizationName);
+  forgetRoles();
+}
+
+/** Makes a user an owner of an organization, for its operator. @throws ProblemError not_found, conflict */
+export async function appointOwner(
+  services: Services,
+  organizationName: string,
+  username: string,
+): Promise<Member> {
+  const [organization, user] = await Promise.all([
+    getUser(services, organizationName),
+    getUser(services, username),
+  ]);
+  if (organization.kind !== "organization")
+    throw notFound(`The organization '${organizationName}'`);
+  if (user.kind !== "user") throw conflict(`'${username}' is an organization. Name a person.`);
+  const created_at = Date.now();
+  await appoint(services.db, { organization_id: organization.id, user_id: user.id, created_at });
+  forgetRoles();
+  return services.present.member({ user, role: "owner", created_at });
+}
+
+async function requireMember({ db }: Services, organizationId: string, username: string) {
+  const found = await findMember(db, organizationId, username);
+  if (found) return found;
+  throw notFound(`A member '${username}'`, "Invite people with a link.");
+}
+
+function requireOwner(caller: Caller, what: string): void {
+  if (hasRole(caller, "owner")) return;
+  throw new ProblemError("forbidden", `Only owners of the organization can ${what}.`);
+}
+
+const onlyOwner = (name: string) =>
+  conflict(`'${name}' would have no owner left. Make somebody else an owner first.`);
+
+/** After a change of roles, this isolate forgets them at once, and others within 10 s. */
+function forgetRoles(): void {
+  forgetTokens();
+  forgetModels();
+}
+
+/**
+ * Creates an invitation, with which one person can join.
+ * @returns the invitation with its secret, which is shown once
+ * @throws ProblemError not_found, forbidden, conflict
+ */
+export async function invite(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+  { role, note }: CreateOrganizationInvitation,
+  origin: string,
+) {
+  const acting = await actFor(services, caller, organizationName, "admin");
+  if (role === "owner") requireOwner(acting.caller, "invite owners");
+  const invitation = newToken("ausi");
+  const now = Date.now();
+  const row: InvitationRow = {
+    id: uuid(),
+    hash: await sha256(invitation),
+    organization_id: acting.organization.id,
+    role,
+    note,
+    made_by: acting.caller.maker,
+    created_at: now,
+    expires_at: now + VALID_MS,
+    accepted_by: null,
+  };
+  if (!(await insertInvitation(services.db, row, MAX_INVITATIONS)))
+    throw conflict(
+      `An organization can have at most ${MAX_INVITATIONS} open invitations. Delete an unused one.`,
+    );
+  return {
+    ...services.present.organizationInvitation(row),
+    invitation,
+    url: `${origin}/join#${invitation}`,
+  };
+}
+
+/** Lists open invitations, newest last. @throws ProblemError not_found, forbidden */
+export async function listInvitations(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+): Promise<OrganizationInvitation[]> {
+  const { organization } = await actFor(services, caller, organizationName, "admin");
+  const rows = await invitationsOf(services.db, organization.id, Date.now(), MAX_INVITATIONS);
+  return rows.map(services.present.organizationInvitation);
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function revokeInvitation(
+  services: Services,
+  caller: Caller,
+  organizationName: string,
+  id: string,
+): Promise<void> {
+  const { organization } = await actFor(services, caller, organizationName, "admin");
+  if (!(await deleteInvitation(services.db, organization.id, id)))
+    throw notFound(`The invitation '${id}'`);
+}
+
+/**
+ * Adds the caller to the organization of an invitation.
+ * @throws ProblemError not_found for an invitation that is not open; forbidden, conflict
+ */
+export async function join(
+  services: Services,
+  caller: Caller,
+  invitation: string,
+): Promise<Organization> {
+  await requireAccountAccess(services, caller, "Your organizations", "owner");
+  const { db } = services;
+  if ((await findUser(db, caller.user_id))?.kind !== "user")
+    throw new ProblemError("forbidden", "Only people can join. Use a token of your own account.");
+  const now = Date.now();
+  const open = isToken(invitation, "ausi")
+    ? await findInvitation(db, await sha256(invitation), now)
+    : undefined;
+  if (!open)
+    throw notFound("This invitation", "It was used, revoked or has expired. Ask for a new one.");
+  const { organization } = open;
+  if (!(await acceptInvitation(db, open.invitation, caller.user_id, now, MAX_MEMBERS)))
+    throw conflict(
+      `You are a member of '${organization.username}' already, or it has ${MAX_MEMBERS} members.`,
+    );
+  forgetModels();
+  const joined = await findOrganization(db, organization.username, caller.user_id);
+  return services.present.organization(organization, joined?.role ?? open.invitation.role);
+}

@@ -1,0 +1,157 @@
+/** Organizations: creating, listing, changing and deleting them, and acting for them. */
+import { v7 as uuid } from "uuid";
+import type { Principal } from "../../domain/accounts/access.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
+import type { CreateOrganization, Organization, Role } from "../../protocol/organization.ts";
+import type { UpdateUser } from "../../protocol/user.ts";
+import {
+  findOrganization,
+  insertOrganization,
+  isOverLimit,
+  listOrganizations as organizationsOf,
+} from "../../storage/accounts/organizations.ts";
+import { findUser, type UserRow } from "../../storage/accounts/users.ts";
+import { isDuplicate } from "../../storage/database.ts";
+import { type Caller, requireAccountAccess } from "../access/access.ts";
+import { getUser } from "../access/accounts.ts";
+import { orConflict } from "../conflicts.ts";
+import type { Services } from "../services.ts";
+import { deleteAccount } from "./delete-account.ts";
+import { MAX_ORGANIZATIONS, updateOwnUser } from "./users.ts";
+
+/** A caller that acts for an organization, with the organization. */
+export interface Acting {
+  organization: UserRow;
+  caller: Caller;
+}
+
+/**
+ * Returns the caller as which a person, or a token of the organization, acts for an organization.
+ * @throws ProblemError not_found if the caller has no role in it; forbidden for a limited token or a role below
+ * `least`
+ */
+export async function actFor(
+  services: Services,
+  caller: Caller,
+  username: string,
+  least: Role,
+): Promise<Acting> {
+  const found = await findOrganization(services.db, username, caller.user_id);
+  const acting = found && actingCaller(caller, found.organization, found.role);
+  if (!found || !acting) throw notFound(`An organization '${username}' of yours`);
+  await requireAccountAccess(services, acting, `The organization '${username}'`, least);
+  return { organization: found.organization, caller: acting };
+}
+
+function actingCaller(caller: Caller, { id }: UserRow, role: Role | null): Caller | undefined {
+  if (caller.user_id === id) return caller;
+  return role === null ? undefined : { ...caller, user_id: id, maker: caller.user_id, role };
+}
+
+/**
+ * Creates an organization whose first owner is the caller.
+ * @throws ProblemError forbidden, conflict
+ */
+export async function createOrganization(
+  services: Services,
+  caller: Caller,
+  request: CreateOrganization,
+): Promise<Organization> {
+  await requireAccountAccess(services, caller, "New organizations", "owner");
+  const { organizationsPerUser: max } = services.settings;
+  if ((await findUser(services.db, caller.user_id))?.kind !== "user")
+    throw new ProblemError(
+      "forbidden",
+      "An organization is created by a person. Use a token of your own account.",
+    );
+  if (max === 0)
+    throw new ProblemError(
+      "forbidden",
+      "Only operators create organizations here. Ask the operator of this deployment for one.",
+    );
+  return insert(services, request, caller.user_id, max);
+}
+
+/** Creates an organization for a user, without a limit. @throws ProblemError not_found, conflict */
+export async function createOrganizationFor(
+  services: Services,
+  { owner, ...request }: CreateOrganization & { owner: string },
+): Promise<Organization> {
+  const user = await getUser(services, owner);
+  if (user.kind !== "user")
+    throw conflict(`'${owner}' is an organization. Name a person as owner.`);
+  return insert(services, request, user.id, undefined);
+}
+
+async function insert(
+  services: Services,
+  request: CreateOrganization,
+  ownerId: string,
+  max: number | undefined,
+): Promise<Organization> {
+  const now = Date.now();
+  const row = {
+    ...request,
+    id: uuid(),
+    kind: "organization" as const,
+    avatar_url: "",
+    created_by: ownerId,
+    created_at: now,
+    updated_at: now,
+  };
+  const limited = orConflict(
+    insertOrganization(services.db, row, ownerId, max),
+    isOverLimit,
+    `You have created ${max} organizations. Delete one, or ask the operator to raise ORGANIZATIONS_PER_USER.`,
+  );
+  await orConflict(
+    limited,
+    isDuplicate,
+    `The username '${request.username}' is taken, or was used by another account.`,
+  );
+  const organization = await findUser(services.db, row.id);
+  if (!organization) throw notFound(`The organization '${request.username}'`);
+  return services.present.organization(organization, "owner");
+}
+
+/** Lists the organizations in which the caller acts: a person's, or the one of the token. */
+export async function listOrganizations(
+  services: Services,
+  caller: Pick<Principal, "user_id" | "maker" | "role">,
+): Promise<Organization[]> {
+  const own = await findUser(services.db, caller.user_id);
+  if (own?.kind === "organization") return [services.present.organization(own, caller.role)];
+  const rows = await organizationsOf(services.db, caller.user_id, MAX_ORGANIZATIONS);
+  return rows.map(({ organization, role }) => services.present.organization(organization, role));
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function readOrganization(
+  services: Services,
+  caller: Caller,
+  username: string,
+): Promise<Organization> {
+  const acting = await actFor(services, caller, username, "member");
+  return services.present.organization(acting.organization, acting.caller.role);
+}
+
+/** @throws ProblemError not_found, forbidden; conflict for a username that is taken */
+export async function updateOrganization(
+  services: Services,
+  caller: Caller,
+  username: string,
+  changes: UpdateUser,
+): Promise<Organization> {
+  const acting = await actFor(services, caller, username, "admin");
+  await updateOwnUser(services, acting.caller, changes);
+  return readOrganization(services, caller, changes.username ?? username);
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function deleteOrganization(
+  services: Services,
+  caller: Caller,
+  username: string,
+): Promise<void> {
+  await deleteAccount(services, (await actFor(services, caller, username, "owner")).caller);
+}

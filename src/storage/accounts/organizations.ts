@@ -1,0 +1,301 @@
+/** Organizations, their members and invitations. */
+import { and, eq, gt, isNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
+import type { Role } from "../../protocol/organization.ts";
+import { type Database, failedOn } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { members, organizationInvitations, tokens, users } from "../schema/index.ts";
+
+export type InvitationRow = typeof organizationInvitations.$inferSelect;
+
+/**
+ * Inserts an organization with its first owner. Fails (`isOverLimit`) if that user has created `max`
+ * organizations that exist; undefined: any number.
+ */
+export async function insertOrganization(
+  db: Database,
+  row: typeof users.$inferInsert,
+  ownerId: string,
+  max: number | undefined,
+): Promise<void> {
+  const count = sql`(SELECT count(*) FROM users
+    WHERE created_by = ${row.created_by ?? ""} AND deleted_at IS NULL)`;
+  const name = max === undefined ? row.name : sql`iif(${count} < ${max}, ${row.name}, NULL)`;
+  const owner = { organization_id: row.id, user_id: ownerId, created_at: row.created_at };
+  await db.batch([
+    db.insert(users).values({ ...row, name: name as SQL<string> }),
+    db.insert(members).values({ ...owner, role: "owner" }),
+  ]);
+}
+
+export const isOverLimit = (error: unknown): boolean => failedOn(error, "NOT NULL", "users.name");
+
+/** Finds an organization by its username, and the role that a person has in it. Null: none. */
+export const findOrganization = (db: Database, username: string, userId: string) =>
+  db
+    .select({ organization: users, role: members.role })
+    .from(users)
+    .leftJoin(members, and(eq(members.organization_id, users.id), eq(members.user_id, userId)))
+    .where(
+      and(eq(users.username, username), eq(users.kind, "organization"), isNull(users.deleted_at)),
+    )
+    .get();
+
+/** Lists the organizations of a person, the one joined first first. */
+export const listOrganizations = (db: Database, userId: string, limit: number) =>
+  db
+    .select({ organization: users, role: members.role })
+    .from(members)
+    .innerJoin(users, eq(users.id, members.organization_id))
+    .where(and(eq(members.user_id, userId), isNull(users.deleted_at)))
+    .orderBy(members.organization_id)
+    .limit(limit)
+    .all();
+
+export function listMembers(db: Database, organizationId: string, keyset: Keyset) {
+  const { where, order, limit } = range([members.user_id], "asc", keyset);
+  return db
+    .select({ user: users, role: members.role, created_at: members.created_at })
+    .from(members)
+    .innerJoin(users, eq(users.id, members.user_id))
+    .where(and(eq(members.organization_id, organizationId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+export const findMember = (db: Database, organizationId: string, username: string) =>
+  db
+    .select({ user: users, role: members.role, created_at: members.created_at })
+    .from(members)
+    .innerJoin(users, eq(users.id, members.user_id))
+    .where(and(eq(members.organization_id, organizationId), eq(users.username, username)))
+    .get();
+
+/** Whether another owner remains, who is not suspended. */
+const hasOtherOwner = (organizationId: SQL | string, userId: SQL | string) => sql`EXISTS (
+  SELECT 1 FROM members AS others JOIN users AS owners ON owners.id = others.user_id
+  WHERE others.organization_id = ${organizationId} AND others.role = 'owner'
+    AND others.user_id <> ${userId} AND owners.suspended_at IS NULL)`;
+
+const isMember = (organizationId: string, userId: string) =>
+  and(eq(members.organization_id, organizationId), eq(members.user_id, userId));
+
+/** Changes a member's role, unless an organization would have no owner. @returns whether it did */
+export async function updateRole(
+  db: Database,
+  organizationId: string,
+  userId: string,
+  role: Role,
+): Promise<boolean> {
+  const keepsOwner =
+    role === "owner"
+      ? undefined
+      : or(ne(members.role, "owner"), hasOtherOwner(organizationId, userId));
+  const changed = await db
+    .update(members)
+    .set({ role })
+    .where(and(isMember(organizationId, userId), keepsOwner))
+    .returning({ role: members.role });
+  return changed.length > 0;
+}
+
+/** Appoints an owner, who may be no member yet. */
+export const appointOwner = (
+  db: Database,
+  row: { organization_id: string; user_id: string; created_at: number },
+) =>
+  db
+    .insert(members)
+    .values({ ...row, role: "owner" })
+    .onConflictDoUpdate({
+      target: [members.organization_id, members.user_id],
+      set: { role: "owner" },
+    });
+
+/** Removes a member with their tokens, unless the organization would have no owner. @returns whether it did */
+export async function removeMember(
+  db: Database,
+  organizationId: string,
+  userId: string,
+): Promise<boolean> {
+  const isGone = sql`NOT EXISTS (SELECT 1 FROM ${members} WHERE ${isMember(organizationId, userId)})`;
+  const [removed] = await db.batch([
+    db
+      .delete(members)
+      .where(
+        and(
+          isMember(organizationId, userId),
+          or(ne(members.role, "owner"), hasOtherOwner(organizationId, userId)),
+        ),
+      )
+      .returning({ user_id: members.user_id }),
+    db
+      .delete(tokens)
+      .where(
+        and(
+          eq(tokens.user_id, organizationId),
+          eq(tokens.made_by, userId),
+          isNull(tokens.service_role),
+          isGone,
+        ),
+      ),
+  ]);
+  return removed.length > 0;
+}
+
+/** Lists the usernames of organizations of which a person is the only owner that is not suspended. */
+export const listOnlyOwned = (db: Database, userId: string) =>
+  db
+    .select({ username: users.username })
+    .from(members)
+    .innerJoin(users, eq(users.id, members.organization_id))
+    .where(and(isOnlyOwner(userId), isNull(users.deleted_at)))
+    .all();
+
+const isOnlyOwner = (userId: string) =>
+  and(
+    eq(members.user_id, userId),
+    eq(members.role, "owner"),
+    sql`NOT ${hasOtherOwner(sql`${members.organization_id}`, userId)}`,
+  );
+
+/**
+ * The value of `users.updated_at` in a write that ends a person's access: NULL, which the column refuses, if an
+ * organization would have no owner (`isOwnerless`).
+ */
+export const unlessOnlyOwner = (userId: string, now: number | SQL) =>
+  sql<number>`iif(EXISTS (SELECT 1 FROM ${members} WHERE ${isOnlyOwner(userId)}), NULL, ${now})`;
+
+export const isOwnerless = (error: unknown): boolean =>
+  failedOn(error, "NOT NULL", "users.updated_at");
+
+/** Lists the ids of the organizations of a person. */
+export const listMemberships = (db: Database, userId: string, limit: number) =>
+  db
+    .select({ organization_id: members.organization_id })
+    .from(members)
+    .where(eq(members.user_id, userId))
+    .limit(limit)
+    .all();
+
+/** Inserts an invitation unless the organization has `max` that are open. @returns whether it did */
+export async function insertInvitation(
+  db: Database,
+  row: InvitationRow,
+  max: number,
+): Promise<boolean> {
+  const [, inserted] = await db.batch([
+    db
+      .delete(organizationInvitations)
+      .where(
+        and(
+          eq(organizationInvitations.organization_id, row.organization_id),
+          lte(organizationInvitations.expires_at, row.created_at),
+        ),
+      ),
+    db
+      .insert(organizationInvitations)
+      .select(
+        sql`SELECT ${row.id}, ${row.hash}, ${row.organization_id}, ${row.role}, ${row.note},
+          ${row.made_by}, ${row.created_at}, ${row.expires_at}, NULL
+          WHERE (SELECT count(*) FROM organization_invitations
+            WHERE organization_id = ${row.organization_id}) < ${max}`,
+      )
+      .returning({ id: organizationInvitations.id }),
+  ]);
+  return inserted.length > 0;
+}
+
+/**
+ * Whether an invitation is open. Its maker must still be allowed to invite: a member whose role is as high as
+ * the invitation's, and at least `admin`, or a service token that has such a role.
+ */
+const isOpen = (now: number) =>
+  and(
+    gt(organizationInvitations.expires_at, now),
+    or(
+      sql`EXISTS (SELECT 1 FROM ${members} AS inviters JOIN ${users} AS inviter_users
+          ON inviter_users.id = inviters.user_id
+        WHERE inviters.organization_id = ${organizationInvitations.organization_id}
+          AND inviters.user_id = ${organizationInvitations.made_by}
+          AND inviter_users.suspended_at IS NULL AND ${mayInvite(sql`inviters.role`)})`,
+      sql`EXISTS (SELECT 1 FROM ${tokens} WHERE tokens.id = ${organizationInvitations.made_by}
+          AND tokens.user_id = ${organizationInvitations.organization_id}
+          AND ${mayInvite(sql`tokens.service_role`)})`,
+    ),
+  );
+
+const mayInvite = (role: SQL) =>
+  sql`(${role} = 'owner' OR (${role} = 'admin' AND ${organizationInvitations.role} <> 'owner'))`;
+
+export const findInvitation = (db: Database, hash: string, now: number) =>
+  db
+    .select({ invitation: organizationInvitations, organization: users })
+    .from(organizationInvitations)
+    .innerJoin(users, eq(users.id, organizationInvitations.organization_id))
+    .where(and(eq(organizationInvitations.hash, hash), isNull(users.deleted_at), isOpen(now)))
+    .get();
+
+export const listInvitations = (db: Database, organizationId: string, now: number, limit: number) =>
+  db
+    .select()
+    .from(organizationInvitations)
+    .where(and(eq(organizationInvitations.organization_id, organizationId), isOpen(now)))
+    .orderBy(organizationInvitations.id)
+    .limit(limit)
+    .all();
+
+/** @returns whether it existed */
+export async function deleteInvitation(
+  db: Database,
+  organizationId: string,
+  id: string,
+): Promise<boolean> {
+  const deleted = await db
+    .delete(organizationInvitations)
+    .where(
+      and(
+        eq(organizationInvitations.organization_id, organizationId),
+        eq(organizationInvitations.id, id),
+      ),
+    )
+    .returning({ id: organizationInvitations.id });
+  return deleted.length > 0;
+}
+
+/**
+ * Adds a person to the organization of an invitation that is open, and uses the invitation up. A member keeps
+ * their role, and the invitation stays.
+ * @returns whether the person was added
+ */
+export async function acceptInvitation(
+  db: Database,
+  { id, organization_id }: InvitationRow,
+  userId: string,
+  now: number,
+  max: number,
+): Promise<boolean> {
+  const hasRoom = sql`NOT EXISTS (SELECT 1 FROM ${members} WHERE ${isMember(organization_id, userId)})
+    AND (SELECT count(*) FROM members WHERE organization_id = ${organization_id}) < ${max}`;
+  const isThis = eq(organizationInvitations.id, id);
+  const accepted = sql`SELECT organization_id, accepted_by, role, ${now}
+    FROM organization_invitations WHERE id = ${id} AND accepted_by = ${userId}`;
+  const [, added] = await db.batch([
+    db
+      .update(organizationInvitations)
+      .set({ accepted_by: userId })
+      .where(and(isThis, isOpen(now), hasRoom)),
+    db.insert(members).select(accepted).returning({ user_id: members.user_id }),
+    db
+      .delete(organizationInvitations)
+      .where(and(isThis, eq(organizationInvitations.accepted_by, userId))),
+  ]);
+  return added.length > 0;
+}
+
+/** The statements that remove what an account, a person or an organization, has of organizations. */
+export const leaveOrganizations = (db: Database, id: string) => [
+  db.delete(members).where(or(eq(members.user_id, id), eq(members.organization_id, id))),
+  db.delete(organizationInvitations).where(eq(organizationInvitations.organization_id, id)),
+  db.delete(tokens).where(and(eq(tokens.made_by, id), isNull(tokens.service_role))),
+];
