@@ -5,7 +5,7 @@
 import { type Principal, RECENT_CHECK_MS } from "../../domain/accounts/access.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
-import { isModelSeen } from "../models/models.ts";
+import { isModelSeen } from "../models/visibility.ts";
 import { findSessionPrincipal } from "./sign-in.ts";
 import { findTokenById, isRunnerToken } from "./tokens.ts";
 

@@ -4,7 +4,6 @@ import {
   gte,
   type InferSelectModel,
   inArray,
-  isNotNull,
   ne,
   notInArray,
   or,
@@ -15,17 +14,14 @@ import {
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { CategorySummary, ModelSort } from "../../protocol/model.ts";
-import type { ShareLevel } from "../../protocol/organization.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, failedOn, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
   categories,
-  collaborators,
   hardware,
   listings,
-  members,
   modelCategories,
   modelCounts,
   models,
@@ -33,6 +29,7 @@ import {
   users,
   versions,
 } from "../schema/index.ts";
+import { isSeenBy, levelOf } from "./visibility.ts";
 
 export type ModelRow = InferSelectModel<typeof models>;
 
@@ -148,40 +145,6 @@ export const findModel = (db: Database, id: string) => detailed(db).where(eq(mod
 /** @param ids 100 at most */
 export const findModels = (db: Database, ids: string[]) =>
   detailed(db).where(inArray(models.id, ids)).all();
-
-/**
- * The level of an account for models of other accounts, as a column of a query of `models`: by a share, or as
- * a person in the organization that owns the model.
- */
-export const levelOf = (viewerId: string | SQL | undefined) =>
-  viewerId === undefined
-    ? sql<null>`NULL`
-    : sql<ShareLevel | null>`coalesce(
-  (SELECT level FROM ${collaborators} WHERE model_id = ${models.id} AND account_id = ${viewerId}),
-  (SELECT 'run' FROM ${members}
-    WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId}))`;
-
-/**
- * Whether a user may see the model. The query checks this itself, so that hidden models take as long as
- * missing ones.
- */
-export const isSeenBy = (viewerId: string | SQL | undefined) =>
-  or(
-    ne(models.visibility, "private"),
-    ...(viewerId === undefined
-      ? []
-      : [eq(models.owner_id, viewerId), isNotNull(levelOf(viewerId))]),
-  );
-
-/** Whether an account may see a model. True for one that was deleted. */
-export const isModelSeen = async (db: Database, id: string, viewerId: string): Promise<boolean> => {
-  const row = await db
-    .select({ isSeen: sql<number>`${isSeenBy(viewerId)}` })
-    .from(models)
-    .where(eq(models.id, id))
-    .get();
-  return row === undefined || row.isSeen === 1;
-};
 
 export const findModelByName = (
   db: Database,

@@ -5,8 +5,9 @@ import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import type { Database } from "../database.ts";
 import { hardware, models, users, versions } from "../schema/index.ts";
-import { answeringNumber, defaultNumber, isSeenBy, levelOf } from "./models.ts";
+import { answeringNumber, defaultNumber } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
+import { isSeenBy, levelOf } from "./visibility.ts";
 
 export interface TargetName {
   owner: string;

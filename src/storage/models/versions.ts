@@ -19,7 +19,7 @@ import { type Database, failedOn } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, users, versions } from "../schema/index.ts";
-import { isSeenBy } from "./models.ts";
+import { isSeenBy } from "./visibility.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 

@@ -234,7 +234,7 @@ async function makeOrganizations(): Promise<void> {
     }),
   );
   for (const [n, by] of [user, stranger].entries()) {
-    const organization = `made-${sentSoFar}`;
+    const organization = `made-${sentSoFar}-${n}`;
     const body = { username: organization, owner: people[n] };
     await make("POST", "/operator/organizations", body, { by: operator });
     const path = `/organizations/${organization}`;

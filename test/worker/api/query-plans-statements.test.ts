@@ -16,9 +16,10 @@ import {
   listReportedSince,
   syncListings,
 } from "../../../src/storage/models/counts.ts";
-import { isModelSeen, listDetailedModels } from "../../../src/storage/models/models.ts";
+import { listDetailedModels } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
 import { listInputSchemas, listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
+import { isModelSeen } from "../../../src/storage/models/visibility.ts";
 import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";
 import { ALLOWANCE, db, newRows, plansOf } from "../support/query-plans.ts";
 
