@@ -210,7 +210,7 @@ async function endedToken(
   return undefined;
 }
 
-/** Counts a request per token, and per account, which may have 100 tokens. */
+/** Counts a request per token, and per account, which may have hundreds of tokens. */
 async function countByToken(c: Context<AppEnv>, { token_id, user_id }: Caller): Promise<void> {
   await Promise.all([limitRate(c, "token", token_id), limitRate(c, "user", user_id)]);
 }

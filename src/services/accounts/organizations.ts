@@ -10,10 +10,12 @@ import {
   isOverLimit,
   listOrganizations as organizationsOf,
 } from "../../storage/accounts/organizations.ts";
+import { findPrincipal } from "../../storage/accounts/reader-access.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { isDuplicate } from "../../storage/database.ts";
-import { type Caller, requireAccountAccess } from "../access/access.ts";
+import { type Caller, isSuspended, requireAccountAccess } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
+import { accessEnded } from "../access/authentication.ts";
 import { orConflict } from "../conflicts.ts";
 import type { Services } from "../services.ts";
 import { deleteAccount } from "./delete-account.ts";
@@ -26,9 +28,10 @@ export interface Acting {
 }
 
 /**
- * Returns the caller as which a person, or a token of the organization, acts for an organization.
- * @throws ProblemError not_found if the caller has no role in it; forbidden for a limited token or a role below
- * `least`
+ * Returns the caller as which a person, or a token of the organization, acts for an organization. The token or
+ * session is read again: a role, a member or a token made with a cached one would outlive the cache.
+ * @throws ProblemError unauthenticated; not_found if the caller has no role in it; forbidden for a limited token,
+ * a role below `least`, or a suspended organization, which members can only read and leave
  */
 export async function actFor(
   services: Services,
@@ -36,10 +39,22 @@ export async function actFor(
   username: string,
   least: Role,
 ): Promise<Acting> {
-  const found = await findOrganization(services.db, username, caller.user_id);
-  const acting = found && actingCaller(caller, found.organization, found.role);
+  const { token_id: id, user_id } = caller;
+  const kind = caller.is_session ? "session" : "token";
+  const [now, found] = await Promise.all([
+    findPrincipal(services.db, { kind, id, user_id }, 0),
+    findOrganization(services.db, username, user_id),
+  ]);
+  if (!now) throw accessEnded();
+  const current = { ...caller, role: now.role };
+  const acting = found && actingCaller(current, found.organization, found.role);
   if (!found || !acting) throw notFound(`An organization '${username}' of yours`);
   await requireAccountAccess(services, acting, `The organization '${username}'`, least);
+  if (least !== "member" && isSuspended(found.organization))
+    throw new ProblemError(
+      "forbidden",
+      `The organization '${username}' is suspended. Ask the operator of this deployment why.`,
+    );
   return { organization: found.organization, caller: acting };
 }
 

@@ -62,7 +62,9 @@ export async function createToken(
   await orConflict(
     withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId))),
     isLimitReached,
-    `An account can have at most ${MAX_TOKENS} access tokens. Revoke an unused token.`,
+    actor.service_role == null
+      ? `You can have at most ${MAX_TOKENS} access tokens for an account. Revoke an unused token.`
+      : `An organization can have at most ${MAX_TOKENS} service tokens. Revoke an unused token.`,
   );
   return { id, token };
 }

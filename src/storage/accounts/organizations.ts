@@ -1,5 +1,5 @@
 /** Organizations, their members and invitations. */
-import { and, eq, gt, isNull, lte, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
 import type { Role } from "../../protocol/organization.ts";
 import { type Database, failedOn } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -71,11 +71,11 @@ export const findMember = (db: Database, organizationId: string, username: strin
     .where(and(eq(members.organization_id, organizationId), eq(users.username, username)))
     .get();
 
-/** Whether another owner remains, who is not suspended. */
+/** Whether another owner remains, who is neither suspended nor deleted. */
 const hasOtherOwner = (organizationId: SQL | string, userId: SQL | string) => sql`EXISTS (
   SELECT 1 FROM members AS others JOIN users AS owners ON owners.id = others.user_id
   WHERE others.organization_id = ${organizationId} AND others.role = 'owner'
-    AND others.user_id <> ${userId} AND owners.suspended_at IS NULL)`;
+    AND others.user_id <> ${userId} AND owners.suspended_at IS NULL AND owners.deleted_at IS NULL)`;
 
 const isMember = (organizationId: string, userId: string) =>
   and(eq(members.organization_id, organizationId), eq(members.user_id, userId));
@@ -178,7 +178,7 @@ export const listMemberships = (db: Database, userId: string, limit: number) =>
     .limit(limit)
     .all();
 
-/** Inserts an invitation unless the organization has `max` that are open. @returns whether it did */
+/** Deletes those that are not open, and inserts an invitation unless the organization has `max`. @returns whether it did */
 export async function insertInvitation(
   db: Database,
   row: InvitationRow,
@@ -190,7 +190,7 @@ export async function insertInvitation(
       .where(
         and(
           eq(organizationInvitations.organization_id, row.organization_id),
-          lte(organizationInvitations.expires_at, row.created_at),
+          not(sql`coalesce(${isOpen(row.created_at)}, 0)`),
         ),
       ),
     db

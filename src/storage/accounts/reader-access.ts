@@ -24,15 +24,17 @@ export interface Credential {
 }
 
 /**
- * Finds what a credential may do now, which was read at most RECENT_CHECK_MS ago. Undefined if it has ended.
+ * Finds what a credential may do now. Undefined if it has ended.
+ * @param maxAgeMs how long ago it may have been read
  */
 export async function findPrincipal(
   db: Database,
   { kind, id, user_id }: Credential,
+  maxAgeMs = RECENT_CHECK_MS,
 ): Promise<Principal | undefined> {
   const found = await (kind === "token"
-    ? tokens.get(db, id, RECENT_CHECK_MS)
-    : sessions.get(db, `${id} ${user_id}`, RECENT_CHECK_MS));
+    ? tokens.get(db, id, maxAgeMs)
+    : sessions.get(db, `${id} ${user_id}`, maxAgeMs));
   const isLive = found && (found.expires_at === null || found.expires_at > Date.now());
   return isLive ? found : undefined;
 }

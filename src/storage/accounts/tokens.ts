@@ -8,8 +8,8 @@ import { members, models, runnerTokens, tokens, users } from "../schema/index.ts
 import { type StorageQuota, writeWithinQuota } from "./account-bytes.ts";
 
 /**
- * Inserts a token. Fails (`isLimitReached`) if the user has `max` unexpired tokens, and like
- * `writeWithinQuota`.
+ * Inserts a token. Fails (`isLimitReached`) if the account has `max` unexpired tokens, and like
+ * `writeWithinQuota`. In an organization each member has as many, and the service tokens together.
  */
 export function insertToken(
   db: Database,
@@ -17,7 +17,11 @@ export function insertToken(
   max: number,
   allowance: StorageQuota,
 ) {
-  const count = sql`(SELECT count(*) FROM tokens WHERE user_id = ${row.user_id}
+  const ofWhom =
+    row.service_role == null
+      ? sql`service_role IS NULL AND made_by IS ${row.made_by ?? null}`
+      : sql`service_role IS NOT NULL`;
+  const count = sql`(SELECT count(*) FROM tokens WHERE user_id = ${row.user_id} AND ${ofWhom}
     AND (expires_at IS NULL OR expires_at > ${row.created_at}))`;
   const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
   return writeWithinQuota(db, allowance, db.insert(tokens).values({ ...row, id }));

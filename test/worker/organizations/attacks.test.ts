@@ -1,0 +1,114 @@
+/** Attacks on organizations by members, former members and people who are suspended. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { OrganizationInvitation } from "../../../src/protocol/organization.ts";
+import { run } from "../support/accounts.ts";
+import type { Client } from "../support/client.ts";
+import { newOrganization, type Organization, setRole } from "../support/organizations.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newUser, operator, unique } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const pathOf = ({ username }: Organization) => `/v1/organizations/${username}`;
+/** The isolate has the client's token in its cache. */
+const warm = async (client: Client) => expect((await client.fetch("/v1/user")).status).toBe(200);
+const service = { name: "backdoor", service_role: "member" };
+
+describe("with a token that an isolate still has in its cache", () => {
+  test("an admin who was demoted cannot promote themselves", async () => {
+    const organization = await newOrganization();
+    const person = await organization.join("admin");
+    const { client, username } = person;
+    await warm(client);
+    await setRole(organization, person, "member");
+    const path = `${pathOf(organization)}/members/${username}`;
+    expect((await client.json("PUT", path, { role: "admin" })).status).toBe(403);
+  });
+
+  test("an admin who was removed creates no service token", async () => {
+    const organization = await newOrganization();
+    const person = await organization.join("admin");
+    await warm(person.client);
+    await setRole(organization, person, undefined);
+    const creating = await person.client.json("POST", `${pathOf(organization)}/tokens`, service);
+    expect(creating.status).toBe(401);
+  });
+
+  test("an admin who is suspended creates no service token with their own token", async () => {
+    const organization = await newOrganization();
+    const { own, user_id } = await organization.join("admin");
+    await warm(own);
+    await run("UPDATE users SET suspended_at = 1 WHERE id = ?", user_id);
+    const creating = await own.json("POST", `${pathOf(organization)}/tokens`, service);
+    expect(creating.status).toBe(401);
+  });
+});
+
+test("invitations of a former admin do not keep others from inviting", async () => {
+  const organization = await newOrganization();
+  const [owner, admin] = [await organization.join("owner"), await organization.join("admin")];
+  const path = `${pathOf(organization)}/invitations`;
+  const invite = async ({ own }: { own: Client }) =>
+    (await own.json("POST", path, { role: "member" })).status;
+  for (let n = 0; n < 100; n++) expect(await invite(admin)).toBe(200);
+  expect(await invite(owner)).toBe(409);
+  await setRole(organization, admin, undefined);
+  expect(await owner.own.ok<OrganizationInvitation[]>("GET", path)).toEqual([]);
+  expect(await invite(owner)).toBe(200);
+});
+
+test("an invitation that a service token made adds a person until the token is revoked", async () => {
+  const organization = await newOrganization();
+  const bot = await organization.service("admin");
+  const invite = () =>
+    bot.ok<{ invitation: string }>("POST", `${pathOf(organization)}/invitations`, {
+      role: "member",
+    });
+  const [first, second] = [await invite(), await invite()];
+  const accept = async ({ invitation }: { invitation: string }) =>
+    (await (await newUser()).client.json("POST", "/v1/user/organizations", { invitation })).status;
+  expect(await accept(first)).toBe(200);
+  await run("DELETE FROM tokens WHERE user_id = ?", organization.user_id);
+  expect(await accept(second)).toBe(404);
+});
+
+test("an owner whose account was deleted meanwhile does not let the last owner leave", async () => {
+  const organization = await newOrganization();
+  const [owner, other] = [await organization.join("owner"), await organization.join("owner")];
+  await run("UPDATE users SET deleted_at = 1 WHERE id = ?", other.user_id);
+  const path = `${pathOf(organization)}/members/${owner.username}`;
+  expect((await owner.own.json("DELETE", path)).status).toBe(409);
+  expect((await owner.own.json("PUT", path, { role: "member" })).status).toBe(409);
+});
+
+test("the owner of a suspended organization can read and leave it, and neither change nor delete it", async () => {
+  const organization = await newOrganization();
+  const [owner, other] = [await organization.join("owner"), await organization.join("owner")];
+  await operator.ok("PUT", `/v1/operator/users/${organization.username}/suspension`);
+  advance(10.001);
+  const path = pathOf(organization);
+  expect((await owner.client.fetch(path)).status).toBe(401);
+  expect((await owner.own.fetch(path)).status).toBe(200);
+  for (const [method, body] of [
+    ["PATCH", { username: unique("escaped") }],
+    ["PATCH", { bio: "x" }],
+    ["DELETE", undefined],
+  ] as const)
+    expect((await owner.own.json(method, path, body)).status).toBe(403);
+  expect((await other.own.json("DELETE", `${path}/members/${other.username}`)).status).toBe(200);
+});
+
+test("a member who creates all the tokens they can leaves room for those of others", async () => {
+  const organization = await newOrganization();
+  const [owner, member] = [await organization.join("owner"), await organization.join("member")];
+  const path = `${pathOf(organization)}/tokens`;
+  const create = async ({ own }: { own: Client }, body: object = {}) =>
+    (await own.json("POST", path, { name: "x", ...body })).status;
+  let created = 0;
+  while ((await create(member)) === 200) created++;
+  expect(created).toBe(99);
+  expect(await create(member)).toBe(409);
+  expect(await create(owner)).toBe(200);
+  expect(await create(owner, { service_role: "member" })).toBe(200);
+});
