@@ -18,7 +18,12 @@ const fakeModel = z.looseObject({
 type FakeModel = z.infer<typeof fakeModel>;
 
 const HELLO = JSON.parse(readFileSync(join(ROOT, "test/models/hello/auspex.json"), "utf8"));
-const OWNER = { id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e", username: "ada", avatar_url: "" };
+const OWNER = {
+  id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  username: "ada",
+  avatar_url: "",
+  kind: "user" as const,
+};
 const AT = "2026-11-26T00:00:00.000Z";
 const OFF = newCompatibilities.parse({});
 
@@ -52,7 +57,15 @@ export class FakeDeployment {
 
   readonly #answer = (method: string, path: string, body: Record<string, unknown>) => {
     if (path === "/v1/user")
-      return { ...OWNER, name: "Ada", urls: [], ...PROFILE, created_at: AT, updated_at: AT };
+      return {
+        ...OWNER,
+        name: "Ada",
+        urls: [],
+        ...PROFILE,
+        organizations: [],
+        created_at: AT,
+        updated_at: AT,
+      };
     if (path === "/v1/user/usage") {
       const { month, ...storage } = USAGE;
       const models = month.models.map((one) => ({ ...one, cost: this.cost }));

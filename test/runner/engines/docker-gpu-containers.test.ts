@@ -91,7 +91,7 @@ describe.runIf(dockerIsUp)("a container", () => {
         /^the container lost access to its GPUs.*native\.cgroupdriver/,
       ),
     });
-    expect(log.lines.join()).toMatch(/warn the container lost its GPUs.*GPU-pretend-0/);
+    expect(log.lines.join()).toMatch(/warn the container lost access to its GPUs.*GPU-pretend-0/);
     await vi.waitFor(async () => expect(await box.containers("revoked")).toEqual([]));
     // A file that the container may open is no sign of lost GPUs.
     const model = await box.run(executor, "revoked", { device: "/dev/other" }, classOf(1)).finish;

@@ -65,7 +65,7 @@ describe("a container that refuses connections", () => {
     pass(1);
     await one.refused();
     expect(notices).toEqual([
-      "the container's server has refused connections on port 5000 for 60 s: it listens on 127.0.0.1:5000, which only the container itself can reach. It must listen on 0.0.0.0:5000, which the variables HOST and PORT tell it",
+      "the container's server has refused connections on port 5000 for 60 s: it listens on 127.0.0.1:5000, which only the container itself can reach. It must listen on 0.0.0.0:5000, which the variables HOST and PORT set",
     ]);
     one.answered();
     expect(notices.at(-1)).toBeUndefined();

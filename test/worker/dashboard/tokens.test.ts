@@ -109,7 +109,7 @@ describe("making a token", () => {
     [{ models_for: "" }, "Choose which models the token can use"],
     [
       { models_for: "some", models: "story" },
-      "&#39;story&#39; is not a valid &lt;model_owner&gt;/&lt;model_name&gt;",
+      "Invalid model &#39;story&#39;. Use owner/name",
     ],
     [{ models_for: "some", models: "nobody/nothing" }, "&#39;nobody/nothing&#39; does not exist"],
     [{ models_for: "some", models: "" }, "Enter a model, or select one of yours."],

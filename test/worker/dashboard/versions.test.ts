@@ -220,7 +220,7 @@ describe("a version", () => {
     ["variable_names", "HF_TOKEN lower case", "'lower': upper-case letters"],
     ["repository", "elsewhere.example.com/story", "is not below"],
     ["hardware_identifier", "abacus", "'abacus' does not exist"],
-    ["egress_hosts", "hf.co https://huggingface.co", "'https://huggingface.co': a lower-case"],
+    ["egress_hosts", "hf.co https://huggingface.co", "'https://huggingface.co': Use a lower-case"],
     ["egress_hosts", "", "Enter at least one host."],
     ["egress_hosts", Array(51).fill("a.example.com").join("\n"), "at most 50 items"],
     ["weights", "/models/a", "Line 1, upload: "],

@@ -64,7 +64,7 @@ describe("creating", () => {
       updated_at: now,
       visibility: "private",
       description: "",
-      owner: { id: user_id, username, avatar_url: "" },
+      owner: { id: user_id, username, avatar_url: "", kind: "user" },
       predictions_count: 0,
       categories: [],
       cover_image_url: null,

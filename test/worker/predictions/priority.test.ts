@@ -75,7 +75,7 @@ test("a token with a limit of priority gives that one or a lower one, and no hig
   expect(body).toMatchObject({
     type: "urn:auspex:forbidden",
     detail:
-      "This access token allows priority 'normal' at most, not 'high'. Omit 'priority', or use another token.",
+      "This access token allows at most priority 'normal', not 'high'. Omit 'priority', or use another token.",
   });
   const { items } = await operator.ok<{ items: Token[] }>(
     "GET",

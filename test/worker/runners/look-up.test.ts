@@ -65,7 +65,7 @@ describe("a look-up within an account", () => {
     ).items;
     expect(shown).toEqual({
       ...item,
-      account: { id: world.user_id, username: world.username, avatar_url: "" },
+      account: { id: world.user_id, username: world.username, avatar_url: "", kind: "user" },
       runner: runner.id,
       attempts: expect.any(Number),
     });

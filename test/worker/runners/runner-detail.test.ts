@@ -273,7 +273,7 @@ test("a runner's page does not wait for a pool that does not answer", async () =
   );
   const found = await detail(runner);
   expect(found).toMatchObject({ state: "ready", reported: null, work: [] });
-  expect(textOf(await look(runner))).toContain(`the pool ${runner.pool} did not answer`);
+  expect(textOf(await look(runner))).toContain(`the pool ${runner.pool} did not respond`);
 });
 
 test("a runner's details are refused to its own token and to other users", async () => {
