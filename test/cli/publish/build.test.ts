@@ -66,7 +66,8 @@ test("a publish that cannot succeed is refused with advice before anything is bu
   writeFileSync(join(home.folder, "story/auspex.json"), '{"visibility": "secret"}');
   await says(["story"], 2, /^auspex: auspex\.json: visibility: Invalid option: /);
   writeFileSync(join(home.folder, "story/auspex.json"), '{"name": "Story!", "hardware": 1}');
-  const both = /^auspex: auspex\.json: name: Use lower-case letters.*\nauspex\.json: hardware: .*\n$/;
+  const both =
+    /^auspex: auspex\.json: name: Use lower-case letters.*\nauspex\.json: hardware: .*\n$/;
   await says(["story"], 2, both);
   writeFileSync(join(home.folder, "story/auspex.json"), "{");
   await says(["story"], 2, /^auspex: auspex\.json: invalid JSON: /);

@@ -87,7 +87,9 @@ describe("a container", () => {
     await vi.waitFor(() => expect(w.started).toHaveLength(1));
     stop.abortCancel();
     expect(await canceled.finish).toEqual(CANCELED);
-    expect(w.pool.states()).toMatchObject([{ phase: "starting", users: 0, idle_ms: expect.any(Number) }]);
+    expect(w.pool.states()).toMatchObject([
+      { phase: "starting", users: 0, idle_ms: expect.any(Number) },
+    ]);
     await vi.advanceTimersByTimeAsync(9_000);
     const next = w.run("a", { limits: { idle_seconds: 0 } });
     await vi.advanceTimersByTimeAsync(60_000);

@@ -107,10 +107,7 @@ describe("making a token", () => {
     [{ scopes: [] }, "at least 1 item"],
     [{ scopes: ["everything"] }, "&#39;read&#39;, &#39;write&#39; or &#39;predict&#39;"],
     [{ models_for: "" }, "Choose which models the token can use"],
-    [
-      { models_for: "some", models: "story" },
-      "Invalid model &#39;story&#39;. Use owner/name",
-    ],
+    [{ models_for: "some", models: "story" }, "Invalid model &#39;story&#39;. Use owner/name"],
     [{ models_for: "some", models: "nobody/nothing" }, "&#39;nobody/nothing&#39; does not exist"],
     [{ models_for: "some", models: "" }, "Enter a model, or select one of yours."],
     [{ models_for: "some", models: " , \n" }, "Enter a model, or select one of yours."],
