@@ -36,12 +36,15 @@ export async function requireAccess(
  * @param least the lowest role in an organization that has it
  * @throws ProblemError forbidden
  */
-export const requireAccountAccess = (
+export async function requireAccountAccess(
   services: Services,
   caller: Caller,
   what: string,
   least: Role,
-): Promise<void> => requireAccess(services, caller, accessToAccount(caller, least), what);
+): Promise<void> {
+  await requireAccess(services, caller, accessToAccount(caller, least), what);
+  caller.needs = least;
+}
 
 /** @param access `developer role` */
 function roleTooLow(role: Role, access: `${Role} role`, it: string): ProblemError {
@@ -69,11 +72,11 @@ export const isSuspended = ({ suspended_at }: { suspended_at: number | null }): 
 
 export const SUSPENDED = "This account is suspended. Ask the operator of this deployment why.";
 
-/** The error for a request whose caller could read the prediction or run the model when it began. */
+/** The error for a request whose caller could read the account or the prediction, or run the model, when it began. */
 export const accessLost = () =>
   new ProblemError(
     "forbidden",
-    "Your access to this prediction or its model ended: your role in the organization was lowered, or the model is no longer shared with you.",
+    "Your access to this account, prediction or model ended: your role in the organization was lowered, or the model is no longer shared with you.",
   );
 
 /**
@@ -84,8 +87,9 @@ export const accessLost = () =>
 export async function hasAccessStill(
   { db }: Services,
   now: Principal,
-  { reads, runs }: Caller,
+  { needs, reads, runs }: Caller,
 ): Promise<boolean> {
+  if (needs && accessToAccount(now, needs) !== "granted") return false;
   if (reads && accessToPrediction(now, reads) !== "granted") return false;
   return runs === undefined || sees(db, now.user_id, runs.model_id);
 }
@@ -100,6 +104,8 @@ export interface Caller extends Principal {
   priority: Priority | null;
   /** Whether the request was authenticated by a session of the dashboard. */
   is_session?: boolean;
+  /** The role for which the request reads the whole account, which is checked again as well. */
+  needs?: Role;
   /** The prediction that the request reads: a long request is checked for it again (`hasAccessStill`). */
   reads?: { user_id: string; maker: string; model_id: string };
   /** The private model of another account that the request runs, which is checked again as well. */

@@ -117,7 +117,7 @@ async function insert(
   const limited = orConflict(
     insertOrganization(services.db, row, ownerId, max),
     isOverLimit,
-    `You have created ${max} organizations. Delete one, or ask the operator to raise ORGANIZATIONS_PER_USER.`,
+    `You have created ${max} organizations, including any deleted in the last two days. Delete one, or ask the operator to raise ORGANIZATIONS_PER_USER.`,
   );
   await orConflict(
     limited,

@@ -62,9 +62,7 @@ export async function createToken(
   await orConflict(
     withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId))),
     isLimitReached,
-    actor.service_role == null
-      ? `You can have at most ${MAX_TOKENS} access tokens for an account. Revoke an unused token.`
-      : `An organization can have at most ${MAX_TOKENS} service tokens. Revoke an unused token.`,
+    `${actor.service_role == null ? "You" : "An organization"} can have at most ${MAX_TOKENS} access tokens. Revoke an unused token.`,
   );
   return { id, token };
 }

@@ -127,12 +127,12 @@ async function keyOf(
   caller: Caller,
   { source, name }: { source: string; name: string | undefined },
 ): Promise<string | undefined> {
+  if ((await accessToSource(services, caller, source)) !== "granted") return undefined;
   if (name === undefined) {
     const [upload] = await findOwnUploads(services.db, caller.user_id, [source]);
     return upload && upload.completed_at !== null ? upload.key : undefined;
   }
-  const access = await accessToSource(services, caller, source);
-  return access === "granted" ? fileKey(source, name) : undefined;
+  return fileKey(source, name);
 }
 
 export async function copyFiles(

@@ -9,7 +9,7 @@ export type InvitationRow = typeof organizationInvitations.$inferSelect;
 
 /**
  * Inserts an organization with its first owner. Fails (`isOverLimit`) if that user has created `max`
- * organizations that exist; undefined: any number.
+ * organizations that exist or still have data; undefined: any number.
  */
 export async function insertOrganization(
   db: Database,
@@ -18,7 +18,7 @@ export async function insertOrganization(
   max: number | undefined,
 ): Promise<void> {
   const count = sql`(SELECT count(*) FROM users
-    WHERE created_by = ${row.created_by ?? ""} AND deleted_at IS NULL)`;
+    WHERE created_by = ${row.created_by ?? ""} AND (deleted_at IS NULL OR username GLOB 'leaving/*'))`;
   const name = max === undefined ? row.name : sql`iif(${count} < ${max}, ${row.name}, NULL)`;
   const owner = { organization_id: row.id, user_id: ownerId, created_at: row.created_at };
   await db.batch([

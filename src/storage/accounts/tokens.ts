@@ -84,12 +84,19 @@ export const findTokenById = (db: Database, id: string) =>
 export const userOfToken = (hash: string) =>
   sql`(SELECT ${tokens.user_id} FROM ${tokens} WHERE ${tokens.hash} = ${hash})`;
 
-/** Finds when a token or session expires. Undefined if there is none with this id. */
-export async function findTokenOrSession(db: Database, id: string) {
-  const [row] = await db.all<{ expires_at: number | null }>(sql`
-    SELECT expires_at FROM tokens WHERE id = ${id}
-    UNION ALL SELECT expires_at FROM sessions WHERE id = ${id}`);
-  return row;
+/**
+ * Finds when a token or session expires. Undefined if there is none with this id, or the token's maker is
+ * suspended or no longer a member.
+ */
+export async function findTokenOrSession(
+  db: Database,
+  id: string,
+): Promise<{ expires_at: number | null } | undefined> {
+  const token = selectTokens(db).where(
+    and(eq(tokens.id, id), isNull(person.suspended_at), isNotNull(roleNow)),
+  );
+  const session = sql`SELECT expires_at FROM sessions WHERE id = ${id}`;
+  return (await token.get()) ?? (await db.all<{ expires_at: number }>(session))[0];
 }
 
 export const findRunnerToken = (db: Database, hash: string) =>

@@ -1,8 +1,10 @@
 /** Attacks on organizations by members, former members and people who are suspended. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OrganizationInvitation } from "../../../src/protocol/organization.ts";
+import type { Upload } from "../../../src/protocol/upload.ts";
 import { run } from "../support/accounts.ts";
 import type { Client } from "../support/client.ts";
+import { beginUpload, putPart } from "../support/files.ts";
 import { newOrganization, type Organization, setRole } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, operator, unique } from "../support/world.ts";
@@ -71,6 +73,37 @@ test("an invitation that a service token made adds a person until the token is r
   expect(await accept(first)).toBe(200);
   await run("DELETE FROM tokens WHERE user_id = ?", organization.user_id);
   expect(await accept(second)).toBe(404);
+});
+
+test("part URLs of an upload end when the member who has them is suspended or removed", async () => {
+  const organization = await newOrganization();
+  const [ada, eve] = [await organization.join("member"), await organization.join("member")];
+  const statusOf = async ({ urls }: Upload) => (await putPart(urls[0], "abc")).status;
+  const uploads = [await beginUpload(ada.client, 3), await beginUpload(eve.client, 3)];
+  await run("UPDATE users SET suspended_at = 1 WHERE id = ?", ada.user_id);
+  await setRole(organization, eve, undefined);
+  expect(await Promise.all(uploads.map(statusOf))).toEqual([403, 403]);
+});
+
+test("an export ends with a problem once the role of its reader is too low", async () => {
+  startClock();
+  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+  const organization = await newOrganization();
+  const admin = await organization.join("admin");
+  for (let n = 0; n < 9; n++) await organization.waiting();
+  const reader = (await admin.client.fetch("/v1/user/export")).body?.getReader();
+  let text = "";
+  const read = async () => {
+    const next = await reader?.read();
+    text += new TextDecoder().decode(next?.value);
+    return next?.done === false;
+  };
+  while (!text.includes('"type":"prediction"')) await read();
+  await setRole(organization, admin, "developer");
+  await vi.advanceTimersByTimeAsync(9_000);
+  while (await read());
+  const last = text.trim().split("\n").at(-1) ?? "";
+  expect(JSON.parse(last)).toMatchObject({ type: "problem", problem: { status: 403 } });
 });
 
 test("an owner whose account was deleted meanwhile does not let the last owner leave", async () => {
