@@ -68,7 +68,15 @@ export async function setMember(
   const found = await requireMember(services, acting.organization.id, username);
   if (found.role === "owner" || role === "owner")
     requireOwner(acting.caller, "make or unmake owners");
-  if (!(await updateRole(services.db, acting.organization.id, found.user.id, role)))
+  if (
+    !(await updateRole(
+      services.db,
+      acting.organization.id,
+      found.user.id,
+      role,
+      acting.caller.role,
+    ))
+  )
     throw onlyOwner(organizationName);
   forgetRoles();
   return services.present.member({ ...found, role });
@@ -91,7 +99,8 @@ export async function removeMember(
     await requireAccountAccess(services, acting.caller, `The member '${username}'`, "admin");
     if (found.role === "owner") requireOwner(acting.caller, "remove owners");
   }
-  if (!(await remove(services.db, id, found.user.id))) throw onlyOwner(organizationName);
+  if (!(await remove(services.db, id, found.user.id, acting.caller.role)))
+    throw onlyOwner(organizationName);
   forgetRoles();
 }
 

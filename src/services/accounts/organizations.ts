@@ -1,6 +1,5 @@
 /** Organizations: creating, listing, changing and deleting them, and acting for them. */
 import { v7 as uuid } from "uuid";
-import type { Principal } from "../../domain/accounts/access.ts";
 import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import type { CreateOrganization, Organization, Role } from "../../protocol/organization.ts";
 import type { UpdateUser } from "../../protocol/user.ts";
@@ -129,11 +128,12 @@ async function insert(
   return services.present.organization(organization, "owner");
 }
 
-/** Lists the organizations in which the caller acts: a person's, or the one of the token. */
+/** Lists the organizations in which the caller acts: a person's, or the one of the token. @throws ProblemError forbidden */
 export async function listOrganizations(
   services: Services,
-  caller: Pick<Principal, "user_id" | "maker" | "role">,
+  caller: Caller,
 ): Promise<Organization[]> {
+  await requireAccountAccess(services, caller, "Your organizations", "member");
   const own = await findUser(services.db, caller.user_id);
   if (own?.kind === "organization") return [services.present.organization(own, caller.role)];
   const rows = await organizationsOf(services.db, caller.user_id, MAX_ORGANIZATIONS);

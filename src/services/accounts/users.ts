@@ -1,5 +1,6 @@
 /** Users: reading them, and updating the caller's own profile. */
 import { v7 as uuid } from "uuid";
+import { hasFullAccess } from "../../domain/accounts/access.ts";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import type { OwnUser } from "../../protocol/organization.ts";
@@ -48,7 +49,7 @@ export async function createUser(
 export async function getOwnUser({ db, present }: Services, caller: Caller): Promise<OwnUser> {
   const [user, memberships] = await Promise.all([
     findUser(db, caller.user_id),
-    listOrganizations(db, caller.user_id, MAX_ORGANIZATIONS),
+    hasFullAccess(caller) ? listOrganizations(db, caller.user_id, MAX_ORGANIZATIONS) : [],
   ]);
   if (!user) throw notFound("The user of this token");
   const organizations = memberships.map(({ organization: { username }, role }) => {

@@ -80,12 +80,17 @@ const hasOtherOwner = (organizationId: SQL | string, userId: SQL | string) => sq
 const isMember = (organizationId: string, userId: string) =>
   and(eq(members.organization_id, organizationId), eq(members.user_id, userId));
 
-/** Changes a member's role, unless an organization would have no owner. @returns whether it did */
+/**
+ * Changes a member's role, unless an organization would have no owner.
+ * @param by the role of who changes it: only owners unmake an owner, also one made a moment ago
+ * @returns whether it did
+ */
 export async function updateRole(
   db: Database,
   organizationId: string,
   userId: string,
   role: Role,
+  by: Role,
 ): Promise<boolean> {
   const keepsOwner =
     role === "owner"
@@ -94,7 +99,7 @@ export async function updateRole(
   const changed = await db
     .update(members)
     .set({ role })
-    .where(and(isMember(organizationId, userId), keepsOwner))
+    .where(and(isMember(organizationId, userId), isWithin(by), keepsOwner))
     .returning({ role: members.role });
   return changed.length > 0;
 }
@@ -112,11 +117,18 @@ export const appointOwner = (
       set: { role: "owner" },
     });
 
-/** Removes a member with their tokens, unless the organization would have no owner. @returns whether it did */
+const isWithin = (by: Role) => (by === "owner" ? undefined : ne(members.role, "owner"));
+
+/**
+ * Removes a member with their tokens, unless the organization would have no owner.
+ * @param by the role of who removes them
+ * @returns whether it did
+ */
 export async function removeMember(
   db: Database,
   organizationId: string,
   userId: string,
+  by: Role,
 ): Promise<boolean> {
   const isGone = sql`NOT EXISTS (SELECT 1 FROM ${members} WHERE ${isMember(organizationId, userId)})`;
   const [removed] = await db.batch([
@@ -125,6 +137,7 @@ export async function removeMember(
       .where(
         and(
           isMember(organizationId, userId),
+          isWithin(by),
           or(ne(members.role, "owner"), hasOtherOwner(organizationId, userId)),
         ),
       )

@@ -2,12 +2,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OrganizationInvitation } from "../../../src/protocol/organization.ts";
 import type { Upload } from "../../../src/protocol/upload.ts";
-import { run } from "../support/accounts.ts";
+import { removeMember, updateRole } from "../../../src/storage/accounts/organizations.ts";
+import { run, services } from "../support/accounts.ts";
 import type { Client } from "../support/client.ts";
 import { beginUpload, putPart } from "../support/files.ts";
 import { newOrganization, type Organization, setRole } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { newUser, operator, unique } from "../support/world.ts";
+import { newClient, newUser, operator, unique } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
@@ -73,6 +74,25 @@ test("an invitation that a service token made adds a person until the token is r
   expect(await accept(first)).toBe(200);
   await run("DELETE FROM tokens WHERE user_id = ?", organization.user_id);
   expect(await accept(second)).toBe(404);
+});
+
+test("a token limited to a model does not list its person's organizations", async () => {
+  const { join } = await newOrganization();
+  const { username, own } = await join("member");
+  await own.ok("POST", "/v1/models", { name: "story" });
+  const limited = await newClient(username, { models: [`${username}/story`] });
+  expect((await limited.fetch("/v1/organizations")).status).toBe(403);
+  expect(await limited.ok("GET", "/v1/user")).toMatchObject({ username, organizations: [] });
+});
+
+test("an admin neither demotes nor removes a member who becomes an owner at the same time", async () => {
+  const organization = await newOrganization();
+  const [, member] = [await organization.join("owner"), await organization.join("owner")];
+  const { db } = services;
+  const ids = [organization.user_id, member.user_id] as const;
+  expect(await updateRole(db, ...ids, "member", "admin")).toBe(false);
+  expect(await removeMember(db, ...ids, "admin")).toBe(false);
+  expect(await removeMember(db, ...ids, "owner")).toBe(true);
 });
 
 test("part URLs of an upload end when the member who has them is suspended or removed", async () => {
