@@ -2,7 +2,7 @@
 import { LRUCache } from "lru-cache";
 import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors/errors.ts";
-import { forgetRunnerTokenChecks } from "../../storage/accounts/reader-access.ts";
+import { findPrincipal, forgetRunnerTokenChecks } from "../../storage/accounts/reader-access.ts";
 import {
   findRunnerToken,
   findToken,
@@ -135,6 +135,19 @@ export function authenticateOperator({ settings }: Services, token: string): voi
 }
 
 const unauthenticated = (detail: string) => new ProblemError("unauthenticated", detail);
+
+/**
+ * Returns a caller with the role that its token or session has now. What a cached role makes may outlive the
+ * cache: roles, members, tokens, and endpoints that receive everything.
+ * @throws ProblemError unauthenticated
+ */
+export async function currentCaller({ db }: Services, caller: Caller): Promise<Caller> {
+  const { token_id: id, user_id } = caller;
+  const kind = caller.is_session ? "session" : "token";
+  const now = await findPrincipal(db, { kind, id, user_id }, 0);
+  if (!now) throw accessEnded();
+  return { ...caller, role: now.role };
+}
 
 /** The error for a token that was valid when its stream began, and no longer is. */
 export const accessEnded = () =>

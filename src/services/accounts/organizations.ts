@@ -9,12 +9,11 @@ import {
   isOverLimit,
   listOrganizations as organizationsOf,
 } from "../../storage/accounts/organizations.ts";
-import { findPrincipal } from "../../storage/accounts/reader-access.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import { type Caller, isSuspended, requireAccountAccess } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
-import { accessEnded } from "../access/authentication.ts";
+import { currentCaller } from "../access/authentication.ts";
 import { orConflict } from "../conflicts.ts";
 import type { Services } from "../services.ts";
 import { deleteAccount } from "./delete-account.ts";
@@ -27,8 +26,7 @@ export interface Acting {
 }
 
 /**
- * Returns the caller as which a person, or a token of the organization, acts for an organization. The token or
- * session is read again: a role, a member or a token made with a cached one would outlive the cache.
+ * Returns the caller as which a person, or a token of the organization, acts for an organization.
  * @throws ProblemError unauthenticated; not_found if the caller has no role in it; forbidden for a limited token,
  * a role below `least`, or a suspended organization, which members can only read and leave
  */
@@ -38,14 +36,10 @@ export async function actFor(
   username: string,
   least: Role,
 ): Promise<Acting> {
-  const { token_id: id, user_id } = caller;
-  const kind = caller.is_session ? "session" : "token";
-  const [now, found] = await Promise.all([
-    findPrincipal(services.db, { kind, id, user_id }, 0),
-    findOrganization(services.db, username, user_id),
+  const [current, found] = await Promise.all([
+    currentCaller(services, caller),
+    findOrganization(services.db, username, caller.user_id),
   ]);
-  if (!now) throw accessEnded();
-  const current = { ...caller, role: now.role };
   const acting = found && actingCaller(current, found.organization, found.role);
   if (!found || !acting) throw notFound(`An organization '${username}' of yours`);
   await requireAccountAccess(services, acting, `The organization '${username}'`, least);

@@ -234,6 +234,7 @@ const isOpen = (now: number) =>
           AND inviter_users.suspended_at IS NULL AND ${mayInvite(sql`inviters.role`)})`,
       sql`EXISTS (SELECT 1 FROM ${tokens} WHERE tokens.id = ${organizationInvitations.made_by}
           AND tokens.user_id = ${organizationInvitations.organization_id}
+          AND (tokens.expires_at IS NULL OR tokens.expires_at > ${now})
           AND ${mayInvite(sql`tokens.service_role`)})`,
     ),
   );

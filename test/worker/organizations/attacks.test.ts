@@ -29,6 +29,15 @@ describe("with a token that an isolate still has in its cache", () => {
     expect((await client.json("PUT", path, { role: "admin" })).status).toBe(403);
   });
 
+  test("a developer who was demoted adds no webhook endpoint, which would receive everything", async () => {
+    const organization = await newOrganization();
+    const person = await organization.join("developer");
+    await warm(person.client);
+    await setRole(organization, person, "member");
+    const body = { url: "https://example.com/", events: ["completed"] };
+    expect((await person.client.json("POST", "/v1/webhook-endpoints", body)).status).toBe(403);
+  });
+
   test("an admin who was removed creates no service token", async () => {
     const organization = await newOrganization();
     const person = await organization.join("admin");
@@ -61,19 +70,21 @@ test("invitations of a former admin do not keep others from inviting", async () 
   expect(await invite(owner)).toBe(200);
 });
 
-test("an invitation that a service token made adds a person until the token is revoked", async () => {
+test("an invitation that a service token made adds a person until the token expires or is revoked", async () => {
   const organization = await newOrganization();
   const bot = await organization.service("admin");
   const invite = () =>
     bot.ok<{ invitation: string }>("POST", `${pathOf(organization)}/invitations`, {
       role: "member",
     });
-  const [first, second] = [await invite(), await invite()];
+  const [first, second, third] = [await invite(), await invite(), await invite()];
   const accept = async ({ invitation }: { invitation: string }) =>
     (await (await newUser()).client.json("POST", "/v1/user/organizations", { invitation })).status;
   expect(await accept(first)).toBe(200);
-  await run("DELETE FROM tokens WHERE user_id = ?", organization.user_id);
+  await run("UPDATE tokens SET expires_at = 1 WHERE user_id = ?", organization.user_id);
   expect(await accept(second)).toBe(404);
+  await run("DELETE FROM tokens WHERE user_id = ?", organization.user_id);
+  expect(await accept(third)).toBe(404);
 });
 
 test("a token limited to a model does not list its person's organizations", async () => {
