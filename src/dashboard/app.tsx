@@ -36,6 +36,7 @@ import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
 import { imagePages } from "./images/routes.tsx";
 import { modelPages } from "./models/routes.tsx";
+import { organizationPages } from "./organizations/routes.tsx";
 import { playgroundPages } from "./playground/routes.tsx";
 import { outputPages, predictionPages } from "./predictions/routes.tsx";
 import { publishPages } from "./publish/routes.tsx";
@@ -138,6 +139,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     outputPages,
     securityPages,
     tokenPages,
+    organizationPages,
     accountPages,
     imagePages,
     sharePages,

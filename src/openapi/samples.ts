@@ -62,7 +62,7 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
   Member: { role: "developer" },
   NewOrganizationInvitation: {
     invitation: SECRET,
-    url: `https://auspex.example.com/join#${SECRET}`,
+    url: `https://auspex.example.com/join/${SECRET}`,
   },
   CategorySummary: { name: "Text generation", slug: "text-generation" },
   Category: {

@@ -22,6 +22,7 @@ const USING: Entry[] = [
   ["webhooks", "Webhooks"],
   ["publishing", "Publishing models"],
   ["models", "Models and versions"],
+  ["teams", "Teams"],
   ["deploying", "Deploying and operating"],
   ["runners", "Runners and containers"],
   ["limits", "Limits"],

@@ -1,5 +1,5 @@
 /** The form for a new token, and the new token, shown once. */
-import { useContext } from "hono/jsx";
+import { type PropsWithChildren, useContext } from "hono/jsx";
 
 import { invalid } from "../../domain/schemas/validation.ts";
 import type { Scope } from "../../protocol/operator.ts";
@@ -8,8 +8,14 @@ import { Choices, DraftContext, Select, Submit, TextArea, TextField } from "../u
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
 
-export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) => (
-  <Form action="/tokens" class="narrow" id="new-token" draft={draft}>
+/** @param children further fields, before the button */
+export const NewToken = ({
+  draft,
+  models,
+  action = "/tokens",
+  children,
+}: PropsWithChildren<{ draft: Draft; models: string[]; action?: string }>) => (
+  <Form action={action} class="narrow" id="new-token" draft={draft}>
     <TextField
       name="name"
       label="Name"
@@ -41,6 +47,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
       value=""
       options={PRIORITY_CHOICES}
     />
+    {children}
     <Submit>Create token</Submit>
   </Form>
 );

@@ -112,6 +112,7 @@ const MENU = [
   ["/account", "Profile"],
   ["/account/security", "Security"],
   ["/tokens", "Access tokens"],
+  ["/organizations", "Organizations"],
   ["/account/data", "Export"],
   ["/account/delete", "Danger zone"],
 ];

@@ -177,7 +177,7 @@ export async function invite(
   return {
     ...services.present.organizationInvitation(row),
     invitation,
-    url: `${origin}/join#${invitation}`,
+    url: `${origin}/join/${invitation}`,
   };
 }
 
@@ -204,6 +204,20 @@ export async function revokeInvitation(
     throw notFound(`The invitation '${id}'`);
 }
 
+/** Finds what an invitation is for. @throws ProblemError not_found for one that is not open */
+export async function readInvitation({ db }: Services, invitation: string) {
+  const { organization, invitation: row } = await openInvitation(db, invitation);
+  return { organization: organization.username, role: row.role };
+}
+
+async function openInvitation(db: Services["db"], invitation: string) {
+  const open = isToken(invitation, "ausi")
+    ? await findInvitation(db, await sha256(invitation), Date.now())
+    : undefined;
+  if (open) return open;
+  throw notFound("This invitation", "It was used, revoked or has expired. Ask for a new one.");
+}
+
 /**
  * Adds the caller to the organization of an invitation.
  * @throws ProblemError not_found for an invitation that is not open; forbidden, conflict
@@ -217,14 +231,9 @@ export async function join(
   const { db } = services;
   if ((await findUser(db, caller.user_id))?.kind !== "user")
     throw new ProblemError("forbidden", "Only people can join. Use a token of your own account.");
-  const now = Date.now();
-  const open = isToken(invitation, "ausi")
-    ? await findInvitation(db, await sha256(invitation), now)
-    : undefined;
-  if (!open)
-    throw notFound("This invitation", "It was used, revoked or has expired. Ask for a new one.");
+  const open = await openInvitation(db, invitation);
   const { organization } = open;
-  if (!(await acceptInvitation(db, open.invitation, caller.user_id, now, MAX_MEMBERS)))
+  if (!(await acceptInvitation(db, open.invitation, caller.user_id, Date.now(), MAX_MEMBERS)))
     throw conflict(
       `You are a member of '${organization.username}' already, or it has ${MAX_MEMBERS} members.`,
     );

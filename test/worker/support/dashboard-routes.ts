@@ -12,7 +12,11 @@ import {
   newFormerUsername,
   newHardware,
   newInvitation,
+  newJoining,
   newOperatorPlace,
+  newOrganizationInvitation,
+  newOrganizationPlace,
+  newOrganizationToken,
   newPasskey,
   newPushed,
   newRun,
@@ -91,6 +95,7 @@ const hiddenModel: DashboardRoute = {
   parameters: newVersion,
   anonymousStatus: 404,
 };
+const ownOrganization: DashboardRoute = { audience: "owner", parameters: newOrganizationPlace };
 const ownEndpoint: DashboardRoute = { audience: "owner", parameters: newWebhookEndpoint };
 const ownRun: DashboardRoute = { audience: "owner", parameters: newEndedRun };
 
@@ -162,6 +167,39 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /tokens": each,
   "POST /tokens": { ...each, status: 200, form: () => TOKEN },
   "POST /tokens/:id/revoke": { audience: "owner", parameters: newToken },
+
+  "GET /organizations": each,
+  "POST /organizations": { ...each, form: () => ({ username: unique("org"), name: "" }) },
+  "GET /organizations/:organization": ownOrganization,
+  "POST /organizations/:organization/members/:username": {
+    ...ownOrganization,
+    form: () => ({ role: "admin" }),
+  },
+  "POST /organizations/:organization/members/:username/remove": ownOrganization,
+  "POST /organizations/:organization/invitations": {
+    ...ownOrganization,
+    status: 200,
+    form: () => ({ role: "developer", note: "for Grace" }),
+  },
+  "POST /organizations/:organization/invitations/:id/revoke": {
+    ...ownOrganization,
+    parameters: newOrganizationInvitation,
+  },
+  "POST /organizations/:organization/tokens": {
+    ...ownOrganization,
+    status: 200,
+    form: () => TOKEN,
+  },
+  "POST /organizations/:organization/tokens/:id/revoke": {
+    ...ownOrganization,
+    parameters: newOrganizationToken,
+  },
+  "POST /organizations/:organization/delete": {
+    ...ownOrganization,
+    form: ({ organization = "" }) => ({ confirm: organization }),
+  },
+  "GET /join/:invitation": { ...each, parameters: newJoining },
+  "POST /join/:invitation": { ...each, parameters: newJoining },
 
   "GET /account": each,
   "POST /account": {

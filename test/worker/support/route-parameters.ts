@@ -2,7 +2,12 @@
 import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
-import { type DashboardUser, newOperator, signInAgain } from "./dashboard-users.ts";
+import {
+  type DashboardUser,
+  newDashboardUser,
+  newOperator,
+  signInAgain,
+} from "./dashboard-users.ts";
 import { addSecret, newEndpoint } from "./endpoints.ts";
 import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
@@ -48,6 +53,42 @@ export const newInvitation = async ({ visitor }: DashboardUser) => {
   await visitor.send("/users/invitations", { note: "Grace", username: "" });
   return newestId("invitations");
 };
+
+/** Makes an organization of the person, with another member, an invitation and a token. */
+export async function newOrganizationPlace({
+  username: owner,
+  visitor,
+}: DashboardUser): Promise<RouteParameters> {
+  const organization = unique("org");
+  await operator.ok("POST", "/v1/operator/organizations", { username: organization, owner });
+  const { username } = await newUser();
+  const owners = `/v1/operator/organizations/${organization}/owners`;
+  await operator.ok("PUT", `${owners}/${username}`);
+  await visitor.send(`/organizations/${organization}/tokens`, TOKEN);
+  const { id: token_id = "" } = await newestId("tokens");
+  const { html } = await visitor.send(`/organizations/${organization}/invitations`, {
+    role: "member",
+    note: "",
+  });
+  const [, invitation = ""] = /\/join\/(ausi_\w+)/.exec(html) ?? [];
+  return { organization, username, token_id, invitation };
+}
+
+export async function newOrganizationInvitation(person: DashboardUser): Promise<RouteParameters> {
+  const { organization = "" } = await newOrganizationPlace(person);
+  return { organization, ...(await newestId("organization_invitations")) };
+}
+
+export async function newOrganizationToken(person: DashboardUser): Promise<RouteParameters> {
+  const { organization = "", token_id: id = "" } = await newOrganizationPlace(person);
+  return { organization, id };
+}
+
+/** Makes an invitation to an organization of somebody else. */
+export async function newJoining(): Promise<RouteParameters> {
+  const { invitation = "" } = await newOrganizationPlace(await newDashboardUser());
+  return { invitation };
+}
 
 export const newOperatorPlace = async (): Promise<RouteParameters> => ({
   username: (await newOperator()).username,

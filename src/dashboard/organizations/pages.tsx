@@ -1,0 +1,364 @@
+/** The pages of organizations: the list, one organization, and an invitation. */
+import { hasRole } from "../../domain/accounts/access.ts";
+import {
+  type Member,
+  type Organization,
+  type OrganizationInvitation,
+  type OrganizationToken,
+  ROLES,
+  type Role,
+} from "../../protocol/organization.ts";
+import { ownerName } from "../../protocol/user.ts";
+import type { Page } from "../../services/pagination.ts";
+import { type Draft, emptyDraft } from "../form.ts";
+import { type CreatedToken, NewToken, TokenCreated } from "../tokens/new-token.tsx";
+import { Select, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Above, Copy, Empty, Pager, Time } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+
+const AT = "/organizations";
+
+const ROLE_TEXTS: Record<Role, string> = {
+  member: "Run private models, see own runs",
+  developer: "See all runs, change models",
+  admin: "Manage members and service tokens",
+  owner: "Appoint owners, rename, delete",
+};
+
+/** @param most the highest role that is offered */
+const roleOptions = (most: Role) =>
+  ROLES.filter((role) => hasRole({ role: most }, role)).map((role) => ({
+    value: role,
+    label: `${role}: ${ROLE_TEXTS[role]}`,
+  }));
+
+export const OrganizationsPage = ({
+  organizations,
+  draft,
+}: {
+  organizations: Organization[];
+  draft: Draft;
+}) => (
+  <>
+    <h1>Organizations</h1>
+    <p>
+      An organization is an account that several people share: it has its own models, tokens, usage
+      and limits. <a href="/docs/teams">About teams</a>
+    </p>
+    {organizations.length === 0 ? (
+      <Empty title="No organizations yet">
+        <p>Create one below, or ask its admin for an invitation link.</p>
+      </Empty>
+    ) : (
+      <ul class="rows">
+        {organizations.map(({ username, name, role }) => (
+          <li>
+            <div>
+              <a href={`${AT}/${username}`}>{username}</a> {name && <bdi>{name}</bdi>}
+            </div>
+            <small>{role}</small>
+          </li>
+        ))}
+      </ul>
+    )}
+    <h2>New organization</h2>
+    <Form action={AT} class="narrow" draft={draft}>
+      <TextField
+        name="username"
+        label="Username"
+        hint="The first part of the names of its models, such as acme/story."
+        maxlength={63}
+        autocomplete="off"
+        required
+      />
+      <TextField name="name" label="Name" maxlength={100} autocomplete="off" />
+      <Submit>Create organization</Submit>
+    </Form>
+  </>
+);
+
+export interface OrganizationView {
+  organization: Organization;
+  members: Page<Member>;
+  /** Undefined for a role below admin. */
+  invitations: OrganizationInvitation[] | undefined;
+  tokens: Page<OrganizationToken>;
+  /** The viewer's own username. */
+  self: string;
+  models: string[];
+}
+
+/** What a form of the page has just made, or which of its forms was refused. */
+export interface Outcome {
+  invitation?: string;
+  token?: CreatedToken;
+  drafts?: { invitation?: Draft; token?: Draft };
+}
+
+export const OrganizationPage = ({
+  organization,
+  members,
+  invitations,
+  tokens,
+  self,
+  models,
+  outcome: { invitation, token, drafts = {} },
+}: OrganizationView & { outcome: Outcome }) => {
+  const { username, name, role } = organization;
+  const at = `${AT}/${username}`;
+  const isAdmin = hasRole({ role }, "admin");
+  return (
+    <>
+      <Above places={[[AT, "Organizations"]]} />
+      <h1>{username}</h1>
+      <p>
+        {name && (
+          <>
+            <bdi>{name}</bdi>.{" "}
+          </>
+        )}
+        Your role: <strong>{role}</strong>. <a href={`/models/${username}`}>Models</a>
+      </p>
+      <h2>Members</h2>
+      <Members at={at} members={members.items} role={role} self={self} />
+      <Pager previous={members.previous_url} next={members.next_url} />
+      {invitations && (
+        <Invitations
+          at={at}
+          role={role}
+          invitations={invitations}
+          created={invitation}
+          draft={drafts.invitation ?? emptyDraft}
+        />
+      )}
+      <h2>Access tokens</h2>
+      <p>
+        A token of the organization runs models at its expense. It has your role, and ends with your
+        membership. {isAdmin && "A service token acts for nobody, and stays when its maker leaves."}
+      </p>
+      {token && <TokenCreated created={token} />}
+      {tokens.items.length > 0 && <Tokens at={at} tokens={tokens.items} />}
+      <details class="new-token spaced" open={drafts.token !== undefined}>
+        <summary class="button primary">New token</summary>
+        <NewToken action={`${at}/tokens`} draft={drafts.token ?? emptyDraft} models={models}>
+          {isAdmin && (
+            <Select
+              name="service_role"
+              label="Acts for"
+              value=""
+              options={[
+                { value: "", label: "You, with your role" },
+                ...roleOptions(role).map(({ value, label }) => ({
+                  value,
+                  label: `Nobody: a service token. ${label}`,
+                })),
+              ]}
+            />
+          )}
+        </NewToken>
+      </details>
+      {role === "owner" && (
+        <>
+          <h2>Danger zone</h2>
+          <p>
+            Deletes the organization with its models, images, files and predictions. This cannot be
+            undone.
+          </p>
+          <Form action={`${at}/delete`} class="narrow">
+            <TextField
+              name="confirm"
+              label={`Type ${username} to confirm`}
+              autocomplete="off"
+              required
+            />
+            <button type="submit" class="danger">
+              Delete organization
+            </button>
+          </Form>
+        </>
+      )}
+    </>
+  );
+};
+
+const Members = ({
+  at,
+  members,
+  role,
+  self,
+}: {
+  at: string;
+  members: Member[];
+  role: Role;
+  self: string;
+}) => (
+  <Table
+    class="stacked"
+    aria-label="Members"
+    columns={["Username", "Role", "Joined", { name: "Actions", is: "hidden" }]}
+  >
+    {members.map((member) => {
+      const username = ownerName(member.user);
+      const isSelf = username === self;
+      const mayManage = hasRole({ role }, member.role === "owner" ? "owner" : "admin");
+      const question = isSelf
+        ? "Leave this organization? Your tokens for it end."
+        : `Remove ${username}? Their tokens for this organization end within 10 seconds.`;
+      return (
+        <tr>
+          <th scope="row">{username}</th>
+          <td data-label="Role">
+            {mayManage ? (
+              <Form action={`${at}/members/${username}`} class="bar">
+                <select name="role" aria-label={`Role of ${username}`}>
+                  {roleOptions(role).map(({ value }) => (
+                    <option value={value} selected={value === member.role}>
+                      {value}
+                    </option>
+                  ))}
+                </select>
+                <button type="submit" class="quiet">
+                  Change<span class="visually-hidden">{` the role of ${username}`}</span>
+                </button>
+              </Form>
+            ) : (
+              member.role
+            )}
+          </td>
+          <td data-label="Joined">
+            <Time at={member.created_at} />
+          </td>
+          <td class="end">
+            {(isSelf || mayManage) && (
+              <Form action={`${at}/members/${username}/remove`} data-confirm={question}>
+                <button type="submit" class="danger">
+                  {isSelf ? "Leave" : "Remove"}
+                  {!isSelf && <span class="visually-hidden">{` ${username}`}</span>}
+                </button>
+              </Form>
+            )}
+          </td>
+        </tr>
+      );
+    })}
+  </Table>
+);
+
+const Invitations = ({
+  at,
+  role,
+  invitations,
+  created,
+  draft,
+}: {
+  at: string;
+  role: Role;
+  invitations: OrganizationInvitation[];
+  created: string | undefined;
+  draft: Draft;
+}) => (
+  <>
+    <h2>Invitations</h2>
+    {created && (
+      <section class="panel new-secret" aria-labelledby="invited-title">
+        <h3 id="invited-title">Your new invitation link</h3>
+        <p>Send it to one person. It will not be shown again, and works for 7 days.</p>
+        <Copy text={created} label="Copy link" />
+      </section>
+    )}
+    {invitations.length > 0 && (
+      <ul class="rows">
+        {invitations.map(({ id, note, role: given, expires_at }) => (
+          <li>
+            <div>
+              <bdi>{note || "Invitation"}</bdi>
+              <small>
+                {given}, expires <Time at={expires_at} />
+              </small>
+            </div>
+            <Form action={`${at}/invitations/${id}/revoke`}>
+              <button type="submit" class="quiet">
+                Revoke<span class="visually-hidden">{` the invitation ${note}`}</span>
+              </button>
+            </Form>
+          </li>
+        ))}
+      </ul>
+    )}
+    <Form action={`${at}/invitations`} class="narrow" draft={draft}>
+      <Select name="role" label="Role" value="member" required options={roleOptions(role)} />
+      <TextField
+        name="note"
+        label="Note"
+        hint="For whom it is. Only admins see it."
+        maxlength={100}
+        autocomplete="off"
+      />
+      <Submit>Create invitation link</Submit>
+    </Form>
+  </>
+);
+
+const Tokens = ({ at, tokens }: { at: string; tokens: OrganizationToken[] }) => (
+  <Table
+    class="tokens stacked"
+    aria-label="Access tokens"
+    columns={[
+      "Name",
+      "Acts for",
+      "Scopes",
+      "Last used",
+      "Expires",
+      { name: "Actions", is: "hidden" },
+    ]}
+  >
+    {tokens.map(({ id, name, prefix, scopes, service_role, made_by, last_used_at, expires_at }) => (
+      <tr>
+        <th scope="row">
+          <bdi>{name}</bdi> <small class="mono">{prefix}…</small>
+        </th>
+        <td data-label="Acts for">
+          {service_role === null ? made_by : `Service token: ${service_role}`}
+          {service_role !== null && made_by && <small>made by {made_by}</small>}
+        </td>
+        <td data-label="Scopes">{scopes.join(", ")}</td>
+        <td data-label="Last used">
+          {last_used_at === null ? "never" : <Time at={last_used_at} />}
+        </td>
+        <td data-label="Expires">{expires_at === null ? "never" : <Time at={expires_at} />}</td>
+        <td class="end">
+          <Form
+            action={`${at}/tokens/${id}/revoke`}
+            data-confirm={`Revoke ${name}? It stops working within 10 seconds.`}
+          >
+            <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
+              Revoke
+            </button>
+          </Form>
+        </td>
+      </tr>
+    ))}
+  </Table>
+);
+
+export const JoinPage = ({
+  invitation,
+  organization,
+  role,
+}: {
+  invitation: string;
+  organization: string;
+  role: Role;
+}) => (
+  <>
+    <h1>Join {organization}</h1>
+    <p>
+      You are invited as <strong>{role}</strong>: {ROLE_TEXTS[role].toLowerCase()}. Its admins see
+      your username and what you run for the organization.
+    </p>
+    <Form action={`/join/${invitation}`}>
+      <Submit>{`Join ${organization}`}</Submit>
+    </Form>
+  </>
+);
