@@ -7,6 +7,7 @@ import { pageOf } from "../../src/protocol/common.ts";
 import { example } from "../../src/protocol/example.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
 import { MEDIA_TYPES } from "../../src/protocol/oci.ts";
+import { newOrganizationInvitation, organization } from "../../src/protocol/organization.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { webhookEndpoint, webhookEvent } from "../../src/protocol/webhook.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
@@ -44,7 +45,8 @@ beforeAll(async () => {
   const runner = runners.items[0]?.id ?? "";
   const pinned = { body: { prediction_id: runs.text } };
   const { id } = await owner.call(example, "POST", `/models/${MODEL}/examples`, pinned);
-  things = { model: MODEL, bare: "newcomer/bare", endpoint, ...runs, runner, example: id };
+  const shown = { model: MODEL, bare: "newcomer/bare", endpoint, runner, example: id };
+  things = { ...shown, ...runs, ...(await makeOrganization()) };
 });
 afterAll(async () => {
   await site.world.cancel(things.running);
@@ -55,6 +57,25 @@ afterAll(async () => {
 async function makeEndpoint(): Promise<string> {
   const body = { url: NO_RECEIVER, description: "Production" };
   return (await owner.call(webhookEndpoint, "POST", "/webhook-endpoints", { body })).id;
+}
+
+/** Makes an organization with a service token and an open invitation. */
+async function makeOrganization() {
+  const username = "acme";
+  await owner.call(organization, "POST", "/organizations", { body: { username, name: "Acme" } });
+  const path = `/organizations/${username}`;
+  const token = { name: "CI", service_role: "developer" };
+  await owner.fetch("POST", `${path}/tokens`, { body: token });
+  const body = { role: "developer", note: "for Grace" };
+  const { invitation } = await owner.call(
+    newOrganizationInvitation,
+    "POST",
+    `${path}/invitations`,
+    {
+      body,
+    },
+  );
+  return { organization: username, invitation };
 }
 
 /** Makes one run of each kind. A run with `ends` has ended. */

@@ -21,5 +21,7 @@ export default defineProject({
     exclude: [...files.exclude, ...BOUNDS],
     ...RULES,
     isolate: false,
+    // The limit only notices a test that hangs: a busy machine took 6 s for one of 3 s.
+    testTimeout: 60_000,
   },
 });

@@ -89,7 +89,7 @@ export interface OrganizationView {
   models: string[];
 }
 
-/** What a form of the page has just made, or which of its forms was refused. */
+/** The result of a form: the secret it has made, shown once, or the form with its error. */
 export interface Outcome {
   invitation?: string;
   token?: CreatedToken;

@@ -18,6 +18,9 @@ export interface PageContent {
   running: string;
   /** The ID of the runner of the running prediction. */
   runner: string;
+  /** An organization of the operator, and the secret of an invitation to it. */
+  organization: string;
+  invitation: string;
 }
 
 /** The operator owns everything but the bare model, which is all that the newcomer has. */
@@ -89,6 +92,11 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/data": [page(people, "/account/data")],
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
+  "/organizations": [page(people, "/organizations")],
+  "/organizations/:organization": [
+    { to: operators, at: ({ organization }) => [`/organizations/${organization}`] },
+  ],
+  "/join/:invitation": [{ to: ["newcomer"], at: ({ invitation }) => [`/join/${invitation}`] }],
 
   "/models": [
     page(everybody, "/models", "/models?q=text"),
