@@ -84,7 +84,7 @@ it("a page runs nothing as a user who has logged in since", async () => {
   await page.context().addCookies((await other.session()).cookies);
   visitor.expects(403, path);
   await page.getByRole("button", { name: /^Run/ }).click();
-  await page.getByText("Reload the page to go on as otto.").waitFor();
+  await page.getByText("Reload the page to continue as otto.").waitFor();
   const client = await site.clientOf("otto");
   expect((await client.call(pageOf(prediction), "GET", "/predictions")).items).toEqual([]);
 });

@@ -101,13 +101,13 @@ it("`auspex tags delete` keeps an image that versions need or needed, and says u
   expect(await refused(...image)).toMatch(/used by version 2 of /);
   await ran("versions", "delete", "ada/story:2", "--yes");
   expect(await refused(...image)).toMatch(
-    /may still need .* You can delete it after 20\S+ \S+ UTC/,
+    /may still be using .* You can delete it after 20\S+ \S+ UTC/,
   );
 });
 
 it("`auspex models delete` deletes a model", async () => {
   expect(await ran("models", "delete", "ada/story", "--yes")).toBe("Deleted ada/story.\n");
-  expect(await refused("tags", "ada/story")).toContain("The image ada/story was not found");
+  expect(await refused("tags", "ada/story")).toContain("Image ada/story not found");
   const again = await refused("models", "delete", "ada/story", "--yes", "--json");
   expect(JSON.parse(again)).toMatchObject({ error: { status: 404, exit_code: 1 } });
 });

@@ -195,7 +195,8 @@ describe("a response that is silent", () => {
     const { channel } = await fleet.work();
     const told = (type: string, count: number) =>
       eventually(() => {
-        advance(1);
+        // Longer steps would skip heartbeats, which come every 15 s, and shorter ones take a second in all.
+        advance(5);
         expect(types.filter((one) => one === type)).toHaveLength(count);
       });
     await told("response.created", 1);
