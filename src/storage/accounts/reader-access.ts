@@ -5,9 +5,9 @@
 import { type Principal, RECENT_CHECK_MS } from "../../domain/accounts/access.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
-import { isModelSeen } from "../models/visibility.ts";
 import { findSessionPrincipal } from "./sign-in.ts";
 import { findTokenById, isRunnerToken } from "./tokens.ts";
+import { isModelSeen } from "./visible-models.ts";
 
 const tokens = cached({ max: 10_000 }, findTokenById);
 

@@ -3,9 +3,9 @@ import { alias } from "drizzle-orm/sqlite-core";
 import type { Role } from "../../protocol/organization.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { isSeenBy } from "../models/visibility.ts";
 import { members, models, runnerTokens, tokens, users } from "../schema/index.ts";
 import { type StorageQuota, writeWithinQuota } from "./account-bytes.ts";
+import { isSeenBy } from "./visible-models.ts";
 
 /**
  * Inserts a token. Fails (`isLimitReached`) if the account has `max` unexpired tokens, and like

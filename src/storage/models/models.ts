@@ -13,6 +13,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { CategorySummary, ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import { isSeenBy, levelOf } from "../accounts/visible-models.ts";
 import { type Database, failedOn, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
@@ -27,7 +28,6 @@ import {
   users,
   versions,
 } from "../schema/index.ts";
-import { isSeenBy, levelOf } from "./visibility.ts";
 
 export type ModelRow = InferSelectModel<typeof models>;
 

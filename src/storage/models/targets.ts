@@ -3,11 +3,11 @@ import { and, desc, eq, getTableColumns, inArray, or, type SQL, sql } from "driz
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
+import { isSeenBy, levelOf } from "../accounts/visible-models.ts";
 import type { Database } from "../database.ts";
 import { hardware, models, users, versions } from "../schema/index.ts";
 import { answeringNumber, defaultNumber } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
-import { isSeenBy, levelOf } from "./visibility.ts";
 
 export interface TargetName {
   owner: string;

@@ -15,11 +15,11 @@ import type { OutputModality } from "../../domain/models/output-modality.ts";
 import { versionIdOf } from "../../domain/replicate/versions.ts";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import { isSeenBy } from "../accounts/visible-models.ts";
 import { type Database, failedOn } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, users, versions } from "../schema/index.ts";
-import { isSeenBy } from "./visibility.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 

@@ -2,8 +2,8 @@
 import { and, asc, desc, eq, gt, max, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import { levelOf } from "../accounts/visible-models.ts";
 import type { Database } from "../database.ts";
-import { levelOf } from "../models/visibility.ts";
 import {
   models,
   registryBlobs,

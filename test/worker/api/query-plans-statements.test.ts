@@ -8,6 +8,7 @@ import {
 import * as people from "../../../src/storage/accounts/people.ts";
 import { findSessionPrincipal, listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
 import * as tokens from "../../../src/storage/accounts/tokens.ts";
+import { isModelSeen } from "../../../src/storage/accounts/visible-models.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
@@ -19,7 +20,6 @@ import {
 import { listDetailedModels } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
 import { listInputSchemas, listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
-import { isModelSeen } from "../../../src/storage/models/visibility.ts";
 import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";
 import { ALLOWANCE, db, newRows, plansOf } from "../support/query-plans.ts";
 
