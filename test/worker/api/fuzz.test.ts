@@ -5,8 +5,6 @@ import { afterAll, expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
 import { findSignature } from "../../../src/openapi/parameters.ts";
 import type { DocumentedOperation } from "../../../src/openapi/types.ts";
-import { newToken } from "../../../src/protocol/operator.ts";
-import { newOrganizationInvitation } from "../../../src/protocol/organization.ts";
 import { userA } from "../../../src/protocol/user.ts";
 import { sized } from "../../support/sized.ts";
 import { backups, makeBackup, withKey, withoutKey } from "../support/backups.ts";
@@ -19,6 +17,7 @@ import { fileUrl, uploaded } from "../support/files.ts";
 import { type Caller, newCallers, tokensOf } from "../support/fuzz/callers.ts";
 import { knownFields } from "../support/fuzz/fields.ts";
 import { Harvest, type Place } from "../support/fuzz/harvest.ts";
+import { makeOrganizations } from "../support/fuzz/organizations.ts";
 import { type Plan, plans } from "../support/fuzz/plan.ts";
 import { CALL, CALL_MS, PATIENT_CALL_MS, send } from "../support/fuzz/send.ts";
 import type { Sent } from "../support/fuzz/tricks.ts";
@@ -222,39 +221,6 @@ async function makeOwned(): Promise<void> {
 }
 
 /**
- * Makes an organization of the user and one of the stranger, with an invitation to each and a token. The
- * operator makes them, since a user can make few.
- */
-async function makeOrganizations(): Promise<void> {
-  const { user, stranger, operator } = callers;
-  const people = await Promise.all(
-    [user, stranger].map(async (by) => {
-      const me = await make("GET", "/user", undefined, { by });
-      return me && userA.parse(JSON.parse(me.text)).username;
-    }),
-  );
-  for (const [n, by] of [user, stranger].entries()) {
-    const organization = `made-${sentSoFar}-${n}`;
-    const body = { username: organization, owner: people[n] };
-    await make("POST", "/operator/organizations", body, { by: operator });
-    const path = `/organizations/${organization}`;
-    const invited = await make("POST", `${path}/invitations`, { role: "owner" }, { by });
-    if (!invited) continue;
-    const { id, invitation } = newOrganizationInvitation.parse(JSON.parse(invited.text));
-    if (by === stranger) {
-      harvest.putBody("/user/organizations", { invitation });
-      continue;
-    }
-    const token = await make("POST", `${path}/tokens`, { name: "made" });
-    const token_id = token && newToken.parse(JSON.parse(token.text)).id;
-    harvest.put({ organization, invitation_id: id, ...(token_id && { token_id }) });
-    // A second owner can be removed.
-    await make("PUT", `/operator${path}/owners/${people[1]}`, {}, { by: operator });
-    harvest.put({ organization, username: people[1] ?? "" });
-  }
-}
-
-/**
  * Makes a prediction that can be canceled: no runner has the hardware of such a model, and other runs end
  * within milliseconds.
  */
@@ -344,7 +310,7 @@ test("every operation succeeds at least once", {
     await makeBefore();
     await makeItem();
     if (withoutSuccess().some(({ path }) => path.includes("organizations")))
-      await makeOrganizations();
+      await makeOrganizations(make, harvest, callers, `made-${sentSoFar}`);
     // Other requests are among them, since an operation may need something that has to be made first.
     const wanted = withoutSuccess().map((one) => ({
       weight: MISSING_WEIGHT,
