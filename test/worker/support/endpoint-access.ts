@@ -286,7 +286,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`DELETE ${MODEL}`]: writing,
 
   // Roles in organizations: test/worker/organizations.
-  "GET /v1/organizations": own(["read"], ALL_THEIRS),
+  "GET /v1/organizations": own(["read"], WHOLE_ACCOUNT),
   "POST /v1/organizations": {
     ...own(["write"], WHOLE_ACCOUNT),
     body: () => ({ username: unique("org") }),
