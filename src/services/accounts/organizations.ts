@@ -103,7 +103,8 @@ async function insert(
     id: uuid(),
     kind: "organization" as const,
     avatar_url: "",
-    created_by: ownerId,
+    // Only what users create themselves counts against their limit.
+    created_by: max === undefined ? null : ownerId,
     created_at: now,
     updated_at: now,
   };

@@ -33,7 +33,7 @@ export const users = sqliteTable(
     seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
-    /** The user who created an organization. */
+    /** The user who created an organization. Null: an operator did, or it is a user. */
     created_by: text(),
     /** When the account was deleted. It is hidden at once; the sweep removes its data. */
     deleted_at: integer(),

@@ -3,14 +3,13 @@ import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
 import { newModel, publish, referenceOf, VERSION } from "../support/catalogue.ts";
+import { callEndpoint, ENDPOINT_ACCESS } from "../support/endpoint-access.ts";
 import {
-  callEndpoint,
-  ENDPOINT_ACCESS,
   newConversation,
   newResponse,
   newUploads,
   newWebhooks,
-} from "../support/endpoint-access.ts";
+} from "../support/endpoint-places.ts";
 import { insertExample } from "../support/examples.ts";
 import { beginUpload, fileUrl, uploaded } from "../support/files.ts";
 import { Repository } from "../support/registry.ts";

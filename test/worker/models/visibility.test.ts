@@ -11,12 +11,14 @@ import {
   callEndpoint,
   ENDPOINT_ACCESS,
   type EndpointAccess,
+  OPERATOR_ENDPOINTS,
+} from "../support/endpoint-access.ts";
+import {
   newConversation,
   newResponse,
   newUploads,
   newWebhooks,
-  OPERATOR_ENDPOINTS,
-} from "../support/endpoint-access.ts";
+} from "../support/endpoint-places.ts";
 import { insertExample } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { sweep } from "../support/queues.ts";

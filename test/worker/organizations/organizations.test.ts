@@ -103,6 +103,16 @@ describe("an organization", () => {
     expect((await create()).status).toBe(200);
   });
 
+  test("an organization that an operator creates does not count against its owner's limit", async () => {
+    const { client, username } = await newUser();
+    for (let n = 0; n < 3; n++) {
+      const body = { username: unique("org"), name: "", owner: username };
+      await operator.ok("POST", "/v1/operator/organizations", body);
+    }
+    await client.ok("POST", ORGANIZATIONS, { username: unique("org") });
+    expect(await client.ok("GET", ORGANIZATIONS)).toHaveLength(4);
+  });
+
   test("only operators create organizations if users may create none", async () => {
     const { settings } = getServices(env);
     const { organizationsPerUser } = settings;

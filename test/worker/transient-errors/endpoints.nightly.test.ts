@@ -14,13 +14,15 @@ import { ORIGIN } from "../support/client.ts";
 import {
   callEndpoint,
   ENDPOINT_ACCESS,
+  OPERATOR_ENDPOINTS,
+  type PathParameters,
+} from "../support/endpoint-access.ts";
+import {
   newConversation,
   newResponse,
   newUploads,
   newWebhooks,
-  OPERATOR_ENDPOINTS,
-  type PathParameters,
-} from "../support/endpoint-access.ts";
+} from "../support/endpoint-places.ts";
 import { addSecret } from "../support/endpoints.ts";
 import { insertExample, newPinnable } from "../support/examples.ts";
 import { type Failure, failing } from "../support/failing.ts";
