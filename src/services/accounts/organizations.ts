@@ -41,7 +41,8 @@ export async function actFor(
     findOrganization(services.db, username, caller.user_id),
   ]);
   const acting = found && actingCaller(current, found.organization, found.role);
-  if (!found || !acting) throw notFound(`An organization '${username}' of yours`);
+  if (!found || !acting)
+    throw notFound(`The organization '${username}'`, "Check its name, and that you are a member.");
   await requireAccountAccess(services, acting, `The organization '${username}'`, least);
   if (least !== "member" && isSuspended(found.organization))
     throw new ProblemError(
