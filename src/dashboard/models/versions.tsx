@@ -29,6 +29,7 @@ export const VersionsPage = ({
   viewer,
   versions,
   runs,
+  times,
   compared,
 }: {
   model: DetailedModelRow;
@@ -36,6 +37,8 @@ export const VersionsPage = ({
   versions: Page<VersionSummaryRow>;
   /** Figures of the viewer's runs, by version; undefined: nobody is logged in. */
   runs: Map<number, VersionRuns> | undefined;
+  /** Average run times in seconds, by version. */
+  times: Map<number, number>;
   /** Schemas of the page's versions and of the one before them, newest first. */
   compared: ListedSchemas[];
 }) => {
@@ -59,7 +62,8 @@ export const VersionsPage = ({
                 "Version",
                 "Release notes",
                 "Schema changes",
-                ...(runs ? ["Your runs", "Failed", "Your median time"] : []),
+                ...(runs ? ["Your runs", "Failed"] : []),
+                "Average run time",
                 "Published",
               ]}
             >
@@ -78,6 +82,7 @@ export const VersionsPage = ({
                     <ChangesOf number={number} compared={compared} />
                   </td>
                   {runs && <Runs model={model} of={runs.get(number)} />}
+                  <td data-label="Average run time">{timeText(times.get(number))}</td>
                   <td data-label="Published">
                     <Time at={created_at} />
                   </td>
@@ -85,7 +90,10 @@ export const VersionsPage = ({
               ))}
             </Table>
           </div>
-          {runs && <p class="hint">Based on your last 1,000 runs of this model.</p>}
+          <p class="hint">
+            {runs && "Runs and failures are among your last 1,000 runs of this model. "}
+            The average run time is of about the last 50 runs of a version, from all accounts.
+          </p>
           <Pager previous={versions.previous_url} next={versions.next_url} />
         </>
       ) : (
@@ -94,6 +102,8 @@ export const VersionsPage = ({
     </>
   );
 };
+
+const timeText = (seconds: number | undefined) => (seconds === undefined ? "—" : duration(seconds));
 
 interface RunsProps {
   model: DetailedModelRow;
@@ -107,9 +117,6 @@ const Runs = ({ model, of }: RunsProps) => (
       {of ? <a href={`/predictions?model=${referenceOf(model)}`}>{of.runs}</a> : 0}
     </td>
     <td data-label="Failed">{of?.failed ? <strong>{of.failed}</strong> : 0}</td>
-    <td data-label="Your median time">
-      {of && of.median_seconds !== null ? duration(of.median_seconds) : "—"}
-    </td>
   </>
 );
 

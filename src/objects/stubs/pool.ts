@@ -71,6 +71,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "reports",
       "holders",
       "runEstimate",
+      "runTimes",
       "waitOf",
       "status",
       "explain",
