@@ -88,7 +88,7 @@ export const upload = z
     created_at: timestamp,
     expires_at: timestamp.meta({
       description:
-        "When a pending upload expires, or when the file of a completed one is deleted. Using the file in a prediction or version extends this",
+        "When a pending upload expires, or when the file of a completed one is deleted. Using the file in a prediction or version extends this, and it is the end of the year 9999 while an overview of one of your models shows the file",
     }),
   })
   .meta({ id: "Upload", description: "A file uploaded in parts" });

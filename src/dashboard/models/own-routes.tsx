@@ -140,7 +140,7 @@ function Fields({
       <TextArea
         name="overview"
         label="Overview"
-        hint="What the model does and how to use it, in Markdown."
+        hint="What the model does and how to use it, in Markdown. To show an uploaded image, write ![Text](/v1/uploads/ID)."
         value={model?.overview}
         rows={12}
         maxlength={100_000}

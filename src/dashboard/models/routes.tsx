@@ -9,7 +9,7 @@ import { listCategories } from "../../services/models/categories.ts";
 import { sampleInput } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
 import { listModels, listOwnModels } from "../../services/models/models.ts";
-import { pictureUrls } from "../../services/models/pictures.ts";
+import { overviewPictures } from "../../services/models/pictures.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readCompared, readVersionRuns } from "../../services/models/versions.ts";
@@ -147,7 +147,7 @@ export const modelPages = pages()
     const version = model.overview ? null : defaultVersion(model);
     const content = async () => {
       const [pictureUrl, gallery, described] = await Promise.all([
-        pictureUrls(services, origin),
+        overviewPictures(services, origin, model),
         readGallery(services, viewer, [model.id], origin),
         version ? describeImage(services, viewer?.caller, model, version) : undefined,
       ]);

@@ -35,6 +35,6 @@ export const ROWS_OF = {
   version: 5,
   /** A model of an account with a new username: it is indexed again. */
   renamedModel: 15,
-  /** An upload that the input of a prediction names. */
-  inputFile: 3,
+  /** An upload that the input of a prediction or an overview names. */
+  namedFile: 3,
 } as const;

@@ -43,6 +43,7 @@ import { forgetModel } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { unknownCategories } from "./categories.ts";
+import { keepPictures } from "./pictures.ts";
 import { forgetHidden, publicReads } from "./public-reads.ts";
 import { keptUntil } from "./weight-files.ts";
 
@@ -112,6 +113,7 @@ export async function createModel(
     isLimitReached,
     `An account can have at most ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
   );
+  await keepPictures(services, row.owner_id, row.overview);
   return getModel(services, row.id);
 }
 
@@ -146,6 +148,8 @@ export async function updateModel(
     );
     forgetModel(caller, owner, name);
     if (changes.visibility !== undefined) forgetHidden();
+    if (changes.overview !== undefined)
+      await keepPictures(services, model.owner.id, model.overview, changes.overview);
   }
   return getModel(services, id);
 }
@@ -178,10 +182,12 @@ export async function deleteModel(
   owner: string,
   name: string,
 ): Promise<void> {
-  const { id, latest_version } = await readOwnModel(services, caller, owner, name);
+  const model = await readOwnModel(services, caller, owner, name);
+  const { id, latest_version } = model;
   const { maxVersions } = services.settings;
   await chargeRows(services, ROWS_OF.version * Math.min(latest_version?.number ?? 0, maxVersions));
   await deleteRow(services.db, id, keptUntil(services));
+  await keepPictures(services, model.owner.id, model.overview);
   forgetModel(caller, owner, name);
 }
 

@@ -182,7 +182,7 @@ async function ownFiles(
     .map(({ id }) => id);
   if (used.length > 0) {
     const until = Date.now() + settings.retentionSeconds * 1000;
-    const cost = { rows: ROWS_OF.inputFile * used.length, bytes: 0 };
+    const cost = { rows: ROWS_OF.namedFile * used.length, bytes: 0 };
     const keeping = withinWriteLimit(services, caller.user_id, cost, (metered) =>
       keepUploads(metered.db, used, until),
     );

@@ -172,6 +172,22 @@ export const keepUploads = (db: Database, ids: string[], until: number) =>
     .returning({ id: uploads.id })
     .all();
 
+/** When an upload expires that an overview shows. */
+const SHOWN_UNTIL = Date.UTC(9999, 11, 31);
+
+/**
+ * Keeps those of an account's uploads that an overview of its models shows. Those that none shows any more
+ * expire at `until`.
+ */
+export const keepShown = (db: Database, userId: string, ids: string[], until: number) => {
+  const isShown = sql`EXISTS (SELECT 1 FROM models WHERE owner_id = ${userId}
+    AND instr(overview, '/v1/uploads/' || ${uploads.id}) > 0)`;
+  return db
+    .update(uploads)
+    .set({ expires_at: sql`iif(${isShown}, ${SHOWN_UNTIL}, min(${uploads.expires_at}, ${until}))` })
+    .where(and(inArray(uploads.id, ids), isOwn(userId), isNotNull(uploads.completed_at)));
+};
+
 /**
  * Extends the uploads that a model's versions name, or one of its versions. Called before these are deleted.
  */

@@ -220,7 +220,7 @@ const MANY: Record<
     const body = { username: unique("renamed") };
     return [20, "updateOwnUser", () => renaming.ok("PATCH", "/v1/user", body)];
   },
-  inputFile: async () => {
+  namedFile: async () => {
     const model = await newModel(plain);
     await publish(plain, referenceOf(model));
     const files = await Promise.all(

@@ -2,14 +2,18 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { fetchPicture } from "../../../src/outbound/picture.ts";
+import type { Model } from "../../../src/protocol/model.ts";
+import type { Upload } from "../../../src/protocol/upload.ts";
 import { pictureUrls } from "../../../src/services/models/pictures.ts";
 import { getServices } from "../../../src/services/services.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import { Client, ORIGIN } from "../support/client.ts";
+import { uploaded } from "../support/files.ts";
 import { owner } from "../support/model-pages.ts";
 import { impatient } from "../support/outbound.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
 import { Visitor } from "../support/visitor.ts";
+import { newUser } from "../support/world.ts";
 
 const GIF = "GIF89a, and more bytes";
 const picture: Behaviour = { status: 200, headers: { "content-type": "image/png" }, body: GIF };
@@ -80,6 +84,29 @@ test("only visitors who see a private model get the URLs of its pictures", async
   expect((await sourcesOn(visitor, path)).sources).toHaveLength(1);
   const other = await sourcesOn((await owner()).visitor, path);
   expect(other).toMatchObject({ status: 404, sources: [] });
+});
+
+test("an overview shows and keeps pictures that its owner uploaded, and those of nobody else", async () => {
+  const { client, username } = await newUser();
+  const stranger = await newUser();
+  const [own, other] = [await uploaded(client, GIF), await uploaded(stranger.client, GIF)];
+  const named = [own, other].map(({ id }) => `![It](/v1/uploads/${id})`).join("\n");
+  const { name } = await client.ok<Model>("POST", "/v1/models", { name: "fox", overview: named });
+  const model = `/v1/models/${username}/${name}`;
+  await client.ok("PATCH", model, { visibility: "public" });
+  const { sources } = await sourcesOn(new Visitor(), `/models/${username}/${name}/overview`);
+  expect(sources).toHaveLength(1);
+  expect(await (await nobody.fetch(sources[0] ?? "")).text()).toBe(GIF);
+
+  const expiryOf = async ({ id }: Upload) =>
+    (await client.ok<Upload>("GET", `/v1/uploads/${id}`)).expires_at;
+  expect(await expiryOf(own)).toBe("9999-12-31T00:00:00.000Z");
+  await client.ok("POST", "/v1/models", { name: "owl", overview: named });
+  await client.ok("PATCH", model, { overview: "" });
+  expect(await expiryOf(own)).toBe("9999-12-31T00:00:00.000Z");
+  await client.ok("DELETE", `/v1/models/${username}/owl`);
+  const [soon, declared] = [await expiryOf(own), other.expires_at];
+  expect(Date.parse(soon) - Date.parse(declared)).toBeLessThan(3 * 86_400_000);
 });
 
 test("a URL of a picture without its own signature fetches nothing", async () => {
