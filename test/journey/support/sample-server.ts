@@ -11,7 +11,9 @@ import type { Json } from "../../../src/protocol/common.ts";
 /** A replacement for `curl` with only the flags that the samples use: some machines have no curl. */
 const CURL = `#!${process.execPath}
 import { openAsBlob, writeFileSync } from "node:fs";
-const [flag, url, ...rest] = process.argv.slice(2);
+const rest = process.argv.slice(2);
+if (rest[0] === "-N") rest.shift();
+const url = rest.shift();
 const headers = [];
 const form = new FormData();
 let output;
@@ -29,7 +31,6 @@ while (rest.length > 0) {
   else if (name === "-d" && !value.startsWith("@")) body = value;
   else throw new Error(name);
 }
-if (flag !== "-N") throw new Error(flag);
 const response = await fetch(url, { method: "POST", headers, body });
 if (output) writeFileSync(output, Buffer.from(await response.arrayBuffer()));
 else process.stdout.write(await response.text());
