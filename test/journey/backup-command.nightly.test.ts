@@ -150,7 +150,7 @@ test("the backup command says which arguments it needs", async () => {
   await expect(command(from, ["restore"])).rejects.toThrow("npm run backup -- COMMAND");
   await expect(command(from, ["download", crypto.randomUUID()])).rejects.toThrow("not found");
   await expect(command(from, ["restore", "bakcup"])).rejects.toThrow(
-    "bakcup is neither a folder nor the id of a backup.",
+    "bakcup is not a folder or a backup ID.",
   );
   const into = await deploy("nothing");
   await expect(command(into, ["restore", crypto.randomUUID()])).rejects.toThrow("was not found");
