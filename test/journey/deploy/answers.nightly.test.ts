@@ -92,7 +92,7 @@ test.each([
 test("an answer that is not Cloudflare's does not replace the secrets of a deployment", async () => {
   answers[ACCOUNTS] = ok([TEAM]);
   await expect(run(secrets({ OPERATOR_TOKEN: "a", SECRET_KEY: "b" }))).rejects.toThrow(
-    "answered 404",
+    "Cloudflare returned 404",
   );
   expect(commands.map(([args]) => args)).toEqual([["auth", "token", "--json"]]);
 });

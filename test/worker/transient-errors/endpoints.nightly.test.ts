@@ -5,7 +5,10 @@
  */
 import { afterAll, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
+import { REPLICATE_PATH } from "../../../src/domain/replicate/prediction.ts";
+import { replicatePage, replicateVersion } from "../../../src/protocol/replicate.ts";
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
+import { pictureUrls } from "../../../src/services/models/pictures.ts";
 import { callerOf, GIF, run, services } from "../support/accounts.ts";
 import { askedAgain } from "../support/asked-again.ts";
 import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
@@ -14,6 +17,7 @@ import { ORIGIN } from "../support/client.ts";
 import {
   callEndpoint,
   ENDPOINT_ACCESS,
+  type EndpointAccess,
   OPERATOR_ENDPOINTS,
   type PathParameters,
 } from "../support/endpoint-access.ts";
@@ -29,6 +33,8 @@ import { type Failure, failing } from "../support/failing.ts";
 import { registered } from "../support/fleet.ts";
 import { inAccount } from "../support/objects.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
+import { newOrganization } from "../support/organizations.ts";
+import { addressOf, freshPath, script } from "../support/receiver.ts";
 import { advance } from "../support/time.ts";
 import { setVariable } from "../support/variables.ts";
 import { newUser, newWorld, operator, unique, type World } from "../support/world.ts";
@@ -37,7 +43,7 @@ const VARIABLE = "HF_TOKEN";
 
 /** Whether a call uses up what it names, or adds to something that an account has a limited number of. */
 const isSpent = (key: string) =>
-  /^DELETE|^POST .*(?:webhook|examples$|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
+  /^DELETE|^POST .*(?:webhook|organizations|examples$|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
     key,
   );
 
@@ -48,6 +54,9 @@ async function placeFor(key: string, world: World): Promise<PathParameters> {
   const owner = { username: world.username, model_owner: world.username, version_number: "1" };
   const place: PathParameters = { ...owner, model_name: "story", variable_name: VARIABLE };
   if (named("hash")) Object.assign(place, await avatarOf(world));
+  if (key.includes("organizations")) Object.assign(place, await organizationFor(key, world));
+  if (key.includes(REPLICATE_PATH)) return { ...place, ...(await replicatePlace(key, world)) };
+  if (key === PICTURE) return { ...place, ...(await pictureOf()) };
   if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
   else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
     Object.assign(place, await idleModel(world));
@@ -65,6 +74,56 @@ async function placeFor(key: string, world: World): Promise<PathParameters> {
       await world.client.ok("POST", `/v1/vendora/responses/${place.response_id}/cancel`);
   }
   return place;
+}
+
+/** Creates an organization of the user with another member, an invitation and a token. */
+async function organizationFor(key: string, world: World): Promise<PathParameters> {
+  // Nobody can create many organizations.
+  await run("UPDATE users SET created_by = NULL WHERE created_by = ?", world.user_id);
+  const organization = await newOrganization();
+  await setRole(organization, world, "owner");
+  const { client, username } = organization;
+  const path = `/v1/organizations/${username}`;
+  const newId = async (kind: string, body: object) =>
+    (await client.ok<{ id: string }>("POST", `${path}/${kind}`, body)).id;
+  const person = await organization.join("member");
+  const invited = await client.ok<{ invitation: string }>("POST", `${path}/invitations`, {});
+  return {
+    organization: username,
+    lead: world.username,
+    username: person.username,
+    invitation: invited.invitation,
+    invitation_id: await newId("invitations", {}),
+    ...(key.includes(":token_id") && { token_id: await newId("tokens", { name: "x" }) }),
+  };
+}
+
+/** Creates what the Replicate convention names: a file, a prediction, a version and a collection. */
+async function replicatePlace(key: string, world: World): Promise<PathParameters> {
+  const { client, username, user_id } = world;
+  // An account has a limited number of files.
+  await run("DELETE FROM uploads WHERE user_id = ?", user_id);
+  const idle = await idleModel(world);
+  const versions = `${REPLICATE_PATH}/models/${username}/${idle.model_name}/versions`;
+  const [version] = replicatePage(replicateVersion).parse(await client.ok("GET", versions)).results;
+  const slug = unique("slug");
+  await operator.ok("PUT", `/v1/operator/categories/${slug}`, { name: slug });
+  return {
+    ...idle,
+    slug,
+    owner: username,
+    name: idle.model_name ?? "",
+    version: version?.id ?? "",
+    id: (await uploaded(client)).id,
+    ...(key.includes(":prediction_id") && { prediction_id: await predictionFor(key, world) }),
+  };
+}
+
+async function pictureOf(): Promise<PathParameters> {
+  const path = freshPath();
+  await script(path, { status: 200, headers: { "content-type": "image/gif" }, body: "GIF89a" });
+  const url = (await pictureUrls(services, ORIGIN))(addressOf(path)) ?? "";
+  return { query: url.slice(url.indexOf("?")) };
 }
 
 /** Cancels all waiting predictions, so that the account is below its limit. */
