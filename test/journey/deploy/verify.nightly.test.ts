@@ -48,7 +48,7 @@ test("npm run verify runs every check but the deploy, and removes what it create
   for (const row of ["Pages", "README's call", "Interrupted stream", "Webhook"])
     expect(output).toMatch(new RegExp(`^${row} +ok `, "m"));
   expect(output).toContain("delivered to this machine with a valid signature");
-  expect(output).toMatch(/^Stream across a deploy +left out .* say --deploy/m);
+  expect(output).toMatch(/^Stream across a deploy +left out .* pass --deploy/m);
   expect(await left()).toEqual(NOTHING);
 });
 

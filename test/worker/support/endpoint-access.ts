@@ -291,7 +291,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   },
   "POST /v1/user/organizations": {
     ...own(["write"], [401, 404, 404, 403, 403]),
-    body: () => ({ invitation: "ausi_unknown" }),
+    body: ({ invitation = "ausi_unknown" }) => ({ invitation }),
   },
   [`GET ${ORGANIZATION}`]: own(["read"], MEMBERS_ONLY),
   [`PATCH ${ORGANIZATION}`]: { ...own(["write"], MEMBERS_ONLY), body: () => ({}) },
@@ -357,22 +357,32 @@ export const OPERATOR_ENDPOINTS: Record<
   "POST /v1/operator/backups/:backup_id/restore": { status: 409 },
 };
 
+export interface EndpointCall extends Pick<EndpointAccess, "body" | "query"> {
+  headers?: Record<string, string>;
+}
+
 /** @param key method and address, as in the tables */
 export async function callEndpoint(
   client: Client,
   key: string,
   place: PathParameters,
-  { body, query = "" }: Pick<EndpointAccess, "body" | "query">,
+  { body, query = "", headers }: EndpointCall,
 ) {
   const [method = "", template = ""] = key.split(" ");
   const path = (template + query).replace(
     /:(\w+)/g,
     (_, name: string) => place[name] ?? `no ${name}`,
   );
+  const sent = body?.(place);
+  const isForm = sent instanceof FormData;
   const response = await client.fetch(path, {
     method,
-    headers: { "content-type": "application/json", "x-request-id": "the-same" },
-    ...(body && { body: JSON.stringify(body(place)) }),
+    headers: {
+      ...(!isForm && { "content-type": "application/json" }),
+      "x-request-id": "the-same",
+      ...headers,
+    },
+    ...(sent && { body: isForm ? sent : JSON.stringify(sent) }),
   });
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
   const text = isStream ? await response.body?.cancel() : await response.text();

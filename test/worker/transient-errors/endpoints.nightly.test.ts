@@ -8,7 +8,6 @@ import { app } from "../../../src/app.ts";
 import { REPLICATE_PATH } from "../../../src/domain/replicate/prediction.ts";
 import { replicatePage, replicateVersion } from "../../../src/protocol/replicate.ts";
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
-import { pictureUrls } from "../../../src/services/models/pictures.ts";
 import { callerOf, GIF, run, services } from "../support/accounts.ts";
 import { askedAgain } from "../support/asked-again.ts";
 import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
@@ -18,6 +17,7 @@ import {
   callEndpoint,
   ENDPOINT_ACCESS,
   type EndpointAccess,
+  type EndpointCall,
   OPERATOR_ENDPOINTS,
   type PathParameters,
 } from "../support/endpoint-access.ts";
@@ -30,11 +30,11 @@ import {
 import { addSecret } from "../support/endpoints.ts";
 import { insertExample, newPinnable } from "../support/examples.ts";
 import { type Failure, failing } from "../support/failing.ts";
+import { uploaded } from "../support/files.ts";
 import { registered } from "../support/fleet.ts";
 import { inAccount } from "../support/objects.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
-import { newOrganization } from "../support/organizations.ts";
-import { addressOf, freshPath, script } from "../support/receiver.ts";
+import { newOrganization, setRole } from "../support/organizations.ts";
 import { advance } from "../support/time.ts";
 import { setVariable } from "../support/variables.ts";
 import { newUser, newWorld, operator, unique, type World } from "../support/world.ts";
@@ -56,7 +56,6 @@ async function placeFor(key: string, world: World): Promise<PathParameters> {
   if (named("hash")) Object.assign(place, await avatarOf(world));
   if (key.includes("organizations")) Object.assign(place, await organizationFor(key, world));
   if (key.includes(REPLICATE_PATH)) return { ...place, ...(await replicatePlace(key, world)) };
-  if (key === PICTURE) return { ...place, ...(await pictureOf()) };
   if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
   else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
     Object.assign(place, await idleModel(world));
@@ -78,10 +77,10 @@ async function placeFor(key: string, world: World): Promise<PathParameters> {
 
 /** Creates an organization of the user with another member, an invitation and a token. */
 async function organizationFor(key: string, world: World): Promise<PathParameters> {
-  // Nobody can create many organizations.
+  // A user can create few organizations.
   await run("UPDATE users SET created_by = NULL WHERE created_by = ?", world.user_id);
   const organization = await newOrganization();
-  await setRole(organization, world, "owner");
+  if (!key.includes("user/organizations")) await setRole(organization, world, "owner");
   const { client, username } = organization;
   const path = `/v1/organizations/${username}`;
   const newId = async (kind: string, body: object) =>
@@ -94,7 +93,9 @@ async function organizationFor(key: string, world: World): Promise<PathParameter
     username: person.username,
     invitation: invited.invitation,
     invitation_id: await newId("invitations", {}),
-    ...(key.includes(":token_id") && { token_id: await newId("tokens", { name: "x" }) }),
+    ...(key.includes(":token_id") && {
+      token_id: await newId("tokens", { name: "x", service_role: "member" }),
+    }),
   };
 }
 
@@ -117,13 +118,6 @@ async function replicatePlace(key: string, world: World): Promise<PathParameters
     id: (await uploaded(client)).id,
     ...(key.includes(":prediction_id") && { prediction_id: await predictionFor(key, world) }),
   };
-}
-
-async function pictureOf(): Promise<PathParameters> {
-  const path = freshPath();
-  await script(path, { status: 200, headers: { "content-type": "image/gif" }, body: "GIF89a" });
-  const url = (await pictureUrls(services, ORIGIN))(addressOf(path)) ?? "";
-  return { query: url.slice(url.indexOf("?")) };
 }
 
 /** Cancels all waiting predictions, so that the account is below its limit. */
@@ -224,17 +218,72 @@ const NOT_HERE = [
   "GET /v1/openapi.json",
   "GET /assets/:file",
   "GET /.well-known/security.txt",
+  "GET /pictures",
   // Restores need an empty deployment: test/worker/backups/interruptions.nightly.test.ts.
   "PUT /v1/operator/backups/:backup_id/parts/:part_number",
   "POST /v1/operator/backups/:backup_id/restore",
 ];
 
+/** The client does not wait: no runner takes its run. */
+const RUNNING = { headers: { prefer: "wait=0" }, status: 201 };
+
+/** The endpoints of the Replicate convention below its base path, with their usual status. */
+const REPLICATE: Record<string, Omit<EndpointCall, "query"> & { status?: number }> = {
+  "GET /account": {},
+  "GET /hardware": {},
+  "GET /webhooks/default/secret": {},
+  "POST /files": { body: newForm, status: 201 },
+  "GET /files": {},
+  "GET /files/:id": {},
+  "GET /files/:id/download": {},
+  "DELETE /files/:id": { status: 204 },
+  "GET /models": {},
+  "QUERY /models": { body: () => ({}) },
+  "GET /search": {},
+  "POST /models": {
+    body: ({ owner }) => ({ owner, name: unique("made"), visibility: "private", hardware: "cpu" }),
+    status: 201,
+  },
+  "GET /models/:owner/:name": {},
+  "PATCH /models/:owner/:name": { body: () => ({ description: "A story" }) },
+  "DELETE /models/:owner/:name": { status: 204 },
+  "GET /models/:owner/:name/readme": {},
+  "GET /models/:owner/:name/examples": {},
+  "GET /models/:owner/:name/versions": {},
+  "GET /models/:owner/:name/versions/:version": {},
+  "DELETE /models/:owner/:name/versions/:version": { status: 204 },
+  "GET /collections": {},
+  "GET /collections/:slug": {},
+  "POST /predictions": { ...RUNNING, body: ({ version }) => ({ version, input: {} }) },
+  "POST /models/:model_owner/:model_name/predictions": { ...RUNNING, body: () => ({ input: {} }) },
+  "GET /predictions": {},
+  "GET /predictions/:prediction_id": {},
+  "POST /predictions/:prediction_id/cancel": {},
+  "GET /streams/:prediction_id": {},
+};
+
+function newForm(): FormData {
+  const form = new FormData();
+  form.append("content", new Blob(["hello"], { type: "text/plain" }), "hello.txt");
+  return form;
+}
+
+/** Returns the usual status of a row: what organizations delete exists here. */
+const usualStatus = (key: string, { hidden }: EndpointAccess) =>
+  /^DELETE .*organizations|^POST .*user\/organizations/.test(key) ? 200 : hidden[2];
+
 /** The usual status and the caller, by method and address. */
 const ROWS = [
-  ...Object.entries(ENDPOINT_ACCESS).map(([key, { hidden, ...row }]) => ({
+  ...Object.entries(ENDPOINT_ACCESS).map(([key, row]) => ({
     key,
     ...row,
-    status: hidden[2],
+    status: usualStatus(key, row),
+    isOperator: false,
+  })),
+  ...Object.entries(REPLICATE).map(([key, row]) => ({
+    key: key.replace(" ", ` ${REPLICATE_PATH}`),
+    status: 200,
+    ...row,
     isOperator: false,
   })),
   ...Object.entries(OPERATOR_ENDPOINTS).map(([key, row]) => ({
