@@ -16,7 +16,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
     "npm start -- [--port",
     [
       ["--prot 9000", "Unknown option '--prot'"],
-      ["--docker --empty", "--empty starts no runner: omit --docker."],
+      ["--docker --empty", "--empty can't be used with --docker."],
       ["--port 9000x", "--port takes a whole number from 1 to 65535, not “9000x”."],
     ],
   ],
