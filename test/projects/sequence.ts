@@ -1,5 +1,8 @@
-/** The order of all files: the longest come first, so that no processor waits at the end. */
+/** The order of all files: the longest of a project come first, so that no processor waits at the end. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The order of projects in a group; others have a group of their own. */
+const PROJECTS = ["journey", "runner", "worker", "browser"];
 
 /** Files that take more than 12 s each, the longest first; vitest knows only the size of a file that has not run before. */
 const LONG = [
@@ -49,7 +52,9 @@ function placeOf({ moduleId }: TestSpecification): number {
 export class Sequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const projects = [...new Set(sorted.map(({ project }) => project))];
+    const projects = [...new Set(sorted.map(({ project }) => project))].toSorted(
+      (one, other) => PROJECTS.indexOf(one.name) - PROJECTS.indexOf(other.name),
+    );
     // A project's files stay together, because its workers are started for each project.
     return projects.flatMap((project) => {
       const own = sorted.filter((file) => file.project === project);
