@@ -94,7 +94,12 @@ describe("predictions", () => {
     expect(made).toMatchObject({ model: HELLO, version, input: ADA, source: "api" });
     const ended = await replicate.wait(made, { interval: 50 });
     expect(ended).toMatchObject({ id: made.id, status: "succeeded", output: "Hello, Ada!" });
-    expect(await replicate.predictions.get(made.id)).toEqual(ended);
+    // Each reading signs the stream's URL anew, for a day from its own second.
+    const stream = expect.stringContaining(`/replicate/v1/streams/${made.id}?`);
+    expect(await replicate.predictions.get(made.id)).toEqual({
+      ...ended,
+      urls: { ...ended.urls, stream },
+    });
     const blocked = await replicate.predictions.create({ model: HELLO, input: ADA, wait: true });
     expect(blocked.status).toBe("succeeded");
     const ids: string[] = [];

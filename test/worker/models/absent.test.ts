@@ -1,6 +1,6 @@
 /** A private model's answers to strangers, which equal those of a model that does not exist. */
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MODEL_HEADER } from "../../../src/protocol/registry.ts";
 import { Client } from "../support/client.ts";
 import { DASHBOARD_ROUTES } from "../support/dashboard-routes.ts";
@@ -8,10 +8,16 @@ import { newDashboardUser } from "../support/dashboard-users.ts";
 import { ENDPOINT_ACCESS } from "../support/endpoint-access.ts";
 import { insertExample } from "../support/examples.ts";
 import { digestOf, Repository } from "../support/registry.ts";
+import { startClock, stopClock } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
 import { newUser } from "../support/world.ts";
 
-afterEach(() => vi.restoreAllMocks());
+// What is cached for 10 s stays cached, however long the requests take.
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
 
 const BYTES = new TextEncoder().encode("x");
 const DIGEST = digestOf(BYTES);

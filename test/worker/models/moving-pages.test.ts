@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
+import { forgetHidden } from "../../../src/services/models/public-reads.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { sweep } from "../support/queues.ts";
@@ -11,7 +12,12 @@ import { newUser } from "../support/world.ts";
 const nobody = new Client(undefined);
 const { user_id } = await newUser();
 
-const clear = () => env.DB.exec("DELETE FROM models");
+/** The same IDs come again, so that the service may not remember them as hidden. */
+async function clear(): Promise<void> {
+  await env.DB.exec("DELETE FROM models");
+  forgetHidden();
+}
+
 beforeEach(clear);
 
 interface Entry {
@@ -59,6 +65,7 @@ class Models {
     const visibility = shown ? "restricted" : "private";
     const set = env.DB.prepare("UPDATE models SET visibility = ? WHERE id = ?");
     await set.bind(visibility, id).run();
+    forgetHidden();
     if (shown) this.shown.add(id);
     else this.shown.delete(id);
   }

@@ -7,6 +7,7 @@ import { pageAt } from "../support/catalogue.ts";
 import { newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
+import { withoutAlarms } from "../support/objects.ts";
 import { textOf } from "../support/page-text.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
@@ -42,6 +43,7 @@ async function busy() {
 
 test("a silent runner's page shows its last report and the time, and nothing as running", async () => {
   timersFollowClock();
+  withoutAlarms();
   const { world, runner } = await busy();
   const { reported } = await detail(runner);
   const well = await look(runner);

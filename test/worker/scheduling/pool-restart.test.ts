@@ -4,6 +4,7 @@ import type { Measured } from "../../../src/protocol/runner-state.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { eventually } from "../support/eventually.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
+import { withoutAlarms } from "../support/objects.ts";
 import { lineOf, pool, restart, storedRows } from "../support/pool.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
@@ -28,6 +29,7 @@ const imageOf = ({ image: { repository, digest } }: Job) => `${repository}@${dig
 async function busyWorld(measured: Omit<Measured, "key"> = {}) {
   const world = await newWorld();
   timersFollowClock();
+  withoutAlarms();
   const runner = await world.runner();
   await world.waiting();
   const job = await runner.take();

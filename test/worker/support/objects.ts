@@ -1,9 +1,10 @@
 /** Direct access to rows, Durable Objects and their storage. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import type { PredictionSpec } from "../../../src/domain/predictions/state.ts";
 import { AccountObject } from "../../../src/objects/account/object.ts";
+import { Alarm } from "../../../src/objects/prediction/alarm.ts";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { eventually } from "./eventually.ts";
 
@@ -55,6 +56,19 @@ export async function rowOf(predictionId: string): Promise<Row | null> {
   }
   return null;
 }
+
+/**
+ * Sets no alarms of predictions until the test ends: workerd's clock starts an alarm, and the alarm then
+ * expires what is overdue by the clock that the test has moved.
+ */
+export function withoutAlarms(): void {
+  const spy = vi.spyOn(Alarm.prototype, "arm").mockReturnValue();
+  onTestFinished(() => spy.mockRestore());
+}
+
+/** Waits for the row that a prediction gets after 250 ms; writing it also sets the alarm anew. */
+export const hasRow = (predictionId: string) =>
+  eventually(async () => expect(await rowOf(predictionId)).not.toBeNull());
 
 export async function countRows(userId: string): Promise<number> {
   const [row] = await inAccount<{ n: number }>(userId, "SELECT count(*) AS n FROM predictions");

@@ -7,7 +7,7 @@ import { AccountObject } from "../../../src/objects/account/object.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { storeValue } from "../support/files.ts";
-import { objectOf, refuseRows, rowOf, tablesOf } from "../support/objects.ts";
+import { hasRow, objectOf, refuseRows, rowOf, tablesOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import {
@@ -49,6 +49,7 @@ describe("a final row that the account did not take", () => {
 
   test("a final row is written again in time if a webhook is delivered in between", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
+    await hasRow(id);
     const send = vi.spyOn(AccountObject.prototype, "put").mockRejectedValueOnce(DOWN);
     await script(path, { status: 200, afterMs: 200 });
     await channel.succeed("one");
@@ -63,6 +64,7 @@ describe("a final row that the account did not take", () => {
 
   test("a final row is written again by an alarm that a webhook has set", async () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
+    await hasRow(id);
     const send = vi.spyOn(AccountObject.prototype, "put").mockRejectedValueOnce(DOWN);
     await script(path, { status: 500 }, { status: 200 });
     await channel.succeed("one");
