@@ -94,7 +94,7 @@ describe("predictions", () => {
     expect(made).toMatchObject({ model: HELLO, version, input: ADA, source: "api" });
     const ended = await replicate.wait(made, { interval: 50 });
     expect(ended).toMatchObject({ id: made.id, status: "succeeded", output: "Hello, Ada!" });
-    // Each reading signs the stream's URL anew, for a day from its own second.
+    // Every response has a stream URL of its own, valid for a day from that second.
     const stream = expect.stringContaining(`/replicate/v1/streams/${made.id}?`);
     expect(await replicate.predictions.get(made.id)).toEqual({
       ...ended,

@@ -12,7 +12,7 @@ import { startClock, stopClock } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
 import { newUser } from "../support/world.ts";
 
-// What is cached for 10 s stays cached, however long the requests take.
+// Cached entries do not expire while the clock stands, however long the requests take.
 beforeEach(stopClock);
 afterEach(() => {
   startClock();

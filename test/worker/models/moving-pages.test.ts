@@ -12,7 +12,7 @@ import { newUser } from "../support/world.ts";
 const nobody = new Client(undefined);
 const { user_id } = await newUser();
 
-/** The same IDs come again, so that the service may not remember them as hidden. */
+/** Removes all models. Later models get the same IDs, so the list of hidden ones is emptied, too. */
 async function clear(): Promise<void> {
   await env.DB.exec("DELETE FROM models");
   forgetHidden();

@@ -66,7 +66,7 @@ export function withoutAlarms(): void {
   onTestFinished(() => spy.mockRestore());
 }
 
-/** Waits for the row that a prediction gets after 250 ms; writing it also sets the alarm anew. */
+/** Waits for the row that a prediction gets after 250 ms. Its alarm is set by then. */
 export const hasRow = (predictionId: string) =>
   eventually(async () => expect(await rowOf(predictionId)).not.toBeNull());
 
