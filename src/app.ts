@@ -18,6 +18,7 @@ import { BASE_PATHS, conventionMeant, routePath } from "./routes/convention-path
 import { fileRoutes } from "./routes/files/files.ts";
 import { uploadRoutes } from "./routes/files/uploads.ts";
 import { catalogueRoutes } from "./routes/models/catalogue.ts";
+import { collaboratorRoutes } from "./routes/models/collaborators.ts";
 import { exampleRoutes } from "./routes/models/examples.ts";
 import { modelRoutes } from "./routes/models/models.ts";
 import { pictureRoutes } from "./routes/models/pictures.ts";
@@ -92,6 +93,7 @@ api.route("/v1", predictionRoutes);
 api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
 api.route("/v1", variableRoutes);
+api.route("/v1", collaboratorRoutes);
 api.route("/v1", exampleRoutes);
 api.route("/v1", callRoutes);
 api.route("/v1", imageRoutes);

@@ -128,6 +128,10 @@ export const tags = [
     description:
       "Runs pinned by a model's owner, with input and output. They are copies, and are kept when the prediction's data is removed.",
   },
+  {
+    name: "Model collaborators",
+    description: "The users and organizations that a model is shared with.",
+  },
   { name: "Users", description: "Users, including your own profile." },
   {
     name: "Organizations",

@@ -2,6 +2,7 @@
 import type { Operation, Parameter } from "./types.ts";
 
 const DESCRIPTIONS: Record<string, string> = {
+  account: "Username of a user or an organization",
   action: "`drain`: finish running predictions and accept no more. `resume`: accept work again",
   backup_id: "ID of the backup",
   identifier: "Identifier of the hardware",

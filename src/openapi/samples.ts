@@ -60,6 +60,7 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
   OwnUserB: { name: "ada", display_name: "Ada Lovelace", ...profile, organizations: [MEMBERSHIP] },
   Organization: { ...profile, username: "acme", name: "Acme", urls: [], role: "owner" },
   Member: { role: "developer" },
+  Collaborator: { level: "write" },
   NewOrganizationInvitation: {
     invitation: SECRET,
     url: `https://auspex.example.com/join/${SECRET}`,

@@ -13,9 +13,22 @@ export const role = z.enum(ROLES).meta({
 });
 export type Role = z.infer<typeof role>;
 
-/** `run`: see and run the model. `write`: publish versions, edit texts and examples, push its image as well. */
-export const shareLevel = z.enum(["run", "write"]);
+export const shareLevel = z.enum(["run", "write"]).meta({
+  id: "ShareLevel",
+  description:
+    "`run`: see and run the model. `write`: publish versions, edit texts and examples, and push and pull its image as well",
+});
 export type ShareLevel = z.infer<typeof shareLevel>;
+
+export const setCollaborator = z
+  .strictObject({ level: shareLevel })
+  .meta({ id: "SetCollaborator", example: { level: "run" } });
+
+/** An account, a user or an organization, that a model is shared with. */
+export const collaborator = z
+  .object({ account: owner, level: shareLevel, created_at: timestamp })
+  .meta({ id: "Collaborator" });
+export type Collaborator = z.infer<typeof collaborator>;
 
 export const createOrganization = z
   .strictObject({ username: chosenUsername, name: z.string().max(100).default("") })

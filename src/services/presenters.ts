@@ -17,6 +17,7 @@ import {
 } from "../protocol/model.ts";
 import type { RunnerToken, Token } from "../protocol/operator.ts";
 import type {
+  Collaborator,
   Member,
   Organization,
   OrganizationInvitation,
@@ -30,6 +31,7 @@ import type { InvitationRow as OrganizationInvitationRow } from "../storage/acco
 import type { OrganizationTokenRow, RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 import type { CategoryRow } from "../storage/models/categories.ts";
+import type { CollaboratorRow } from "../storage/models/collaborators.ts";
 import {
   type DetailedModelRow,
   defaultVersion,
@@ -231,6 +233,12 @@ export function presenters({
     default_version: row.pinned?.number ?? null,
   });
 
+  const collaborator = (row: CollaboratorRow): Collaborator => ({
+    account: owner(row.account),
+    level: row.level,
+    created_at: timestamp(row.created_at),
+  });
+
   const member = (row: { user: UserRow; role: Role; created_at: number }): Member => ({
     user: owner(row.user),
     role: row.role,
@@ -243,6 +251,7 @@ export function presenters({
     organizationInvitation,
     organizationToken,
     member,
+    collaborator,
     owner,
     modelItem,
     foundModel,

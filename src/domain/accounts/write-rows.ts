@@ -7,6 +7,7 @@ export const WRITE_ROWS = {
   deleteVersion: 500,
   setVariable: 20,
   deleteVariable: 20,
+  shareModel: 10,
   pinExample: 50,
   updateExample: 100,
   unpinExample: 50,

@@ -37,6 +37,7 @@ import {
   pulledFrom,
   pushedTo,
   REPOSITORY,
+  removedFrom,
 } from "./repository.ts";
 
 const BLOB = "/blobs/:digest";
@@ -45,7 +46,7 @@ export const registryBlobRoutes = new Hono<AppEnv>()
   .get(REPOSITORY + BLOB, read)
   .get(OWN_REPOSITORY + BLOB, read)
   .delete(REPOSITORY + BLOB, async (c) => {
-    await removeBlob(c.var.services, await pushedTo(c), digestIn(c.req.param("digest")));
+    await removeBlob(c.var.services, await removedFrom(c), digestIn(c.req.param("digest")));
     return new Response(null, { status: 202 });
   });
 
@@ -86,10 +87,10 @@ async function begin(c: Context<AppEnv>): Promise<Response> {
   }
   if (digest !== undefined && mount === undefined) {
     const announced = digestIn(digest);
-    if (await putWholeBlob(services, caller, repository, announced, arriving(c)))
+    if (await putWholeBlob(services, repository, announced, arriving(c)))
       return created(c, announced);
   }
-  const upload = await beginUpload(services, caller, repository);
+  const upload = await beginUpload(services, repository);
   return new Response(null, {
     status: 202,
     headers: { ...headersOf(c, upload), "oci-chunk-min-length": String(MIN_CHUNK_BYTES) },
@@ -108,7 +109,7 @@ async function finish(c: Context<AppEnv>): Promise<Response> {
   });
   if (!upload) return created(c, digest);
   const isWhole = offsetOf(upload) === 0 && last.first === undefined && (last.length ?? 0) > 0;
-  if (isWhole && (await putWholeBlob(services, pusherOf(c), repository, digest, last))) {
+  if (isWhole && (await putWholeBlob(services, repository, digest, last))) {
     await cancelUpload(services, repository, upload.id);
   } else await finishUpload(services, await appendTo(services, upload, last), digest);
   return created(c, digest);

@@ -19,8 +19,8 @@ import {
   nameOf,
   OWN_REPOSITORY,
   pulledFrom,
-  pushedTo,
   REPOSITORY,
+  removedFrom,
 } from "./repository.ts";
 
 const MAX_TAGS = 50;
@@ -32,7 +32,7 @@ export const registryManifestRoutes = new Hono<AppEnv>()
   .get(OWN_REPOSITORY + MANIFEST, read)
   .put(REPOSITORY + MANIFEST, put)
   .delete(REPOSITORY + MANIFEST, async (c) => {
-    await removeManifest(c.var.services, await pushedTo(c), referenceIn(c));
+    await removeManifest(c.var.services, await removedFrom(c), referenceIn(c));
     return new Response(null, { status: 202 });
   })
   .get(`${REPOSITORY}/tags/list`, async (c) => {
@@ -75,7 +75,7 @@ async function read(c: Context<AppEnv>): Promise<Response> {
 
 async function put(c: Context<AppEnv>): Promise<Response> {
   const { services } = c.var;
-  const caller = pusherOf(c);
+  pusherOf(c);
   const name = nameOf(c);
   const reference = referenceIn(c);
   const digest = reference.includes(":") ? reference : undefined;
@@ -85,7 +85,7 @@ async function put(c: Context<AppEnv>): Promise<Response> {
     throw new RegistryError(400, "MANIFEST_INVALID", message);
   }
   const repository = await firstPushedTo(c);
-  const stored = await putManifest(services, caller, repository, {
+  const stored = await putManifest(services, repository, {
     bytes: new Uint8Array(await c.req.arrayBuffer()),
     mediaType: c.req.header("content-type")?.split(";", 1)[0]?.trim(),
     digest,

@@ -1,6 +1,7 @@
 /** The repository that a path names. */
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
+import { accessToModel } from "../../domain/accounts/access.ts";
 import { RegistryError } from "../../errors/registry.ts";
 import { pullerOf, pusherOf } from "../../middleware/registry.ts";
 import { ociDigest } from "../../protocol/oci.ts";
@@ -38,6 +39,10 @@ export async function pulledFrom(c: Context<AppEnv>): Promise<Repository> {
 export const pushedTo = (c: Context<AppEnv>): Promise<Repository> =>
   openToPush(c.var.services, pusherOf(c), pushedNameOf(c));
 
+/** Returns the repository of an image that its owner removes. @throws RegistryError, ProblemError */
+export const removedFrom = (c: Context<AppEnv>): Promise<Repository> =>
+  openToPush(c.var.services, pusherOf(c), pushedNameOf(c), "change");
+
 /** Returns the repository of a push that may make it. @throws RegistryError, ProblemError */
 export const firstPushedTo = (c: Context<AppEnv>): Promise<Repository> =>
   openToFirstPush(c.var.services, pusherOf(c), pushedNameOf(c));
@@ -45,9 +50,10 @@ export const firstPushedTo = (c: Context<AppEnv>): Promise<Repository> =>
 const pushedNameOf = (c: Context) => ({ ...nameOf(c), model: c.req.header(MODEL_HEADER) });
 
 /** Whether this is the HEAD of somebody who may push: the push does not send what it finds. */
-export function isPushAsking(c: Context<AppEnv>, { owner_id }: Repository): boolean {
+export function isPushAsking(c: Context<AppEnv>, repository: Repository): boolean {
   const { caller } = c.var;
-  return c.req.method === "HEAD" && caller?.user_id === owner_id && caller.scopes.includes("write");
+  if (c.req.method !== "HEAD" || !caller?.scopes.includes("write")) return false;
+  return accessToModel(caller, repository, "write") === "granted";
 }
 
 /** @throws RegistryError DIGEST_INVALID */

@@ -32,7 +32,7 @@ export async function withinQuota<Row>(services: Services, writing: Promise<Row>
 function full({ settings }: Services): ProblemError {
   const megabytes = settings.accountBytes / 1_000_000;
   return conflict(
-    `Your account has reached its storage quota of ${megabytes} MB. Delete unused versions, models, variables, tokens or uploads, or shorten overviews. The operator can raise ACCOUNT_MB.`,
+    `The account has reached its storage quota of ${megabytes} MB. Delete unused versions, models, variables, tokens or uploads, or shorten overviews. The operator can raise ACCOUNT_MB.`,
   );
 }
 

@@ -28,7 +28,7 @@ import {
   findFileBytes,
   findOwnUploads,
   findPendingUpload,
-  findVersionOfUpload,
+  findVersionOfUploads,
   insertUpload,
   keepNamed,
   listAccountsWithExpired,
@@ -252,7 +252,7 @@ export async function deleteUpload(
   const row = await getUpload(services, caller, id, what);
   await chargeRows(services, rowsOfParts(row));
   if (!(await claimUpload(services.db, row, Date.now()))) {
-    const named = await findVersionOfUpload(services.db, id);
+    const named = await findVersionOfUploads(services.db, [id]);
     if (named) {
       throw conflict(
         `The version '${named.owner}/${named.name}:${named.number}' uses this file as weights. Delete the version first.`,

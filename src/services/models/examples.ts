@@ -1,4 +1,4 @@
-/** Examples: runs that a model's owner shows on its page, as copies that outlive them. */
+/** Examples: runs that a model's owner or a collaborator shows on its page, as copies that outlive them. */
 import { v7 as uuid } from "uuid";
 import { mapStrings, ownFileName } from "../../domain/models/example-content.ts";
 import { secondsText } from "../../domain/predictions/state.ts";
@@ -34,7 +34,7 @@ import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import { copyFiles, readRun } from "./example-copy.ts";
 import { firstPicture, isCoverOf, ownFilesIn, pictureIn } from "./example-pictures.ts";
-import { readModel, readOwnModel } from "./models.ts";
+import { readModel, readModelTo } from "./models.ts";
 
 type Place = [owner: string, name: string];
 
@@ -132,7 +132,7 @@ export async function pinExample(
   predictionId: string,
   origin: string,
 ): Promise<Example> {
-  const model = await readOwnModel(services, caller, owner, name);
+  const model = await readModelTo(services, caller, [owner, name], "write");
   const { db } = services;
   const shown = await rowsOf(db, model.id);
   if (shown.some(({ prediction_id }) => prediction_id === predictionId)) throw isThere();
@@ -156,7 +156,7 @@ export async function pinExample(
   try {
     await copyFiles(services, id, run.files);
     const key = model.cover_key === null ? await pictureIn(services, row) : undefined;
-    const quota = quotaOf(services, caller.user_id);
+    const quota = quotaOf(services, model.owner.id);
     const showing = showExample(db, row, { max: MAX_EXAMPLES, key }, quota);
     const isShown = await orConflict(withinQuota(services, showing), isDuplicate, IS_THERE);
     if (!isShown) throw full();
@@ -255,7 +255,7 @@ async function removeFiles({ env, db }: Services, id: string): Promise<void> {
 }
 
 async function ownExample(services: Services, caller: Caller, [owner, name]: Place, id: string) {
-  const model = await readOwnModel(services, caller, owner, name);
+  const model = await readModelTo(services, caller, [owner, name], "write");
   const row = await findExample(services.db, model.id, id);
   if (!row) throw notFound(`The example '${id}'`);
   return { model, row };

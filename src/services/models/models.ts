@@ -53,7 +53,7 @@ export const readModel = (
   caller: Caller | undefined,
   owner: string,
   name: string,
-): Promise<DetailedModelRow> => found(services, caller, [owner, name], "read");
+): Promise<DetailedModelRow> => readModelTo(services, caller, [owner, name], "read");
 
 /** @throws ProblemError not_found; forbidden for a model of another user */
 export const readOwnModel = (
@@ -61,13 +61,14 @@ export const readOwnModel = (
   caller: Caller,
   owner: string,
   name: string,
-): Promise<DetailedModelRow> => found(services, caller, [owner, name], "change");
+): Promise<DetailedModelRow> => readModelTo(services, caller, [owner, name], "change");
 
 /** Returns which of these names, `owner/name`, are models with a page that the user sees. */
 export const modelsSeenBy = ({ db }: Services, userId: string, names: ReadonlySet<string>) =>
   namesSeenBy(db, userId, names);
 
-async function found(
+/** Reads a model that the caller may use in a way. @throws ProblemError not_found, forbidden */
+export async function readModelTo(
   services: Services,
   caller: Caller | undefined,
   [owner, name]: [owner: string, name: string],
@@ -117,6 +118,16 @@ export async function createModel(
   return getModel(services, row.id);
 }
 
+/** The fields of a model that a collaborator changes at the level `write`. */
+const TEXTS = new Set<string>([
+  "description",
+  "overview",
+  "source_url",
+  "license_url",
+  "paper_url",
+  "cover_image_url",
+] satisfies (keyof UpdateModel)[]);
+
 /**
  * Changes a model. After a rename, only the new name works.
  * @throws ProblemError not_found, forbidden, conflict; ValidationFailure
@@ -126,9 +137,11 @@ export async function updateModel(
   caller: Caller,
   owner: string,
   name: string,
-  { category_slugs, ...changes }: UpdateModel,
+  request: UpdateModel,
 ): Promise<Model> {
-  const model = await readOwnModel(services, caller, owner, name);
+  const { category_slugs, ...changes } = request;
+  const use = Object.keys(request).every((field) => TEXTS.has(field)) ? "write" : "change";
+  const model = await readModelTo(services, caller, [owner, name], use);
   const { id } = model;
   await checkNames(services, changes.hardware_identifier, category_slugs);
   const runs = await wantedDefault(services, model, changes.default_version);
@@ -139,7 +152,7 @@ export async function updateModel(
       id,
       { ...changes, ...runs, updated_at: now },
       category_slugs,
-      quotaOf(services, caller.user_id),
+      quotaOf(services, model.owner.id),
     );
     await orConflict(
       unlessTaken(changes.name ?? name, withinQuota(services, updating)),

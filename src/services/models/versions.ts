@@ -6,6 +6,7 @@ import type { ModelRun } from "../../objects/stubs/account.ts";
 import type { Configuration, CreateVersion } from "../../protocol/model.ts";
 import { timesReleased } from "../../storage/accounts/users.ts";
 import { isLimitReached } from "../../storage/database.ts";
+import { isOverFiles } from "../../storage/files/uploads.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import {
   deleteVersion as deleteRow,
@@ -27,9 +28,9 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel, forgetVersion, versionNotFound } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
-import { readModel, readOwnModel } from "./models.ts";
+import { readModel, readModelTo, readOwnModel } from "./models.ts";
 import { versionImage } from "./version-image.ts";
-import { checkOverlap, fileGone, keptUntil, namedFiles } from "./weight-files.ts";
+import { checkOverlap, fileGone, keptUntil, namedFiles, ownerHasNoRoom } from "./weight-files.ts";
 
 /** A version, and whether everyone can see it. */
 export interface ReadVersion {
@@ -45,13 +46,13 @@ export async function createVersion(
   name: string,
   request: CreateVersion,
 ): Promise<VersionRow> {
-  const model = await readOwnModel(services, caller, owner, name);
+  const model = await readModelTo(services, caller, [owner, name], "write");
   const images = await imagePath(services, model.owner.username);
   await checkConfiguration(services, images, request.configuration ?? {});
   const elsewhere = images && `${images}/${model.name}`;
   const { content, read } = await versionImage(services, model, request, elsewhere);
   const named =
-    request.configuration && (await namedFiles(services, caller, request.configuration));
+    request.configuration && (await namedFiles(services, caller, model, request.configuration));
   const files = named?.files ?? model.latest_version?.weight_files ?? [];
   checkOverlap([...content.weights, ...files]);
   const max = services.settings.maxVersions;
@@ -66,18 +67,20 @@ export async function createVersion(
       created_at: Date.now(),
       set_default: request.set_default,
     },
-    { given: named?.configuration, files: named?.files, read },
+    { given: named?.configuration, files: named?.files, read, moved: named?.moved },
     max,
-    quotaOf(services, caller.user_id),
+    quotaOf(services, model.owner.id),
   );
   const version = await orConflict(
     withinQuota(services, inserting).catch((error: unknown) => {
-      throw isFileGone(error) ? fileGone() : error;
+      if (isFileGone(error)) throw fileGone();
+      throw isOverFiles(error) ? ownerHasNoRoom(services) : error;
     }),
     isLimitReached,
     `A model can have at most ${max} versions. Delete an unused one, or ask the operator to raise MAX_VERSIONS.`,
   );
-  forgetModel(caller, owner, name);
+  for (const user_id of new Set([caller.user_id, model.owner.id]))
+    forgetModel({ user_id }, owner, name);
   return version;
 }
 

@@ -154,7 +154,7 @@ export const versionNotFound = (path: string, number: number | string) =>
 
 // After a change, this isolate forgets its entry at once, and others when theirs expires.
 
-export function forgetModel(caller: Caller, owner: string, name: string): void {
+export function forgetModel(caller: Pick<Caller, "user_id">, owner: string, name: string): void {
   visibleModels.forget(`${owner}/${name}`);
   privateModels.forget(privateKey(caller.user_id, `${owner}/${name}`));
 }

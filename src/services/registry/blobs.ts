@@ -166,9 +166,10 @@ export async function mountBlob(
   if (source === undefined) return false;
   const blob = await findLinkedBlob(services.db, source, digest);
   if (!blob || !(await headObject(services.env.IMAGES, blob.key))) return false;
-  await requireImageQuota(services, caller.user_id, 0);
-  const link = { model_id: to.id, user_id: caller.user_id, digest, now: Date.now() };
-  return withinQuota(services, linkBlob(services.db, link, quotaOf(services, caller.user_id)));
+  const { id: model_id, owner_id: user_id } = to;
+  await requireImageQuota(services, user_id, 0);
+  const link = { model_id, user_id, digest, now: Date.now() };
+  return withinQuota(services, linkBlob(services.db, link, quotaOf(services, user_id)));
 }
 
 /**
@@ -231,7 +232,7 @@ export async function requireImageQuota(
   throw new RegistryError(
     403,
     "DENIED",
-    `Your images use ${byteText(used)} of ${byteText(limit)}. Delete unused versions and models, or ask the operator to raise IMAGES_GB.`,
+    `The account's images use ${byteText(used)} of ${byteText(limit)}. Delete unused versions and models, or ask the operator to raise IMAGES_GB.`,
   );
 }
 

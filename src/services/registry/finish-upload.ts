@@ -19,7 +19,6 @@ import {
   renewUpload,
   takeUpload,
 } from "../../storage/registry/uploads.ts";
-import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { replaceLost } from "./blobs.ts";
@@ -64,14 +63,13 @@ export async function finishUpload(
  */
 export async function putWholeBlob(
   services: Services,
-  caller: Caller,
   repository: Repository,
   digest: string,
   { body, length }: Arriving,
 ): Promise<boolean> {
   if (length === undefined || length > MAX_PUT_BYTES) return false;
   const key = objectKey();
-  const upload = await beginUpload(services, caller, repository, { length, key });
+  const upload = await beginUpload(services, repository, { length, key });
   const renewing = setInterval(() => renewUpload(services.db, upload.id, Date.now()), RENEW_MS);
   try {
     await putObject(services.env.IMAGES, key, length === 0 || !body ? "" : body, digest);

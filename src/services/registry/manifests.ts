@@ -25,7 +25,6 @@ import {
   touchManifests,
 } from "../../storage/registry/manifests.ts";
 import { getObject, headObject, objectKey, putObject } from "../../storage/registry/objects.ts";
-import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
@@ -64,8 +63,7 @@ export interface StoredManifest {
 /** @throws RegistryError MANIFEST_INVALID, MANIFEST_BLOB_UNKNOWN, DIGEST_INVALID, SIZE_INVALID, DENIED */
 export async function putManifest(
   services: Services,
-  caller: Caller,
-  { id: model_id }: Repository,
+  { id: model_id, owner_id: user_id }: Repository,
   { bytes, mediaType, digest: announced, tags }: NewManifest,
 ): Promise<StoredManifest> {
   const { db } = services;
@@ -78,7 +76,7 @@ export async function putManifest(
   }
   const names = [...new Set([...manifests.keys(), ...blobs.keys()])];
   await chargeRows(services, ROWS_OF.manifestEntry * names.length + ROWS_OF.tag * tags.length);
-  await requireImageQuota(services, caller.user_id, bytes.byteLength);
+  await requireImageQuota(services, user_id, bytes.byteLength);
   const now = Date.now();
   if (manifests.size > 0)
     requireSame(manifests, await touchManifests(db, model_id, [...manifests.keys()], now));
@@ -86,7 +84,7 @@ export async function putManifest(
   const row = {
     model_id,
     digest,
-    user_id: caller.user_id,
+    user_id,
     media_type: type,
     size: bytes.byteLength,
     subject: subject ?? null,
@@ -97,7 +95,7 @@ export async function putManifest(
     pushed_at: now,
   };
   const blob = { digest, key: await storeBytes(services, digest, bytes), size: bytes.byteLength };
-  const quota = quotaOf(services, caller.user_id);
+  const quota = quotaOf(services, user_id);
   await withinQuota(services, insertManifest(db, row, { blob, names, tags }, quota));
   return { digest, subject };
 }

@@ -59,21 +59,25 @@ export async function openToPull(
 }
 
 /**
- * Opens the owner's repository.
+ * Opens a repository that the caller may push to.
+ * @param use `change` to remove images, which only the owner may
  * @throws RegistryError NAME_UNKNOWN; ProblemError
  */
 export async function openToPush(
   services: Services,
   caller: Caller,
   name: PushedName,
+  use: "write" | "change" = "write",
 ): Promise<Repository> {
   const repository = await findShown(services, caller, name);
   if (name.model !== undefined && repository?.id !== name.model) throw notMeant(name);
   if (!repository) throw unknownName(name);
-  const access = accessToModel(caller, repository, "write");
+  const access = accessToModel(caller, repository, use);
   if (access === "owner only")
     throw denied(
-      `Permission denied: ${textOf(name)} belongs to someone else. Push to a model of your own.`,
+      repository.level === "write"
+        ? `Permission denied: only the owner can delete images of ${textOf(name)}.`
+        : `Permission denied: ${textOf(name)} belongs to someone else. Push to a model of your own.`,
     );
   await requireAccess(services, caller, access, whatIs(name));
   return repository;
@@ -91,7 +95,7 @@ async function findShown(
 }
 
 /**
- * Opens the owner's repository; the first push to a new name makes a private model.
+ * Opens a repository that the caller may push to; the first push to a new name makes a private model.
  * @throws RegistryError NAME_INVALID, NAME_UNKNOWN, DENIED; ProblemError
  */
 export async function openToFirstPush(

@@ -14,7 +14,6 @@ import {
   type RegistryUploadRow,
   takeUpload,
 } from "../../storage/registry/uploads.ts";
-import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { requireImageQuota } from "./blobs.ts";
@@ -53,11 +52,9 @@ export interface Arriving {
  */
 export async function beginUpload(
   services: Services,
-  caller: Caller,
-  { id: model_id }: Repository,
+  { id: model_id, owner_id: user_id }: Repository,
   whole: { length: number; key: string | null } = { length: 0, key: null },
 ): Promise<Upload> {
-  const { user_id } = caller;
   await requireImageQuota(services, user_id, whole.length);
   const now = Date.now();
   const row: Upload = {

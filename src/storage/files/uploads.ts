@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
-import { type Database, runBatch } from "../database.ts";
+import { type Database, failedOn, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { fileBytes, models, uploadParts, uploads, users, versionFiles } from "../schema/index.ts";
 
@@ -82,6 +82,45 @@ export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
     .from(uploads)
     .where(and(inArray(uploads.id, ids), isOwn(userId)))
     .all();
+
+/** Finds uploads that versions of a model name. They are its owner's. */
+export const findUploadsOf = (db: Database, modelId: string, ids: string[]) =>
+  db
+    .selectDistinct(getTableColumns(uploads))
+    .from(versionFiles)
+    .innerJoin(uploads, eq(uploads.id, versionFiles.upload_id))
+    .where(
+      and(
+        inArray(versionFiles.upload_id, ids),
+        eq(versionFiles.model_id, modelId),
+        isNull(uploads.removed_at),
+      ),
+    )
+    .all();
+
+/** Completed uploads of one account that become another's, who publishes them with a version. */
+export interface MovedUploads {
+  ids: string[];
+  from: string;
+  to: string;
+  /** The bytes of all uploads that the new owner may have. */
+  max_bytes: number;
+}
+
+/** The statements that move uploads. Fail (`isOverFiles`) if the new owner would have more bytes than they may. */
+export const moveUploads = (db: Database, { ids, from, to, max_bytes }: MovedUploads) => [
+  db
+    .update(uploads)
+    .set({ user_id: to, token_id: null, maker: "" })
+    // The `+` makes SQLite find the uploads by their ids instead of reading all of the account.
+    .where(and(isOneOf(ids), sql`+${uploads.user_id} = ${from}`, isNull(uploads.removed_at))),
+  // An account over the limit inserts NULL, which the column refuses.
+  db.insert(fileBytes).select(sql`SELECT user_id, NULL FROM file_bytes
+    WHERE user_id = ${to} AND bytes > ${max_bytes}`),
+];
+
+export const isOverFiles = (error: unknown): boolean =>
+  failedOn(error, "NOT NULL", "file_bytes.bytes");
 
 /** Whether an upload is the account's own, and not removed. Files that runs put out belong to predictions. */
 const isOwn = (userId: string) =>
@@ -211,13 +250,19 @@ export const keepUploadsOf = (
     .where(inArray(uploads.id, named));
 };
 
-export const findVersionOfUpload = (db: Database, id: string) =>
+/** Finds a version that names one of these uploads. */
+export const findVersionOfUploads = (db: Database, ids: string[]) =>
   db
-    .select({ owner: users.username, name: models.name, number: versionFiles.version_number })
+    .select({
+      id: versionFiles.upload_id,
+      owner: users.username,
+      name: models.name,
+      number: versionFiles.version_number,
+    })
     .from(versionFiles)
     .innerJoin(models, eq(models.id, versionFiles.model_id))
     .innerJoin(users, eq(users.id, models.owner_id))
-    .where(eq(versionFiles.upload_id, id))
+    .where(sql`${versionFiles.upload_id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`)
     .limit(1)
     .get();
 

@@ -17,7 +17,7 @@ import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { isSeenBy } from "../accounts/visible-models.ts";
 import { type Database, failedOn } from "../database.ts";
-import { keepUploadsOf } from "../files/uploads.ts";
+import { keepUploadsOf, type MovedUploads, moveUploads } from "../files/uploads.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, users, versions } from "../schema/index.ts";
 
@@ -33,12 +33,14 @@ export interface ConfigurationSources {
    * an image elsewhere.
    */
   read: VersionRow["configuration"] | undefined;
+  /** Files of a collaborator, which become the owner's. */
+  moved: MovedUploads | undefined;
 }
 
 /**
  * Inserts a version. The statement itself finds the number and the inherited configuration, so that two at
  * once cannot get the same number. Fails (`isLimitReached`) if the model has `max` versions, if one of its
- * files has been deleted meanwhile (`isFileGone`), and like `writeWithinQuota`.
+ * files has been deleted meanwhile (`isFileGone`), and like `writeWithinQuota` and `moveUploads`.
  */
 export async function insertVersion(
   db: Database,
@@ -50,7 +52,7 @@ export async function insertVersion(
     /** Whether it runs when no version is named. False: the version that did so stays the default. */
     set_default: boolean;
   },
-  { given, files, read }: ConfigurationSources,
+  { given, files, read, moved }: ConfigurationSources,
   max: number,
   allowance: StorageQuota,
 ): Promise<VersionRow> {
@@ -90,6 +92,7 @@ export async function insertVersion(
       .set({ default_version: set_default ? null : sql`coalesce(default_version, ${before})` })
       .where(eq(models.id, row.model_id)),
     setOutputModality(db, row.model_id, makes, sql`last_version`),
+    ...(moved ? moveUploads(db, moved) : []),
   );
   if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;

@@ -26,6 +26,7 @@ import { curl, written } from "../support/fuzz/wire.ts";
 import { keepUp } from "../support/objects.ts";
 import { allPredictions } from "../support/state.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
+import { newUser } from "../support/world.ts";
 
 const SEED = 20_261_120;
 const REQUESTS = sized(1_000, 8_000);
@@ -214,10 +215,19 @@ async function makeOwned(): Promise<void> {
   await make("POST", "/models", { name: known.model_name, hardware_identifier: hardware });
   await make("POST", `${path}/versions`, CHATS, { known });
   await make("PUT", `${path}/variables/KEY`, { value: "a" }, { known });
+  await makeCollaborator(known);
   await makeToken(model_owner);
   await makePinnable();
   await makePredictionOf(model_owner);
   await makeWaiting(`${model_owner}/${known.model_name}`);
+}
+
+/** Shares a model with a new user: random requests seldom name one who exists beside a model of the caller. */
+async function makeCollaborator(model: Place): Promise<void> {
+  const { username: account } = await newUser();
+  const path = `/models/${model.model_owner}/${model.model_name}/collaborators/${account}`;
+  await make("PUT", path, { level: "write" });
+  harvest.put({ ...model, account });
 }
 
 /**

@@ -12,6 +12,7 @@ import { isModelSeen } from "../../../src/storage/accounts/visible-models.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
+import * as collaborators from "../../../src/storage/models/collaborators.ts";
 import {
   deleteCounts,
   listReportedSince,
@@ -93,6 +94,13 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     uploads.insertUpload(db, upload, { ...ALLOWANCE, max_pending: 1_000, max_file_bytes: 1_000 }),
   "find an upload": async () => uploads.findUpload(db, "u1"),
   "find the caller's uploads": async () => uploads.findOwnUploads(db, user_id, ["u1", "u2"]),
+  "find uploads that versions of a model name": async () =>
+    uploads.findUploadsOf(db, "m1", ["u1", "u2"]),
+  "move uploads": () =>
+    runBatch(
+      db,
+      uploads.moveUploads(db, { ids: ["u1"], from: user_id, to: other, max_bytes: 1e9 }),
+    ),
   "list the parts of an upload": async () => uploads.listParts(db, "u1"),
   "complete an upload": () =>
     uploads.completeUpload(db, "u1", { completed_at: 1, expires_at: 2, is_utf8: true }),
@@ -108,7 +116,15 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "keep the uploads of a version": async () =>
     uploads.keepUploadsOf(db, { modelId: "m1", number: 1 }, 5),
   "keep the uploads of a model": async () => uploads.keepUploadsOf(db, { modelId: "m1" }, 5),
-  "find the version of an upload": async () => uploads.findVersionOfUpload(db, "u1"),
+  "find the version of uploads": async () => uploads.findVersionOfUploads(db, ["u1"]),
+
+  "share a model": async () =>
+    collaborators.saveCollaborator(
+      db,
+      { model_id: "m1", account_id: "u1", level: "run", created_at: 0 },
+      100,
+    ),
+  "end a share": async () => collaborators.deleteCollaborator(db, "m1", "u1"),
 
   "write changed counts to the listings": () => runBatch(db, syncListings(db)),
 };

@@ -26,6 +26,7 @@ const LISTS: [string, Client][] = [
   ["/v1/users?sort_direction=desc", nobody],
   [`/v1/models/${model}/versions?`, nobody],
   [`/v1/models/${model}/variables?`, client],
+  [`/v1/models/${model}/collaborators?`, client],
   ["/v1/model_categories?", nobody],
   ["/v1/hardware?", nobody],
   ["/v1/user/models?", limited],

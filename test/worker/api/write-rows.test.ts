@@ -156,6 +156,12 @@ const LARGEST: Record<WriteRoute, () => Promise<() => Promise<unknown>>> = {
     const username = unique("org");
     return () => client.ok("POST", "/v1/organizations", { username, name: "n".repeat(100) });
   },
+  shareModel: async () => {
+    const { name } = await newModel(client);
+    const { username: account } = await newUser();
+    const path = `/v1/models/${username}/${name}/collaborators/${account}`;
+    return () => client.ok("PUT", path, { level: "write" });
+  },
   updateOwnUser: async () => {
     await plain.ok("PATCH", "/v1/user", { name: freshWords(100), company: freshWords(100) });
     const urls = Array.from({ length: 20 }, (_, n) => `https://example.com/${n}`);

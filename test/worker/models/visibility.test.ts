@@ -1,7 +1,9 @@
 /** Access to every endpoint, for every caller, on models of every visibility. */
 import { expect, onTestFinished, test } from "vitest";
 import { app } from "../../../src/app.ts";
+import type { Visibility } from "../../../src/protocol/model.ts";
 import { scope } from "../../../src/protocol/operator.ts";
+import type { ShareLevel } from "../../../src/protocol/organization.ts";
 import { sized } from "../../support/sized.ts";
 import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
@@ -21,6 +23,7 @@ import {
 } from "../support/endpoint-places.ts";
 import { insertExample } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
+import { setShare } from "../support/organizations.ts";
 import { sweep } from "../support/queues.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { setVariable } from "../support/variables.ts";
@@ -45,14 +48,38 @@ test("the tables of access name every endpoint", () => {
   expect(named.sort()).toEqual([...new Set(routes)].sort());
 });
 
-const CASES = (["private", "public", "restricted"] as const)
-  .flatMap((visibility) => CALLERS.map((caller, column) => ({ visibility, caller, column })))
+interface Case {
+  visibility: Visibility;
+  caller: (typeof CALLERS)[number] | `a collaborator at ${ShareLevel}`;
+  expected: (endpoint: EndpointAccess) => number;
+}
+
+const CASES: Case[] = (["private", "public", "restricted"] as const)
+  .flatMap((visibility) =>
+    CALLERS.map(
+      (caller, column): Case => ({
+        visibility,
+        caller,
+        expected: ({ hidden, shown }) => (visibility === "private" ? hidden : shown)[column] ?? 0,
+      }),
+    ),
+  )
   // A restricted model is shown like a public one: a stranger stands for all callers.
   .filter((one) => sized(one.visibility !== "restricted" || one.caller === "a stranger", true));
 
-test.each(CASES)(
+/** A share gives what a public model gives a stranger, and more at the level `write`. */
+const SHARED: Case[] = [
+  { visibility: "private", caller: "a collaborator at run", expected: ({ shown }) => shown[1] },
+  {
+    visibility: "private",
+    caller: "a collaborator at write",
+    expected: ({ shown, write }) => write ?? shown[1],
+  },
+];
+
+test.each([...CASES, ...SHARED])(
   "a $visibility model gives $caller the statuses of ENDPOINT_ACCESS",
-  async ({ visibility, caller, column }) => {
+  async ({ visibility, caller, expected }) => {
     const compatibilities = { vendora_responses: true };
     const world = await newWorld({ visibility, compatibilities });
     const { username } = world;
@@ -71,13 +98,18 @@ test.each(CASES)(
       ...(await newConversation(world.client)),
     };
     const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
-    const stranger = await world.stranger();
+    const stranger = await newUser();
+    const { username: account, ...friend } = await newUser();
+    await setShare(referenceOf(idle), friend, "run");
+    if (caller.startsWith("a collaborator"))
+      for (const model of [world.model, referenceOf(idle)])
+        await setShare(model, stranger, caller.endsWith("write") ? "write" : "run");
     const other = await newModel(world.client);
     const limited = await newClient(username, { models: [referenceOf(other)] });
     const withScopes = new Map<string, Client>();
     const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {
       if (caller === "nobody") return nobody;
-      if (caller === "a stranger") return stranger;
+      if (caller === "a stranger" || caller.startsWith("a collaborator")) return stranger.client;
       if (caller === "the owner") return world.client;
       if (caller === "a token for another model") return limited;
       const others = scope.options.filter((one) => !scopes.includes(one));
@@ -95,6 +127,7 @@ test.each(CASES)(
       model_owner: username,
       version_number: "1",
       variable_name: VARIABLE,
+      account,
       example_id,
     };
     const idFor = (key: string) => {
@@ -116,11 +149,8 @@ test.each(CASES)(
       );
       found.push([key, status]);
     }
-    const expected = Object.entries(ENDPOINT_ACCESS).map(([key, { hidden, shown }]) => {
-      const statuses = visibility === "private" ? hidden : shown;
-      return [key, statuses[column]];
-    });
-    expect(found).toEqual(expected);
+    const all = Object.entries(ENDPOINT_ACCESS);
+    expect(found).toEqual(all.map(([key, endpoint]) => [key, expected(endpoint)]));
   },
 );
 

@@ -39,7 +39,7 @@ test("an account at its limit is refused every way to send more, with advice", a
   settings.imageBytes = 1_400;
   const layer = randomBytes(500);
   const message = await expectError(await repository.patch(location, layer), 403, "DENIED");
-  expect(message).toContain("Your images use 1 kB of 1.4 kB. Delete");
+  expect(message).toContain("The account's images use 1 kB of 1.4 kB. Delete");
   const digest = `sha256:${"0".repeat(64)}`;
   await expectError(await repository.finish(location, digest, layer), 403, "DENIED");
   settings.imageBytes = 999;

@@ -23,6 +23,11 @@ export interface EndpointAccess {
   hidden: Statuses;
   /** Statuses for a public or restricted model. */
   shown: Statuses;
+  /**
+   * The status for an account with which a private model is shared at the level `write`. Absent: the one for the
+   * level `run`, which is what a public model gives a stranger.
+   */
+  write?: number;
   body?: (place: PathParameters) => object;
   query?: string;
 }
@@ -91,6 +96,7 @@ const changing = (statuses: Statuses): EndpointAccess => ({
 const MODEL = "/v1/models/:model_owner/:model_name";
 const VERSIONS = `${MODEL}/versions`;
 const VARIABLES = `${MODEL}/variables`;
+const COLLABORATORS = `${MODEL}/collaborators`;
 const EXAMPLES = `${MODEL}/examples`;
 const PREDICTION = "/v1/predictions/:prediction_id";
 const UPLOAD = "/v1/uploads/:upload_id";
@@ -117,9 +123,11 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`GET ${VERSIONS}`]: reading,
   [`GET ${VERSIONS}/:version_number`]: reading,
 
-  [`PATCH ${MODEL}`]: writing,
+  // The body changes nothing: those for owners only are in test/worker/organizations/sharing.test.ts.
+  [`PATCH ${MODEL}`]: { ...writing, write: 200 },
   [`POST ${VERSIONS}`]: {
     ...writing,
+    write: 200,
     body: () => ({ ...VERSION, compatibilities: { vendora_responses: true } }),
   },
 
@@ -264,21 +272,32 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`PUT ${VARIABLES}/:variable_name`]: { ...writing, body: () => ({ value: "hf_x" }) },
   [`DELETE ${VARIABLES}/:variable_name`]: writing,
 
+  [`GET ${COLLABORATORS}`]: {
+    scopes: ["read", "write"],
+    hidden: [401, 404, 200, 403, 403],
+    shown: [401, 403, 200, 403, 403],
+  },
+  [`PUT ${COLLABORATORS}/:account`]: { ...writing, body: () => ({ level: "run" }) },
+  [`DELETE ${COLLABORATORS}/:account`]: writing,
+
   [`GET ${EXAMPLES}`]: reading,
   // An example shows a prediction, so it needs `read` as well.
   [`POST ${EXAMPLES}`]: {
     ...writing,
     scopes: ["write", "read"],
     needsEach: true,
+    // The run is the owner's.
+    write: 404,
     body: ({ prediction_id }) => ({ prediction_id }),
   },
   [`PATCH ${EXAMPLES}/:example_id`]: {
     ...writing,
     scopes: ["write", "read"],
     needsEach: true,
+    write: 200,
     body: () => ({ position: 1 }),
   },
-  [`DELETE ${EXAMPLES}/:example_id`]: writing,
+  [`DELETE ${EXAMPLES}/:example_id`]: { ...writing, write: 200 },
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,
   [`DELETE ${MODEL}`]: writing,

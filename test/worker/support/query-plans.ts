@@ -33,6 +33,11 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
     SELECT 'u' || n, iif(n % 2, '${user_id}', '${other}'), '', '', 1, '', 1, 0, iif(n % 3, 0, NULL), n`,
   `model_variables (model_id, name, sealed, updated_at)
     SELECT iif(n % 2, '${modelId}', 'm0'), 'V' || n, '', 0`,
+  // The model of the lists is shared with many accounts, and many models with its owner.
+  `collaborators (model_id, account_id, level, created_at)
+    SELECT '${modelId}', 'u' || n, 'run', 0`,
+  `collaborators (model_id, account_id, level, created_at)
+    SELECT 'm' || n, iif(n % 2, '${other}', '${user_id}'), 'run', 0`,
   "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
   `webhook_endpoints (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
     SELECT 'w' || n, iif(n % 2, '${user_id}', '${other}'), '', '', '[]', '[]', 0, 0, 0`,

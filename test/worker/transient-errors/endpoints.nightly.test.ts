@@ -34,7 +34,7 @@ import { uploaded } from "../support/files.ts";
 import { registered } from "../support/fleet.ts";
 import { inAccount } from "../support/objects.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
-import { newOrganization, setRole } from "../support/organizations.ts";
+import { newOrganization, setRole, setShare } from "../support/organizations.ts";
 import { advance } from "../support/time.ts";
 import { setVariable } from "../support/variables.ts";
 import { newUser, newWorld, operator, unique, type World } from "../support/world.ts";
@@ -59,6 +59,7 @@ async function placeFor(key: string, world: World): Promise<PathParameters> {
   if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
   else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
     Object.assign(place, await idleModel(world));
+  if (named("account")) Object.assign(place, await collaboratorOf(key, place));
   if (key.startsWith("POST") && key.endsWith("/examples")) Object.assign(place, await ended(world));
   if (key.includes("webhook")) Object.assign(place, await webhooksFor(key, world));
   else if (named("prediction_id")) place.prediction_id = await predictionFor(key, world);
@@ -132,6 +133,14 @@ async function idleModel({ client, username }: World): Promise<PathParameters> {
   await publish(client, `${username}/${name}`);
   await setVariable(client, `${username}/${name}`, VARIABLE);
   return { model_name: name, example_id: await insertExample(id) };
+}
+
+/** Creates an account, with which the model is shared if the call ends that. */
+async function collaboratorOf(key: string, place: PathParameters): Promise<PathParameters> {
+  const { username, user_id } = await newUser();
+  if (key.startsWith("DELETE"))
+    await setShare(`${place.model_owner}/${place.model_name}`, { user_id }, "run");
+  return { account: username };
 }
 
 /** Creates a run that can become an example, of a model without examples. */

@@ -1,0 +1,85 @@
+/** Collaborators: the users and organizations that a model is shared with. */
+import { conflict, notFound } from "../../errors/errors.ts";
+import type { Collaborator, ShareLevel } from "../../protocol/organization.ts";
+import {
+  listCollaborators as collaboratorsOf,
+  deleteCollaborator,
+  saveCollaborator,
+} from "../../storage/models/collaborators.ts";
+import { type Caller, isSuspended, requireAccountAccess } from "../access/access.ts";
+import { getUser } from "../access/accounts.ts";
+import { currentCaller } from "../access/authentication.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
+import { forgetModels } from "../predictions/version-resolution.ts";
+import type { Services } from "../services.ts";
+import { readModelTo } from "./models.ts";
+
+const MAX_COLLABORATORS = 100;
+
+type Place = [owner: string, name: string];
+
+/** Lists collaborators, those with the oldest accounts first. @throws ProblemError not_found, forbidden */
+export async function listCollaborators(
+  services: Services,
+  caller: Caller,
+  place: Place,
+  request: PageRequest,
+): Promise<Page<Collaborator>> {
+  const { id } = await readModelTo(services, caller, place, "share");
+  return paginate(services, request, {
+    name: `collaborators/${id}`,
+    find: (keyset) => collaboratorsOf(services.db, id, keyset),
+    keyOf: ({ account }) => [account.id],
+    present: services.present.collaborator,
+  });
+}
+
+/**
+ * Shares a model with an account, or changes the level. A public model can be shared as well: `write` lets the
+ * account publish, and a share stays while the model is private.
+ * @throws ProblemError not_found, forbidden, conflict
+ */
+export async function setCollaborator(
+  services: Services,
+  caller: Caller,
+  place: Place,
+  username: string,
+  level: ShareLevel,
+): Promise<Collaborator> {
+  const model = await readModelTo(services, await currentCaller(services, caller), place, "share");
+  const account = await getUser(services, username);
+  if (account.id === model.owner.id)
+    throw conflict(`'${username}' owns this model. Name another account.`);
+  if (isSuspended(account))
+    throw conflict(`The account '${username}' is suspended. Name another account.`);
+  const row = { model_id: model.id, account_id: account.id, level, created_at: Date.now() };
+  const created_at = await saveCollaborator(services.db, row, MAX_COLLABORATORS);
+  if (created_at === undefined)
+    throw conflict(
+      `A model can be shared with at most ${MAX_COLLABORATORS} accounts. Remove one, or share it with an organization.`,
+    );
+  forgetModels();
+  return services.present.collaborator({ account, level, created_at });
+}
+
+/**
+ * Ends a share. Collaborators may end their own: a user, or an admin of an organization.
+ * @throws ProblemError not_found, forbidden
+ */
+export async function removeCollaborator(
+  services: Services,
+  caller: Caller,
+  place: Place,
+  username: string,
+): Promise<void> {
+  const [current, account] = await Promise.all([
+    currentCaller(services, caller),
+    getUser(services, username),
+  ]);
+  const isOwn = account.id === current.user_id;
+  const model = await readModelTo(services, current, place, isOwn ? "read" : "share");
+  if (isOwn) await requireAccountAccess(services, current, `The account '${username}'`, "admin");
+  if (!(await deleteCollaborator(services.db, model.id, account.id)))
+    throw notFound(`The collaborator '${username}'`, "The model is not shared with this account.");
+  forgetModels();
+}

@@ -1,0 +1,64 @@
+/** The accounts, users and organizations, that models are shared with. */
+import { and, eq, sql } from "drizzle-orm";
+import type { ShareLevel } from "../../protocol/organization.ts";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { collaborators, users } from "../schema/index.ts";
+
+export function listCollaborators(db: Database, modelId: string, keyset: Keyset) {
+  const { where, order, limit } = range([collaborators.account_id], "asc", keyset);
+  return db
+    .select({
+      account: users,
+      level: collaborators.level,
+      created_at: collaborators.created_at,
+    })
+    .from(collaborators)
+    .innerJoin(users, eq(users.id, collaborators.account_id))
+    .where(and(eq(collaborators.model_id, modelId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+export type CollaboratorRow = Awaited<ReturnType<typeof listCollaborators>>[number];
+
+/**
+ * Shares a model with an account, or changes the level, unless the model has `max` other collaborators, or one
+ * of the two was deleted meanwhile.
+ * @returns when it was first shared; undefined if it was not
+ */
+export async function saveCollaborator(
+  db: Database,
+  row: { model_id: string; account_id: string; level: ShareLevel; created_at: number },
+  max: number,
+): Promise<number | undefined> {
+  const { model_id, account_id, level, created_at } = row;
+  const [saved] = await db
+    .insert(collaborators)
+    .select(
+      sql`SELECT models.id, users.id, ${level}, ${created_at} FROM models, users
+        WHERE models.id = ${model_id} AND users.id = ${account_id} AND users.deleted_at IS NULL
+          AND (SELECT count(*) FROM collaborators
+            WHERE model_id = ${model_id} AND account_id <> ${account_id}) < ${max}`,
+    )
+    .onConflictDoUpdate({
+      target: [collaborators.model_id, collaborators.account_id],
+      set: { level },
+    })
+    .returning({ created_at: collaborators.created_at });
+  return saved?.created_at;
+}
+
+/** @returns whether it was shared */
+export async function deleteCollaborator(
+  db: Database,
+  modelId: string,
+  accountId: string,
+): Promise<boolean> {
+  const deleted = await db
+    .delete(collaborators)
+    .where(and(eq(collaborators.model_id, modelId), eq(collaborators.account_id, accountId)))
+    .returning({ model_id: collaborators.model_id });
+  return deleted.length > 0;
+}
