@@ -37,12 +37,11 @@ export function parseQuery(text: string): Query | undefined {
   return { exact: quoted(mark.exact + name), words: [...words] };
 }
 
-/** Limits results to listed documents and the caller's own. @param callerId a UUID */
-export function accessExpression(callerId: string | undefined): string {
-  const listed = quoted(mark.listed);
-  if (callerId === undefined) return listed;
-  return `${listed} OR ${quoted(mark.private + callerId.replaceAll("-", ""))}`;
-}
+/** Limits results to listed documents and the private ones of some owners. @param ownerIds UUIDs */
+export const accessExpression = (ownerIds: readonly string[]): string =>
+  [mark.listed, ...ownerIds.map((id) => mark.private + id.replaceAll("-", ""))]
+    .map(quoted)
+    .join(" OR ");
 
 /** The documents of a model, best first: exact name, name, owner, description, overview. */
 export const TIERS = 5;

@@ -1,6 +1,6 @@
 /** Organisations: the roles of their members, and the levels at which models are shared. */
 import { z } from "zod";
-import { slug, timestamp, uuid } from "./common.ts";
+import { pageQuery, slug, timestamp, uuid } from "./common.ts";
 import { createToken, token } from "./operator.ts";
 import { chosenUsername, owner, userA, userB } from "./user.ts";
 
@@ -23,6 +23,17 @@ export type ShareLevel = z.infer<typeof shareLevel>;
 export const setCollaborator = z
   .strictObject({ level: shareLevel })
   .meta({ id: "SetCollaborator", example: { level: "run" } });
+
+/** The query of GET /user/models. */
+export const ownModelsQuery = pageQuery().extend({
+  shared: z
+    .stringbool({ truthy: ["true"], falsy: ["false"] })
+    .default(false)
+    .meta({
+      description:
+        "With `true`: the models that other accounts have shared with you, instead of yours",
+    }),
+});
 
 /** An account, a user or an organization, that a model is shared with. */
 export const collaborator = z

@@ -57,7 +57,7 @@ export type User = z.infer<typeof user>;
 export const VERIFIER = "auspex-verify";
 
 /** Names of pages at the same level as that of an owner (/models/new). */
-const PAGES = ["new", "publish"];
+const PAGES = ["new", "publish", "shared"];
 
 /** Names that others would take for the service itself, or for its staff. */
 const OFFICIAL = [

@@ -54,6 +54,30 @@ export function ModelsPage({ viewer, query, categories, models, gallery }: Props
   );
 }
 
+/** The models that others share with the viewer. */
+export const SharedPage = ({
+  username,
+  models,
+  gallery,
+}: Pick<Props, "models" | "gallery"> & { username: string }) => (
+  <>
+    <div class="bar spread title-row">
+      <h1>Shared with you</h1>
+    </div>
+    <OwnerTabs current="/models/shared" username={username} />
+    {models.items.length === 0 ? (
+      <Empty title="No shared models yet">
+        <p>
+          Models that others <a href="/docs/teams#share-a-model">share</a> with you appear here.
+        </p>
+      </Empty>
+    ) : (
+      <ModelCards models={models.items} gallery={gallery} />
+    )}
+    <Pager previous={models.previous_url} next={models.next_url} />
+  </>
+);
+
 /** Announces to screen readers that the list has changed. */
 function foundText({ items, next_url }: Page<ModelItem>): string {
   const { length } = items;
@@ -86,6 +110,7 @@ export const OwnerTabs = ({ current, username }: { current: string; username: st
     tabs={[
       ["/models", "All"],
       [`/models/${username}`, "Yours"],
+      ["/models/shared", "Shared with you"],
     ]}
   />
 );

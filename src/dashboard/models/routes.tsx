@@ -8,7 +8,7 @@ import { describeImage } from "../../services/images/read-image.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { sampleInput } from "../../services/models/examples.ts";
 import { readGallery } from "../../services/models/gallery.ts";
-import { listModels, listOwnModels } from "../../services/models/models.ts";
+import { listModels, listOwnModels, listSharedModels } from "../../services/models/models.ts";
 import { overviewPictures } from "../../services/models/pictures.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
@@ -17,6 +17,7 @@ import type { Page, PageRequest } from "../../services/pagination.ts";
 import { readRunTimes } from "../../services/runners/run-estimate.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { emptyDraft } from "../form.ts";
 import { streamsText } from "../playground/address.ts";
@@ -26,7 +27,7 @@ import { NoVersion } from "../publish/no-version.tsx";
 import { publishState } from "../publish/ways.tsx";
 import { modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { examplePages } from "./examples.tsx";
-import { type Gallery, type ModelQuery, ModelsPage } from "./list.tsx";
+import { type Gallery, type ModelQuery, ModelsPage, SharedPage } from "./list.tsx";
 import { imageAbout, OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
@@ -126,6 +127,17 @@ export const modelPages = pages()
     return c.render(<ModelsPage {...{ viewer, query, categories, models, gallery }} />, {
       scripts: ["models"],
       title: query.q === "" ? "Models" : `Models: ${query.q}`,
+    });
+  })
+  .get("/models/shared", requireUser, async (c) => {
+    const { services, origin } = c.var;
+    const { caller, user } = viewerOf(c);
+    const models = await listSharedModels(services, caller, pageRequest(c));
+    const ids = models.items.map(({ id }) => id);
+    const gallery = await readGallery(services, caller, ids, origin);
+    const { username } = user;
+    return c.render(<SharedPage {...{ username, models, gallery }} />, {
+      title: "Shared with you",
     });
   })
   .get("/models/:owner", async (c) => {

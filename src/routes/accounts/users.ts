@@ -16,13 +16,13 @@ import {
   uuid,
 } from "../../protocol/common.ts";
 import { modelItem } from "../../protocol/model.ts";
-import { ownUser } from "../../protocol/organization.ts";
+import { ownModelsQuery, ownUser } from "../../protocol/organization.ts";
 import { updateUser, user, userUsage } from "../../protocol/user.ts";
 import { getUser } from "../../services/access/accounts.ts";
 import { readAvatar } from "../../services/accounts/avatars.ts";
 import { getOwnMonth } from "../../services/accounts/usage.ts";
 import { getOwnUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
-import { listOwnModels } from "../../services/models/models.ts";
+import { listOwnModels, listSharedModels } from "../../services/models/models.ts";
 import { searchUsers } from "../../services/models/search.ts";
 import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
@@ -89,9 +89,10 @@ const ownModels = createRoute({
   operationId: "listOwnModels",
   tags,
   summary: "List your models",
-  description: "Includes private models. Newest first.",
+  description:
+    "Includes private models. Newest first. With `shared=true`: the models that others share with you.",
   middleware: requireScope("read"),
-  request: { query: pageQuery() },
+  request: { query: ownModelsQuery },
   responses: { 200: jsonResponse("Newest first", pageOf(modelItem)), ...errorResponses },
 });
 
@@ -154,12 +155,12 @@ export const userRoutes = router()
     c.json(await updateOwnUser(c.var.services, c.var.caller, c.req.valid("json")), 200),
   )
   .openapi(ownUsage, async (c) => c.json(await getOwnMonth(c.var.services, c.var.caller), 200))
-  .openapi(ownModels, async (c) =>
-    c.json(
-      await listOwnModels(c.var.services, c.var.caller, pageRequest(c, c.req.valid("query"))),
-      200,
-    ),
-  )
+  .openapi(ownModels, async (c) => {
+    const { services, caller } = c.var;
+    const query = c.req.valid("query");
+    const list = query.shared ? listSharedModels : listOwnModels;
+    return c.json(await list(services, caller, pageRequest(c, query)), 200);
+  })
   .openapi(get, async (c) => {
     const { services } = c.var;
     markPublic(c);

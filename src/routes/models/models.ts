@@ -111,7 +111,7 @@ const search = createRoute({
   tags,
   summary: "Search models",
   description:
-    "Searches names, owners, descriptions and overviews, and tolerates small typos. Best matches first. With a token that is not limited to some models, results include your private models.",
+    "Searches names, owners, descriptions and overviews, and tolerates small typos. Best matches first. With a token that is not limited to some models, results include your private models and those shared with you.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: searchQuery },
   responses: { 200: jsonResponse("Best matches first", pageOf(foundModel)), ...errorResponses },

@@ -29,6 +29,7 @@ import {
   type ModelRow,
   listModels as modelsOf,
   listOwnModels as ownModelsOf,
+  listSharedModels as sharedModelsOf,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
 import { namesSeenBy } from "../../storage/models/targets.ts";
@@ -256,6 +257,19 @@ export const listOwnModels = (
   paginate(services, request, {
     name: `user/models/${caller.user_id}`,
     find: (keyset) => ownModelsOf(services.db, caller.user_id, caller.models, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.modelItem,
+  });
+
+/** The models that are shared with the caller, newest first; only those that the token covers. */
+export const listSharedModels = (
+  services: Services,
+  caller: Caller,
+  request: PageRequest,
+): Promise<Page<ModelItem>> =>
+  paginate(services, request, {
+    name: `user/models/${caller.user_id}?shared`,
+    find: (keyset) => sharedModelsOf(services.db, caller.user_id, caller.models, keyset),
     keyOf: ({ id }) => [id],
     present: services.present.modelItem,
   });

@@ -20,6 +20,7 @@ import {
   countMatches,
   findWords,
   type Index,
+  listSharingOwners,
   searchModels as modelsMatching,
   searchUsers as usersMatching,
 } from "../../storage/models/search.ts";
@@ -31,8 +32,12 @@ import { publicReads } from "./public-reads.ts";
 /** The number of matches above which similar spellings are not added. */
 const ENOUGH = 50;
 
+/** The most memberships and shared models of a caller that are searched, and the most owners of these. */
+const MAX_SHARED = 1_000;
+const MAX_OWNERS = 50;
+
 /**
- * Finds public and restricted models, and the caller's own. A token limited to some models finds no private
+ * Finds public and restricted models, and the private ones that the caller may see. A token limited to some models finds no private
  * ones, since the index cannot tell them apart.
  */
 export async function searchModels(
@@ -43,13 +48,17 @@ export async function searchModels(
 ): Promise<Page<FoundModel>> {
   const { db, hidden } = await publicReads(services, caller);
   const ownerId = caller && hasFullAccess(caller) ? caller.user_id : undefined;
+  const sharing = ownerId === undefined ? [] : await listSharingOwners(db, ownerId, MAX_SHARED);
+  const others = sharing.slice(0, MAX_OWNERS);
+  // The index cannot tell which private models of another owner the caller may see.
+  const viewerId = others.length > 0 ? ownerId : undefined;
   const search = {
     query: parseQuery(q),
     index: "models_words" as const,
-    access: accessExpression(ownerId),
+    access: accessExpression(ownerId === undefined ? [] : [ownerId, ...others]),
     userId: ownerId,
     find: (db: Database, expressions: string[], keyset: Keyset) =>
-      modelsMatching(db, expressions, keyset, hidden),
+      modelsMatching(db, expressions, keyset, { hidden, viewerId }),
   };
   return paginate(services, request, {
     name: JSON.stringify(["search models", q, ownerId ?? "-"]),

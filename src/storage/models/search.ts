@@ -1,9 +1,10 @@
 /** Full-text search: ranges of the indexes in migrations/0000_baseline.sql. */
 import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { TIERS } from "../../domain/search.ts";
+import { isSeenBy } from "../accounts/visible-models.ts";
 import { type Database, runBatch } from "../database.ts";
 import type { Keyset } from "../keyset.ts";
-import { modelCounts, models, users } from "../schema/index.ts";
+import { collaborators, members, modelCounts, models, users } from "../schema/index.ts";
 import { modelItem } from "./models.ts";
 
 /** A full-text index. */
@@ -71,16 +72,33 @@ export const searchModels = (
   db: Database,
   expressions: string[],
   keyset: Keyset,
-  hidden: readonly string[],
+  limits: ModelLimits,
 ) =>
   db
     .select({ rank, ...modelItem })
-    .from(found("models_words", expressions, keyset, hidden))
+    .from(found("models_words", expressions, keyset, limits))
     .crossJoin(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
     .where(sql`${models.seq} = found.seq`)
     .all();
+
+/**
+ * Lists accounts that have shared models with an account, or whose models it sees as a member.
+ * @param limit of rows: an account has one for each model that it has shared
+ */
+export const listSharingOwners = async (
+  db: Database,
+  accountId: string,
+  limit: number,
+): Promise<string[]> => {
+  const rows = await db.all<{ owner_id: string }>(sql`
+    SELECT organization_id AS owner_id FROM ${members} WHERE user_id = ${accountId}
+    UNION ALL SELECT owner_id FROM ${collaborators} JOIN ${models} ON ${models.id} = model_id
+      WHERE account_id = ${accountId}
+    LIMIT ${limit}`);
+  return [...new Set(rows.map(({ owner_id }) => owner_id))];
+};
 
 export const searchUsers = (db: Database, expressions: string[], keyset: Keyset) =>
   db
@@ -100,27 +118,32 @@ function found(
   index: Index,
   expressions: string[],
   keyset: Keyset,
-  hidden: readonly string[] = [],
+  limits: ModelLimits = { hidden: [], viewerId: undefined },
 ): SQL {
   const parts = expressions.map((expression, level) =>
-    part(index, { expression, better: expressions[level - 1], level, hidden }, keyset),
+    part(index, { expression, better: expressions[level - 1], level, ...limits }, keyset),
   );
   if (keyset.back) parts.reverse();
   return sql`(${sql.join(parts, sql` UNION ALL `)} LIMIT ${keyset.limit}) AS found`;
 }
 
-interface Part {
+interface ModelLimits {
+  /** Models that are left out. */
+  hidden: readonly string[];
+  /** The account that must see the models. Undefined: the expression has only such as it sees. */
+  viewerId: string | undefined;
+}
+
+interface Part extends ModelLimits {
   expression: string;
   /** The previous part's expression, whose matches are already found. */
   better: string | undefined;
   level: number;
-  /** Models that are left out. */
-  hidden: readonly string[];
 }
 
 function part(
   index: Index,
-  { expression, better, level, hidden }: Part,
+  { expression, better, level, hidden, viewerId }: Part,
   { from, back, limit }: Keyset,
 ): SQL {
   const table = sql.identifier(index);
@@ -133,6 +156,11 @@ function part(
     conditions.push(
       sql`${seq} NOT IN (SELECT models.seq FROM models JOIN json_each(${JSON.stringify(hidden)})
         ON models.id = json_each.value)`,
+    );
+  if (viewerId !== undefined)
+    conditions.push(
+      sql`EXISTS (SELECT 1 FROM ${models} WHERE ${models.seq} = -${table}.rowid & 0xFFFFFFFFFF
+        AND ${isSeenBy(viewerId)})`,
     );
   if (from) {
     const rowid = Number(from.key[0]) - level * STEP;

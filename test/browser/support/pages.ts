@@ -108,6 +108,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   ],
   "/models/new": [page(people, "/models/new")],
   "/models/publish": [page(people, "/models/publish")],
+  "/models/shared": [page(people, "/models/shared")],
   [MODEL]: [
     ...ofModel("", toStrangers("")),
     {

@@ -22,6 +22,8 @@ const LISTS: [string, Client][] = [
   ...sorted.map((query): [string, Client] => [`/v1/models${query}`, nobody]),
   ...sorted.map((query): [string, Client] => [`/v1/models/${username}${query}`, nobody]),
   ["/v1/user/models?", client],
+  ["/v1/user/models?shared=true", client],
+  ["/v1/user/models?shared=true", limited],
   ["/v1/users?sort_direction=asc", nobody],
   ["/v1/users?sort_direction=desc", nobody],
   [`/v1/models/${model}/versions?`, nobody],

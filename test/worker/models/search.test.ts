@@ -299,7 +299,7 @@ const matched = (index: string, expressions: string[]) =>
 
 async function asked(texts: string[]): Promise<void> {
   const queries = texts.map(parseQuery).filter((query) => query !== undefined);
-  const access = accessExpression(user_id);
+  const access = accessExpression([user_id]);
   const similars = queries.flatMap(({ words }) => words.map(similarWordsExpression));
   const one = matchExpression(parseQuery("one") ?? expect.fail(), {});
   await matched("words_trigrams", similars.length > 0 ? similars : ['"one"']);

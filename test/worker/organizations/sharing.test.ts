@@ -323,3 +323,57 @@ describe("a collaborator at write", () => {
     expect(variables.status).toBe(403);
   });
 });
+
+describe("lists of models", () => {
+  const names = async (by: Client, path: string) => {
+    const { items } = await by.ok<Page<{ name: string; owner: Named }>>("GET", path);
+    return items.map(({ name, owner }) => `${owner.username}/${name}`);
+  };
+  const called = async (by: Client, path: string) =>
+    (await by.ok<{ data: { id: string }[] }>("GET", path)).data.map(({ id }) => id);
+
+  test("a shared model is listed for its collaborator, apart from their own", async () => {
+    const world = await newWorld({ compatibilities: { vendora_chat_completions: true } });
+    const { model, client } = world;
+    const friend = await newUser();
+    await friend.client.ok("POST", "/v1/models", { name: "own" });
+    const own = `${friend.username}/own`;
+    const lists = async () => [
+      await names(friend.client, "/v1/user/models?shared=true"),
+      await names(friend.client, "/v1/user/models"),
+      (await called(friend.client, "/v1/vendora/models")).includes(model),
+      (await called(friend.client, "/v1/vendorb/models")).includes(model),
+    ];
+    expect(await lists()).toEqual([[], [own], false, false]);
+    await share(client, model, friend, "run");
+    expect(await lists()).toEqual([[model], [own], true, true]);
+    const limited = await newClient(friend.username, { models: [own] });
+    expect(await names(limited, "/v1/user/models?shared=true")).toEqual([]);
+    const covered = await newClient(friend.username, { models: [model] });
+    expect(await names(covered, "/v1/user/models?shared=true")).toEqual([model]);
+    await unshare(client, model, friend);
+    expect(await lists()).toEqual([[], [own], false, false]);
+  });
+
+  test("search finds shared models, models of the searcher's organizations, and no others of their owners", async () => {
+    const word = `w${crypto.randomUUID().slice(0, 8)}`;
+    const owner = await newUser();
+    const friend = await newUser();
+    for (const name of ["one", "two"])
+      await owner.client.ok("POST", "/v1/models", { name: `${word}-${name}` });
+    const organization = await newOrganization();
+    await organization.client.ok("POST", "/v1/models", { name: `${word}-ours` });
+    const { own: member } = await organization.join("member");
+    const one = `${owner.username}/${word}-one`;
+    const found = (by: Client) => names(by, `/v1/search/models?q=${word}`);
+    expect(await found(friend.client)).toEqual([]);
+    await share(owner.client, one, friend, "run");
+    expect(await found(friend.client)).toEqual([one]);
+    expect(await found(member)).toEqual([`${organization.username}/${word}-ours`]);
+    const limited = await newClient(friend.username, { models: [one] });
+    expect(await found(limited)).toEqual([]);
+    await unshare(owner.client, one, friend);
+    expect(await found(friend.client)).toEqual([]);
+    expect(await found(owner.client)).toHaveLength(2);
+  });
+});

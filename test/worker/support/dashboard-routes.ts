@@ -254,6 +254,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /models/new": each,
   "POST /models/new": { ...each, form: () => ({ ...MODEL, name: unique("model") }) },
   "GET /models/publish": each,
+  "GET /models/shared": each,
   "POST /models/publish": { ...each, status: 200 },
   // The page is that of a user who is neither its visitor nor the stranger.
   "GET /models/:owner": {

@@ -37,7 +37,7 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
   `collaborators (model_id, account_id, level, created_at)
     SELECT '${modelId}', 'u' || n, 'run', 0`,
   `collaborators (model_id, account_id, level, created_at)
-    SELECT 'm' || n, iif(n % 2, '${other}', '${user_id}'), 'run', 0`,
+    SELECT 'm' || n, '${user_id}', 'run', 0`,
   "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
   `webhook_endpoints (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
     SELECT 'w' || n, iif(n % 2, '${user_id}', '${other}'), '', '', '[]', '[]', 0, 0, 0`,
