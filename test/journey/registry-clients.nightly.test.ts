@@ -260,7 +260,7 @@ describe.runIf(dockerIsUp)("the registry of a deployment", () => {
     test.runIf(hasClient(name))("the client shows the message of a refusal", async () => {
       const other = `${host}/grace/${name}:v1`;
       // `ctr` shows only the status of a refusal.
-      const told = name === "ctr" ? "403" : `push to ${USERNAME}/${name}, not grace/${name}.`;
+      const told = name === "ctr" ? "403" : `Push to ${USERNAME}/${name}, not grace/${name}.`;
       await expect(client.push(other)).rejects.toThrow(told);
     });
 

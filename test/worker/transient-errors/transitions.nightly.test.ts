@@ -277,9 +277,10 @@ const NOT_HERE = [
   // No caller waits for this method, and a lost report follows with the next change.
   "AccountObject.recordDeliveries",
   "AccountObject.listDeliveries",
-  ...["find", "list", "unfinished", "usage", "usagePage", "copy", "isEmpty", "fileBytes"].map(
+  ...["find", "list", "runsOf", "unfinished", "usage", "usagePage", "copy", "isEmpty"].map(
     (name) => `AccountObject.${name}`,
   ),
+  "AccountObject.fileBytes",
   "AccountObject.declareUpload",
   // A file that stays counted is counted until the data of its prediction is removed.
   "AccountObject.removeFile",
@@ -288,7 +289,8 @@ const NOT_HERE = [
   "PoolObject.waitOf",
   ...["askForLog", "log", "takeLog"].map((name) => `PoolObject.${name}`),
   "PoolObject.holders",
-  "PoolObject.runner",
+  "PoolObject.reports",
+  "PoolObject.runTimes",
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",
   "RunnerObject.history",
