@@ -172,11 +172,8 @@ export const modelPages = pages()
   })
   .get("/models/:owner/:name/versions", async (c) => {
     const { services, viewer } = c.var;
-    const { owner, name } = c.req.param();
-    const [model, { page }] = await Promise.all([
-      modelOf(c),
-      listVersions(services, viewer?.caller, owner, name, pageRequest(c)),
-    ]);
+    const model = await modelOf(c);
+    const page = await listVersions(services, model, pageRequest(c));
     const numbers = page.items.map(({ number }) => number);
     return renderModel(
       c,

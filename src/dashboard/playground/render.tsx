@@ -10,7 +10,7 @@ import { recentRuns } from "../../services/predictions/recent-runs.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { PageContext } from "../context.ts";
-import { modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
+import { modelOf, readModelEstimate, referenceOf, renderModel } from "../ui/model-header.tsx";
 import type { PlaygroundState } from "./address.ts";
 import { Playground } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
@@ -57,32 +57,49 @@ export async function findVersion(
   return { model, version: version.version };
 }
 
+/**
+ * Begins to read what the playground of a version shows with any input. The database may be far away, so the page
+ * waits for these reads and for its example at the same time.
+ */
+export function beginReads(c: PageContext, model: DetailedModelRow, version: VersionRow) {
+  const { services, origin } = c.var;
+  const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
+  const reads = {
+    versions: listVersions(services, model, request),
+    examples: exampleChoices(services, model.id, origin),
+    estimate: readModelEstimate(c, model, version),
+  };
+  // A page that fails before it awaits the reads has an error of its own.
+  for (const read of Object.values(reads)) read.catch(() => {});
+  return reads;
+}
+
 export type RenderedState = Omit<
   PlaygroundState,
   "versions" | "shape" | "view" | "runs" | "examples"
 > & {
   /** `own` is the version's own view where it has one besides the form. */
   wanted: "own" | "form";
+  reads?: ReturnType<typeof beginReads>;
 };
 
 export async function renderPlayground(
   c: PageContext,
-  { wanted, ...play }: RenderedState,
+  { wanted, reads: begun, ...play }: RenderedState,
   status: ContentfulStatusCode = 200,
 ) {
   const { services, origin, viewer } = c.var;
   const { model, version } = play;
-  const { owner, name } = model;
-  const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
+  const reads = begun ?? beginReads(c, model, version);
   const view: View = (viewer && wanted === "own" && ownView(version)) || "form";
   const content = async () => {
-    const [{ page }, runs, examples] = await Promise.all([
-      listVersions(services, viewer?.caller, owner.username, name, request),
+    const [page, runs, examples] = await Promise.all([
+      reads.versions,
       // Client code reads those of a chat when it is there.
       view === "chat" || !viewer
         ? []
         : recentRuns(services, viewer.caller, referenceOf(model), version, c.req.url),
-      exampleChoices(services, model.id, origin),
+      reads.examples,
     ]);
     const numbers = page.items.map(({ number }) => number);
     const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
@@ -97,6 +114,7 @@ export async function renderPlayground(
     );
   };
   c.status(status);
-  const about = { model, version, title: referenceOf(model), scripts: [SCRIPTS[view]] };
+  const { estimate } = reads;
+  const about = { model, version, estimate, title: referenceOf(model), scripts: [SCRIPTS[view]] };
   return renderModel(c, { ...about, page: "" }, content());
 }

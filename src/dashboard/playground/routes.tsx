@@ -43,7 +43,7 @@ import {
   readInputForm,
 } from "./input.ts";
 import { RecentRuns } from "./recent-runs.tsx";
-import { findVersion, type RenderedState, renderPlayground } from "./render.tsx";
+import { beginReads, findVersion, type RenderedState, renderPlayground } from "./render.tsx";
 import { isMediaView, ownView } from "./views.ts";
 
 /** @throws errors that the input did not cause */
@@ -131,6 +131,7 @@ export const playgroundPages = pages()
     if (prediction && prediction.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
     if (!version) return renderNoVersion(c, model);
+    const reads = beginReads(c, model, version);
     const own = viewer && ownView(version);
     const isChat = own === "chat" && query.view !== "form" && as !== "json";
     const chosen =
@@ -154,6 +155,7 @@ export const playgroundPages = pages()
     return renderPlayground(c, {
       model,
       version,
+      reads,
       form,
       input,
       prediction,

@@ -74,11 +74,23 @@ export function renderVersionNotFound(
   );
 }
 
+/** Asks the pool for the estimate of a run. */
+export function readModelEstimate(
+  { var: { services, viewer } }: PageContext,
+  model: DetailedModelRow,
+  version: VersionRow,
+): Promise<VersionEstimate> {
+  const seesWait = (viewer?.operator ?? false) || isOwner(model, viewer);
+  return readEstimate(services, viewer?.caller, { model, version, seesWait });
+}
+
 interface RenderedPage {
   model: DetailedModelRow;
   page: ModelPage;
   /** The version that the page is about; the model's default version if undefined. */
   version?: VersionRow;
+  /** The estimate of a run where the page has asked for it already. */
+  estimate?: Promise<VersionEstimate>;
   title: string;
   scripts?: string[];
 }
@@ -86,16 +98,15 @@ interface RenderedPage {
 /** Renders a page of a model. The pool is asked for the estimate of a run while `content` loads. */
 export async function renderModel(
   c: PageContext,
-  { model, page, version, ...props }: RenderedPage,
+  { model, page, version, estimate: asked, ...props }: RenderedPage,
   content: Child | Promise<Child>,
 ) {
-  const { services, viewer } = c.var;
+  const { viewer } = c.var;
   const isOperator = viewer?.operator ?? false;
   const run = version ?? defaultVersion(model);
-  const seesWait = isOperator || isOwner(model, viewer);
   const [body, estimate] = await Promise.all([
     content,
-    run && readEstimate(services, viewer?.caller, { model, version: run, seesWait }),
+    asked ?? (run && readModelEstimate(c, model, run)),
   ]);
   return c.render(
     <>

@@ -10,6 +10,7 @@ import {
   version,
   versionSummary,
 } from "../../protocol/model.ts";
+import { readModel } from "../../services/models/models.ts";
 import {
   createVersion,
   deleteVersion,
@@ -75,8 +76,9 @@ export const versionRoutes = router()
     const { services, caller } = c.var;
     const { model_owner, model_name } = c.req.valid("param");
     const request = pageRequest(c, c.req.valid("query"));
-    const { page, shared } = await listVersions(services, caller, model_owner, model_name, request);
-    if (shared) markPublic(c);
+    const model = await readModel(services, caller, model_owner, model_name);
+    const page = await listVersions(services, model, request);
+    if (model.visibility !== "private") markPublic(c);
     const items = page.items.map(services.present.versionSummary);
     return c.json({ ...page, items }, 200);
   })

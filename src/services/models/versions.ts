@@ -169,23 +169,18 @@ export async function deleteVersion(
   forgetVersion(id, number);
 }
 
-/** Lists versions, newest first. @throws ProblemError not_found */
-export async function listVersions(
+/** Lists the versions of a model that the caller sees, newest first. */
+export const listVersions = (
   services: Services,
-  caller: Caller | undefined,
-  owner: string,
-  name: string,
+  { id }: DetailedModelRow,
   request: PageRequest,
-): Promise<{ page: Page<VersionSummaryRow>; shared: boolean }> {
-  const { id, visibility } = await readModel(services, caller, owner, name);
-  const versions = await paginate(services, request, {
+): Promise<Page<VersionSummaryRow>> =>
+  paginate(services, request, {
     name: `versions/${id}`,
     find: (keyset) => versionsOf(services.db, id, keyset),
     keyOf: ({ number }) => [number],
     present: (row) => row,
   });
-  return { page: versions, shared: visibility !== "private" };
-}
 
 /** @throws ValidationFailure */
 async function checkConfiguration(
