@@ -229,6 +229,9 @@ interface Closed {
   reason: string;
 }
 
+/** The longest wait for a frame: a runner that gave up on a slow machine would get no more jobs. */
+const PATIENCE_MS = 30_000;
+
 export class Channel {
   readonly socket: WebSocket;
   /** The sequence number of the last stored frame, as the welcome states it. */
@@ -281,7 +284,7 @@ export class Channel {
   async next(): Promise<DownFrame> {
     while (this.#frames.length === 0) {
       await new Promise<void>((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error("no frame came")), 3_000);
+        const late = setTimeout(() => reject(new Error("no frame came")), PATIENCE_MS);
         this.#wake = () => {
           clearTimeout(late);
           if (this.#frames.length > 0 || this.socket.readyState === WebSocket.OPEN) resolve();

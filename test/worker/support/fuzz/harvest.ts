@@ -120,7 +120,8 @@ export class Harvest {
       keep(this.#addresses, COMPLETION, { url: `${one.url}/complete`, body: { etags } });
     }
     const url = one?.file_url ?? fileAddress.safeParse(body).data?.url;
-    if (url !== undefined) keep(this.#addresses, FILE, { url });
+    // An invitation has a URL that expires, too.
+    if (url?.includes("/v1/files/")) keep(this.#addresses, FILE, { url });
   }
 
   #takeItems(url: string, body: unknown): void {

@@ -3,25 +3,25 @@ import { exports } from "cloudflare:workers";
 import type { Sent } from "./tricks.ts";
 import type { Received } from "./verdict.ts";
 
-/** Calls that wait for a model. No runner takes most of the work, and a client that leaves cancels it. */
+/** Calls that wait for a model. */
 export const CALL =
   /\/v1\/vendor[ab]\/(?:audio|chat|completions|embeddings|images|messages|moderations|rerank|responses(?:\/compact)?(?:$|\?))/;
-export const CALL_MS = 500;
-/** The time for operations that have not succeeded yet: on a slow machine an answer may take that long. */
-export const PATIENT_CALL_MS = 3_000;
+/** No runner takes the work of other models than the callable one, and a client that leaves cancels it. */
+const CALL_MS = 500;
 /** A created prediction waits for 60 s, longer than all other requests. A request that hangs is named. */
 const LIMIT_MS = 90_000;
 
-/** @param callMs time for a call that waits for a model, ms */
+/** @param callable the model that a runner answers, however long the machine takes */
 export async function send(
   { url, method, headers, body }: Sent,
-  callMs: number,
+  callable: string,
 ): Promise<Received> {
+  const isUnanswered = CALL.test(url) && !(typeof body === "string" && body.includes(callable));
   const over = new AbortController();
   // The timer is cleared with the answer, because workerd allows 10,000 timers at most.
   const timer = setTimeout(
     () => over.abort(new DOMException("not answered", "TimeoutError")),
-    CALL.test(url) ? callMs : LIMIT_MS,
+    isUnanswered ? CALL_MS : LIMIT_MS,
   );
   const { signal } = over;
   const init = { method, headers, body: body ?? null, redirect: "manual", signal } as const;
