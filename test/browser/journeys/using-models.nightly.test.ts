@@ -18,7 +18,7 @@ afterAll(() => site.close());
 it("a data scientist finds a model, reads an example, runs it on values of her own and takes the result home", async () => {
   await pinAnExample();
   const reader = await Reader.at(await site.visitor({ as: WHO }));
-  await reader.follow("Find a model");
+  await reader.follow("Models");
   await reader.fill("Search models", "sums");
   await reader.follow(`${OPERATOR}/sums`);
   await reader.follow("Examples");
@@ -45,6 +45,7 @@ it("a run that fails says why in its log, and succeeds once its input is mended"
   await reader.where("row", "Told to fail").follow(/^\w+\/[\w-]+$/);
   await reader.reads("Model error:");
   await reader.follow("Run again with changes");
+  await reader.unfold("More options");
   await reader.choose("mode", "normal");
   await reader.press("Run");
   await reader.reads("succeeded");
@@ -74,7 +75,7 @@ it("the better of two compared runs is shared by a link, until that is revoked",
   await other.reads("Hello, Ada!");
   expect(await other.all()).not.toContain(WHO);
 
-  await reader.follow("Shared links");
+  await reader.follow("Manage shared links");
   await reader.press(/^Revoke/);
   await reader.reads("Link revoked.");
   friend.expects(404, new URL(link).pathname);
