@@ -28,6 +28,8 @@ export interface DeliveryFilter {
   which: "failed" | "delivered" | undefined;
   /** Empty: the webhooks of predictions themselves. */
   endpoint_id: string | undefined;
+  /** Only deliveries of this maker's predictions. Undefined: of all. */
+  maker?: string | undefined;
 }
 
 /**

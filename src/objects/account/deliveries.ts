@@ -79,10 +79,12 @@ export class Deliveries {
   }
 }
 
-function conditionsOf({ which, endpoint_id }: DeliveryFilter): (SQL | undefined)[] {
+function conditionsOf({ which, endpoint_id, maker }: DeliveryFilter): (SQL | undefined)[] {
   return [
     endpoint_id === undefined ? undefined : eq(deliveries.endpoint_id, endpoint_id),
     which === undefined ? undefined : CONDITIONS[which],
+    // Deliveries are at most 1,000, so they need no index by maker.
+    maker === undefined ? undefined : eq(predictions.maker, maker),
   ];
 }
 

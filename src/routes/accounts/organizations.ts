@@ -41,7 +41,7 @@ const create = createRoute({
   operationId: "createOrganization",
   summary: "Create an organization",
   description:
-    "You become its first owner. Its username is a namespace like that of a user. Requires a token of your own account.",
+    "You become its first owner. Its username is a namespace like that of a user. Requires a token of your own account, with all scopes, any priority and no expiry.",
   request: { body: jsonBody(createOrganization) },
   responses: {
     200: jsonResponse("The organization", organization),
@@ -115,7 +115,7 @@ const memberUpdate = createRoute({
   operationId: "setMember",
   summary: "Change a member's role",
   description:
-    "Requires the role admin, and owner to make or unmake owners. It takes effect everywhere within 10 s. New people join with an invitation.",
+    "Requires the role admin, and owner to make or unmake owners. It takes effect everywhere within 10 s. New people join with an invitation. Requires a token with all scopes, any priority and no expiry.",
   request: { params: oneMember, body: jsonBody(setMember) },
   responses: {
     200: jsonResponse("The member", member),
@@ -143,7 +143,7 @@ const invitation = createRoute({
   operationId: "createOrganizationInvitation",
   summary: "Invite a person",
   description:
-    "Returns a link with which one person can join within 7 days. It works as long as you may invite. Requires the role admin.",
+    "Returns a link with which one person can join within 7 days. It works as long as you may invite. Requires the role admin, and a token with all scopes, any priority and no expiry.",
   request: { params: one, body: jsonBody(createOrganizationInvitation) },
   responses: {
     200: jsonResponse("The link, which is not shown again", newOrganizationInvitation),
@@ -182,7 +182,8 @@ const joining = createRoute({
   path: "/user/organizations",
   operationId: "joinOrganization",
   summary: "Join an organization",
-  description: "Accepts an invitation. Requires a token of your own account.",
+  description:
+    "Accepts an invitation. Requires a token of your own account, with all scopes, any priority and no expiry.",
   request: { body: jsonBody(joinOrganization) },
   responses: {
     200: jsonResponse("The organization, with your role", organization),

@@ -6,7 +6,7 @@ import {
 } from "../../domain/accounts/access.ts";
 import { notVisible, ProblemError } from "../../errors/errors.ts";
 import type { Priority } from "../../protocol/common.ts";
-import type { Scope } from "../../protocol/operator.ts";
+import { type Scope, scope } from "../../protocol/operator.ts";
 import type { Role } from "../../protocol/organization.ts";
 import { sees } from "../../storage/accounts/reader-access.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
@@ -44,6 +44,30 @@ export async function requireAccountAccess(
 ): Promise<void> {
   await requireAccess(services, caller, accessToAccount(caller, least), what);
   caller.needs = least;
+}
+
+/**
+ * Requires a session, or a token without limits, where the caller decides who belongs to an organization: members
+ * get every scope and priority, and stay when the caller's token has ended.
+ * @param what "invite people"
+ * @throws ProblemError forbidden
+ */
+export function requireUnlimited(
+  { is_session, scopes, priority, expires_at }: Caller,
+  what: string,
+): void {
+  if (is_session) return;
+  const missing = scope.options.filter((one) => !scopes.includes(one));
+  const limits = [
+    ...missing.map((one) => `lacks the scope ${one}`),
+    ...(priority === null ? [] : [`allows priority '${priority}' at most`]),
+    ...(expires_at == null ? [] : ["expires"]),
+  ];
+  if (limits.length === 0) return;
+  throw new ProblemError(
+    "forbidden",
+    `This token cannot ${what}: it ${limits.join(" and ")}. Use a token with all scopes, any priority and no expiry, or the dashboard.`,
+  );
 }
 
 /** @param access `developer role` */

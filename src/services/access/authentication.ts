@@ -2,6 +2,7 @@
 import { LRUCache } from "lru-cache";
 import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors/errors.ts";
+import type { Role } from "../../protocol/organization.ts";
 import { findPrincipal, forgetRunnerTokenChecks } from "../../storage/accounts/reader-access.ts";
 import {
   findRunnerToken,
@@ -11,7 +12,13 @@ import {
 } from "../../storage/accounts/tokens.ts";
 import { cached } from "../../storage/cache.ts";
 import type { Services } from "../services.ts";
-import { type Caller, isSuspended, type RunnerCaller, SUSPENDED } from "./access.ts";
+import {
+  type Caller,
+  isSuspended,
+  type RunnerCaller,
+  requireAccountAccess,
+  SUSPENDED,
+} from "./access.ts";
 import { rememberAccountObject } from "./accounts.ts";
 
 /** Hooks for what a request does while its token is resolved. */
@@ -147,6 +154,21 @@ export async function currentCaller({ db }: Services, caller: Caller): Promise<C
   const now = await findPrincipal(db, { kind, id, user_id }, 0);
   if (!now) throw accessEnded();
   return { ...caller, role: now.role };
+}
+
+/**
+ * Like `requireAccountAccess`, with the role that the caller's token or session has now.
+ * @throws ProblemError unauthenticated, forbidden
+ */
+export async function requireCurrentAccess(
+  services: Services,
+  caller: Caller,
+  what: string,
+  least: Role,
+): Promise<void> {
+  // The role in one's own account never changes.
+  const current = caller.maker === "" ? caller : await currentCaller(services, caller);
+  await requireAccountAccess(services, current, what, least);
 }
 
 /** The error for a token that was valid when its stream began, and no longer is. */

@@ -24,7 +24,7 @@ import {
   updateRole,
 } from "../../storage/accounts/organizations.ts";
 import { findUser } from "../../storage/accounts/users.ts";
-import { type Caller, requireAccountAccess } from "../access/access.ts";
+import { type Caller, requireAccountAccess, requireUnlimited } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
 import { forgetTokens } from "../access/authentication.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
@@ -64,6 +64,7 @@ export async function setMember(
   role: Role,
 ): Promise<Member> {
   const acting = await actFor(services, caller, organizationName, "admin");
+  requireUnlimited(caller, "change roles");
   const found = await requireMember(services, acting.organization.id, username);
   if (found.role === "owner" || role === "owner")
     requireOwner(acting.caller, "make or unmake owners");
@@ -155,6 +156,7 @@ export async function invite(
   origin: string,
 ) {
   const acting = await actFor(services, caller, organizationName, "admin");
+  requireUnlimited(caller, "invite people");
   if (role === "owner") requireOwner(acting.caller, "invite owners");
   const invitation = newToken("ausi");
   const now = Date.now();
@@ -227,6 +229,7 @@ export async function join(
   invitation: string,
 ): Promise<Organization> {
   await requireAccountAccess(services, caller, "Your organizations", "owner");
+  requireUnlimited(caller, "join organizations");
   const { db } = services;
   if ((await findUser(db, caller.user_id))?.kind !== "user")
     throw new ProblemError("forbidden", "Only people can join. Use a token of your own account.");

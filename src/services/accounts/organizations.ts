@@ -7,17 +7,23 @@ import {
   findOrganization,
   insertOrganization,
   isOverLimit,
+  isOwnerless,
   listOrganizations as organizationsOf,
 } from "../../storage/accounts/organizations.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { isDuplicate } from "../../storage/database.ts";
-import { type Caller, isSuspended, requireAccountAccess } from "../access/access.ts";
+import {
+  type Caller,
+  isSuspended,
+  requireAccountAccess,
+  requireUnlimited,
+} from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
 import { currentCaller } from "../access/authentication.ts";
 import { orConflict } from "../conflicts.ts";
 import type { Services } from "../services.ts";
 import { deleteAccount } from "./delete-account.ts";
-import { MAX_ORGANIZATIONS, updateOwnUser } from "./users.ts";
+import { MAX_ORGANIZATIONS, roleToChange, updateProfile } from "./users.ts";
 
 /** A caller that acts for an organization, with the organization. */
 export interface Acting {
@@ -67,6 +73,7 @@ export async function createOrganization(
   request: CreateOrganization,
 ): Promise<Organization> {
   await requireAccountAccess(services, caller, "New organizations", "owner");
+  requireUnlimited(caller, "create organizations");
   const { organizationsPerUser: max } = services.settings;
   if ((await findUser(services.db, caller.user_id))?.kind !== "user")
     throw new ProblemError(
@@ -114,8 +121,13 @@ async function insert(
     isOverLimit,
     `You have created ${max} organizations, including any deleted in the last two days. Delete one, or ask the operator to raise ORGANIZATIONS_PER_USER.`,
   );
-  await orConflict(
+  const owned = orConflict(
     limited,
+    isOwnerless,
+    "The owner's account was deleted or suspended. Name another owner.",
+  );
+  await orConflict(
+    owned,
     isDuplicate,
     `The username '${request.username}' is taken, or was used by another account.`,
   );
@@ -153,8 +165,8 @@ export async function updateOrganization(
   username: string,
   changes: UpdateUser,
 ): Promise<Organization> {
-  const acting = await actFor(services, caller, username, "admin");
-  await updateOwnUser(services, acting.caller, changes);
+  const acting = await actFor(services, caller, username, roleToChange(changes));
+  await updateProfile(services, acting.caller, changes);
   return readOrganization(services, caller, changes.username ?? username);
 }
 

@@ -9,7 +9,7 @@ import { listMemberships } from "../../storage/accounts/organizations.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/people.ts";
 import { findAccount, getUser } from "../access/accounts.ts";
 import { forgetTokens } from "../access/authentication.ts";
-import { forgetTargets } from "../predictions/version-resolution.ts";
+import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { unlessOwnerless } from "./delete-account.ts";
 
@@ -36,7 +36,7 @@ export async function suspendAccount(
   const suspending = suspendUser(services.db, id, Date.now(), models === "hide");
   await unlessOwnerless(services, id, suspending);
   forgetTokens();
-  if (models === "hide") forgetTargets();
+  forgetModels();
   await cancelRuns(services, id);
 }
 

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { hasFullAccess } from "../../domain/accounts/access.ts";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
-import type { OwnUser } from "../../protocol/organization.ts";
+import type { OwnUser, Role } from "../../protocol/organization.ts";
 import type { UpdateUser, User } from "../../protocol/user.ts";
 import { listOrganizations } from "../../storage/accounts/organizations.ts";
 import {
@@ -17,7 +17,8 @@ import {
 } from "../../storage/accounts/users.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import type { Direction } from "../../storage/keyset.ts";
-import { type Caller, requireAccountAccess } from "../access/access.ts";
+import type { Caller } from "../access/access.ts";
+import { requireCurrentAccess } from "../access/authentication.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
@@ -64,8 +65,21 @@ export async function updateOwnUser(
   caller: Caller,
   changes: UpdateUser,
 ): Promise<OwnUser> {
-  const least = changes.username === undefined ? "admin" : "owner";
-  await requireAccountAccess(services, caller, "The profile of the account", least);
+  const what = "The profile of the account";
+  await requireCurrentAccess(services, caller, what, roleToChange(changes));
+  return updateProfile(services, caller, changes);
+}
+
+/** Returns the lowest role in an organization that may make these changes. */
+export const roleToChange = ({ username }: UpdateUser): Role =>
+  username === undefined ? "admin" : "owner";
+
+/** Changes the profile of an account, once the caller may. @throws ProblemError conflict */
+export async function updateProfile(
+  services: Services,
+  caller: Caller,
+  changes: UpdateUser,
+): Promise<OwnUser> {
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
   const { db } = services;
   if (changes.username !== undefined)

@@ -114,7 +114,7 @@ export async function keepConversationItems(
   if (!found || found === "under way") return;
   const id = conversationIdIn(found.request);
   if (id === undefined) return;
-  const { stub, participant } = nameConversation(services, caller, id);
+  const { stub, participant } = nameConversation(services, anyMaker(caller), id);
   const update = await stub.update(participant);
   if (update && "prediction_id" in update) await settleUpdate(services, caller, stub, update);
 }
@@ -130,7 +130,7 @@ export async function settleUpdate(
   stub: ConversationStub,
   { prediction_id, given, began_at }: ConversationUpdate,
 ): Promise<boolean> {
-  const found = await findEnded(services, caller, responseIdOf(prediction_id));
+  const found = await findEnded(services, anyMaker(caller), responseIdOf(prediction_id));
   if (found === "under way") return false;
   // The prediction of an update that has just begun may not exist yet.
   if (!found && Date.now() - began_at < BEGIN_MS) return false;
@@ -139,6 +139,12 @@ export async function settleUpdate(
     await stub.settle(prediction_id, items, n === batches.length - 1);
   return true;
 }
+
+/**
+ * Returns a caller that reaches the response of any maker: a developer may have made it in the conversation of a
+ * member, who uses the conversation next.
+ */
+const anyMaker = (caller: Caller): Caller => ({ ...caller, role: "owner", models: null });
 
 /**
  * Returns the items that a response adds. Their ids are the same each time: an interrupted call may have

@@ -1,5 +1,6 @@
 /** Lists the webhook deliveries of a prediction, and repeats one. */
 
+import { onlyMaker } from "../../domain/accounts/access.ts";
 import { withoutQuery } from "../../domain/webhooks/address.ts";
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
 import { type DeliveryFilter, eventId, sequenceOf } from "../../domain/webhooks/delivery-row.ts";
@@ -158,17 +159,17 @@ export interface AccountDelivery {
   next_at: number | null;
 }
 
-/** Lists deliveries, those of the newest prediction first. */
+/** Lists deliveries, those of the newest prediction first. A member's list has those of their own predictions. */
 export async function listAccountDeliveries(
   services: Services,
-  { user_id }: Caller,
-  filter: DeliveryFilter,
+  caller: Caller,
+  { which, endpoint_id }: DeliveryFilter,
   request: PageRequest,
 ): Promise<Page<AccountDelivery>> {
-  const account = await findAccount(services, user_id);
-  const { which = "", endpoint_id } = filter;
+  const account = await findAccount(services, caller.user_id);
+  const filter = { which, endpoint_id, maker: onlyMaker(caller) };
   return paginate(services, request, {
-    name: `deliveries/${user_id}?${JSON.stringify([which, endpoint_id])}`,
+    name: `deliveries/${caller.user_id}?${JSON.stringify(filter)}`,
     find: async (keyset) => (await account?.listDeliveries(filter, keyset)) ?? [],
     keyOf: ({ delivery: { prediction_id, sequence, endpoint_id } }) => [
       prediction_id,
@@ -192,15 +193,16 @@ interface Failed {
   gone: number;
 }
 
-/** Returns all deliveries that failed. @param endpoint_id as in DeliveryFilter */
+/** Returns all deliveries that failed, and that the caller may repeat. @param endpoint_id as in DeliveryFilter */
 export async function listFailed(
   services: Services,
-  { user_id }: Caller,
+  caller: Caller,
   endpoint_id: DeliveryFilter["endpoint_id"],
 ): Promise<Failed> {
-  const account = await findAccount(services, user_id);
+  const account = await findAccount(services, caller.user_id);
+  const filter = { which: "failed", endpoint_id, maker: onlyMaker(caller) } as const;
   const keyset = { from: undefined, back: false, limit: MAX_FAILED };
-  const rows = (await account?.listDeliveries({ which: "failed", endpoint_id }, keyset)) ?? [];
+  const rows = (await account?.listDeliveries(filter, keyset)) ?? [];
   const kept = rows.filter(({ data_removed }) => data_removed === false);
   return {
     deliveries: kept.map(deliveryOf).sort((a, b) => nextTry(b) - nextTry(a)),

@@ -24,8 +24,8 @@ import {
   updateEndpoint as updateRow,
   type WebhookEndpointRow,
 } from "../../storage/webhooks/endpoints.ts";
-import { type Caller, requireAccountAccess } from "../access/access.ts";
-import { currentCaller } from "../access/authentication.ts";
+import type { Caller } from "../access/access.ts";
+import { requireCurrentAccess } from "../access/authentication.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
@@ -213,11 +213,8 @@ async function checkUrl({ settings }: Services, address: string): Promise<void> 
 }
 
 /** Refuses tokens limited to some models: endpoints get events of all. @throws ProblemError forbidden */
-const requireEndpoints = async (services: Services, caller: Caller): Promise<void> => {
-  const isMember = caller.maker !== "";
-  const current = isMember ? await currentCaller(services, caller) : caller;
-  await requireAccountAccess(services, current, "Webhook endpoints", "developer");
-};
+const requireEndpoints = (services: Services, caller: Caller): Promise<void> =>
+  requireCurrentAccess(services, caller, "Webhook endpoints", "developer");
 
 const newSecret = (now: number): EndpointSecret => ({
   id: uuid(),

@@ -9,7 +9,8 @@ export type InvitationRow = typeof organizationInvitations.$inferSelect;
 
 /**
  * Inserts an organization with its first owner. Fails (`isOverLimit`) if that user has created `max`
- * organizations that exist or still have data; undefined: any number.
+ * organizations that exist or still have data; undefined: any number. Fails (`isOwnerless`) if the user has
+ * been deleted or suspended meanwhile.
  */
 export async function insertOrganization(
   db: Database,
@@ -20,9 +21,12 @@ export async function insertOrganization(
   const count = sql`(SELECT count(*) FROM users
     WHERE created_by = ${row.created_by ?? ""} AND (deleted_at IS NULL OR username GLOB 'leaving/*'))`;
   const name = max === undefined ? row.name : sql`iif(${count} < ${max}, ${row.name}, NULL)`;
+  const isThere = sql`EXISTS (SELECT 1 FROM users
+    WHERE id = ${ownerId} AND suspended_at IS NULL AND deleted_at IS NULL)`;
+  const updated_at = sql<number>`iif(${isThere}, ${row.updated_at}, NULL)`;
   const owner = { organization_id: row.id, user_id: ownerId, created_at: row.created_at };
   await db.batch([
-    db.insert(users).values({ ...row, name: name as SQL<string> }),
+    db.insert(users).values({ ...row, name: name as SQL<string>, updated_at }),
     db.insert(members).values({ ...owner, role: "owner" }),
   ]);
 }

@@ -6,15 +6,18 @@ import { collaborators, members, models } from "../schema/index.ts";
 
 /**
  * The level of an account for models of other accounts, as a column of a query of `models`: by a share, or as
- * a person in the organization that owns the model.
+ * a person in the organization that owns the model. A suspended owner's private models are nobody's.
  */
 export const levelOf = (viewerId: string | SQL | undefined) =>
   viewerId === undefined
     ? sql<null>`NULL`
-    : sql<ShareLevel | null>`coalesce(
-  (SELECT level FROM ${collaborators} WHERE model_id = ${models.id} AND account_id = ${viewerId}),
-  (SELECT 'run' FROM ${members}
-    WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId}))`;
+    : sql<ShareLevel | null>`iif(
+  EXISTS (SELECT 1 FROM users AS suspended
+    WHERE suspended.id = ${models.owner_id} AND suspended.suspended_at IS NOT NULL),
+  NULL, coalesce(
+    (SELECT level FROM ${collaborators} WHERE model_id = ${models.id} AND account_id = ${viewerId}),
+    (SELECT 'run' FROM ${members}
+      WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId})))`;
 
 /**
  * Whether a user may see the model. The query checks this itself, so that hidden models take as long as

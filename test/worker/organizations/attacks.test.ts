@@ -2,11 +2,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OrganizationInvitation } from "../../../src/protocol/organization.ts";
 import type { Upload } from "../../../src/protocol/upload.ts";
-import { removeMember, updateRole } from "../../../src/storage/accounts/organizations.ts";
+import {
+  insertOrganization,
+  isOwnerless,
+  removeMember,
+  updateRole,
+} from "../../../src/storage/accounts/organizations.ts";
 import { run, services } from "../support/accounts.ts";
-import type { Client } from "../support/client.ts";
+import { Client } from "../support/client.ts";
 import { beginUpload, putPart } from "../support/files.ts";
-import { newOrganization, type Organization, setRole } from "../support/organizations.ts";
+import { newOrganization, type Organization, setRole, setShare } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newUser, operator, unique } from "../support/world.ts";
 
@@ -47,6 +52,15 @@ describe("with a token that an isolate still has in its cache", () => {
     expect(creating.status).toBe(401);
   });
 
+  test("an owner who was demoted renames nothing", async () => {
+    const organization = await newOrganization();
+    const person = await organization.join("owner");
+    await warm(person.client);
+    await setRole(organization, person, "member");
+    for (const changes of [{ username: unique("taken-over") }, { bio: "x" }])
+      expect((await person.client.json("PATCH", "/v1/user", changes)).status).toBe(403);
+  });
+
   test("an admin who is suspended creates no service token with their own token", async () => {
     const organization = await newOrganization();
     const { own, user_id } = await organization.join("admin");
@@ -54,6 +68,51 @@ describe("with a token that an isolate still has in its cache", () => {
     await run("UPDATE users SET suspended_at = 1 WHERE id = ?", user_id);
     const creating = await own.json("POST", `${pathOf(organization)}/tokens`, service);
     expect(creating.status).toBe(401);
+  });
+});
+
+describe("a token that has less than its maker", () => {
+  const LIMITS = [
+    { scopes: ["read", "write"] },
+    { priority: "low" },
+    { expires_at: "2100-01-01T00:00:00Z" },
+  ];
+
+  test.each(LIMITS)(
+    "an admin's token with %o brings nobody into the organization",
+    async (limit) => {
+      const organization = await newOrganization();
+      const [admin, member] = [await organization.join("admin"), await organization.join("member")];
+      const path = pathOf(organization);
+      const { token } = await admin.client.ok<{ token: string }>("POST", `${path}/tokens`, {
+        name: "limited",
+        ...limit,
+      });
+      for (const by of [new Client(token), await newClient(admin.username, limit)]) {
+        const statusOf = async (method: "POST" | "PUT" | "DELETE", at: string, body: object) =>
+          (await by.json(method, at, body)).status;
+        expect(await statusOf("POST", `${path}/invitations`, { role: "admin" })).toBe(403);
+        const raised = `${path}/members/${member.username}`;
+        expect(await statusOf("PUT", raised, { role: "admin" })).toBe(403);
+        const creating = { username: unique("org") };
+        expect(await statusOf("POST", "/v1/organizations", creating)).toBe(403);
+        expect(await statusOf("POST", `${path}/tokens`, { name: "whole" })).toBe(403);
+        expect(await statusOf("POST", `${path}/tokens`, service)).toBe(403);
+        expect(await statusOf("DELETE", raised, {})).toBe(200);
+        await setRole(organization, member, "member");
+      }
+    },
+  );
+
+  test("an error says what the token lacks", async () => {
+    const organization = await newOrganization();
+    const { username } = await organization.join("admin");
+    const by = await newClient(username, { scopes: ["write"] });
+    const { body } = await by.json("POST", `${pathOf(organization)}/invitations`, {});
+    expect(body).toMatchObject({
+      detail:
+        "This token cannot invite people: it lacks the scope read and lacks the scope predict. Use a token with all scopes, any priority and no expiry, or the dashboard.",
+    });
   });
 });
 
@@ -162,6 +221,43 @@ test("the owner of a suspended organization can read and leave it, and neither c
     expect((await owner.own.json(method, path, body)).status).toBe(403);
   expect((await other.own.json("DELETE", `${path}/members/${other.username}`)).status).toBe(200);
 });
+
+test("members and guests neither see nor run the private models of a suspended organization", async () => {
+  const organization = await newOrganization();
+  const { model, username } = organization;
+  const [member, guest] = [(await organization.join("member")).own, await newUser()];
+  await setShare(model, guest, "write");
+  const statuses = async () =>
+    Promise.all(
+      [member, guest.client].flatMap((by) => [
+        by.fetch(`/v1/models/${model}`).then(({ status }) => status),
+        by.post("/v1/predictions", { model, input: {} }).then(({ status }) => status),
+      ]),
+    );
+  expect(await statuses()).toEqual([200, 202, 200, 202]);
+  await operator.ok("PUT", `/v1/operator/users/${username}/suspension`);
+  expect(await statuses()).toEqual([404, 404, 404, 404]);
+  await operator.ok("DELETE", `/v1/operator/users/${username}/suspension`);
+  expect(await statuses()).toEqual([200, 202, 200, 202]);
+});
+
+test.each(["suspended_at", "deleted_at"])(
+  "an organization is not created for a user whose %s is set meanwhile",
+  async (column) => {
+    const { user_id } = await newUser();
+    await run(`UPDATE users SET ${column} = 1 WHERE id = ?`, user_id);
+    const username = unique("org");
+    const row = { id: crypto.randomUUID(), username, name: "", avatar_url: "" };
+    const creating = insertOrganization(
+      services.db,
+      { ...row, kind: "organization", created_by: user_id, created_at: 1, updated_at: 1 },
+      user_id,
+      3,
+    );
+    await expect(creating).rejects.toSatisfy(isOwnerless);
+    expect(await run("SELECT id FROM users WHERE username = ?", username)).toEqual([]);
+  },
+);
 
 test("a member who creates all the tokens they can leaves room for those of others", async () => {
   const organization = await newOrganization();

@@ -1,16 +1,22 @@
 /** The access of members, service tokens and people of an organization, and its end. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CHECK_MS } from "../../../src/domain/accounts/access.ts";
+import { BEGIN_MS } from "../../../src/domain/openai/conversation.ts";
+import type { Role } from "../../../src/protocol/organization.ts";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
-import { run } from "../support/accounts.ts";
+import { listAccountDeliveries } from "../../../src/services/webhooks/deliveries.ts";
+import { callerOf, run, services } from "../support/accounts.ts";
 import { pageAt } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
 import { EventReader } from "../support/events.ts";
+import { eventually } from "../support/eventually.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { holdTimers } from "../support/hold-timers.ts";
-import { chat, completion, newOpenAi } from "../support/openai.ts";
-import { newOrganization, setRole, setShare } from "../support/organizations.ts";
+import { answer, chat, completion, newOpenAi, TAKES_ALL } from "../support/openai.ts";
+import { newOrganization, type Person, setRole, setShare } from "../support/organizations.ts";
+import { addressOf, freshPath } from "../support/receiver.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
+import { settled } from "../support/webhooks.ts";
 import { newUser } from "../support/world.ts";
 
 beforeEach(stopClock);
@@ -98,6 +104,68 @@ describe("what members make", () => {
     expect(await statusOf(ada.client, path)).toBe(200);
     expect(await statusOf(eve.client, path)).toBe(404);
     expect(await statusOf(dev.client, path)).toBe(200);
+  });
+
+  test("a response of a developer stays in the conversation of the member who uses it next", async () => {
+    const organization = await newOrganization(TAKES_ALL);
+    const { model, join, runner } = organization;
+    const [ada, dev] = [await join("member"), await join("developer")];
+    const fleet = await runner();
+    const { id } = await ada.client.ok<{ id: string }>("POST", "/v1/vendora/conversations", {});
+    const said = async ({ client }: Person) => {
+      const path = `/v1/vendora/conversations/${id}/items?order=asc`;
+      const { data } = await client.ok<{ data: { content: { text: string }[] }[] }>("GET", path);
+      return data.map(({ content }) => content[0]?.text);
+    };
+    const respond = async ({ client }: Person, input: string) => {
+      const body = { model, input, conversation: id };
+      const [response] = await Promise.all([
+        client.post("/v1/vendora/responses", body),
+        answer(fleet, `to ${input}`),
+      ]);
+      return response.json<{ id: string }>();
+    };
+    await respond(dev, "One");
+    advance(BEGIN_MS / 1_000 + 1);
+    expect(await said(ada)).toEqual(["One", "to One"]);
+    await respond(dev, "Two");
+    await respond(ada, "Three");
+    expect(await said(dev)).toEqual(["One", "to One", "Two", "to Two", "Three", "to Three"]);
+    const last = await respond(dev, "Four");
+    await setRole(organization, dev, "member");
+    advance(STALE);
+    await dev.client.ok("DELETE", `/v1/vendora/responses/${last.id}`);
+    expect((await said(ada)).slice(6)).toEqual(["Four", "to Four"]);
+  });
+
+  test("a member lists only the webhook deliveries of their own predictions", async () => {
+    const { model, join, runner, user_id } = await newOrganization();
+    const [ada, eve, dev] = [await join("member"), await join("member"), await join("developer")];
+    const fleet = await runner(2);
+    const ids: string[] = [];
+    for (const { client } of [ada, eve]) {
+      const webhook = { url: addressOf(freshPath()), events: ["completed"] };
+      const { id } = (await client.create({ model, input: {}, webhook })).body;
+      await (await fleet.work()).channel.succeed("one");
+      await settled(client, id, "delivered");
+      ids.push(id);
+    }
+    const listedFor = async (maker: string, role: Role) => {
+      const caller = { ...callerOf({ user_id }), maker, role };
+      const request = { cursor: undefined, size: 10, url: "https://auspex.test/" };
+      const filter = { which: undefined, endpoint_id: undefined };
+      const { items } = await listAccountDeliveries(services, caller, filter, request);
+      return items.map(({ prediction_id }) => prediction_id);
+    };
+    await eventually(async () =>
+      expect(await listedFor(dev.user_id, "developer")).toEqual(ids.toReversed()),
+    );
+    expect(await listedFor(ada.user_id, "member")).toEqual([ids[0]]);
+    expect(await listedFor(eve.user_id, "member")).toEqual([ids[1]]);
+    const [event] = await settled(ada.client, ids[0] ?? "", "delivered");
+    const again = `/v1/predictions/${ids[0]}/webhooks/${event?.id}/redeliver`;
+    expect((await eve.client.post(again, {})).status).toBe(404);
+    expect((await ada.client.post(again, {})).status).toBe(202);
   });
 });
 

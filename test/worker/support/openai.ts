@@ -22,13 +22,15 @@ export const ALL = {
   vendora_rerank: true,
 };
 
+/** A model that takes all calls. */
+export const TAKES_ALL: WorldOptions = {
+  compatibilities: ALL,
+  configuration: { interface: "vendora" },
+};
+
 /** Returns a world with a runner whose model takes all calls. */
 export async function newOpenAi(options: WorldOptions = {}) {
-  const world = await newWorld({
-    compatibilities: ALL,
-    configuration: { interface: "vendora" },
-    ...options,
-  });
+  const world = await newWorld({ ...TAKES_ALL, ...options });
   return { ...world, fleet: await world.runner() };
 }
 
