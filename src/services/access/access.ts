@@ -47,8 +47,8 @@ export async function requireAccountAccess(
 }
 
 /**
- * Requires a session, or a token without limits, where the caller decides who belongs to an organization: members
- * get every scope and priority, and stay when the caller's token has ended.
+ * Requires a session, or a token without limits, where the caller decides who belongs to an organization or shares
+ * a model: other people have every scope and priority, and stay when the caller's token has ended.
  * @param what "invite people"
  * @throws ProblemError forbidden
  */

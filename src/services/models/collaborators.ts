@@ -6,7 +6,12 @@ import {
   deleteCollaborator,
   saveCollaborator,
 } from "../../storage/models/collaborators.ts";
-import { type Caller, isSuspended, requireAccountAccess } from "../access/access.ts";
+import {
+  type Caller,
+  isSuspended,
+  requireAccountAccess,
+  requireUnlimited,
+} from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
 import { currentCaller } from "../access/authentication.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
@@ -47,6 +52,7 @@ export async function setCollaborator(
   level: ShareLevel,
 ): Promise<Collaborator> {
   const model = await readModelTo(services, await currentCaller(services, caller), place, "share");
+  requireUnlimited(caller, "share models");
   const account = await getUser(services, username);
   if (account.id === model.owner.id)
     throw conflict(`'${username}' owns this model. Name another account.`);

@@ -97,6 +97,8 @@ describe("a token that has less than its maker", () => {
         const creating = { username: unique("org") };
         expect(await statusOf("POST", "/v1/organizations", creating)).toBe(403);
         expect(await statusOf("POST", `${path}/tokens`, { name: "whole" })).toBe(403);
+        const shared = `/v1/models/${organization.model}/collaborators/${admin.username}`;
+        expect(await statusOf("PUT", shared, { level: "write" })).toBe(403);
         expect(await statusOf("POST", `${path}/tokens`, service)).toBe(403);
         expect(await statusOf("DELETE", raised, {})).toBe(200);
         await setRole(organization, member, "member");
