@@ -23,7 +23,7 @@ import { isUrlKind, type Output, outputOf } from "../prediction-view/output-kind
 import { duration } from "../ui/duration.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { isOwner, modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
+import { mayWrite, modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty } from "../ui/parts.tsx";
 
 interface Props {
@@ -51,7 +51,7 @@ const Examples = (props: Props) =>
 
 const NoExamples = ({ model, viewer }: Pick<Props, "model" | "viewer">) => (
   <Empty title="No examples yet">
-    {isOwner(model, viewer) ? (
+    {mayWrite(model, viewer) ? (
       <p>
         <a href={modelAddress(model)}>Run the model</a>, open the prediction, and select “Pin as an
         example”. Everyone who can view the model sees up to {MAX_EXAMPLES} examples.
@@ -74,7 +74,7 @@ function OneExample({
 }: Props & { example: Example; n: number }) {
   const { id, version_number: number, execution_time } = example;
   const outputs = exampleOutputs(example.output, host);
-  const isCover = isOwner(model, viewer) && isCoverOf(model, id);
+  const isCover = mayWrite(model, viewer) && isCoverOf(model, id);
   const at = modelAddress(model, `/examples/${id}`);
   const whole = modelAddress(model, `?example=${id}`);
   const links = { host, all: modelAddress(model, "/examples"), whole };
@@ -113,7 +113,7 @@ function OneExample({
         <a class="button" href={whole}>
           Use these inputs
         </a>
-        {isOwner(model, viewer) && (
+        {mayWrite(model, viewer) && (
           <>
             {n > 0 && <Action action={`${at}/up`} name="Move up" of={n} />}
             {isCover && (
@@ -198,7 +198,7 @@ const Action = ({
   </Form>
 );
 
-/** Part of the page of a prediction that has succeeded, of a model of one's own. */
+/** Part of the page of a prediction that has succeeded, of a model whose examples the viewer may change. */
 export const PinExample = ({ model, id }: { model: string; id: string }) => (
   <>
     <h2>Example</h2>

@@ -7,6 +7,7 @@ import type { GalleryFacts } from "../../services/models/gallery.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";
 import { Submit } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
 import { VisibilityBadge } from "../ui/model-header.tsx";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { Cover } from "./cover.tsx";
@@ -72,7 +73,7 @@ export const SharedPage = ({
         </p>
       </Empty>
     ) : (
-      <ModelCards models={models.items} gallery={gallery} />
+      <ModelCards models={models.items} gallery={gallery} leaves={username} />
     )}
     <Pager previous={models.previous_url} next={models.next_url} />
   </>
@@ -115,10 +116,17 @@ export const OwnerTabs = ({ current, username }: { current: string; username: st
   />
 );
 
-export const ModelCards = ({ models, gallery }: { models: ModelItem[]; gallery: Gallery }) => (
+interface Cards {
+  models: ModelItem[];
+  gallery: Gallery;
+  /** The collaborator who can leave the models. */
+  leaves?: string;
+}
+
+export const ModelCards = ({ models, gallery, leaves }: Cards) => (
   <ul class="cards gallery">
     {models.map((model) => (
-      <ModelCard model={model} facts={gallery.get(model.id)} />
+      <ModelCard model={model} facts={gallery.get(model.id)} leaves={leaves} />
     ))}
   </ul>
 );
@@ -189,7 +197,15 @@ export const Filters = ({
   </form>
 );
 
-function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | undefined }) {
+function ModelCard({
+  model,
+  facts,
+  leaves,
+}: {
+  model: ModelItem;
+  facts: GalleryFacts | undefined;
+  leaves: string | undefined;
+}) {
   const owner = ownerName(model.owner);
   const count = model.predictions_count;
   const path = `${owner}/${model.name}`;
@@ -217,6 +233,16 @@ function ModelCard({ model, facts }: { model: ModelItem; facts: GalleryFacts | u
             <a href={`/models?category=${slug}`}>{name}</a>
           ))}
         </p>
+        {leaves !== undefined && (
+          <Form
+            action={`/models/${path}/collaborators/${leaves}/remove`}
+            data-confirm={`Leave ${path}? Only its owner can share it with you again.`}
+          >
+            <button type="submit" class="quiet">
+              Leave<span class="visually-hidden">{` ${path}`}</span>
+            </button>
+          </Form>
+        )}
       </div>
     </li>
   );

@@ -6,7 +6,7 @@ import { type DetailedModelRow, defaultVersion } from "../../storage/models/mode
 import type { Viewer } from "../context.ts";
 import { egressText, isolationText } from "../ui/configuration.ts";
 import { Markdown } from "../ui/markdown.ts";
-import { isOwner, modelAddress } from "../ui/model-header.tsx";
+import { isOwner, mayWrite, modelAddress } from "../ui/model-header.tsx";
 import { Empty, Fact, Time } from "../ui/parts.tsx";
 
 interface Props {
@@ -72,7 +72,7 @@ const About = ({ image: { description, documentation } }: { image: ImageAbout })
 
 const NoOverview = ({ model, viewer }: Props) => (
   <Empty title="No overview yet">
-    {isOwner(model, viewer) ? (
+    {mayWrite(model, viewer) ? (
       <p>
         <a href={modelAddress(model, "/settings")}>Write an overview</a> to explain what the model
         does and how to use it.

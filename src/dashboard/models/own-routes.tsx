@@ -2,17 +2,27 @@
 import { invalid } from "../../domain/schemas/validation.ts";
 import { DEFAULT_HARDWARE, type Hardware } from "../../protocol/hardware.ts";
 import type { Category } from "../../protocol/model.ts";
+import { setCollaborator as setCollaboratorBody } from "../../protocol/organization.ts";
+import { parse } from "../../routes/router.ts";
 import { listCategories } from "../../services/models/categories.ts";
+import { removeCollaborator, setCollaborator } from "../../services/models/collaborators.ts";
 import { createModel, deleteModel, updateModel } from "../../services/models/models.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
-import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
+import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
 import { Choices, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
-import { readModelForm } from "./read-form.ts";
+import {
+  isOwner,
+  modelAddress,
+  ownModelOf,
+  referenceOf,
+  renderModel,
+} from "../ui/model-header.tsx";
+import { LEVELS, sharingOf } from "./collaborators.tsx";
+import { readModelForm, readTextsForm } from "./read-form.ts";
 
 /** All of them: saving the form would drop a value that is not among its choices. */
 const MAX_CHOICES = 1_000;
@@ -32,23 +42,32 @@ async function showNewModel(c: PageContext, draft: Draft) {
   });
 }
 
-/** The page has two forms; each has its own draft. */
+/** The page has three forms; each has its own draft. */
 async function showSettings(
   c: PageContext,
-  { changes = emptyDraft, deletion = emptyDraft }: { changes?: Draft; deletion?: Draft },
+  { changes = emptyDraft, deletion = emptyDraft, sharing = emptyDraft }: SettingsDrafts,
 ) {
-  const [model, choices] = await Promise.all([ownModelOf(c), formChoices(c)]);
+  const [model, choices] = await Promise.all([ownModelOf(c, "write"), formChoices(c)]);
+  const isOwn = isOwner(model, c.var.viewer);
+  const fields = isOwn ? <Fields model={model} {...choices} /> : <Texts model={model} />;
   return renderModel(
     c,
     { model, page: "/settings", title: `Settings of ${referenceOf(model)}` },
     <>
       <Form action={modelAddress(model, "/settings")} class="measure model-form" draft={changes}>
-        <Fields model={model} {...choices} />
+        {fields}
         <Submit>Save</Submit>
       </Form>
-      <Deletion model={model} draft={deletion} />
+      {await sharingOf(c, model, sharing)}
+      {isOwn && <Deletion model={model} draft={deletion} />}
     </>,
   );
+}
+
+interface SettingsDrafts {
+  changes?: Draft;
+  deletion?: Draft;
+  sharing?: Draft;
 }
 
 export const ownModelPages = pages()
@@ -69,11 +88,32 @@ export const ownModelPages = pages()
   .get("/models/:owner/:name/settings", requireUser, (c) => showSettings(c, {}))
   .post("/models/:owner/:name/settings", requireUser, async (c) => {
     const { owner, name } = c.req.param();
-    const sent = await handleForm(c, async (form) =>
-      updateModel(c.var.services, viewerOf(c).caller, owner, name, readModelForm(form)),
-    );
+    const sent = await handleForm(c, async (form) => {
+      const changes = form.has("name") ? readModelForm(form) : readTextsForm(form);
+      return updateModel(c.var.services, viewerOf(c).caller, owner, name, changes);
+    });
     if (sent.draft) return showSettings(c, { changes: sent.draft });
     return redirectWithFlash(c, "Model saved.", `/models/${owner}/${sent.done.name}/settings`);
+  })
+  .post("/models/:owner/:name/collaborators", requireUser, async (c) => {
+    const { owner, name } = c.req.param();
+    const sent = await handleForm(c, async (form) => {
+      const account = fieldText(form, "account").trim();
+      const { level } = parse(setCollaboratorBody, pickFields(form, "level"), "body");
+      const { caller } = viewerOf(c);
+      await setCollaborator(c.var.services, caller, [owner, name], account, level);
+      return `${account} can now ${LEVELS[level].can}.`;
+    });
+    if (sent.draft) return showSettings(c, { sharing: sent.draft });
+    return redirectWithFlash(c, sent.done, `/models/${owner}/${name}/settings`);
+  })
+  .post("/models/:owner/:name/collaborators/:account/remove", requireUser, async (c) => {
+    const { owner, name, account } = c.req.param();
+    const { caller, user } = viewerOf(c);
+    await removeCollaborator(c.var.services, caller, [owner, name], account);
+    return account === user.username
+      ? redirectWithFlash(c, `You have left ${owner}/${name}.`, "/models/shared")
+      : redirectWithFlash(c, `${account} was removed.`, `/models/${owner}/${name}/settings`);
   })
   .post("/models/:owner/:name/delete", requireUser, async (c) => {
     const { owner, name } = c.req.param();
@@ -166,18 +206,56 @@ function Fields({
           options={categories.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
       )}
-      <Link name="source_url" label="Source code" value={model?.source_url} />
-      <Link name="license_url" label="License" value={model?.license_url} />
-      <Link name="paper_url" label="Paper" value={model?.paper_url} />
-      <Link
-        name="cover_image_url"
-        label="Cover image"
-        hint="Shown if no example has a picture. PNG, JPEG, WebP, GIF or AVIF, up to 5 MiB."
-        value={model?.cover_image_url}
-      />
+      <Links model={model} />
     </>
   );
 }
+
+interface Described {
+  model: DetailedModelRow | undefined;
+}
+
+/** The fields that collaborators change. */
+const Texts = ({ model }: Described) => (
+  <>
+    <Descriptions model={model} />
+    <Links model={model} />
+  </>
+);
+
+const Descriptions = ({ model }: Described) => (
+  <>
+    <TextField
+      name="description"
+      label="Description"
+      hint="What it does, in one sentence. Shown in lists and search results."
+      value={model?.description}
+      maxlength={1_000}
+    />
+    <TextArea
+      name="overview"
+      label="Overview"
+      hint="What the model does and how to use it, in Markdown."
+      value={model?.overview}
+      rows={12}
+      maxlength={100_000}
+    />
+  </>
+);
+
+const Links = ({ model }: Described) => (
+  <>
+    <Link name="source_url" label="Source code" value={model?.source_url} />
+    <Link name="license_url" label="License" value={model?.license_url} />
+    <Link name="paper_url" label="Paper" value={model?.paper_url} />
+    <Link
+      name="cover_image_url"
+      label="Cover image"
+      hint="Shown if no example has a picture. PNG, JPEG, WebP, GIF or AVIF, up to 5 MiB."
+      value={model?.cover_image_url}
+    />
+  </>
+);
 
 const VISIBILITIES = [
   {

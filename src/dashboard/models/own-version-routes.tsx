@@ -121,7 +121,7 @@ async function showNewVersion(c: PageContext, draft: Draft) {
   const { origin, services } = c.var;
   const { owner = "", name = "" } = c.req.param();
   const [model, path, { items: hardware }] = await Promise.all([
-    ownModelOf(c),
+    ownModelOf(c, "write"),
     imagePath(services, owner),
     listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
   ]);

@@ -8,6 +8,8 @@ import {
   type CreateVersion,
   createModel,
   createVersion,
+  type UpdateModel,
+  updateModel,
 } from "../../protocol/model.ts";
 import { parse } from "../../routes/router.ts";
 import { fieldText, fieldTexts, pickFields } from "../form.ts";
@@ -15,19 +17,29 @@ import { COMPATIBILITIES } from "../ui/configuration.ts";
 
 /** All fields, for creating and for updating. @throws ValidationFailure */
 export function readModelForm(form: FormData): CreateModel {
-  const orNull = (name: string) => fieldText(form, name).trim() || null;
   const request = {
-    ...pickFields(form, "name", "visibility", "description"),
-    overview: fieldText(form, "overview").replaceAll("\r\n", "\n"),
-    source_url: orNull("source_url"),
-    license_url: orNull("license_url"),
-    paper_url: orNull("paper_url"),
-    cover_image_url: orNull("cover_image_url"),
-    hardware_identifier: orNull("hardware_identifier"),
+    ...pickFields(form, "name", "visibility"),
+    ...textsIn(form),
+    hardware_identifier: orNull(form, "hardware_identifier"),
     category_slugs: fieldTexts(form, "category_slugs"),
   };
   return parse(createModel, request, "body");
 }
+
+/** The fields that a collaborator changes. @throws ValidationFailure */
+export const readTextsForm = (form: FormData): UpdateModel =>
+  parse(updateModel, textsIn(form), "body");
+
+const textsIn = (form: FormData) => ({
+  description: fieldText(form, "description"),
+  overview: fieldText(form, "overview").replaceAll("\r\n", "\n"),
+  source_url: orNull(form, "source_url"),
+  license_url: orNull(form, "license_url"),
+  paper_url: orNull(form, "paper_url"),
+  cover_image_url: orNull(form, "cover_image_url"),
+});
+
+const orNull = (form: FormData, name: string) => fieldText(form, name).trim() || null;
 
 /** @throws ValidationFailure */
 export function readVersionForm(form: FormData): CreateVersion {

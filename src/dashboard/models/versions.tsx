@@ -20,7 +20,7 @@ import type {
 import type { Viewer } from "../context.ts";
 import { NoVersion } from "../publish/no-version.tsx";
 import { duration } from "../ui/duration.ts";
-import { isOwner, modelAddress, referenceOf } from "../ui/model-header.tsx";
+import { mayWrite, modelAddress, referenceOf } from "../ui/model-header.tsx";
 import { Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
@@ -49,7 +49,7 @@ export const VersionsPage = ({
         <>
           <div class="bar spread title-row">
             <h2>Versions</h2>
-            {isOwner(model, viewer) && (
+            {mayWrite(model, viewer) && (
               <a class="button primary" href={modelAddress(model, "/versions/new")}>
                 New version
               </a>

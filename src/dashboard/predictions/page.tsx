@@ -17,10 +17,7 @@ export function PredictionPage({
   webhooks,
   shares,
   host,
-  ownModel,
 }: {
-  /** The prediction's model as `owner/name`, if it is the viewer's own. */
-  ownModel: string | undefined;
   view: PredictionView;
   webhooks: WebhookEvent[];
   shares: ShareRow[];
@@ -59,7 +56,9 @@ export function PredictionPage({
           <Copy text={view.prediction.url} label="Copy URL" />
           <div data-after-end>
             <Webhooks predictionId={id} events={webhooks} />
-            {ownModel !== undefined && isPinnable(view) && <PinExample model={ownModel} id={id} />}
+            {view.model !== undefined && view.mayPin && isPinnable(view) && (
+              <PinExample model={view.model} id={id} />
+            )}
             {!view.live && !view.dataRemoved && (
               <>
                 <ShareForm id={id} shares={shares} />

@@ -65,20 +65,10 @@ export const predictionPages = pages()
     ]);
     const { owner, name } = view.prediction.model;
     const { host } = new URL(origin);
-    const isOwn = view.model?.split("/")[0] === viewerOf(c).user.username;
-    return c.render(
-      <PredictionPage
-        view={view}
-        webhooks={items}
-        shares={shares}
-        host={host}
-        ownModel={isOwn ? view.model : undefined}
-      />,
-      {
-        title: `Prediction ${shortId(id)} of ${view.model ?? `${owner}/${name}`}`,
-        scripts: ["prediction"],
-      },
-    );
+    return c.render(<PredictionPage view={view} webhooks={items} shares={shares} host={host} />, {
+      title: `Prediction ${shortId(id)} of ${view.model ?? `${owner}/${name}`}`,
+      scripts: ["prediction"],
+    });
   })
   .get(`${ONE}/view`, requireUser, async (c) => {
     const { services, origin } = c.var;

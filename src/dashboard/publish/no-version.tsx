@@ -1,7 +1,7 @@
 /** The page of a model that nobody can run yet. */
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { PageContext, Viewer } from "../context.ts";
-import { isOwner, modelAddress, referenceOf, renderModel } from "../ui/model-header.tsx";
+import { isOwner, mayWrite, modelAddress, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { Empty } from "../ui/parts.tsx";
 import { type PublishState, PublishWays, publishState } from "./ways.tsx";
 
@@ -40,6 +40,12 @@ export const NoVersion = ({ model, viewer }: Props) => (
     {isOwner(model, viewer) ? (
       <p>
         <a class="button primary" href={modelAddress(model, "/publish")}>
+          Publish the first version
+        </a>
+      </p>
+    ) : mayWrite(model, viewer) ? (
+      <p>
+        <a class="button primary" href={modelAddress(model, "/versions/new")}>
           Publish the first version
         </a>
       </p>

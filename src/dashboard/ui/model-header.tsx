@@ -6,7 +6,7 @@ import { modelWaitText } from "../../domain/scheduling/explanation.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { Visibility } from "../../protocol/model.ts";
 import { isSuspended } from "../../services/access/access.ts";
-import { readModel, readOwnModel } from "../../services/models/models.ts";
+import { readModel, readModelTo } from "../../services/models/models.ts";
 import { readEstimate, type VersionEstimate } from "../../services/runners/run-estimate.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
@@ -26,10 +26,8 @@ const PAGES: [page: ModelPage, name: string][] = [
   ["/versions", "Versions"],
 ];
 
-const OWNER_PAGES: typeof PAGES = [
-  ["/variables", "Variables"],
-  ["/settings", "Settings"],
-];
+const VARIABLES: typeof PAGES = [["/variables", "Variables"]];
+const SETTINGS: typeof PAGES = [["/settings", "Settings"]];
 
 export const modelAddress = (
   { owner, name }: Pick<DetailedModelRow, "owner" | "name">,
@@ -42,16 +40,28 @@ export const referenceOf = ({ owner, name }: Pick<DetailedModelRow, "owner" | "n
 export const isOwner = ({ owner }: Pick<DetailedModelRow, "owner">, viewer: Viewer | undefined) =>
   owner.id === viewer?.user.id;
 
+/** Whether a viewer may publish versions, and edit texts and examples. */
+export const mayWrite = (
+  model: Pick<DetailedModelRow, "owner" | "level">,
+  viewer: Viewer | undefined,
+) => isOwner(model, viewer) || model.level === "write";
+
 /** Reads the model that the address of the page names. @throws ProblemError not_found */
 export function modelOf(c: PageContext): Promise<DetailedModelRow> {
   const { owner = "", name = "" } = c.req.param();
   return readModel(c.var.services, c.var.viewer?.caller, owner, name);
 }
 
-/** Reads it for its owner alone. @throws ProblemError not_found, forbidden */
-export function ownModelOf(c: PageContext): Promise<DetailedModelRow> {
+/**
+ * Reads it for its owner alone, or with `write` for collaborators as well.
+ * @throws ProblemError not_found, forbidden
+ */
+export function ownModelOf(
+  c: PageContext,
+  use: "write" | "change" = "change",
+): Promise<DetailedModelRow> {
   const { owner = "", name = "" } = c.req.param();
-  return readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
+  return readModelTo(c.var.services, viewerOf(c).caller, [owner, name], use);
 }
 
 /** Renders a 404 for a version that a page's address names. @throws other errors */
@@ -136,10 +146,11 @@ export async function renderModel(
         <Tabs
           label={`Pages of ${model.name}`}
           current={modelAddress(model, page)}
-          tabs={[...PAGES, ...(isOwner(model, viewer) ? OWNER_PAGES : [])].map(([end, name]) => [
-            modelAddress(model, end),
-            name,
-          ])}
+          tabs={[
+            ...PAGES,
+            ...(isOwner(model, viewer) ? VARIABLES : []),
+            ...(mayWrite(model, viewer) ? SETTINGS : []),
+          ].map(([end, name]) => [modelAddress(model, end), name])}
         />
       </header>
       {body}

@@ -17,6 +17,7 @@ import type {
 import type { CountMessage } from "../../protocol/queue.ts";
 import { isDuplicate, isLimitReached, runBatch } from "../../storage/database.ts";
 import { ascends, type Direction } from "../../storage/keyset.ts";
+import { listSharedModels as sharedModelsOf } from "../../storage/models/collaborators.ts";
 import { syncListings, writeCounts } from "../../storage/models/counts.ts";
 import {
   type DetailedModelRow,
@@ -29,7 +30,6 @@ import {
   type ModelRow,
   listModels as modelsOf,
   listOwnModels as ownModelsOf,
-  listSharedModels as sharedModelsOf,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
 import { namesSeenBy } from "../../storage/models/targets.ts";

@@ -47,6 +47,8 @@ export interface PredictionView
   token: string | null;
   /** The model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
+  /** Whether the caller may make the run an example of the model. */
+  mayPin: boolean;
   /** Progress of the container's setup; null once it is ready. */
   setup: SetupFacts["progress"] | null;
   /** Whether input, output and log are deleted. */
@@ -95,7 +97,7 @@ export async function viewPrediction(
     modelPathsOf(services, caller, [row.model_id]),
     findPricePerHour(services.db, row.model_id, row.version_number),
   ]);
-  const model = places.get(row.model_id);
+  const { path: model, mayPin } = places.get(row.model_id) ?? { path: undefined, mayPin: false };
   const display = version ? outputDisplay(rootKeywords(version.schemas, "output")) : "text";
   if (!history) {
     const prediction = services.present.prediction(row, origin);
@@ -104,6 +106,7 @@ export async function viewPrediction(
       ...DATA_REMOVED,
       token,
       model,
+      mayPin,
       display,
       isMasked: !version,
       prediction,
@@ -126,6 +129,7 @@ export async function viewPrediction(
     price: runPrice(prediction, pricePerHour),
     token: row.token_name,
     model,
+    mayPin,
     dataRemoved: data_removed,
     live,
     canceling,
@@ -232,20 +236,26 @@ export async function viewPredictions(
   const listed = (row: PredictionRow): ListedPrediction => ({
     prediction: services.present.prediction(row, origin),
     token: row.token_name,
-    model: places.get(row.model_id),
+    model: places.get(row.model_id)?.path,
     prompt: prompts.get(row.id) || undefined,
     waitsAgain: row.waits_again,
   });
   return { ...rows, items: rows.items.map(listed) };
 }
 
-/** Returns the `owner/name` of models that the caller may see, by id. */
+/** Returns the `owner/name` of models that the caller may see, and whether it may change their examples, by id. */
 async function modelPathsOf({ db }: Services, caller: Caller, ids: string[]) {
   const models = ids.length === 0 ? [] : await findModelPlaces(db, ids, caller.user_id);
   return new Map(
     models
       .filter((model) => accessToModel(caller, model, "read") === "granted")
-      .map(({ id, owner, name }) => [id, `${owner}/${name}`]),
+      .map((model) => [
+        model.id,
+        {
+          path: `${model.owner}/${model.name}`,
+          mayPin: accessToModel(caller, model, "write") === "granted",
+        },
+      ]),
   );
 }
 

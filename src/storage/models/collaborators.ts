@@ -1,9 +1,10 @@
 /** The accounts, users and organizations, that models are shared with. */
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import type { ShareLevel } from "../../protocol/organization.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { collaborators, users } from "../schema/index.ts";
+import { collaborators, modelCounts, models, users } from "../schema/index.ts";
+import { modelItem } from "./models.ts";
 
 export function listCollaborators(db: Database, modelId: string, keyset: Keyset) {
   const { where, order, limit } = range([collaborators.account_id], "asc", keyset);
@@ -22,6 +23,35 @@ export function listCollaborators(db: Database, modelId: string, keyset: Keyset)
 }
 
 export type CollaboratorRow = Awaited<ReturnType<typeof listCollaborators>>[number];
+
+/**
+ * Lists the models that are shared with an account, newest first.
+ * @param ids limits the list to these; null: all
+ */
+export function listSharedModels(
+  db: Database,
+  accountId: string,
+  ids: string[] | null,
+  keyset: Keyset,
+) {
+  const { where, order, limit } = range([collaborators.model_id], "desc", keyset);
+  return db
+    .select(modelItem)
+    .from(collaborators)
+    .innerJoin(models, eq(models.id, collaborators.model_id))
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
+    .where(
+      and(
+        eq(collaborators.account_id, accountId),
+        ids ? inArray(collaborators.model_id, ids) : undefined,
+        where,
+      ),
+    )
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
 
 /**
  * Shares a model with an account, or changes the level, unless the model has `max` other collaborators, or one

@@ -19,7 +19,6 @@ import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
   categories,
-  collaborators,
   hardware,
   listings,
   modelCategories,
@@ -214,35 +213,6 @@ export function listOwnModels(db: Database, ownerId: string, ids: string[] | nul
     .innerJoin(users, eq(users.id, models.owner_id))
     .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
     .where(and(eq(models.owner_id, ownerId), ids ? inArray(models.id, ids) : undefined, where))
-    .orderBy(...order)
-    .limit(limit)
-    .all();
-}
-
-/**
- * Lists the models that are shared with an account, newest first.
- * @param ids limits the list to these; null: all
- */
-export function listSharedModels(
-  db: Database,
-  accountId: string,
-  ids: string[] | null,
-  keyset: Keyset,
-) {
-  const { where, order, limit } = range([collaborators.model_id], "desc", keyset);
-  return db
-    .select(modelItem)
-    .from(collaborators)
-    .innerJoin(models, eq(models.id, collaborators.model_id))
-    .innerJoin(users, eq(users.id, models.owner_id))
-    .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
-    .where(
-      and(
-        eq(collaborators.account_id, accountId),
-        ids ? inArray(collaborators.model_id, ids) : undefined,
-        where,
-      ),
-    )
     .orderBy(...order)
     .limit(limit)
     .all();

@@ -23,7 +23,9 @@ import {
   newRunnerPlace,
   newSession,
   newShare,
+  newSharing,
   newShownPushed,
+  newShownSharing,
   newShownVariable,
   newShownVersion,
   newStoppedRunner,
@@ -281,6 +283,17 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`POST ${ONE_MODEL}/settings`]: {
     ...ownModel,
     form: ({ name = "" }) => ({ ...MODEL, name, description: "changed" }),
+  },
+  [`POST ${ONE_MODEL}/collaborators`]: {
+    ...ownModel,
+    parameters: newSharing,
+    publicParameters: newShownSharing,
+    form: ({ other = "" }) => ({ account: other, level: "write" }),
+  },
+  [`POST ${ONE_MODEL}/collaborators/:account/remove`]: {
+    ...ownModel,
+    parameters: newSharing,
+    publicParameters: newShownSharing,
   },
   [`POST ${ONE_MODEL}/delete`]: { ...ownModel, form: ({ name = "" }) => ({ typed_name: name }) },
   [`GET ${ONE_MODEL}/versions/new`]: ownModel,

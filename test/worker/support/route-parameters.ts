@@ -13,6 +13,7 @@ import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
 import { Images } from "./images.ts";
 import { rowOf } from "./objects.ts";
+import { setShare } from "./organizations.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { FakeRunner } from "./runner.ts";
 import { newRunnerToken, newUser, operator, unique } from "./world.ts";
@@ -138,6 +139,17 @@ async function versionOf(
   await publish(client, referenceOf(model));
   const [owner = "", name = ""] = referenceOf(model).split("/");
   return { owner, name, number: "1" };
+}
+
+/** Creates a model that is shared with one account, and another account. */
+export const newSharing = async (person: DashboardUser) => withShare(await newVersion(person));
+export const newShownSharing = async (person: DashboardUser) =>
+  withShare(await newShownVersion(person));
+
+async function withShare(place: RouteParameters): Promise<RouteParameters> {
+  const { username: account, user_id } = await newUser();
+  await setShare(`${place.owner}/${place.name}`, { user_id }, "run");
+  return { ...place, account, other: (await newUser()).username };
 }
 
 /** Creates a model with an image that was pushed as `latest` and that no version runs. */
