@@ -20,6 +20,7 @@ import type { Table, Verdict } from "./table.ts";
 
 /** Predictions run one after the other, so that a slow machine adds no time to the objects' waking hours. */
 const NOOPS = 20;
+const GROUPS = 4;
 const PER_SECOND = 50;
 /**
  * 12 s, so that the deletion of a prediction's data is in its price. The alarm that sends the row of a short
@@ -35,7 +36,7 @@ export async function countOperations({ tokens }: Effort): Promise<Table> {
   await buildAssets();
   const script = await bundleWorker("counting");
   const bill: Bill = {
-    noop: await warmed(script, (bed) => counted(bed, NOOPS, () => noop(bed.client))),
+    noop: await warmed(script, countNoops),
     read: await warmed(script, (bed) => counted(bed, 1, () => readStream(bed.client, tokens))),
     unread: await warmed(script, (bed) => countUnread(bed, tokens)),
   };
@@ -73,6 +74,20 @@ async function counted(bed: Bed, count: number, predict: () => Promise<void>): P
     after = await lookAt(bed);
   }
   return perPrediction(before.counts, after.counts, count);
+}
+
+/**
+ * Returns the cost of the no-ops that wrote the fewest rows, of four groups: one that outlives 250 ms, as on a busy
+ * machine, has its row in the index earlier and writes it twice.
+ */
+async function countNoops(bed: Bed): Promise<Operations> {
+  let least: Operations | undefined;
+  for (let group = 0; group < GROUPS; group++) {
+    const cost = await counted(bed, NOOPS / GROUPS, () => noop(bed.client));
+    if (!least || rowsWritten(cost) < rowsWritten(least)) least = cost;
+  }
+  if (!least) throw new Error("no group was counted");
+  return least;
 }
 
 /** Counts streams that nobody reads or waits for: their success is checked after the count. */
@@ -140,7 +155,7 @@ function billTable(bill: Bill, { noops, tokens, perSecond }: Conditions): Table 
       ["in all", ...all.flatMap((counted) => ["", money(aMillion(counted))])],
     ],
     notes: [
-      `no-op: ${noops} one after the other; streams: ${tokens} tokens at ${perSecond}/s, alone; all to the end of retention`,
+      `no-op: ${noops} one after the other, the cheapest quarter of them; streams: ${tokens} tokens at ${perSecond}/s, alone; all to the end of retention`,
       "log events: as if LOG_SAMPLE_RATE were 1",
       "not counted: the Worker's CPU time, $0.02 for a million ms, and what is stored",
       "beside them, for each active account and minute: 4 rows of D1 and a message, about its counts",

@@ -40,6 +40,7 @@ it("an owner publishes a version, sees what it changes for callers, tries it, an
   expect(changes).toMatch(/changed\s+name default "world" → none/);
   expect(changes).not.toMatch(/streamed/);
   await reader.follow("Try it");
+  await reader.unfold("More options (1)");
   await reader.fill("name", "Ada");
   await reader.fill("greeting", "Good evening");
   await reader.press("Run");
