@@ -212,7 +212,7 @@ const CONTROL_DEVICE = "/dev/nvidiactl";
  * NVIDIA's hook has added: a reload of its units resets the list of devices.
  */
 const REMEDY =
-  "a reload of the machine's systemd units (systemctl daemon-reload, or an update of its packages) " +
+  "A reload of the machine's systemd units (systemctl daemon-reload, or an update of its packages) " +
   "removes them from running containers. To prevent this, the operator can use CDI in Docker " +
   "(the default with Docker 28.2 and NVIDIA Container Toolkit 1.18; with an earlier toolkit, run " +
   "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml), or set " +
@@ -242,7 +242,7 @@ async function gpuFailure(
   const mayOpen = await container.canOpen(CONTROL_DEVICE);
   if (mayOpen ?? !REVOKED.test(text)) return undefined;
   const failure = ofMachine(
-    `the container lost access to its GPUs, which still work on the machine, and is being replaced: ${REMEDY}`,
+    `the container lost access to its GPUs, which still work on the machine, and is being replaced. ${REMEDY}`,
   );
   log.warn(failure.message, { image, gpus: gpus.map(({ id }) => id).join(" ") });
   await container.killOnceUnused(failure);

@@ -30,7 +30,7 @@ const UNREPORTABLE: Portion = {
   finish: {
     status: "failed",
     output: "none",
-    error: { source: "internal", message: "The runner could not report the run" },
+    error: { source: "internal", message: "The runner could not report the run." },
   },
 };
 

@@ -106,11 +106,11 @@ export class Ledger {
     const [known, lost] = [this.#devices.size, this.#lost.size];
     if (gpus > known - lost) {
       const has = lost === 0 ? `has ${known}` : `has ${known}, of which ${lost} failed`;
-      return `containers of ${identifier} get ${count(gpus)}, and this runner's machine ${has}: the operator can run auspex-runner check`;
+      return `containers of ${identifier} get ${count(gpus)}, and this runner's machine ${has}. The operator can run auspex-runner check`;
     }
     const { memory_bytes } = this.share(gpus);
     if (memory_bytes > this.#capacity.memory_bytes)
-      return "a container gets more memory than this runner's machine has: the operator must lower --memory-gb";
+      return "a container gets more memory than this runner's machine has. The operator must lower --memory-gb";
     return undefined;
   }
 

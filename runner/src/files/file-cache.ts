@@ -68,7 +68,7 @@ export class FileCache {
       setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref();
     } catch (cause) {
       const why = `${this.#folder.root} cannot be used as the cache: ${messageOf(cause)}`;
-      throw internal(`${why}; set another directory with --cache`, { cause });
+      throw internal(`${why}. Set another directory with --cache`, { cause });
     }
   }
 

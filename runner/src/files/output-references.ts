@@ -65,7 +65,7 @@ export class References {
   #plain(text: string): string {
     const { files, inputs } = this.#options;
     if (files.isMentionedIn(text)) {
-      throw external("the output has a file URL inside a longer text: output the URL on its own");
+      throw external("the output has a file URL inside a longer text. Output the URL on its own");
     }
     let plain = text;
     for (const [address, original] of inputs) plain = plain.replaceAll(address, () => original);

@@ -83,10 +83,10 @@ export class PublicFetch {
   #check(url: URL): void {
     const { protocol, username, password, hostname, host } = url;
     if (protocol !== "https:" && protocol !== "http:") {
-      throw external(`${protocol} URLs are not supported: use https`);
+      throw external(`${protocol} URLs are not supported. Use https`);
     }
     if (username !== "" || password !== "") {
-      throw external(`the URL at ${host} contains credentials: use a signed URL`);
+      throw external(`the URL at ${host} contains credentials. Use a signed URL`);
     }
     // The URL parser normalizes every notation of IPv4. Names are checked in #lookup.
     const literal = hostname.replace(/^\[|\]$/g, "");
@@ -133,7 +133,7 @@ export function transientError({ host }: URL, error: unknown): TransientError {
  */
 const notPublic = ({ protocol, host }: URL): Failure =>
   protocol === "http:"
-    ? external(`${host} cannot be fetched over http: use an https URL`)
+    ? external(`${host} cannot be fetched over http. Use an https URL`)
     : external(`${host} has no public IP address`);
 
 const statusError = ({ host }: URL, status: number, retryAfter: string | undefined) => {

@@ -88,7 +88,7 @@ async function modifiedAt(file: string, size: number): Promise<number> {
 }
 
 const changed = (file: string) =>
-  new FileError(`${file} changed during the upload: upload it again once nothing writes to it`);
+  new FileError(`${file} changed during the upload. Upload it again once nothing writes to it`);
 
 const unreadable = (file: string, cause: unknown) =>
   new FileError(`${file} cannot be read`, { cause });

@@ -50,7 +50,7 @@ export class WebFiles {
    * @throws Failure; the signal's reason
    */
   async open(address: string, key: string, signal: AbortSignal): Promise<CachedFile> {
-    if (!URL.canParse(address)) throw external("not a valid URL: use an https URL or a data URI");
+    if (!URL.canParse(address)) throw external("not a valid URL. Use an https URL or a data URI");
     const url = new URL(address);
     url.hash = "";
     const source = `web:${key}:${url.href}`;

@@ -81,7 +81,7 @@ export function nonFiniteNumbers(text: string): NonFinite | undefined {
 
 /** Returns the message about the number for the model's publisher. */
 export const nonFiniteText = ({ number, path }: NonFinite): string =>
-  `the model returned ${number} in ${path}, which JSON has no number for: return null or a string instead`;
+  `the model returned ${number} in ${path}, which JSON has no number for. Return null or a string instead`;
 
 function pathTo(value: unknown, wanted: string): string | undefined {
   if (value === wanted) return "";

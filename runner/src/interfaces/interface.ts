@@ -136,7 +136,7 @@ export const DEFAULT_TIMING: Timing = {
 /** `answer`: the path and the status. Callers have no key for the container and need none. */
 export const apiKeyRequired = (answer: string): Failure =>
   external(
-    `the container responded to ${answer} instead of 200: it requires an API key, although only the runner can reach it. ` +
+    `the container responded to ${answer} instead of 200. It requires an API key, although only the runner can reach it. ` +
       "Start it without one (no --api-key, VLLM_API_KEY, LLAMA_API_KEY or API_KEY in the image or the model's variables)",
   );
 
@@ -147,8 +147,8 @@ export const concurrencyTooHigh = (
   options?: FailureOptions,
 ): Failure =>
   external(
-    `the image supports ${supported === undefined ? "fewer" : supported} concurrent runs, and its version sets max_concurrency to ${requested}: ` +
-      "publish a version with a limit that the image supports, or an image with an async predict() and a higher limit (Cog 0.14 or later: concurrency.max in cog.yaml)",
+    `the image supports ${supported === undefined ? "fewer" : supported} concurrent runs, and its version sets max_concurrency to ${requested}. ` +
+      "Publish a version with a limit that the image supports, or an image with an async predict() and a higher limit (Cog 0.14 or later: concurrency.max in cog.yaml)",
     options,
   );
 

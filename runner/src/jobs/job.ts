@@ -89,7 +89,7 @@ export class Job {
   release(reason: string): void {
     if (this.#reporter.finished) return;
     if (!this.#reporter.hasOutput) this.#channel.release(reason);
-    this.#stop({ source: "internal", message: `The run was stopped: ${reason}` });
+    this.#stop({ source: "internal", message: `The run was stopped: ${reason}.` });
   }
 
   #stop(error: RunError): void {

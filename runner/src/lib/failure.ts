@@ -18,6 +18,8 @@ export interface FailureOptions extends ErrorOptions {
   setupLogs?: string;
   /** Whether this machine would fail any start like this one, and another machine might not. */
   ofMachine?: boolean;
+  /** Whether the message is the model's own, which callers read unchanged. */
+  isQuoted?: boolean;
 }
 
 export class Failure extends Error {
@@ -25,6 +27,7 @@ export class Failure extends Error {
   readonly detail: Json | undefined;
   readonly setupLogs: string | undefined;
   readonly ofMachine: boolean;
+  readonly isQuoted: boolean;
 
   constructor(source: RunError["source"], message: string, options?: FailureOptions) {
     super(message, options);
@@ -32,6 +35,7 @@ export class Failure extends Error {
     this.detail = options?.detail;
     this.setupLogs = options?.setupLogs;
     this.ofMachine = options?.ofMachine === true;
+    this.isQuoted = options?.isQuoted === true;
   }
 }
 
@@ -64,7 +68,7 @@ export function machineCode(error: unknown): string | undefined {
 export const machineText = (code: string): string =>
   code === "ENOSPC" || code === "EDQUOT"
     ? "the disk of the runner's machine is full"
-    : `the runner's machine has a fault (${code}); see the runner's log`;
+    : `the runner's machine has a fault (${code}). See the runner's log`;
 
 /** Several runs may wait for one container and fail with the same error; it is logged once. */
 const logged = new WeakSet<Error>();
@@ -84,7 +88,7 @@ export function asFailure(error: unknown, log: Log): Failure {
   log.error("internal error during a run", { error: new OfRun(error) });
   const code = machineCode(error);
   if (code !== undefined) return ofMachine(machineText(code), { cause: error });
-  return internal("internal error of the runner; see the runner's log", { cause: error });
+  return internal("the runner had an internal error. See the runner's log", { cause: error });
 }
 
 /** The innermost cause that is not a Failure. */
@@ -95,7 +99,7 @@ const causeOf = ({ cause }: Failure): unknown =>
 export function withSetupLogs(owner: boolean, failure: Failure): Failure {
   const { source, message, setupLogs, detail } = failure;
   if (!setupLogs) return failure;
-  const more = owner ? `:\n${setupLogs}` : " (the model's owner can see its logs)";
+  const more = owner ? `:\n${setupLogs}` : ". The model's owner can see its logs";
   return new Failure(source, message + more, { cause: failure, ...(detail && { detail }) });
 }
 
@@ -104,12 +108,21 @@ export function withAdvice(error: unknown, advice: string | undefined): unknown 
   if (!advice || !(error instanceof Failure) || error.source !== "external") return error;
   const { setupLogs, detail } = error;
   const options = { cause: error, ...(setupLogs && { setupLogs }), ...(detail && { detail }) };
-  return external(`${error.message} (${advice})`, options);
+  return external(`${error.message}. ${sentence(advice)}`, options);
 }
 
+/**
+ * Returns a message as a sentence. Messages are parts of longer ones, such as "exited with code 1", until callers
+ * read them. Several lines end with the logs of a container.
+ */
+export const sentence = (message: string): string =>
+  message.replace(/^[a-z](?=[a-z]*[ '])/, (letter) => letter.toUpperCase()) +
+  (message.includes("\n") || /[.?!]$/.test(message) ? "" : ".");
+
 export function failedFinish(failure: Failure, output: Finish["output"] = "none"): Finish {
-  const { source, detail } = failure;
-  const message = failure.message.slice(0, MAX_MESSAGE_CHARS);
+  const { source, detail, isQuoted } = failure;
+  const text = isQuoted ? failure.message : sentence(failure.message);
+  const message = text.slice(0, MAX_MESSAGE_CHARS);
   const error = detail === undefined ? { source, message } : { source, message, detail };
   return { status: "failed", output, error };
 }

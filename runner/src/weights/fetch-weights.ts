@@ -210,7 +210,7 @@ function asFetchFailure(error: unknown): unknown {
   const status = statusOf(error);
   if (status === undefined && !isRetryable(error)) return error;
   return status === 404
-    ? external("the deployment no longer has it: publish a new version with it", {
+    ? external("the deployment no longer has it. Publish a new version with it", {
         cause: error,
       })
     : internal(`it could not be fetched from the service: ${reasonOf(error)}`, { cause: error });

@@ -129,7 +129,7 @@ function decompressor(compression: Compression): Transform[] {
   if (compression === "gzip") return [zlib.createGunzip(CHUNKS)];
   if (zlib.createZstdDecompress) return [zlib.createZstdDecompress(CHUNKS)];
   throw internal(
-    "the weights are compressed with zstd, which requires Node.js 22.15 or later on the runner: the operator must update Node.js",
+    "the weights are compressed with zstd, which requires Node.js 22.15 or later on the runner. The operator must update Node.js",
   );
 }
 

@@ -91,7 +91,7 @@ export class WeightStore {
       this.#makeRoom(0, this.#maxBytes);
     } catch (cause) {
       const why = `${this.folder.root} cannot be used for weights: ${messageOf(cause)}`;
-      throw internal(`${why}; set another directory with --state`, { cause });
+      throw internal(`${why}. Set another directory with --state`, { cause });
     }
   }
 
@@ -293,12 +293,12 @@ export class WeightStore {
 
 const tooLarge = (bytes: number, max: number) =>
   internal(
-    `the version's weights need ${gigabytes(bytes)} GB, more than the runner's limit of ${gigabytes(max)} GB: the operator can raise --weights-gb`,
+    `the version's weights need ${gigabytes(bytes)} GB, more than the runner's limit of ${gigabytes(max)} GB. The operator can raise --weights-gb`,
   );
 
 const diskFull = (bytes: number) =>
   ofMachine(
-    `the disk of the runner's machine has no room for ${gigabytes(bytes)} GB of weights: the operator must free space, or set another directory with --state`,
+    `the disk of the runner's machine has no room for ${gigabytes(bytes)} GB of weights. The operator must free space, or set another directory with --state`,
   );
 
 const otherSize = (size: number) =>

@@ -126,7 +126,7 @@ describe("containers with GPUs", () => {
       status: "failed",
       error: {
         source: "internal",
-        message: expect.stringMatching(/^containers of x4 get 4 GPUs, and this .* has 2/),
+        message: expect.stringMatching(/^Containers of x4 get 4 GPUs, and this .* has 2\./),
       },
     });
     expect(w.started).toEqual([]);
@@ -188,7 +188,7 @@ describe("a GPU that fails", () => {
     expect(await broken.finish).toMatchObject({
       error: {
         source: "internal",
-        message: "Pretend GPU (GPU-pretend-0) of the runner's machine failed",
+        message: "Pretend GPU (GPU-pretend-0) of the runner's machine failed.",
       },
     });
   });
@@ -210,7 +210,7 @@ describe("a GPU that fails", () => {
       if (container) container.opens = sign.opens;
       fail(0, sign.message);
       const lost = expect.stringMatching(
-        /^the container lost access to its GPUs, .*daemon-reload.*use CDI/,
+        /^The container lost access to its GPUs, .*daemon-reload.*use CDI/,
       );
       expect(await finish).toMatchObject({
         status: "failed",

@@ -376,7 +376,7 @@ test("a frame that cannot be made fails its job, and nothing else", async () => 
   const detail = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
   const error = { source: "internal", message: "deep" } as const;
   reporter.finish({ status: "failed", output: "items", error: { ...error, detail } });
-  const told = { source: "internal", message: "The runner could not report the run" };
+  const told = { source: "internal", message: "The runner could not report the run." };
   const finish = { status: "failed", output: "none", error: told };
   expect(await channel.ended).toEqual({ kind: "finished", finish });
   expect(prediction.frames).toEqual([{ type: "events", seq: 1, events: [], finish }]);

@@ -94,7 +94,7 @@ describe("a class", () => {
   it("a class that needs more GPUs than the machine has cannot be placed", () => {
     expect(ledgerOf(2).problem(ofGpus(2))).toBeUndefined();
     expect(ledgerOf(2).problem(ofGpus(4))).toBe(
-      "containers of x4 get 4 GPUs, and this runner's machine has 2: the operator can run auspex-runner check",
+      "containers of x4 get 4 GPUs, and this runner's machine has 2. The operator can run auspex-runner check",
     );
     expect(ledgerOf(0).problem(ofGpus(1))).toContain("get 1 GPU, and this runner's machine has 0");
   });

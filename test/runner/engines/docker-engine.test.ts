@@ -154,7 +154,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     const wrong = await run("wrong").finish;
     expect(wrong.error).toMatchObject({
       source: "external",
-      message: expect.stringContaining("the image's command 'nowhere' cannot be run"),
+      message: expect.stringContaining("The image's command 'nowhere' cannot be run"),
     });
     expect(await box.containers("wrong")).toEqual([]);
   });
@@ -252,18 +252,18 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       const named = (value: string) => refused([{ say: { value } }]);
       expect(await named("file:///etc/passwd")).toContain("was not written by this run");
       expect(await named("file:///proc/1/environ")).toMatch(
-        /^the container has no file|no regular/,
+        /^The container has no file|no regular/,
       );
       // The container is stopped after three failures in a row.
       expect(await refused([link, { say: { value: "$link" } }])).toContain("not a regular file");
       expect(await named("file:///tmp")).toContain("not a regular file");
-      expect(await named("file:///nowhere")).toBe("the container has no file /nowhere");
+      expect(await named("file:///nowhere")).toBe("The container has no file /nowhere.");
     });
 
     it("files that are too large are refused, and their container goes on", async () => {
       const write = { write: { name: "big.bin", size: 60_000_000, as: "big" } };
       const { finish } = run("files", { steps: [write, { say: { value: "$big" } }] });
-      const message = "the file big.bin is larger than 50000000 bytes";
+      const message = "The file big.bin is larger than 50000000 bytes.";
       expect(await finish).toMatchObject({
         status: "failed",
         error: { source: "external", message },

@@ -186,7 +186,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
         chmodSync(join(broken, name), 0o755);
       }
       process.env.PATH = `${broken}:${PATH}`;
-      const message = expect.stringMatching(/^the firewall between containers .* restored/);
+      const message = expect.stringMatching(/^The firewall between containers .* restored/);
       const error = { source: "internal", message };
       expect(await caller.finish).toMatchObject({ status: "failed", error });
       await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);

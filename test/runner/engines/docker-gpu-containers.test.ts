@@ -88,7 +88,7 @@ describe.runIf(dockerIsUp)("a container", () => {
     expect(lost.error).toMatchObject({
       source: "internal",
       message: expect.stringMatching(
-        /^the container lost access to its GPUs.*native\.cgroupdriver/,
+        /^The container lost access to its GPUs.*native\.cgroupdriver/,
       ),
     });
     expect(log.lines.join()).toMatch(/warn the container lost access to its GPUs.*GPU-pretend-0/);

@@ -121,7 +121,7 @@ describe("an image of the deployment's own that cannot be pulled", () => {
 
   test.each([
     ["unauthorized: authentication required", "grant"],
-    ["Head https://auspex.test:8787/v2/: denied: The grant has ended.", "run the prediction again"],
+    ["Head https://auspex.test:8787/v2/: denied: The grant has ended.", "Run the prediction again"],
     ["Get https://auspex.test:8787/v2/: http: server gave HTTP response to HTTPS client", "https"],
     [
       "Get https://auspex.test:8787/v2/: http: server gave HTTP response to HTTPS client",
@@ -147,7 +147,7 @@ describe("an image of the deployment's own that cannot be pulled", () => {
     expect(final).toBe(true);
     expect(failure).toMatchObject({
       source: "external",
-      message: expect.stringContaining("push it again"),
+      message: expect.stringContaining("Push it again"),
     });
   });
 

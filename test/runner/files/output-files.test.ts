@@ -76,7 +76,7 @@ describe("a data URI", () => {
   it("a data URI that is too large fails the run with a message", async () => {
     const inline = { text: "x", size: 51_000_000, type: "video/mp4", as: "v" };
     const { finish } = box.run([{ inline }, { say: { value: "$v" } }]);
-    const message = "the file output.mp4 is larger than 50000000 bytes";
+    const message = "The file output.mp4 is larger than 50000000 bytes.";
     const error = { source: "external", message };
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
   });

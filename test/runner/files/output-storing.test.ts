@@ -44,7 +44,7 @@ describe("the order of outputs", () => {
       [put("good"), put("bad"), say("$good"), say("$bad"), say("after"), say("$good")],
       items,
     );
-    const message = "the file bad (3 bytes) could not be stored: HTTP 403";
+    const message = "The file bad (3 bytes) could not be stored: HTTP 403.";
     expect(await finish).toMatchObject({
       status: "failed",
       output: "items",
@@ -97,7 +97,7 @@ describe("a store that has trouble", () => {
       { put: { name: "a.bin", text: "a", as: "a" } },
       { say: { value: "$a" } },
     ]);
-    const message = "the file a.bin (1 bytes) could not be stored: HTTP 503";
+    const message = "The file a.bin (1 bytes) could not be stored: HTTP 503.";
     const error = { source: "internal", message };
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
     expect(reporter.of("output")).toEqual([]);
@@ -192,7 +192,7 @@ describe("a large value", () => {
   it("a value with more than 128 levels of nesting fails the run", async () => {
     const deep = `${"[".repeat(200)}${"]".repeat(200)}`;
     const { finish } = box.run([{ say: { value: JSON.parse(deep) } }]);
-    const message = "the container's response has more than 128 levels of nesting";
+    const message = "The container's response has more than 128 levels of nesting.";
     expect(await finish).toMatchObject({
       status: "failed",
       error: { source: "external", message },

@@ -128,7 +128,7 @@ describe("an upload that fails", () => {
       ],
       items,
     );
-    const message = expect.stringMatching(/cut\.bin failed: the connection was closed$/);
+    const message = expect.stringMatching(/cut\.bin failed: the connection was closed\.$/);
     expect(await finish).toMatchObject({
       status: "failed",
       output: "items",
@@ -142,7 +142,7 @@ describe("an upload that fails", () => {
       { put: { name: "huge.bin", size: 50_000_001, as: "huge" } },
       { say: { value: "$huge.status" } },
     ]);
-    const message = "the file huge.bin is larger than 50000000 bytes";
+    const message = "The file huge.bin is larger than 50000000 bytes.";
     expect(await finish).toMatchObject({
       status: "failed",
       error: { source: "external", message },
@@ -157,7 +157,7 @@ describe("an upload that fails", () => {
       { put: { name: "3.bin", size, as: "c" } },
       { say: { value: "$a" } },
     ]);
-    const message = "the container's files are larger than 100000000 bytes in total";
+    const message = "The container's files are larger than 100000000 bytes in total.";
     expect(await finish).toMatchObject({
       status: "failed",
       error: { source: "external", message },
@@ -186,8 +186,8 @@ describe("an upload that fails", () => {
   });
 
   it.each([
-    [{}, "the run ended before its file late.bin was uploaded"],
-    [{ cut: 300 }, "the upload of the file late.bin failed: the connection was closed"],
+    [{}, "The run ended before its file late.bin was uploaded."],
+    [{ cut: 300 }, "The upload of the file late.bin failed: the connection was closed."],
   ])("a failed upload fails a run that ended before it: %j", async (how, message) => {
     const begin = { begin: { name: "late.bin", ...how } };
     const { reporter, finish } = box.run([begin, { say: { value: "done" } }]);

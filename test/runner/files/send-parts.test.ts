@@ -354,7 +354,7 @@ describe.concurrent("what ends it", () => {
     expect(error).toBeInstanceOf(FileError);
     expect(error).toMatchObject({
       message: expect.stringMatching(
-        / changed during the upload: upload it again once nothing writes to it$/,
+        / changed during the upload. Upload it again once nothing writes to it$/,
       ),
     });
     expect(transfer.arrivals).toEqual([1, 2]);

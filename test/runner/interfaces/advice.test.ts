@@ -23,7 +23,7 @@ it.each([
     const { error } = await box.run("liar", input, { variables: { ...variables } }).finish;
     expect(error?.source).toBe("external");
     expect(error?.message).toContain(`responded to ${at} instead of 200`);
-    expect(error?.message).toContain("it requires an API key");
+    expect(error?.message).toContain("It requires an API key");
     expect(error?.message).toContain("Start it without one");
   },
 );
@@ -49,7 +49,7 @@ it("a OpenAI server that demands a key for its health causes advice", async () =
   const server = await FakeServer.start({ "/health": json(403, {}) });
   await expect(connect(server)).rejects.toMatchObject({
     source: "external",
-    message: expect.stringContaining("it requires an API key"),
+    message: expect.stringContaining("It requires an API key"),
   });
 });
 
@@ -59,7 +59,7 @@ it("a max_concurrency above the image's stated limit starts no run", async () =>
   const { error } = await finish;
   expect(error?.source).toBe("external");
   expect(error?.message).toMatch(
-    /^the image supports 1 concurrent runs, .* max_concurrency to 4: publish/,
+    /^The image supports 1 concurrent runs, .* max_concurrency to 4\. Publish/,
   );
   const one = box.run("liar", { mode: "pid" }, { variables: { SETUP: "single" } });
   expect(await one.finish).toMatchObject({ status: "succeeded" });
@@ -70,7 +70,7 @@ it("a max_concurrency above the image's unstated limit fails the run with advice
   const { error } = await box.run("liar", { mode: "full" }, { limits }).finish;
   expect(error?.source).toBe("external");
   expect(error?.message).toMatch(
-    /^the image supports fewer concurrent runs, .* max_concurrency to 4/,
+    /^The image supports fewer concurrent runs, .* max_concurrency to 4/,
   );
 });
 
@@ -85,11 +85,11 @@ it.each([
     const { error } = await box.run("liar", { mode: "pid" }, { variables, limits }).finish;
     expect(error?.source).toBe("external");
     expect(error?.message).toMatch(
-      /^the image supports fewer concurrent runs, .* max_concurrency to 4/,
+      /^The image supports fewer concurrent runs, .* max_concurrency to 4/,
     );
     expect(error?.message).toContain(said);
     // A model without a higher max_concurrency has the same message for its own failure.
     const one = await box.run("liar", { mode: "pid" }, { variables }).finish;
-    expect(one.error?.message).toMatch(/^the model's setup failed/);
+    expect(one.error?.message).toMatch(/^The model's setup failed/);
   },
 );

@@ -80,7 +80,7 @@ describe("a run", () => {
   it("a run fails with the last output of a container that crashes", async () => {
     const { reporter, finish } = box.run("liar", { mode: "crash" });
     const message = expect.stringMatching(
-      /^the container exited with code 139:\n[\s\S]*segmentation fault/,
+      /^The container exited with code 139:\n[\s\S]*segmentation fault/,
     );
     expect(await finish).toMatchObject({
       status: "failed",
@@ -111,8 +111,8 @@ describe("a start", () => {
   });
 
   it.each([
-    ["fail", /^the model's setup failed:\nno weights$/],
-    ["exit", /^the container exited with code 3:\nthe liar is up$/],
+    ["fail", /^The model's setup failed:\nno weights$/],
+    ["exit", /^The container exited with code 3:\nthe liar is up$/],
     ["old", /older than Cog 0\.7/],
     ["garbage", /response is not Cog's/],
   ])("a start that ends in %s is reported", async (SETUP, message) => {
@@ -128,7 +128,7 @@ describe("a container that lies", () => {
   it.each([
     ["wrongId", "external", "another prediction's state"],
     ["garbage", "external", "something other than the state of a prediction"],
-    ["nan", "external", "the model returned NaN in output[1].score"],
+    ["nan", "external", "The model returned NaN in output[1].score"],
     ["deep", "external", "128 levels"],
     ["many", "external", "2000000 values"],
     ["huge", "external", "exceeds the limits"],

@@ -108,7 +108,7 @@ describe("an answer in one piece", () => {
       const server = await FakeServer.start({ "/v1/responses": json(200, response) });
       const { run } = await connect(server);
       const { reporter, outcome } = run("responses", { input: "hi" });
-      const message = `the container returned a response with the status '${status}'`;
+      const message = `The container returned a response with the status '${status}'.`;
       expect(await outcome).toMatchObject({
         finish: { status: "failed", output: "none", error: { source: "external", message } },
         notContainersFault: false,
@@ -148,7 +148,7 @@ describe("an answer in one piece", () => {
   it("an answer may not be larger than an output", async () => {
     const { reporter, finish } = await chat((response) => void response.end("x".repeat(100_001)));
     expect(reporter.events).toEqual([]);
-    expect(finish.error?.message).toBe("the container's response is larger than 100000 bytes");
+    expect(finish.error?.message).toBe("The container's response is larger than 100000 bytes.");
   });
 });
 
@@ -189,7 +189,7 @@ describe("an error", () => {
       { error: { message: { odd: 1 } } },
       { type: "server_error", message: '{"error":{"message":{"odd":1}}}' },
     ],
-    [503, "", { type: "server_error", message: "the container responded with 503" }],
+    [503, "", { type: "server_error", message: "The container responded with 503." }],
     [429, null, { ...bad, message: "null" }],
   ])("the error %i %j is converted to OpenAI's form", async (status, body, told) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -245,13 +245,13 @@ describe("an error", () => {
     ],
   ])("an error is returned for an answer that is nested too deep, %s", async (_, answer) => {
     const { finish } = await chat(answer);
-    const message = "the container's response has more than 128 levels of nesting";
+    const message = "The container's response has more than 128 levels of nesting.";
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
   });
 
   it("an error is returned for an answer in another protocol", async () => {
     const { finish, container, notContainersFault } = await chat(switching);
-    const message = "the container did not respond with HTTP";
+    const message = "The container did not respond with HTTP.";
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     expect([container, notContainersFault]).toEqual(["kept", false]);
   });

@@ -85,7 +85,7 @@ describe.each(kinds)("a large $kind", ({ stream, end, text }) => {
     const [first, second] = [await ask(), await ask()];
     await written(first.answer, text(large("first")).slice(0, 2_000_000));
     second.answer.end(text(large("second")) + end);
-    const message = "the container sent less than 1 MB of a large response in 0.3 s";
+    const message = "The container sent less than 1 MB of a large response in 0.3 s.";
     expect(await first.outcome).toMatchObject({
       finish: { status: "failed", output: "none", error: { source: "external", message } },
       notContainersFault: false,

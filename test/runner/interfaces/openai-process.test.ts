@@ -79,7 +79,7 @@ describe("a run in a server", () => {
     for (const depth of [128, 4_300, 40_000]) {
       const text = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
       const { reporter, finish } = ask("raw", { text });
-      const message = "the container's response has more than 128 levels of nesting";
+      const message = "The container's response has more than 128 levels of nesting.";
       const error = { source: "external", message };
       expect(await finish).toMatchObject({ status: "failed", output: "none", error });
       expect(reporter.of("output")).toEqual([]);
@@ -111,7 +111,7 @@ describe("a run in a server", () => {
 
   it("a run in a server that crashes has its last output, and an estimate of tokens", async () => {
     const { reporter, finish } = ask("crash");
-    const message = expect.stringMatching(/^the container exited with code 139:\n.*segmentation/s);
+    const message = expect.stringMatching(/^The container exited with code 139:\n.*segmentation/s);
     const error = { source: "external", message };
     expect(await finish).toMatchObject({ status: "failed", output: "items", error });
     const metrics = { input_tokens: 2, output_tokens: 3, tokens_estimated: 1 };

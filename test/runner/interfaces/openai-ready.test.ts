@@ -74,7 +74,7 @@ describe("a server is ready", () => {
 
   it.each([
     [307, ": redirects are not followed"],
-    [401, " instead of 200: it requires an API key"],
+    [401, " instead of 200. It requires an API key"],
     [400, ": expected 200"],
   ])("a server is never ready when it answers %i, and the error says why", async (status, why) => {
     const server = await FakeServer.start({ "/health": json(status, {}) });

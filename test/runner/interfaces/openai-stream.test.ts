@@ -70,7 +70,7 @@ describe("a chat's stream", () => {
   it("a chat's stream fails without its end, and keeps its output", async () => {
     const { reporter, finish, container } = await chat(events([data(chunk("a"))]));
     expect(reporter.of("output")).toHaveLength(1);
-    const message = "the connection to the container was lost: the stream ended early";
+    const message = "The connection to the container was lost: the stream ended early.";
     expect(finish).toMatchObject({
       status: "failed",
       output: "items",
@@ -123,7 +123,7 @@ describe("a chat's stream", () => {
       Array(150).fill(line),
     ]) {
       const { finish } = await chat(events(pieces, false));
-      const message = "the container sent an event larger than 100000 characters";
+      const message = "The container sent an event larger than 100000 characters.";
       expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     }
   });
@@ -164,7 +164,7 @@ describe("a response's stream", () => {
   });
 
   it("a response's stream fails also when response.failed has no error", async () => {
-    const message = "the response failed without an error message";
+    const message = "The response failed without an error message.";
     for (const response of [{ error: null }, {}, null]) {
       const { finish } = await ask([created, event("response.failed", { response })]);
       expect(finish).toMatchObject({ status: "failed", error: { message } });

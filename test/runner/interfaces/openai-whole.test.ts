@@ -96,7 +96,7 @@ describe("a chat in one piece", () => {
     const answer = await whole(...pieces("x"));
     expect(answer.choices).toMatchObject([{ message: { content: "x".repeat(600) } }]);
     const { reporter, finish } = await chat(stream(...pieces("x".repeat(200))), { stream: false });
-    const message = `the container's response is larger than ${LIMITS.output_bytes} bytes`;
+    const message = `The container's response is larger than ${LIMITS.output_bytes} bytes.`;
     expect(finish).toMatchObject({ status: "failed", output: "none", error: { message } });
     expect(reporter.events).toEqual([]);
   });

@@ -136,6 +136,7 @@ describe("several runs", () => {
 
 describe("a container that dies", () => {
   const dead = external("the container exited with code 139:\nsegmentation fault");
+  const message = "The container exited with code 139:\nsegmentation fault";
 
   it("a container that dies fails its runs with its last output, wherever they were", async () => {
     const server = await FakeServer.start({
@@ -157,7 +158,7 @@ describe("a container that dies", () => {
       [streaming, "items"],
     ] as const) {
       const { finish, container } = await outcome;
-      expect(finish).toMatchObject({ status: "failed", output, error: { message: dead.message } });
+      expect(finish).toMatchObject({ status: "failed", output, error: { message } });
       expect(container).toBe("retired");
     }
   });
@@ -166,7 +167,7 @@ describe("a container that dies", () => {
     const { finish, container, inputRejected } = await chat(
       (response) => void response.socket?.destroy(),
     );
-    const message = expect.stringContaining("the connection to the container was lost");
+    const message = expect.stringContaining("The connection to the container was lost");
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     expect(container).toBe("kept");
     expect(inputRejected).toBe(false);

@@ -52,7 +52,7 @@ describe("a server that loads", () => {
 describe("a start that fails", () => {
   it("a failed start shows its owner the last output", async () => {
     const { reporter, finish } = ask("fail", "c", true);
-    const message = "the container exited with code 3:\nno weights: the key hunter2 was refused";
+    const message = "The container exited with code 3:\nno weights: the key hunter2 was refused";
     expect(await finish).toMatchObject({ error: { source: "external", message } });
     // The output is also in the logs, and only once.
     expect(logsOf(reporter).match(/hunter2/g)).toHaveLength(1);
@@ -60,7 +60,7 @@ describe("a start that fails", () => {
 
   it("a failed start shows other accounts the reason, and none of its output", async () => {
     const run = ask("fail", "d", false);
-    const message = "the container exited with code 3 (the model's owner can see its logs)";
+    const message = "The container exited with code 3. The model's owner can see its logs.";
     expect(await run.finish).toMatchObject({ error: { source: "external", message } });
     expect(await whole(run)).not.toContain("hunter2");
   });
@@ -72,8 +72,8 @@ describe("a start that fails", () => {
       const { error } = await box.run("liar", { mode: "pid" }, more).finish;
       return error?.message;
     };
-    expect(await told(true)).toBe("the model's setup failed:\nno weights");
-    expect(await told(false)).toBe("the model's setup failed (the model's owner can see its logs)");
+    expect(await told(true)).toBe("The model's setup failed:\nno weights");
+    expect(await told(false)).toBe("The model's setup failed. The model's owner can see its logs.");
   });
 });
 
@@ -91,5 +91,5 @@ it("a crash in the first run shows no account the output from before it was read
     },
   );
   const { error } = await finish;
-  expect(error?.message).toBe("the container exited with code 139:\nsegmentation fault");
+  expect(error?.message).toBe("The container exited with code 139:\nsegmentation fault");
 });

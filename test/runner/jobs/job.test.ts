@@ -167,6 +167,6 @@ test("a job is not handed back once the model runs, and its forced end is a fail
   expect(prediction.releases).toEqual([]);
   expect(prediction.finish).toMatchObject({
     status: "failed",
-    error: { source: "internal", message: "The run was stopped: shutting down" },
+    error: { source: "internal", message: "The run was stopped: shutting down." },
   });
 });

@@ -122,7 +122,7 @@ describe.runIf(dockerIsUp)("containers", () => {
     expect((await run("managed", [cog, file]).finish).error).toMatchObject({
       source: "external",
       message: expect.stringContaining(
-        "the weights at /models/a.txt: the deployment no longer has it",
+        "The weights at /models/a.txt: the deployment no longer has it",
       ),
     });
     expect(before).toEqual(expect.arrayContaining(await box.containers("managed")));

@@ -187,7 +187,7 @@ describe("a deployment that lies", () => {
     [
       "a file is not there",
       (weight) => ({ ...weight, url: weight.url.replace("weights.bin", "nothing") }),
-      "publish",
+      "Publish",
     ],
   ];
   test.each(lies)("a deployment that lies is detected: %s", async (_name, lie, words) => {

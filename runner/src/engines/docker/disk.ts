@@ -68,7 +68,7 @@ const volumes = z.object({
 
 const diskExceeded = (maxBytes: number) =>
   external(
-    `the container wrote more than its ${gigabytes(maxBytes)} GB of disk: have the model ` +
+    `the container wrote more than its ${gigabytes(maxBytes)} GB of disk. Have the model ` +
       "remove files that it no longer needs, or ask the operator for more (--disk-gb)",
   );
 

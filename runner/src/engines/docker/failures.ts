@@ -91,9 +91,9 @@ export function startFailure(error: unknown): Failure {
   const [, requirement] = REQUIREMENT.exec(message) ?? [];
   if (requirement !== undefined) {
     const advice =
-      "the operator must update the driver, or the image must be built for an older CUDA";
+      "The operator must update the driver, or the image must be built for an older CUDA";
     return internal(
-      `the NVIDIA driver of the runner's machine does not meet the image's requirements (${requirement}): ${advice}`,
+      `the NVIDIA driver of the runner's machine does not meet the image's requirements (${requirement}). ${advice}`,
       options,
     );
   }
@@ -101,11 +101,11 @@ export function startFailure(error: unknown): Failure {
   if (GPU.test(OF_RUNTIME.test(own) ? message : own)) return ofMachine(NO_RUNTIME, options);
   const [, command, why] = COMMAND.exec(message) ?? [];
   if (command !== undefined) {
-    const advice = "fix its ENTRYPOINT or CMD and publish it again";
-    return external(`the image's command '${command}' cannot be run (${why}): ${advice}`, options);
+    const advice = "Fix its ENTRYPOINT or CMD and publish it again";
+    return external(`the image's command '${command}' cannot be run (${why}). ${advice}`, options);
   }
   if (/no command specified/i.test(message)) {
-    return external("the image has no command: add an ENTRYPOINT or CMD", options);
+    return external("the image has no command. Add an ENTRYPOINT or CMD", options);
   }
   const [, kind, name] = USER.exec(message) ?? [];
   if (kind !== undefined) {
@@ -116,32 +116,32 @@ export function startFailure(error: unknown): Failure {
   const [, runtime] = RUNTIME.exec(message) ?? [];
   if (runtime) {
     return ofMachine(
-      `Docker has no runtime ${runtime}: the operator must install it or change --runtime`,
+      `Docker has no runtime ${runtime}. The operator must install it or change --runtime`,
     );
   }
   if (MOUNT.test(message)) return ofMachine(NO_MOUNT, options);
   if (isAway(error)) return ofMachine(NO_DOCKER, options);
   if (isRefused(error, message)) return ofMachine(REFUSED, options);
   return internal(
-    "the container cannot be started; see the runner's log for Docker's message",
+    "the container cannot be started. See the runner's log for Docker's message",
     options,
   );
 }
 
 export const NO_DOCKER = "Docker on the runner's machine does not respond";
 const REFUSED =
-  "Docker on the runner's machine refuses to create containers; see the runner's log for its message";
+  "Docker on the runner's machine refuses to create containers. See the runner's log for its message";
 
 /** The advice for an image that asks for a GPU in a class without one, in case this is why it fails. */
 export const NO_GPU =
-  "the image requires a GPU, and this hardware has none: publish a version for hardware with a " +
-  "GPU (configuration.hardware_identifier); if this hardware has one, the operator must set its " +
+  "the image requires a GPU, and this hardware has none. Publish a version for hardware with a " +
+  "GPU (configuration.hardware_identifier). If this hardware has one, the operator must set its " +
   "number of GPUs at /fleet/hardware";
 const NO_RUNTIME =
-  "Docker on the runner's machine cannot give the container its GPUs: the operator must install " +
+  "Docker on the runner's machine cannot give the container its GPUs. The operator must install " +
   "the NVIDIA driver and container toolkit (auspex-runner check says how)";
 const NO_MOUNT =
-  "Docker cannot find the weights downloaded by the runner: the operator must set --state to a " +
+  "Docker cannot find the weights downloaded by the runner. The operator must set --state to a " +
   "directory with the same path for the runner and for Docker (if the runner is in a container, " +
   "mounted at that path)";
 
@@ -165,7 +165,7 @@ const FOR_ALL: Reasons = [
   [
     /no matching manifest/i,
     external,
-    `it is not available for this hardware's architecture (${process.arch}): build it for that architecture (docker build --platform)`,
+    `it is not available for this hardware's architecture (${process.arch}). Build it for that architecture (docker build --platform)`,
   ],
   [/invalid reference/i, external, "the image name is invalid"],
 ];
@@ -178,7 +178,7 @@ const ELSEWHERE: Reasons = [
   [
     new RegExp(`${NO_ACCESS.source}|${NO_NAME.source}`, "i"),
     external,
-    "the repository does not exist, or the runner has no access to it: check the repository's name; if it is private, the operator must run docker login on the runner's machine",
+    "the repository does not exist, or the runner has no access to it. Check the repository's name. If it is private, the operator must run docker login on the runner's machine",
   ],
   [NO_MANIFEST, external, NO_SUCH_DIGEST],
 ];
@@ -187,17 +187,17 @@ const own = (host: string): Reasons => [
   [
     NO_ACCESS,
     internal,
-    "the runner's grant to pull it has expired or was revoked: run the prediction again",
+    "the runner's grant to pull it has expired or was revoked. Run the prediction again",
   ],
   [
     /server gave HTTP response to HTTPS client/i,
     ofMachine,
-    `Docker uses http only for registries on 127.0.0.0/8: the operator must serve the deployment over https, or add "${host}" to "insecure-registries" in /etc/docker/daemon.json on the runner's machine and restart Docker`,
+    `Docker uses http only for registries on 127.0.0.0/8. The operator must serve the deployment over https, or add "${host}" to "insecure-registries" in /etc/docker/daemon.json on the runner's machine and restart Docker`,
   ],
   [
     new RegExp(`${NO_NAME.source}|${NO_MANIFEST.source}`, "i"),
     external,
-    "the deployment's registry no longer has it: push it again",
+    "the deployment's registry no longer has it. Push it again",
   ],
 ];
 
@@ -238,7 +238,7 @@ export function pullFailure(image: PulledImage, error: unknown): PullFailure {
     return { failure: kind(text(image, why), options), final: true, diskFull: false };
   // Other registries may be down, or answer arbitrarily.
   const make = image.ownHost === undefined ? internal : ofMachine;
-  const trouble = "the registry could not be read; see the runner's log";
+  const trouble = "the registry could not be read. See the runner's log";
   return { failure: make(text(image, trouble), options), final: false, diskFull: false };
 }
 

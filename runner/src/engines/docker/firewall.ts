@@ -128,7 +128,7 @@ async function restore(table: string): Promise<void> {
 
 const GONE =
   "the firewall between containers and this machine's private network is missing and cannot be restored";
-const ADVICE = "see the runner's log";
+const ADVICE = "See the runner's log";
 
 /**
  * Docker removes and inserts its own jump for each network that anyone creates, and another runner
@@ -218,7 +218,7 @@ export class FirewallGuard {
         );
       } catch (cause) {
         if (!this.#removed.signal.aborted) log.error(GONE, { bridge: rules.bridge, error: cause });
-        throw ofMachine(`${GONE}: ${ADVICE}`, { cause });
+        throw ofMachine(`${GONE}. ${ADVICE}`, { cause });
       }
     }
   }

@@ -45,8 +45,8 @@ export function imageFacts(
   const names = Object.keys(labels);
   if (!hasWeights && names.some((name) => name.startsWith("run.cog.weight."))) {
     throw external(
-      "the image's weights are stored outside it (Cog managed weights), and this version has none: " +
-        "push the image with cog push, and publish the tag that it pushed",
+      "the image's weights are stored outside it (Cog managed weights), and this version has none. " +
+        "Push the image with cog push, and publish the tag that it pushed",
     );
   }
   const prefix = PREFIXES.find((start) => names.includes(`${start}version`));

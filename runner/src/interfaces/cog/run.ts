@@ -14,7 +14,7 @@ import { backoffMs } from "../../../../src/lib/retry.ts";
 import { onAbort, sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import { reasonOf } from "../../lib/error.ts";
-import { external, Failure, failedFinish, internal } from "../../lib/failure.ts";
+import { external, Failure, failedFinish, internal, sentence } from "../../lib/failure.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
 import { findExcess, nonFiniteNumbers, nonFiniteText, parseAs } from "../container-json.ts";
 import {
@@ -33,7 +33,7 @@ import { invalid, type State, state } from "./protocol.ts";
 import type { CogWebhooks, WebhookEndpoint } from "./webhooks.ts";
 
 const VALIDATE_FIRST =
-  "Send the header Validate-Input: true to reject invalid input before the run starts";
+  "Send the header Validate-Input: true to reject invalid input before the run starts.";
 
 const NO_ROOM = internal("the container is at capacity");
 
@@ -155,8 +155,9 @@ export class CogRun {
         ({ loc, msg }) => `${loc.join(".")}: ${msg}`,
       );
       const { inCallersTerms } = this.#parts;
-      const advice = inCallersTerms ? "" : `. ${VALIDATE_FIRST}`;
-      const message = `the model rejected the input: ${issues?.join("; ") ?? text}${advice}`;
+      const advice = inCallersTerms ? "" : ` ${VALIDATE_FIRST}`;
+      const why = sentence(`The model rejected the input: ${issues?.join("; ") ?? text}`);
+      const message = `${why}${advice}`;
       const error = { message, type: "invalid_request_error", param: null, code: null };
       const refusal = new ServerFailure(status, error);
       const rejected = { inputRejected: true, notContainersFault: true };
@@ -166,9 +167,9 @@ export class CogRun {
       const failure = maxConcurrency > 1 ? concurrencyTooHigh(maxConcurrency) : NO_ROOM;
       this.#fail(failure, "retired", { notAccepted: "full" });
     } else if (status === 200 || status === 201) {
-      const advice = "it must run predictions asynchronously (Cog 0.7 or later)";
+      const advice = "It must run predictions asynchronously (Cog 0.7 or later)";
       this.#fail(
-        external(`the container responded with ${status} instead of 202: ${advice}`),
+        external(`the container responded with ${status} instead of 202. ${advice}`),
         "retired",
       );
     } else if (status === 401 || status === 403) {
@@ -217,8 +218,8 @@ export class CogRun {
     const output = this.#delta.end(reported, body);
     const expected = status !== "canceled" || this.#run.stop.aborted;
     if (status === "failed") {
-      const message = reported.error || "the model failed without an error message";
-      this.#settle(failedFinish(external(message), output), "kept", {
+      const message = reported.error || "The model failed without an error message.";
+      this.#settle(failedFinish(external(message, { isQuoted: true }), output), "kept", {
         verdict: this.#verdict(message),
       });
     } else if (expected) {

@@ -4,13 +4,13 @@ import { z } from "zod";
 import { unmarked } from "../../../../src/lib/exact-json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiError } from "../../../../src/protocol/openai/error.ts";
-import { external, Failure } from "../../lib/failure.ts";
+import { external, Failure, sentence } from "../../lib/failure.ts";
 
 /** Limits of texts from a container, since they become part of the prediction. */
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_FIELD_CHARS = 200;
 
-export const NO_REASON_GIVEN = "the response failed without an error message";
+export const NO_REASON_GIVEN = "The response failed without an error message.";
 
 const optionalText = z.string().nullish().catch(null);
 
@@ -42,7 +42,7 @@ export class ServerFailure extends Failure {
   readonly error: OpenAiError;
 
   constructor(status: number, error: OpenAiError) {
-    super("external", error.message, { detail: { status, error } });
+    super("external", error.message, { detail: { status, error }, isQuoted: true });
     this.status = status;
     this.error = error;
   }
@@ -55,7 +55,12 @@ export class ServerFailure extends Failure {
 
 /** The server did something else than respond. */
 export function brokenServer(message: string): Failure {
-  const error: OpenAiError = { message, type: "server_error", param: null, code: null };
+  const error: OpenAiError = {
+    message: sentence(message),
+    type: "server_error",
+    param: null,
+    code: null,
+  };
   return external(message, { detail: { status: 502, error } });
 }
 
@@ -73,7 +78,7 @@ export function parseFailure(value: unknown, status: number, text = ""): ServerF
     ...outer,
     ...outer.error,
   });
-  const said = message || detail || text.trim() || `the container responded with ${status}`;
+  const said = message || detail || text.trim() || `The container responded with ${status}.`;
   const errorMessage = unmarked(said);
   if (OVERFLOW.test(errorMessage)) {
     return new ServerFailure(400, {
