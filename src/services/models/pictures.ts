@@ -54,7 +54,10 @@ export async function overviewPictures(
   const expires = stableExpiry(Date.now(), URL_MS);
   const urls = await Promise.all(
     rows
-      .filter(({ completed_at }) => completed_at !== null)
+      // Collaborators edit overviews as well: they could name other uploads of the owner, such as weights.
+      .filter(
+        ({ completed_at, mime_type }) => completed_at !== null && mime_type.startsWith("image/"),
+      )
       .map(async ({ id, key }): Promise<[string, string]> => {
         const url = await signedFileUrl(services, origin, key, expires);
         return [`${origin}/v1/uploads/${id}`, url];

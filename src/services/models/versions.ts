@@ -1,4 +1,5 @@
 /** Versions of models: publishing, reading and deleting them. */
+import { hasFullAccess } from "../../domain/accounts/access.ts";
 import { outputModalityOf } from "../../domain/models/output-modality.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors/errors.ts";
@@ -48,8 +49,11 @@ export async function createVersion(
 ): Promise<VersionRow> {
   const model = await readModelTo(services, caller, [owner, name], "write");
   const images = await imagePath(services, model.owner.username);
-  await checkConfiguration(services, images, request.configuration ?? {});
   const elsewhere = images && `${images}/${model.name}`;
+  // A collaborator or a limited token may not see the owner's other models, whose images are beside this one's.
+  const seesAll = caller.user_id === model.owner.id && hasFullAccess(caller);
+  const own = seesAll && images !== undefined ? `${images}/*` : elsewhere;
+  await checkConfiguration(services, own, request.configuration ?? {});
   const { content, read } = await versionImage(services, model, request, elsewhere);
   const named =
     request.configuration && (await namedFiles(services, caller, model, request.configuration));
@@ -182,19 +186,21 @@ export const listVersions = (
     present: (row) => row,
   });
 
-/** @throws ValidationFailure */
+/**
+ * @param own the repositories of the owner that the caller may use, besides those that the operator allows
+ * @throws ValidationFailure
+ */
 async function checkConfiguration(
   services: Services,
-  images: string | undefined,
+  own: string | undefined,
   { image, hardware_identifier: hardware }: Configuration,
 ): Promise<void> {
-  const { settings } = services;
-  const isOwn = image !== undefined && images !== undefined && image.startsWith(`${images}/`);
-  if (image !== undefined && !isOwn && !isAllowed(settings.imageAllowList, image)) {
-    const where = images === undefined ? "on the operator's list" : `below ${images}/`;
+  const { imageAllowList } = services.settings;
+  const allowed = own === undefined ? imageAllowList : [own, ...imageAllowList];
+  if (image !== undefined && !isAllowed(allowed, image)) {
     throw invalid(
       ["body", "configuration", "image"],
-      `'${image}' is not ${where}. The operator can allow it with IMAGE_ALLOW_LIST, or you can push it here`,
+      `'${image}' is not ${whereAllowed(own)}. The operator can allow it with IMAGE_ALLOW_LIST, or you can push it here`,
     );
   }
   const machines = hardware === undefined ? [] : [hardware];
@@ -204,6 +210,11 @@ async function checkConfiguration(
     "hardware_identifier",
   ]);
   if (issues.length > 0) throw new ValidationFailure(issues);
+}
+
+function whereAllowed(own: string | undefined): string {
+  if (own === undefined) return "on the operator's list";
+  return own.endsWith("/*") ? `below ${own.slice(0, -1)}` : `the model's repository, ${own}`;
 }
 
 const isAllowed = (allowList: string[], repository: string) =>

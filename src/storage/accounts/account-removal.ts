@@ -3,12 +3,13 @@
  * once all data is removed: the accounts still to be cleaned up are a range of the usernames. The row
  * itself stays, because the account's former usernames stay reserved.
  */
-import { and, between, eq, inArray, ne, sql } from "drizzle-orm";
+import { and, between, eq, inArray, ne, or, sql } from "drizzle-orm";
 import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
 import { type Database, runBatch } from "../database.ts";
 import {
   accountBytes,
   accountCounts,
+  collaborators,
   fileBytes,
   invitations,
   models,
@@ -60,7 +61,10 @@ export const closeAccount = (db: Database, id: string, now: number) =>
     ...called(db, id, "leaving"),
   ]);
 
-/** Ends the user's access. Sessions, credentials and passkeys are deleted with the login. */
+/**
+ * Ends the user's access, and that of others to the user's models. Sessions, credentials and passkeys are deleted
+ * with the login.
+ */
 const shutOut = (db: Database, id: string) => [
   db.delete(tokens).where(eq(tokens.user_id, id)),
   db.delete(shares).where(eq(shares.user_id, id)),
@@ -68,6 +72,17 @@ const shutOut = (db: Database, id: string) => [
   db.delete(invitations).where(eq(invitations.user_id, id)),
   db.delete(logins).where(eq(logins.id, id)),
   ...leaveOrganizations(db, id),
+  db
+    .delete(collaborators)
+    .where(
+      or(
+        eq(collaborators.account_id, id),
+        inArray(
+          collaborators.model_id,
+          db.select({ id: models.id }).from(models).where(eq(models.owner_id, id)),
+        ),
+      ),
+    ),
 ];
 
 /** Expires the account's uploads. The sweep then removes them, since no version names them any more. */

@@ -89,7 +89,11 @@ test("only visitors who see a private model get the URLs of its pictures", async
 test("an overview shows and keeps pictures that its owner uploaded, and those of nobody else", async () => {
   const { client, username } = await newUser();
   const stranger = await newUser();
-  const [own, other] = [await uploaded(client, GIF), await uploaded(stranger.client, GIF)];
+  const facts = { mime_type: "image/gif" };
+  const [own, other] = [
+    await uploaded(client, GIF, facts),
+    await uploaded(stranger.client, GIF, facts),
+  ];
   const named = [own, other].map(({ id }) => `![It](/v1/uploads/${id})`).join("\n");
   const { name } = await client.ok<Model>("POST", "/v1/models", { name: "fox", overview: named });
   const model = `/v1/models/${username}/${name}`;

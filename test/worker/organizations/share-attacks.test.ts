@@ -1,0 +1,108 @@
+/** Attacks on shared models by collaborators, former collaborators, owners and strangers. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Version } from "../../../src/protocol/model.ts";
+import type { Collaborator } from "../../../src/protocol/organization.ts";
+import { deleteAccount } from "../../../src/services/accounts/delete-account.ts";
+import type { Page } from "../../../src/services/pagination.ts";
+import { services } from "../support/accounts.ts";
+import { VERSION } from "../support/catalogue.ts";
+import type { Client } from "../support/client.ts";
+import { newDashboardUser } from "../support/dashboard-users.ts";
+import { uploaded } from "../support/files.ts";
+import { setShare } from "../support/organizations.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { Visitor } from "../support/visitor.ts";
+import { newClient, newUser, newWorld } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const publish = (by: Client, model: string, configuration: object) =>
+  by.json<Version & { detail: unknown }>("POST", `/v1/models/${model}/versions`, {
+    ...VERSION,
+    configuration,
+  });
+
+const names = async (by: Client, path: string) =>
+  (await by.ok<Page<{ name: string }>>("GET", path)).items.map(({ name }) => name);
+
+describe("an account that is deleted", () => {
+  test("a collaborator who deletes their account leaves no row that counts and cannot be removed", async () => {
+    const { client, model } = await newWorld();
+    const friend = await newUser();
+    await setShare(model, friend, "write");
+    await deleteAccount(services, friend);
+    const path = `/v1/models/${model}/collaborators`;
+    expect((await client.ok<Page<Collaborator>>("GET", path)).items).toEqual([]);
+    const left = await env.DB.prepare("SELECT * FROM collaborators WHERE account_id = ?")
+      .bind(friend.user_id)
+      .all();
+    expect(left.results).toEqual([]);
+  });
+
+  test("models of a deleted owner are in no list of those they were shared with", async () => {
+    const world = await newWorld({ compatibilities: { vendora_chat_completions: true } });
+    const friend = await newUser();
+    await setShare(world.model, friend, "run");
+    const lists = async () => [
+      (await names(friend.client, "/v1/user/models?shared=true")).length,
+      (await friend.client.ok<{ data: { id: string }[] }>("GET", "/v1/vendora/models")).data.filter(
+        ({ id }) => id.endsWith("/story"),
+      ).length,
+    ];
+    const [, before = 0] = await lists();
+    await deleteAccount(services, world);
+    expect(await lists()).toEqual([0, before - 1]);
+  });
+});
+
+describe("what else the owner has", () => {
+  test("neither a collaborator nor a token limited to the model publishes images of the owner's other models", async () => {
+    const { client, model, username } = await newWorld();
+    const friend = await newUser();
+    await setShare(model, friend, "write");
+    const limited = await newClient(username, { models: [model] });
+    const imageOf = (name: string) => ({ image: `${env.IMAGE_REGISTRY}/${name}` });
+    const secret = imageOf(`${username}/secret`);
+    for (const by of [friend.client, limited]) {
+      const refused = await publish(by, model, secret);
+      expect([refused.status, JSON.stringify(refused.body.detail)]).toEqual([
+        422,
+        expect.stringContaining("secret"),
+      ]);
+      expect((await publish(by, model, imageOf(model))).status).toBe(200);
+    }
+    expect((await publish(client, model, secret)).status).toBe(200);
+  });
+
+  test("an overview shows no weights of the owner, whose ids versions of other models have", async () => {
+    const { client, model, username } = await newWorld({ visibility: "public" });
+    const { id } = await uploaded(client, "weights", { mime_type: "application/octet-stream" });
+    await client.ok("POST", "/v1/models", { name: "other" });
+    await publish(client, `${username}/other`, { weights: [{ file: id, target: "/w" }] });
+    const friend = await newUser();
+    await setShare(model, friend, "write");
+    const overview = `Weights: ![It](/v1/uploads/${id})`;
+    await friend.client.ok("PATCH", `/v1/models/${model}`, { overview });
+    const { html } = await new Visitor().look(`/models/${model}/overview`);
+    expect(html).toContain("Weights:");
+    expect(html).not.toContain("signature=");
+  });
+});
+
+test("a former collaborator who runs a prediction again does not learn the model's new name", async () => {
+  const friend = await newDashboardUser();
+  const { client, model, username } = await newWorld();
+  await setShare(model, friend, "run");
+  const { id } = (await friend.client.create({ model, input: {} })).body;
+  await friend.client.cancel(id);
+  await setShare(model, friend, undefined);
+  await client.ok("PATCH", `/v1/models/${model}`, { name: "unannounced" });
+  advance(10.001);
+  const answer = await friend.visitor.call("POST", `/predictions/${id}/retry`);
+  const text = await answer.text();
+  expect(answer.status).toBe(404);
+  expect(text).toContain(`${username}/story`);
+  expect(text).not.toContain("unannounced");
+});
