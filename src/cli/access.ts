@@ -76,7 +76,7 @@ export async function readAccess(
   if (tokenFile) return { url, token: readToken(await textOf(tokenFile), "--token-file") };
   if (environment.AUSPEX_TOKEN)
     return { url, token: readToken(environment.AUSPEX_TOKEN, "AUSPEX_TOKEN") };
-  if (kept?.url === url) return { url, token: kept.token };
+  if (kept?.url === url) return { url, token: chosenToken(kept) };
   throw new Misuse(`Not logged in to ${url}. Run auspex login ${url}, or set AUSPEX_TOKEN.`);
 }
 
@@ -88,8 +88,20 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-const credentials = z.object({ url: z.url(), token: z.string(), username: z.string() });
+const credentials = z.object({
+  url: z.url(),
+  token: z.string(),
+  username: z.string(),
+  /** The user's tokens for organizations, by their usernames. */
+  organizations: z.record(z.string(), z.string()).optional(),
+  /** The organization that commands act for. Absent: the user. */
+  current: z.string().optional(),
+});
 export type Credentials = z.infer<typeof credentials>;
+
+/** Returns the token of the account that `auspex switch` has chosen. */
+export const chosenToken = ({ token, organizations, current }: Credentials): string =>
+  (current !== undefined && organizations?.[current]) || token;
 
 export const credentialsFile = ({ config }: Folders): string => join(config, "credentials.json");
 

@@ -12,6 +12,7 @@ import {
   versionsCommand,
 } from "./commands/models.ts";
 import { openCommand } from "./commands/open.ts";
+import { orgsCommand, switchCommand } from "./commands/organizations.ts";
 import { cancelCommand, logsCommand, predictionsCommand } from "./commands/predictions.ts";
 import { publishCommand } from "./commands/publish.ts";
 import { runCommand } from "./commands/run.ts";
@@ -70,12 +71,23 @@ function isJsonWanted(argv: string[]): boolean {
 
 const END = `
 Set AUSPEX_URL and AUSPEX_TOKEN, or run auspex login.
-A name without an owner is your own model: story is ada/story if you are ada.
+A name without an owner is a model of the current account: story is ada/story if you are ada.
 Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.`;
 
 /** The commands by their headings in the help. */
 const GROUPS: [heading: string, commands: ((host: Host) => CommandUnknownOpts)[]][] = [
-  ["Account:", [loginCommand, logoutCommand, whoamiCommand, usageCommand, openCommand]],
+  [
+    "Account:",
+    [
+      loginCommand,
+      logoutCommand,
+      whoamiCommand,
+      orgsCommand,
+      switchCommand,
+      usageCommand,
+      openCommand,
+    ],
+  ],
   ["Publish:", [initCommand, publishCommand, rollbackCommand]],
   ["Run:", [runCommand, predictionsCommand, logsCommand, cancelCommand, uploadCommand]],
   ["Manage:", [modelsCommand, versionsCommand, tagsCommand, variablesCommand, hardwareCommand]],

@@ -115,7 +115,7 @@ test("logout forgets the token once, and says when there is none", async () => {
   writeFileSync(file, JSON.stringify({ url: "https://a.test", token: "aus_x", username: "ada" }));
   const done = {
     code: 0,
-    out: "Logged out. The token itself stays valid until you revoke it.\n",
+    out: "Logged out. Its tokens stay valid until you revoke them.\n",
     err: "",
   };
   expect(await home.run(["logout"])).toEqual(done);

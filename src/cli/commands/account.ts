@@ -4,12 +4,19 @@ import { ownerName, user, userUsage } from "../../protocol/user.ts";
 import { type Host, newServiceCommand, openService } from "../session.ts";
 import { table } from "../ui/output.ts";
 import { formatBytes, formatDuration } from "../ui/progress.ts";
+import { organizations } from "./organizations.ts";
 
 export const whoamiCommand = (host: Host) =>
   newServiceCommand("whoami", "Show the account you are logged in to").action(async (options) => {
     const { service, access, output } = await openService(host, options);
-    const username = ownerName(await service.get("/user", user));
-    output.result(`${username} at ${access.url}`, { username, url: access.url });
+    const account = await service.get("/user", user);
+    const { url } = access;
+    const [username, { kind }] = [ownerName(account), account];
+    // The token of an organization lists that organization alone, with the role that it acts with.
+    const [own] = kind === "organization" ? await service.get("/organizations", organizations) : [];
+    const role = own?.role ?? null;
+    const acting = role === null ? "" : ` (organization, your role: ${role})`;
+    output.result(`${username}${acting} at ${url}`, { username, url, kind, role });
   });
 
 export const usageCommand = (host: Host) =>

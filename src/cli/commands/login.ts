@@ -23,7 +23,10 @@ export const loginCommand = (host: Host) =>
       const url = await askAddress(host, address);
       const token = await askToken(url);
       const username = await usernameOf(new Service({ url, token }, session));
-      await saveCredentials(host.folders, { url, token, username });
+      const kept = await loadCredentials(host.folders);
+      const isSame = kept?.url === url && kept.username === username;
+      const organizations = isSame ? kept.organizations : undefined;
+      await saveCredentials(host.folders, { url, token, username, organizations });
       const file = credentialsFile(host.folders);
       session.output.result(`Logged in to ${url} as ${username}.`, { url, username, file });
     });
@@ -35,7 +38,7 @@ export const logoutCommand = (host: Host) =>
     output.result(wasThere ? LOGGED_OUT : "Not logged in.", {});
   });
 
-const LOGGED_OUT = "Logged out. The token itself stays valid until you revoke it.";
+const LOGGED_OUT = "Logged out. Its tokens stay valid until you revoke them.";
 
 async function askAddress(host: Host, given: string | undefined): Promise<string> {
   if (given !== undefined) return readAddress(given, "address");

@@ -36,6 +36,7 @@ import {
 } from "../session.ts";
 import { confirmed, localTime } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
+import { collaboratorsCommand, shareCommand, unshareCommand } from "./collaborators.ts";
 
 export const modelsCommand = (host: Host) =>
   newServiceCommand("models", "List models")
@@ -57,6 +58,9 @@ export const modelsCommand = (host: Host) =>
       const head = ["MODEL", "VISIBILITY", "RUNS", "DESCRIPTION"];
       showList(session, { head, rows, items: shown });
     })
+    .addCommand(shareCommand(host))
+    .addCommand(unshareCommand(host))
+    .addCommand(collaboratorsCommand(host))
     .addCommand(deleteModelCommand(host));
 
 const deleteModelCommand = (host: Host) =>

@@ -1,7 +1,9 @@
 /** `auspex publish`: from a folder, or an image, to a version that can be called. */
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { messageOf } from "../../../runner/src/lib/error.ts";
 import { PATHS } from "../../domain/images/server-description.ts";
+import { readModelReference } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import {
   type Compatibilities,
@@ -50,6 +52,7 @@ import { usernameOf } from "../service/service.ts";
 import { type Host, newServiceCommand, openService, type ServiceSession } from "../session.ts";
 import { isInteractive } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
+import { actingFor } from "./organizations.ts";
 
 const MORE = `
 The folder needs a cog.yaml (built with Cog) or a Dockerfile (built with Docker or Podman). auspex.json
@@ -60,6 +63,7 @@ command fails and the default version stays the same.
 
   auspex publish
   auspex publish story --model ada/story --message "Longer stories"
+  auspex publish acme/story
   auspex publish --image vllm/vllm-openai:v0.28.0 --model qwen --hardware l40s
   auspex publish --image acme/llm-server --model qwen --interface openai
   auspex publish --archive image.tar --model qwen
@@ -67,7 +71,11 @@ command fails and the default version stays the same.
 
 export const publishCommand = (host: Host) =>
   newServiceCommand("publish", "Build a model, push its image and create a version")
-    .argument("[folder]", "folder with a cog.yaml or Dockerfile", ".")
+    .argument(
+      "[folder]",
+      "folder with a cog.yaml or Dockerfile, or owner/name to publish this one as",
+      ".",
+    )
     .option("--image <reference>", "use an existing image instead of building one")
     .option("--archive <path>", "use an archive from docker save, or an OCI layout")
     .option("--model <name>", "model name (default: from auspex.json, or the folder)")
@@ -91,9 +99,10 @@ export const publishCommand = (host: Host) =>
     .option("--wait", "if no runner is online to start it, wait for one")
     .option("--no-wait", "make it the default version without starting it first")
     .addHelpText("after", MORE)
-    .action(async (folder, options) => {
-      const session = await openService(host, options);
-      const { service, output, display, signal, access } = session;
+    .action(async (place, options) => {
+      const opened = await openService(host, options);
+      const isModel = options.model === undefined && isModelName(place);
+      const [folder, name] = isModel ? [".", place] : [place, options.model];
       const project = await readProject(folder);
       const manifest = withCompatibilities(project.manifest, options.compatibility);
       if (options.message.length > MAX_NOTES)
@@ -105,13 +114,18 @@ export const publishCommand = (host: Host) =>
           "--check needs an image in Docker or Podman. Run docker load --input FILE, then publish with --image.",
         );
       requireVariables(options.env ?? []);
-      const model = modelName(project, options.model, await usernameOf(service));
+      const caller = await usernameOf(opened.service);
+      const model = modelName(project, name, caller);
+      const [owner = ""] = model.split("/");
+      const session = owner === caller ? opened : await actingFor(opened, owner);
+      const account = session === opened ? caller : owner;
+      const { service, output, display, signal, access } = session;
       const source = { project, image: options.image, archive: options.archive };
       const engine = await findEngine(source, options.engine, signal);
       const hardware = options.hardware ?? manifest.hardware;
       if (hardware !== undefined) await requireHardware(service, hardware);
       const { found, make } = await findModel(service, {
-        model,
+        ...{ model, account },
         description: manifest.description,
         visibility: options.visibility ?? manifest.visibility,
         hardware,
@@ -181,6 +195,10 @@ export const publishCommand = (host: Host) =>
         version: shown,
       });
     });
+
+/** Whether the argument names a model and no folder. */
+const isModelName = (place: string): boolean =>
+  /^[^./~]/.test(place) && place.includes("/") && !existsSync(place) && !!readModelReference(place);
 
 const hardwareOf = ({ configuration }: Version, { hardware }: Model): string =>
   configuration.hardware_identifier ?? hardware?.identifier ?? DEFAULT_HARDWARE;

@@ -90,9 +90,7 @@ export function modelName({ folder, manifest }: Project, given: string | undefin
   const found = readModelReference(name.includes("/") ? name : `${owner}/${name}`);
   if (!found || found.version !== undefined || !slug.safeParse(found.name).success)
     throw new Misuse(`Invalid model name "${name}". Choose another with --model ${owner}/story.`);
-  if (found.owner !== owner)
-    throw new Misuse(`Permission denied: you are ${owner}, the model belongs to ${found.owner}.`);
-  return `${owner}/${found.name}`;
+  return `${found.owner}/${found.name}`;
 }
 
 export interface Source {

@@ -265,6 +265,8 @@ export async function completedVersion(
 }
 
 interface NewModel {
+  /** The account that the token belongs to. */
+  account: string;
   /** `owner/name` */
   model: string;
   description: string | undefined;
@@ -281,13 +283,18 @@ type ModelPlace =
 
 const CLASSES = "/hardware?page_size=50";
 
-/** @throws ControlPlaneError, also if the token may not make the model that is not there */
+/** @throws ControlPlaneError, also if the token may not make the model that is not there; Misuse if nobody but its owner may */
 export async function findModel(service: Service, wanted: NewModel): Promise<ModelPlace> {
   const path = `/models/${wanted.model}`;
   const found = await service.get(path, model).catch((error: unknown) => {
     if (statusOf(error) !== 404) throw error;
   });
   if (found) return { found };
+  const [owner] = wanted.model.split("/");
+  if (owner !== wanted.account)
+    throw new Misuse(
+      `The model ${wanted.model} doesn't exist, or isn't shared with ${wanted.account}. Only ${owner} can create it.`,
+    );
   await requireMaking(service);
   const hardware_identifier = wanted.hardware ?? (await chooseHardware(service, wanted));
   const [, name] = wanted.model.split("/");

@@ -25,7 +25,8 @@ afterEach(() => {
 test("whoami prints the account and the deployment", async () => {
   const { url } = deployment;
   expect(await home.run(["whoami"])).toEqual({ code: 0, out: `ada at ${url}\n`, err: "" });
-  expect(JSON.parse((await home.run(["whoami", "--json"])).out)).toEqual({ username: "ada", url });
+  const told = JSON.parse((await home.run(["whoami", "--json"])).out);
+  expect(told).toEqual({ username: "ada", url, kind: "user", role: null });
   const fresh = await new Home().run(["whoami"]);
   expect(fresh).toMatchObject({ code: 2, err: expect.stringContaining("Not logged in.") });
 });
