@@ -5,16 +5,13 @@ import { attachTrees } from "./parts/json-tree.ts";
 import { MarkdownMode } from "./parts/markdown.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
 import { replaceElement } from "./parts/replace-element.ts";
-import { attachZoom } from "./parts/zoom.ts";
 
 attachTrees(document);
 for (const view of document.querySelectorAll<HTMLElement>("[data-prediction]"))
   attachPrediction(view);
 // A shared prediction has no view that could be live.
-for (const output of document.querySelectorAll<HTMLElement>("[data-shared]")) {
-  attachZoom(document.body);
+for (const output of document.querySelectorAll<HTMLElement>("[data-shared]"))
   new MarkdownMode(output);
-}
 
 /** Polling of pending deliveries: the delay doubles from the first to the last while nothing changes. */
 const FIRST_WAIT_MS = 1_000;
@@ -46,11 +43,6 @@ function schedule(wait: number): void {
   timer = window.setTimeout(() => void refreshDeliveries(wait), wait);
 }
 
-document.addEventListener("prediction-ended", () => {
-  // The server shows the differences of two runs once both have ended.
-  const isLive = document.querySelector("[data-prediction][data-live]") !== null;
-  if (document.querySelector("[data-compared]") === null) void refreshDeliveries(FIRST_WAIT_MS);
-  else if (!isLive) location.reload();
-});
+document.addEventListener("prediction-ended", () => void refreshDeliveries(FIRST_WAIT_MS));
 document.addEventListener("visibilitychange", () => schedule(FIRST_WAIT_MS));
 schedule(FIRST_WAIT_MS);

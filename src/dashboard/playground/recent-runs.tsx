@@ -59,9 +59,8 @@ export const RecentRuns = ({
         </li>
       ))}
     </ol>
-    <p class="flow small">
+    <p class="small">
       <a href={`/predictions?model=${encodeURIComponent(model)}`}>View all</a>
-      {runs.length > 1 && <a href={compareAddress(address, runs, current?.id)}>Compare two runs</a>}
     </p>
   </nav>
 );
@@ -72,16 +71,6 @@ const RunStatus = ({ status, at }: { status: Prediction["status"]; at: string })
     <Time at={at} />
   </span>
 );
-
-/** Returns the shown run, or the newest, with the run before it. */
-function compareAddress(address: string, runs: RecentRun[], current: string | undefined): string {
-  const ids = runs.map(({ prediction }) => prediction.id);
-  const [newest = ""] = ids;
-  // Client code names none by an empty id.
-  const shown = current || newest;
-  const before = ids[ids.indexOf(shown) + 1] ?? newest;
-  return `${address}?prediction=${shown}&compare=${before}`;
-}
 
 export const Picture = ({ address }: { address: string | undefined }) =>
   address === undefined ? null : <img src={address} alt="" width="40" height="40" loading="lazy" />;

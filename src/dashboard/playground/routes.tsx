@@ -31,7 +31,6 @@ import { renderNoVersion } from "../publish/no-version.tsx";
 import { fragment } from "../ui/layout.tsx";
 import { modelAddress, modelOf, referenceOf, renderVersionNotFound } from "../ui/model-header.tsx";
 import { openRun } from "./chat/open-run.ts";
-import { renderComparison } from "./comparison.tsx";
 import { JSON_FIELD, runAddress, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import { chosenExample, NO_EXAMPLE } from "./examples.tsx";
 import {
@@ -80,7 +79,6 @@ const playgroundQuery = z.object({
   example: z.string().optional(),
   as: z.string().optional(),
   view: z.string().optional(),
-  compare: z.string().optional(),
   tab: z.enum(["output", "code"]).default("output").catch("output"),
 });
 
@@ -111,14 +109,12 @@ export const playgroundPages = pages()
     return c.json({});
   })
   .get(ADDRESS, (c, next) => {
-    const { prediction, compare } = c.req.query();
     // Runs have owners.
-    return prediction === undefined && compare === undefined ? next() : requireUser(c, next);
+    return c.req.query("prediction") === undefined ? next() : requireUser(c, next);
   })
   .get(ADDRESS, async (c) => {
     const query = playgroundQuery.parse(c.req.query());
-    const { version: number, prediction: id, as, tab, compare } = query;
-    if (compare !== undefined) return renderComparison(c, id, compare);
+    const { version: number, prediction: id, as, tab } = query;
     const { services, origin, viewer } = c.var;
     const prediction =
       id === undefined ? undefined : await viewPrediction(services, viewerOf(c).caller, id, origin);

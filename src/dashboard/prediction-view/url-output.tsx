@@ -40,13 +40,13 @@ export function UrlOutput({ output }: { output: UrlKind }) {
   }
 }
 
-/** The picture, which leads to itself alone. Browsers open no data URL as a page. */
+/** A picture that links to itself in a new tab. Browsers open no data URL as a page. */
 function Picture({ output: { address, name } }: { output: Named }) {
   const picture = <img src={address} alt={name} loading="lazy" />;
   return address.startsWith("data:") ? (
     picture
   ) : (
-    <a href={address} data-zoom>
+    <a href={address} target="_blank" rel="noopener">
       {picture}
     </a>
   );

@@ -121,8 +121,6 @@ export const PAGES: Record<string, PageVisit[]> = {
         `/models/${model}?prediction=${text}`,
         `/models/${model}?tab=code`,
         `/models/${model}?as=json`,
-        `/models/${model}?prediction=${text}&compare=${text}`,
-        `/models/${model}?compare=`,
       ],
     },
   ],

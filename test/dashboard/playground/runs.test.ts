@@ -1,12 +1,6 @@
-/** Labels of runs, and differences between two of them. */
-import fc from "fast-check";
+/** Labels and pictures of runs in lists. */
 import { describe, expect, test } from "vitest";
-import {
-  differences,
-  labelOf,
-  markedTexts,
-  pictureOf,
-} from "../../../src/dashboard/playground/run-inputs.ts";
+import { labelOf, pictureOf } from "../../../src/dashboard/playground/run-inputs.ts";
 
 describe("a run in a list", () => {
   test("the label of a run is its prompt, or else the longest text, on one line", () => {
@@ -71,40 +65,5 @@ describe("a run in a list", () => {
     expect(pictureOf("https://elsewhere.example/b.png", host)).toBeUndefined();
     expect(pictureOf("data:image/png;base64,AAAA", host)).toBeUndefined();
     expect(pictureOf({ a: file("b.png") }, host)).toBeUndefined();
-  });
-});
-
-describe("two inputs", () => {
-  test("two inputs are compared by field in any order, and differences come first", () => {
-    const a = { same: { x: 1, y: [2] }, prompt: "one", only: null };
-    const b = { prompt: "two", same: { y: [2], x: 1 }, other: 0 };
-    expect(differences(a, b)).toEqual([
-      { name: "prompt", a: "one", b: "two", isSame: false },
-      { name: "only", a: null, b: undefined, isSame: false },
-      { name: "other", a: undefined, b: 0, isSame: false },
-      { name: "same", a: a.same, b: b.same, isSame: true },
-    ]);
-    expect(differences(undefined, undefined)).toEqual([]);
-  });
-
-  test("field names that are names of prototypes are compared like others", () => {
-    const a = JSON.parse('{"o": {"toString": 1}}');
-    expect(differences(a, { o: { x: 1 } })[0]?.isSame).toBe(false);
-  });
-
-  test("differences of texts are marked by words", () => {
-    expect(markedTexts("A red fox in snow", "A blue fox in snow")).toEqual([
-      ["A ", "red", " fox in snow"],
-      ["A ", "blue", " fox in snow"],
-    ]);
-    expect(markedTexts("a b", "a b c")).toEqual([
-      ["a b", "", ""],
-      ["a b", " c", ""],
-    ]);
-    fc.assert(
-      fc.property(fc.string(), fc.string(), (a, b) => {
-        expect(markedTexts(a, b).map((parts) => parts.join(""))).toEqual([a, b]);
-      }),
-    );
   });
 });

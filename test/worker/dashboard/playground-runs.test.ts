@@ -1,5 +1,4 @@
-/** Input of the playground that is kept for another version, runs that are opened again, recent runs and comparisons. */
-import { env } from "cloudflare:workers";
+/** Input of the playground that is kept for another version, runs that are opened again, and recent runs. */
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { newCustomer } from "../support/customer.ts";
@@ -284,43 +283,5 @@ describe("recent runs", () => {
     const html = await look("/runs");
     expect(html).toContain(`Run …${ids[0]?.slice(-4)}`);
     expect(html).not.toContain("forgotten");
-  });
-});
-
-describe("two runs", () => {
-  it("two runs are compared: differences are marked, and the rest is folded", async () => {
-    const { ids, look } = await withRuns(
-      { prompt: "A red fox", width: 64 },
-      { prompt: "A blue fox", width: 64, seed: 7 },
-    );
-    const html = await look(`?prediction=${ids[0]}&compare=${ids[1]}`);
-    expect(html).toContain("A <mark>red</mark> fox");
-    expect(html).toContain("A <mark>blue</mark> fox");
-    expect(html).toContain("Same in both: width");
-    expect(html).toMatch(/seed <small>differs<\/small>.*not set.*7/s);
-    for (const id of ids) expect(html).toContain(`data-prediction="${id}"`);
-    expect(html).toContain('<th scope="row">Price</th><td data-label="A">–</td>');
-  });
-
-  it("compared runs have a price where the operator has set one", async () => {
-    const { who, ids, look } = await withRuns({ a: 1 }, { a: 2 });
-    const page = () => look(`?prediction=${ids[0]}&compare=${ids[1]}`);
-    await env.DB.prepare("UPDATE hardware SET price_per_hour = 3600").run();
-    expect(await page()).toContain('<th scope="row">Price</th><td data-label="A">$2.00</td>');
-    const own = (await who.visitor.look(`/predictions/${ids[0]}`)).html;
-    expect(own).toMatch(/<dt>price<\/dt><dd>[^/]*\$2\.00/);
-    await env.DB.prepare("UPDATE hardware SET price_per_hour = NULL").run();
-  });
-
-  it("compared runs have to be the user's own and of this model", async () => {
-    const [one, other] = await Promise.all([withRuns({}), withRuns({})]);
-    const [mine, theirs] = [one.ids[0], other.ids[0]];
-    const status = async (query: string) =>
-      (await one.who.visitor.look(`${one.address}?${query}`)).status;
-    expect(await status(`prediction=${mine}&compare=${theirs}`)).toBe(404);
-    expect(await status(`prediction=${theirs}&compare=${mine}`)).toBe(404);
-    const elsewhere = `${other.address}?prediction=${mine}&compare=${mine}`;
-    expect((await one.who.visitor.look(elsewhere)).status).toBe(404);
-    expect(await one.look("?compare=")).toContain("Select two runs");
   });
 });

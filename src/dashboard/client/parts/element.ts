@@ -36,3 +36,10 @@ export const player = (kind: "audio" | "video", address: string, name: string) =
 
 export const picture = (address: string, name: string): HTMLImageElement =>
   Object.assign(element("img", ""), { src: address, alt: name });
+
+/** A picture that links to itself in a new tab. Browsers open no data URL as a page. */
+export function pictureLink(address: string, name: string): HTMLElement {
+  const shown = picture(address, name);
+  if (address.startsWith("data:")) return shown;
+  return Object.assign(link(address, shown), { target: "_blank" });
+}

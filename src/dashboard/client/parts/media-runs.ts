@@ -5,7 +5,7 @@ import type { Input } from "../../../domain/schemas/input-form-values.ts";
 import { type MediaItem, MediaOutputs, timeText } from "../../playground/media-outputs.ts";
 import { type KnownField, labelOf } from "../../playground/run-inputs.ts";
 import { store } from "./choices.ts";
-import { button, element, foreignLink, link, picture, player } from "./element.ts";
+import { button, element, foreignLink, link, pictureLink, player } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";
 import { codeBlock } from "./markdown.ts";
 import type { Result } from "./playground.ts";
@@ -14,7 +14,6 @@ import { messageOf, post } from "./post.ts";
 import { type Ending, PredictionStream, type Status } from "./prediction-stream.ts";
 import { RecentRuns } from "./recent-runs.ts";
 import { leaveExample, RunSteps } from "./run-steps.ts";
-import { attachZoom, zoomButton } from "./zoom.ts";
 
 /** Older ones are found among the predictions. */
 const MAX_RUNS = 12;
@@ -42,7 +41,6 @@ export class MediaRuns implements Result {
     this.#useAsInput = useAsInput;
     this.#recent = new RecentRuns(root);
     this.#steps = new RunSteps(root);
-    attachZoom(this.#list);
     const { user, model, fields = "[]" } = root.dataset;
     this.#fields = JSON.parse(fields);
     this.#key = `auspex.runs.1:${user}:${model}`;
@@ -217,7 +215,7 @@ class RunCard {
     return element(
       "figure",
       `media-item ${kind}`,
-      ...(kind === "image" ? [zoomButton(picture(address, this.#options.label || name))] : []),
+      ...(kind === "image" ? [pictureLink(address, this.#options.label || name)] : []),
       ...(kind === "audio" || kind === "video" ? [player(kind, address, name)] : []),
       element("figcaption", "", ...this.#actionsOf(kind, address, name)),
     );

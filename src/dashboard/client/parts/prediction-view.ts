@@ -19,7 +19,6 @@ import {
   type LiveStreamOptions,
 } from "./prediction-stream.ts";
 import { replaceElement } from "./replace-element.ts";
-import { attachZoom, makeZoomable } from "./zoom.ts";
 
 /**
  * Dispatches `prediction-status` when another status may be displayed, and `prediction-ended` when the end is
@@ -33,7 +32,6 @@ export function attachPrediction(root: HTMLElement): () => void {
     : root.querySelector<HTMLElement>("[data-prediction]");
   if (!view) return () => {};
   attachTrees(view);
-  attachZoom(view);
   const markdown = new MarkdownMode(view);
   if (view.dataset.live === undefined) return () => {};
   const live = new LivePrediction(view, markdown);
@@ -330,7 +328,6 @@ function replaceAppended(root: HTMLElement, page: Document): void {
     if (!old || !stored) continue;
     enhance(stored);
     attachTrees(stored);
-    makeZoomable(stored);
     replaceElement(old, stored);
   }
 }
