@@ -3,6 +3,7 @@ import { z } from "zod";
 import { problem, timestamp, uuid } from "./common.ts";
 import { model, version } from "./model.ts";
 import { token } from "./operator.ts";
+import { collaborator, shareLevel } from "./organization.ts";
 import { prediction, predictionWithIO } from "./prediction.ts";
 import { upload } from "./upload.ts";
 import { user } from "./user.ts";
@@ -45,6 +46,12 @@ export const exportLine = z
     line("model", {
       model: model.omit({ latest_version: true }),
       variable_names: z.array(z.string()),
+      collaborators: z.array(collaborator),
+    }),
+    line("shared_model", {
+      model: z.string().meta({ description: "`owner/name` of a model that is shared with you" }),
+      level: shareLevel,
+      created_at: timestamp,
     }),
     line("version", { model_id: uuid, version }),
     line("webhook_endpoint", { webhook_endpoint: webhookEndpoint }),

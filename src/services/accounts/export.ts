@@ -9,6 +9,7 @@ import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { listOwnUploads } from "../../storage/files/uploads.ts";
 import type { Keyset } from "../../storage/keyset.ts";
+import { listCollaboratorsOf, listReceived } from "../../storage/models/collaborators.ts";
 import { listDetailedModels } from "../../storage/models/models.ts";
 import { listVariableNames } from "../../storage/models/variables.ts";
 import { listVersionsOfOwner } from "../../storage/models/versions.ts";
@@ -132,6 +133,14 @@ async function* accountLines(
     for (const row of rows) yield { type: "token", token: present.token(row) };
   yield* modelLines(services, user_id);
   yield* versionLines(services, user_id);
+  for await (const rows of pagesOf(PAGE, (keyset) => listReceived(db, user_id, keyset), byId))
+    for (const { owner, name, level, created_at } of rows)
+      yield {
+        type: "shared_model",
+        model: `${owner}/${name}`,
+        level,
+        created_at: new Date(created_at).toISOString(),
+      };
   for await (const rows of pagesOf(PAGE, (keyset) => listEndpoints(db, user_id, keyset), byId))
     for (const row of rows)
       yield { type: "webhook_endpoint", webhook_endpoint: present.webhookEndpoint(row) };
@@ -144,10 +153,12 @@ async function* modelLines({ db, present }: Services, userId: string): AsyncGene
   for await (const rows of pagesOf(HEAVY_PAGE, find, byId)) {
     const ids = rows.map(({ id }) => id);
     const variables = Map.groupBy(await listVariableNames(db, ids), ({ model_id }) => model_id);
+    const shared = Map.groupBy(await listCollaboratorsOf(db, ids), ({ model_id }) => model_id);
     for (const row of rows) {
       const { latest_version: _, ...model } = present.model(row);
       const variable_names = (variables.get(row.id) ?? []).map(({ name }) => name);
-      yield { type: "model", model, variable_names };
+      const collaborators = (shared.get(row.id) ?? []).map(present.collaborator);
+      yield { type: "model", model, variable_names, collaborators };
     }
   }
 }

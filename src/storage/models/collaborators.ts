@@ -1,6 +1,7 @@
 /** The accounts, users and organizations, that models are shared with. */
 import { and, eq, inArray, sql } from "drizzle-orm";
 import type { ShareLevel } from "../../protocol/organization.ts";
+import { isSeenBy } from "../accounts/visible-models.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { collaborators, modelCounts, models, users } from "../schema/index.ts";
@@ -17,6 +18,41 @@ export function listCollaborators(db: Database, modelId: string, keyset: Keyset)
     .from(collaborators)
     .innerJoin(users, eq(users.id, collaborators.account_id))
     .where(and(eq(collaborators.model_id, modelId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+/** Lists the collaborators of several models. @param ids 100 at most */
+export const listCollaboratorsOf = (db: Database, ids: string[]) =>
+  db
+    .select({
+      model_id: collaborators.model_id,
+      account: users,
+      level: collaborators.level,
+      created_at: collaborators.created_at,
+    })
+    .from(collaborators)
+    .innerJoin(users, eq(users.id, collaborators.account_id))
+    .where(inArray(collaborators.model_id, ids))
+    .orderBy(collaborators.model_id, collaborators.account_id)
+    .all();
+
+/** Lists the shares that an account has received, the newest model first. */
+export function listReceived(db: Database, accountId: string, keyset: Keyset) {
+  const { where, order, limit } = range([collaborators.model_id], "desc", keyset);
+  return db
+    .select({
+      id: collaborators.model_id,
+      owner: users.username,
+      name: models.name,
+      level: collaborators.level,
+      created_at: collaborators.created_at,
+    })
+    .from(collaborators)
+    .innerJoin(models, eq(models.id, collaborators.model_id))
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(and(eq(collaborators.account_id, accountId), where))
     .orderBy(...order)
     .limit(limit)
     .all();
@@ -44,6 +80,7 @@ export function listSharedModels(
     .where(
       and(
         eq(collaborators.account_id, accountId),
+        isSeenBy(accountId),
         ids ? inArray(collaborators.model_id, ids) : undefined,
         where,
       ),
