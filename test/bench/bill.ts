@@ -131,7 +131,8 @@ interface Conditions {
 /** The limits of a stream of 500 tokens at 50 a second. */
 const MOST_READ_ROWS = 60;
 const MOST_READ_REQUESTS = 60;
-const MOST_READ_DOLLARS = 90;
+/** The most rows cost 60 dollars, and the hours, requests and messages of the stream 32. */
+const MOST_READ_DOLLARS = 92;
 const MOST_UNREAD_ROWS = 30;
 const MOST_NOOP_ROWS = 6;
 const MOST_NOOP_DOLLARS = 16;

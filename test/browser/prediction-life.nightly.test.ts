@@ -151,6 +151,7 @@ it("the first steps follow the newest run without a reload", async () => {
   // A run by a call would already have completed the steps.
   const visitor = await site.visitor({ as: "stella" });
   await visitor.open(`/models/${OPERATOR}/gated`);
+  await visitor.page.getByText("More options").click();
   await visitor.page.getByLabel("gate optional").fill("steps");
   await visitor.page.getByRole("button", { name: "Run", exact: true }).click();
   await visitor.page.getByRole("button", { name: "Cancel" }).waitFor();

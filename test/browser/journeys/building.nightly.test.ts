@@ -62,9 +62,11 @@ it("an app developer makes a token, pastes the sample, and finds the calls of th
   const curl = await run("sh", ["-c", await code.copy()], { env });
   expect(curl.stdout).toContain("Hello, Margaret!");
   await reader.follow("Predictions");
-  await reader.follow("My app");
+  await reader.unfold("More filters");
+  await reader.fill("Token", "My app");
+  await reader.press("Filter");
   await reader.sees("link", "Remove: Token My app");
-  expect((await reader.all()).match(/by My app/g)).toHaveLength(2);
+  expect((await reader.all()).match(/ada\/hello/g)).toHaveLength(2);
 });
 
 it("a failing endpoint is found by its code and words, mended, and gets the missed deliveries", async () => {

@@ -26,6 +26,7 @@ it("a data scientist finds a model, reads an example, runs it on values of her o
   await reader.in("region", "Output of example 1").reads("6");
   await reader.follow("Use these inputs");
   await reader.fill("numbers", "[2, 4, 9]");
+  await reader.unfold("More options (4)");
   await reader.choose("operation", "mean");
   await reader.press("Run");
   await reader.reads("succeeded");
