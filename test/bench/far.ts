@@ -60,7 +60,8 @@ const MEASURED: Measured[] = [
   { what: "GET /v1/models/{model}", took: read(`/v1/models/${USERNAME}/noop`) },
   { what: "GET /v1/search/models", took: read("/v1/search/models?q=noop") },
   { what: "page /models", took: read("/models"), most: 1.3, cold: true },
-  { what: "page /models/{model}", took: read(`/models/${USERNAME}/noop`), most: 1.3, cold: true },
+  // The model says which versions, examples and pool are read next.
+  { what: "page /models/{model}", took: read(`/models/${USERNAME}/noop`), most: 2.3, cold: true },
 ];
 
 export async function measureFar({ rounds }: Effort): Promise<Table> {
