@@ -5,7 +5,8 @@ import { timingSafeEqual } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent, problemLine } from "../errors/errors.ts";
 import { hex } from "../lib/hex.ts";
 import { clientNetwork, limitRate, limitSignIn } from "../middleware/rate-limit.ts";
-import { isSuspended, SUSPENDED } from "../services/access/access.ts";
+import type { Role } from "../protocol/organization.ts";
+import { isSuspended, requireAccountAccess, SUSPENDED } from "../services/access/access.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
 import type { Services } from "../services/services.ts";
 import { isOperator } from "../services/sign-in/operators.ts";
@@ -97,6 +98,20 @@ export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
   }),
 );
 
+/**
+ * Admits who has at least this role in the account of the page.
+ * @param what "The usage of the account"
+ */
+export const requireRole = (least: Role, what: string) =>
+  createMiddleware<Dashboard>(async (c, next) =>
+    requireUser(c, async () => {
+      await requireAccountAccess(c.var.services, viewerOf(c).caller, what, least);
+      await next();
+    }),
+  );
+
+export const newModelAccess = requireRole("developer", "New models");
+
 export function viewerOf(c: Context<Dashboard>): Viewer {
   if (c.var.viewer) return c.var.viewer;
   throw new ProblemError("unauthenticated", "You are not logged in.");
@@ -124,9 +139,11 @@ async function viewerIn(
   session: Session,
   user: Viewer["user"],
 ): Promise<Viewer> {
-  const { id, login } = session;
+  const { id, login, organizations } = session;
   return {
     user,
+    account: user,
+    organizations,
     operator: await isOperator(services, user),
     email: login.email,
     session_id: id,

@@ -29,7 +29,8 @@ import {
   requireFormToken,
   SAFE_METHODS,
 } from "./access.ts";
-import { accountPages } from "./account/routes.tsx";
+import { accountPages, deletionPages } from "./account/routes.tsx";
+import { loadAccount, mountForOrganizations, stayInOrganization } from "./addresses.ts";
 import { type Dashboard, loadFlash, type PageContext, pages } from "./context.ts";
 import { findPages } from "./find/routes.tsx";
 import { fleetPages } from "./fleet/routes.tsx";
@@ -111,43 +112,53 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     .use(separateFilesOrigin)
     .use(layout)
     .use(loadSession)
+    .use(loadAccount)
     .use(async (c, next) => {
       const { session, viewer } = c.var;
       await (session ? limitRate(c, "token", session.id) : limitAddress(c));
       const writes = !SAFE_METHODS.has(c.req.method);
-      if (viewer) await limitRate(c, writes ? "writes" : "user", viewer.user.id);
-      if (!viewer || !writes) return next();
+      const account = viewer?.caller.user_id;
+      if (account !== undefined) await limitRate(c, writes ? "writes" : "user", account);
+      if (account === undefined || !writes) return next();
       const bytes = lengthOf(c.req.header("content-length"));
-      await meterWrites(c, viewer.user.id, { rows: FORM_ROWS, bytes }, next);
+      await meterWrites(c, account, { rows: FORM_ROWS, bytes }, next);
     })
     .use(loadFlash)
-    .use(requireFormToken);
+    .use(requireFormToken)
+    .use(stayInOrganization);
 
   for (const group of [
     homePages,
+    signInPages,
+    userPages,
+    personPages,
+    lookUpPages,
+    securityPages,
+    tokenPages,
+    deletionPages,
+    organizationPages,
+    fleetPages,
+  ])
+    dashboard.route("/", group);
+
+  for (const group of [
     findPages,
     // The publish pages come before the page of an owner, who cannot be called `publish`.
     publishPages,
     modelPages,
     variablePages,
-    signInPages,
-    userPages,
-    personPages,
-    lookUpPages,
     playgroundPages,
     predictionPages,
     outputPages,
-    securityPages,
-    tokenPages,
-    organizationPages,
     accountPages,
     imagePages,
     sharePages,
     deliveryPages,
     webhookPages,
-    fleetPages,
-  ])
+  ]) {
     dashboard.route("/", group);
+    mountForOrganizations(dashboard, group);
+  }
 
   dashboard.notFound((c) =>
     showError(c, new ProblemError("not_found", `No page exists at ${c.req.path.slice(0, 200)}.`)),

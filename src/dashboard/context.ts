@@ -4,17 +4,24 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import type { Manifest } from "../protocol/assets.ts";
 import type { Caller } from "../services/access/access.ts";
-import type { Session } from "../services/sign-in/sessions.ts";
+import type { Membership, Session } from "../services/sign-in/sessions.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 
 export interface Viewer {
   user: UserRow;
+  /** The account that the page belongs to: the user's own, or the organization in its address. */
+  account: UserRow;
+  organizations: Membership[];
   operator: boolean;
   email: string;
   session_id: string;
   session: Session;
+  /** Acts for the account of the page. */
   caller: Caller;
 }
+
+export const isPersonal = ({ user, account }: Pick<Viewer, "user" | "account">): boolean =>
+  user.id === account.id;
 
 export interface Dashboard {
   Bindings: AppEnv["Bindings"];

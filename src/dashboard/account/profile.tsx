@@ -1,5 +1,7 @@
 /** The public profile and its forms. */
+import { hasRole } from "../../domain/accounts/access.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
+import { isPersonal, type Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { Field, Submit, TextArea, TextField, useControl } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -10,15 +12,16 @@ export interface Drafts {
   avatar: Draft;
 }
 
-export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts }) => (
+export const ProfilePage = ({ viewer, drafts }: { viewer: Viewer; drafts: Drafts }) => (
   <>
     <h1>Profile</h1>
     <AccountTabs current="/account" />
     <p>
-      Your profile is public. <a href={`/v1/users/${user.username}`}>View it in the API</a>
+      {isPersonal(viewer) ? "Your profile" : `The profile of ${viewer.account.username}`} is public.{" "}
+      <a href={`/v1/users/${viewer.account.username}`}>View it in the API</a>
     </p>
-    <Picture user={user} draft={drafts.avatar} />
-    <Profile user={user} draft={drafts.profile} />
+    <Picture user={viewer.account} draft={drafts.avatar} />
+    <Profile viewer={viewer} draft={drafts.profile} />
   </>
 );
 
@@ -67,44 +70,54 @@ const PictureFile = () => (
   />
 );
 
-const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
+const Profile = ({ viewer, draft }: { viewer: Viewer; draft: Draft }) => (
   <section aria-labelledby="about-title">
-    <h2 id="about-title">About you</h2>
+    <h2 id="about-title">
+      {isPersonal(viewer) ? "About you" : `About ${viewer.account.username}`}
+    </h2>
     <Form action="/account" class="measure" draft={draft}>
-      <TextField
-        name="username"
-        label="Username"
-        hint="Changing it changes your models’ URLs immediately. Code that uses the old URLs stops working. Up to five old usernames stay reserved for you."
-        value={user.username}
-        autocomplete="username"
-        maxlength={63}
-        required
-      />
-      <TextField name="name" label="Name" value={user.name} autocomplete="name" maxlength={100} />
-      <TextArea name="bio" label="Bio" value={user.bio} maxlength={1_000} />
-      <TextArea
-        name="urls"
-        label="Websites"
-        hint="One URL per line, up to 20."
-        value={user.urls.join("\n")}
-        rows={3}
-        placeholder="https://example.com/"
-      />
-      <div class="bar row">
-        <TextField name="location" label="Location" value={user.location} maxlength={100} />
+      {hasRole(viewer.caller, "owner") && (
         <TextField
-          name="company"
-          label="Company"
-          value={user.company}
-          autocomplete="organization"
-          maxlength={100}
+          name="username"
+          label="Username"
+          hint="Changing it changes the models’ URLs immediately. Code that uses the old URLs stops working. Up to five old usernames stay reserved."
+          value={viewer.account.username}
+          autocomplete={isPersonal(viewer) ? "username" : "off"}
+          maxlength={63}
+          required
         />
-      </div>
-      <p class="flow actions">
-        <Submit>Save</Submit>
-      </p>
+      )}
+      <ProfileFields user={viewer.account} />
     </Form>
   </section>
+);
+
+const ProfileFields = ({ user }: { user: UserRow }) => (
+  <>
+    <TextField name="name" label="Name" value={user.name} autocomplete="name" maxlength={100} />
+    <TextArea name="bio" label="Bio" value={user.bio} maxlength={1_000} />
+    <TextArea
+      name="urls"
+      label="Websites"
+      hint="One URL per line, up to 20."
+      value={user.urls.join("\n")}
+      rows={3}
+      placeholder="https://example.com/"
+    />
+    <div class="bar row">
+      <TextField name="location" label="Location" value={user.location} maxlength={100} />
+      <TextField
+        name="company"
+        label="Company"
+        value={user.company}
+        autocomplete="organization"
+        maxlength={100}
+      />
+    </div>
+    <p class="flow actions">
+      <Submit>Save</Submit>
+    </p>
+  </>
 );
 
 /** @param leaving whether the account is about to be deleted, and its files with it */

@@ -20,7 +20,8 @@ import {
 } from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirmIdentity, hasPassword, signOut } from "../../services/sign-in/sign-in.ts";
-import { limitAttempts, requireUser, sessionEndedLine, viewerOf } from "../access.ts";
+import { limitAttempts, requireRole, requireUser, sessionEndedLine, viewerOf } from "../access.ts";
+import { addressIn, baseOf } from "../addresses.ts";
 import { type PageContext, pages, redirectWithFlash, requestSource } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
 import { Submit, TextField } from "../ui/fields.tsx";
@@ -101,17 +102,29 @@ function periodOf(c: PageContext): Period {
   return { query: `days=${days}`, name: `${days} days`, days: lastDays(days, now) };
 }
 
+const profileAccess = requireRole("admin", "The profile of the account");
+const usageAccess = requireRole("developer", "The usage of the account");
+const exportAccess = requireRole("admin", "The export of the account");
+
 export const accountPages = pages()
-  .get("/account", requireUser, (c) => showProfile(c, {}))
-  .post("/account", requireUser, async (c) => {
-    const { caller } = viewerOf(c);
-    const { draft } = await handleForm(c, (form) =>
-      updateOwnUser(c.var.services, caller, parse(updateUser, readProfileForm(form), "body")),
-    );
-    if (!draft) return redirectWithFlash(c, "Profile saved.", "/account");
+  .get("/account", profileAccess, (c) => showProfile(c, {}))
+  .post("/account", profileAccess, async (c) => {
+    const { caller, account } = viewerOf(c);
+    const { done: username, draft } = await handleForm(c, async (form) => {
+      // Only owners of an organization get the field.
+      const fields = { username: account.username, ...readProfileForm(form) };
+      const { username: wanted = "", ...others } = parse(updateUser, fields, "body");
+      const changes = wanted === account.username ? others : { username: wanted, ...others };
+      await updateOwnUser(c.var.services, caller, changes);
+      return wanted;
+    });
+    if (username !== undefined) {
+      const saved = { user: viewerOf(c).user, account: { ...account, username } };
+      return redirectWithFlash(c, "Profile saved.", addressIn(baseOf(saved), "/account"));
+    }
     return showProfile(c, { profile: draft });
   })
-  .post("/account/avatar", requireUser, async (c) => {
+  .post("/account/avatar", profileAccess, async (c) => {
     const { draft } = await handleForm(c, (form) => {
       const picture = form.get("avatar");
       if (!(picture instanceof File) || picture.size === 0)
@@ -121,11 +134,11 @@ export const accountPages = pages()
     if (!draft) return redirectWithFlash(c, "Picture saved.", "/account");
     return showProfile(c, { avatar: draft });
   })
-  .post("/account/avatar/remove", requireUser, async (c) => {
+  .post("/account/avatar/remove", profileAccess, async (c) => {
     await removeAvatar(c.var.services, viewerOf(c).caller);
     return redirectWithFlash(c, "Picture removed.", "/account");
   })
-  .get("/account/usage", requireUser, async (c) => {
+  .get("/account/usage", usageAccess, async (c) => {
     const period = periodOf(c);
     const { caller, operator } = viewerOf(c);
     const [report, tokens, storage, hasPrices] = await Promise.all([
@@ -138,7 +151,7 @@ export const accountPages = pages()
     const page = <UsagePage {...facts} />;
     return c.render(page, { title: "Usage" });
   })
-  .get("/account/usage.csv", requireUser, (c) => {
+  .get("/account/usage.csv", usageAccess, (c) => {
     const period = periodOf(c);
     c.header("content-type", "text/csv; charset=utf-8");
     c.header(
@@ -151,7 +164,7 @@ export const accountPages = pages()
         await writer.write(lines);
     });
   })
-  .get("/account/data", requireUser, (c) =>
+  .get("/account/data", exportAccess, (c) =>
     c.render(
       <>
         <h1>Export</h1>
@@ -161,7 +174,7 @@ export const accountPages = pages()
       { title: "Export" },
     ),
   )
-  .get("/account/export", requireUser, async (c) => {
+  .get("/account/export", exportAccess, async (c) => {
     const { caller } = viewerOf(c);
     const { before } = parse(exportQuery, c.req.query(), "query");
     const url = new URL(c.req.path, c.var.origin).href;
@@ -171,7 +184,9 @@ export const accountPages = pages()
       () => sessionEndedLine(c),
     );
     return exportResponse(body, before);
-  })
+  });
+
+export const deletionPages = pages()
   .get("/account/delete", requireUser, (c) => showDelete(c, emptyDraft))
   .post("/account/delete", requireUser, async (c) => {
     const { user, caller, session, session_id } = viewerOf(c);
@@ -190,7 +205,8 @@ export const accountPages = pages()
 
 /** All fields of PATCH /user; websites are one per line. */
 const readProfileForm = (form: FormData) => ({
-  ...pickFields(form, "username", "name", "location", "company"),
+  ...(form.has("username") && pickFields(form, "username")),
+  ...pickFields(form, "name", "location", "company"),
   // Forms submit line breaks as CRLF, which would count twice against the limit.
   bio: fieldText(form, "bio").replaceAll("\r\n", "\n"),
   urls: fieldText(form, "urls").split(/\s+/).filter(Boolean),
@@ -199,7 +215,7 @@ const readProfileForm = (form: FormData) => ({
 const showProfile = (c: PageContext, drafts: Partial<Drafts>) =>
   c.render(
     <ProfilePage
-      user={viewerOf(c).user}
+      viewer={viewerOf(c)}
       drafts={{ profile: emptyDraft, avatar: emptyDraft, ...drafts }}
     />,
     { title: "Profile", scripts: ["account"] },

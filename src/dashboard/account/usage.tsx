@@ -121,7 +121,7 @@ export const UsagePage = ({
     <h1>Usage</h1>
     {report.trimmed_to !== null && (
       <p>
-        Your history is full. Predictions up to{" "}
+        The history is full. Predictions up to{" "}
         {new Date(report.trimmed_to).toISOString().slice(0, 10)} were deleted. Usage still includes
         them.
       </p>

@@ -1,5 +1,6 @@
 /** Searches models while the user types. The address changes without a history step: Back leaves the page. */
 import { notice, RECONNECTING } from "./parts/current-page.ts";
+import { inAccount } from "./parts/element.ts";
 import { enhance } from "./parts/enhance.ts";
 
 const PAUSE_MS = 200;
@@ -14,7 +15,7 @@ let asking: AbortController | undefined;
 let shown = field?.value ?? "";
 
 function addressOf(q: string): string {
-  return q === "" ? "/models" : `/models?q=${encodeURIComponent(q)}`;
+  return inAccount(q === "" ? "/models" : `/models?q=${encodeURIComponent(q)}`);
 }
 
 async function search(q: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** Code of every page: copy buttons, local times, user menu, confirmations, choices, navigation, finder. */
 import { noteChoice, restoreChoices } from "./parts/choices.ts";
-import { element } from "./parts/element.ts";
+import { element, inAccount } from "./parts/element.ts";
 import { enhance } from "./parts/enhance.ts";
 
 const PAUSE_MS = 120;
@@ -67,7 +67,7 @@ class Finder {
   async #show(signal: AbortSignal): Promise<void> {
     try {
       const query = new URLSearchParams({ q: this.#input.value });
-      const html = await (await fetch(`/find?${query}`, { signal })).text();
+      const html = await (await fetch(inAccount(`/find?${query}`), { signal })).text();
       const page = new DOMParser().parseFromString(html, "text/html");
       this.#found.replaceChildren(...(page.querySelector("[data-found]")?.childNodes ?? []));
     } catch {

@@ -1,4 +1,5 @@
 /** The playground's form, and the prediction beside it. */
+import { inAccount } from "./parts/element.ts";
 import { enhance } from "./parts/enhance.ts";
 import { Playground, type Result } from "./parts/playground.ts";
 import { requiredElement } from "./parts/playground-form.ts";
@@ -40,7 +41,7 @@ const TRIES_MS = [0, 500, 1_000, 2_000];
 async function viewOf(id: string): Promise<string> {
   for (const wait of TRIES_MS) {
     await new Promise((resolve) => setTimeout(resolve, wait));
-    const response = await fetch(`/predictions/${id}/view`).catch(() => undefined);
+    const response = await fetch(inAccount(`/predictions/${id}/view`)).catch(() => undefined);
     // A redirect means that the session has ended.
     if (response?.redirected) break;
     const html = response?.ok ? await response.text().catch(() => undefined) : undefined;

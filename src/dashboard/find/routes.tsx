@@ -1,7 +1,8 @@
 /** `/find`: models, and pages of the dashboard. With client code the same list is in a dialog (client/page.ts). */
 import { ownerName } from "../../protocol/user.ts";
 import { searchModels } from "../../services/models/search.ts";
-import { type PageContext, pages, type Viewer } from "../context.ts";
+import { organizationAddress } from "../addresses.ts";
+import { isPersonal, type PageContext, pages, type Viewer } from "../context.ts";
 import { SEARCH } from "../docs/contents.ts";
 import { MAX_QUERY } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
@@ -30,6 +31,7 @@ const SIGNED_IN: Required<Item>[] = [
   ["/account/webhooks/deliveries", "Webhook deliveries", "redeliver replay events failed"],
   ["/account/shares", "Shared links", "share links revoke"],
   ["/account/data", "Export", "download your data account"],
+  ["/organizations", "Organizations", "teams new create switch"],
   ["/account/delete", "Danger zone", "close remove delete your account"],
 ];
 const OPERATOR: Required<Item>[] = [
@@ -42,8 +44,14 @@ const OPERATOR: Required<Item>[] = [
 
 const pagesOf = (viewer: Viewer | undefined) => [
   ...EVERYBODY,
+  ...(viewer && !isPersonal(viewer) ? ofOrganization(viewer) : []),
   ...(viewer ? SIGNED_IN : SIGNED_OUT),
   ...(viewer?.operator ? OPERATOR : []),
+];
+
+const ofOrganization = ({ account }: Viewer): Required<Item>[] => [
+  [organizationAddress(account), `Overview of ${account.username}`, "home organization"],
+  [`${organizationAddress(account)}/members`, "Members", "people roles invite invitations"],
 ];
 
 export const findPages = pages().get("/find", async (c) => {

@@ -1,5 +1,6 @@
 /** `/`: the landing page of visitors, the first steps of new users, and the overview of others. */
 import type { PropsWithChildren } from "hono/jsx";
+import { hasRole } from "../../domain/accounts/access.ts";
 import {
   daysOfMonth,
   monthOf,
@@ -23,13 +24,13 @@ import { isServed } from "../../services/runners/run-estimate.ts";
 import { isSetUp } from "../../services/sign-in/operators.ts";
 import { defaultVersion } from "../../storage/models/models.ts";
 import { Totals } from "../account/totals.tsx";
-import { type PageContext, pages, type Viewer } from "../context.ts";
+import { isPersonal, type PageContext, pages, type Viewer } from "../context.ts";
 import { type Gallery, ModelCards } from "../models/list.tsx";
 import { BODIES } from "../playground/code/bodies.ts";
 import { shellSample } from "../playground/code/samples.ts";
 import { PredictionTable } from "../predictions/list.tsx";
 import { publishState } from "../publish/ways.tsx";
-import { Fact } from "../ui/parts.tsx";
+import { Empty, Fact } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { FirstSteps, isDone } from "./first-steps.tsx";
 import { Landing } from "./landing.tsx";
@@ -37,8 +38,9 @@ import { Landing } from "./landing.tsx";
 type Fleet = Awaited<ReturnType<typeof readFleet>>;
 
 interface Props {
-  username: string;
-  month: UsageReport;
+  viewer: Viewer;
+  /** Undefined for a member of an organization who does not see its usage. */
+  month: UsageReport | undefined;
   fleet: Fleet | undefined;
   failed: ListedPrediction[];
   models: ModelItem[];
@@ -46,9 +48,9 @@ interface Props {
   predictions: ListedPrediction[];
 }
 
-const Overview = ({ username, month, fleet, failed, models, gallery, predictions }: Props) => (
+const Overview = ({ viewer, month, fleet, failed, models, gallery, predictions }: Props) => (
   <div class="overview">
-    {month.total.predictions > 0 && (
+    {month && month.total.predictions > 0 && (
       <Section
         title="This month"
         more={[`/account/usage?month=${monthOf(Date.now())}`, "View usage"]}
@@ -56,7 +58,7 @@ const Overview = ({ username, month, fleet, failed, models, gallery, predictions
         <Totals {...month.total} />
       </Section>
     )}
-    <FailingModels models={month.models} />
+    {month && <FailingModels models={month.models} />}
     {fleet?.pools.some(({ runners }) => runners.length > 0) && <FleetHealth {...fleet} />}
     {failed.length > 0 && (
       <Section
@@ -74,11 +76,44 @@ const Overview = ({ username, month, fleet, failed, models, gallery, predictions
       </Section>
     )}
     {models.length > 0 && (
-      <Section title="Your models" more={[`/models/${username}`, "View all"]}>
+      <Section
+        title={isPersonal(viewer) ? "Your models" : "Models"}
+        more={[`/models/${viewer.account.username}`, "View all"]}
+      >
         <ModelCards models={models} gallery={gallery} />
       </Section>
     )}
   </div>
+);
+
+/** What an organization is called, and what to do in an empty one. */
+const About = ({ viewer: { account, caller }, isEmpty }: { viewer: Viewer; isEmpty: boolean }) => (
+  <>
+    <p class="hint">
+      {account.name !== "" && (
+        <>
+          <bdi>{account.name}</bdi>
+          {" · "}
+        </>
+      )}
+      Your role: {caller.role}
+    </p>
+    {isEmpty && (
+      <Empty title="Nothing here yet">
+        <p>What you run, create and publish here belongs to {account.username}.</p>
+        <p class="flow actions">
+          {hasRole(caller, "developer") && (
+            <a class="button primary" href="/models/publish">
+              Publish a model
+            </a>
+          )}
+          <a class="button quiet" href="/models">
+            Browse models
+          </a>
+        </p>
+      </Empty>
+    )}
+  </>
 );
 
 /** @param more the address and words of the page that has all of it */
@@ -194,7 +229,10 @@ const SHOWN_FAILURES = 5;
 const FLEET_MS = 300;
 const WEEK_MS = 7 * 86_400_000;
 
-export const homePages = pages().get("/", async (c) => {
+export const homePages = pages().get("/", showHome);
+
+/** Shows the home of the viewer, or the overview of the organization in the address. */
+export async function showHome(c: PageContext) {
   const { viewer, services, origin } = c.var;
   if (!viewer) {
     const page = <Landing isSetUp={await isSetUp(services)} origin={origin} />;
@@ -202,10 +240,13 @@ export const homePages = pages().get("/", async (c) => {
   }
   const { title, page } = await home(c, viewer);
   return c.render(page, { title, scripts: ["home"] });
-});
+}
 
 async function home(c: PageContext, viewer: Viewer) {
-  const { caller, user, operator } = viewer;
+  const { caller, account } = viewer;
+  const { username } = account;
+  const isOwn = isPersonal(viewer);
+  const operator = viewer.operator && isOwn;
   const { services, origin, assets } = c.var;
   const first = { cursor: undefined, size: SHOWN, url: c.req.url };
   const now = Date.now();
@@ -219,7 +260,9 @@ async function home(c: PageContext, viewer: Viewer) {
     viewPredictions(services, caller, { statuses: [], page_size: SHOWN }, first),
     viewPredictions(services, caller, failures, { ...first, size: SHOWN_FAILURES }),
     // The days of this month so far.
-    getOwnUsage(services, caller, daysOfMonth(monthOf(now), now)),
+    hasRole(caller, "developer")
+      ? getOwnUsage(services, caller, daysOfMonth(monthOf(now), now))
+      : undefined,
     operator ? readFleet(services, FLEET_MS) : undefined,
   ]);
   const [model] = models.items;
@@ -235,29 +278,30 @@ async function home(c: PageContext, viewer: Viewer) {
       predictions.next_url !== null ||
       predictions.items.some(({ token }) => token && token !== START_CHECK.token_name),
   };
-  const hasStarted = isDone(progress);
-  const title = hasStarted ? "Home" : "Get started";
+  const hasStarted = !isOwn || isDone(progress);
+  const title = isOwn ? (hasStarted ? "Home" : "Get started") : username;
   const page = (
     <>
       <h1>{title}</h1>
+      {!isOwn && <About viewer={viewer} isEmpty={!model && !prediction} />}
       {!hasStarted && (
         <FirstSteps
           progress={progress}
           origin={origin}
-          username={user.username}
+          username={username}
           runner={assets.runner}
           call={
             await callCommand(
               c,
               viewer,
-              prediction?.model ?? ownPath(user, model) ?? (await mostUsed(c, viewer, first)),
+              prediction?.model ?? ownPath(account, model) ?? (await mostUsed(c, viewer, first)),
             )
           }
           publish={model ? undefined : await publishState(c, undefined)}
         />
       )}
       <Overview
-        username={user.username}
+        viewer={viewer}
         month={month}
         fleet={fleet}
         failed={failed.items}

@@ -9,7 +9,8 @@ import {
   listOwnImages,
   removeOwnImage,
 } from "../../services/registry/account-images.ts";
-import { requireUser, viewerOf } from "../access.ts";
+import { requireRole, requireUser, viewerOf } from "../access.ts";
+import { addressIn, baseOf } from "../addresses.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, readForm } from "../form.ts";
 import { imageText } from "../publish/commands.ts";
@@ -161,7 +162,7 @@ const ImagesPage = ({
     <h1>Images</h1>
     <AccountTabs current="/account/images" />
     <p>
-      Images you pushed to <code>{new URL(pusher.origin).host}</code>. {byteText(bytes)} of{" "}
+      Images pushed to <code>{new URL(pusher.origin).host}</code>. {byteText(bytes)} of{" "}
       {byteText(max_bytes)} used. Shared layers count once.
     </p>
     <Problem draft={draft} />
@@ -208,7 +209,9 @@ const PAGE_SIZE = 25;
 const LIST = "/account/images";
 
 export const imagePages = pages()
-  .get(LIST, requireUser, (c) => showImages(c, emptyDraft))
+  .get(LIST, requireRole("developer", "The images of the account"), (c) =>
+    showImages(c, emptyDraft),
+  )
   .post("/models/:owner/:name/images/remove", requireUser, async (c) => {
     const { owner, name } = c.req.param();
     const reference = fieldText(await readForm(c), "reference");
@@ -225,13 +228,13 @@ export const imagePages = pages()
 
 async function showImages(c: PageContext, draft: Draft) {
   const { services, origin } = c.var;
-  const { caller, user } = viewerOf(c);
-  const url = new URL(LIST, origin).href;
+  const { caller, account } = viewerOf(c);
+  const url = new URL(addressIn(baseOf(c.var.viewer), LIST), origin).href;
   const [page, { images }] = await Promise.all([
     listOwnImages(services, caller, { cursor: c.req.query("cursor"), size: PAGE_SIZE, url }),
     getOwnStorage(services, caller),
   ]);
-  const pusher = { origin, username: user.username };
+  const pusher = { origin, username: account.username };
   return c.render(<ImagesPage page={page} storage={images} pusher={pusher} draft={draft} />, {
     title: "Images",
   });

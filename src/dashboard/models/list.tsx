@@ -5,7 +5,7 @@ import type { Category, ModelItem, ModelSort } from "../../protocol/model.ts";
 import { ownerName } from "../../protocol/user.ts";
 import type { GalleryFacts } from "../../services/models/gallery.ts";
 import type { Page } from "../../services/pagination.ts";
-import type { Viewer } from "../context.ts";
+import { isPersonal, type Viewer } from "../context.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { VisibilityBadge } from "../ui/model-header.tsx";
@@ -37,7 +37,7 @@ export function ModelsPage({ viewer, query, categories, models, gallery }: Props
         <h1>Models</h1>
         {viewer && <NewModel />}
       </div>
-      {viewer && <OwnerTabs current="/models" username={viewer.user.username} />}
+      {viewer && <OwnerTabs current="/models" viewer={viewer} />}
       <Search q={q} />
       <p class="visually-hidden" role="status" data-found>
         {q !== "" && foundText(models)}
@@ -104,14 +104,17 @@ const MODALITY_NAMES: Record<OutputModality, string> = {
   data: "Data",
 };
 
-export const OwnerTabs = ({ current, username }: { current: string; username: string }) => (
+export const OwnerTabs = ({ current, viewer }: { current: string; viewer: Viewer }) => (
   <Tabs
     label="Owner"
     current={current}
     tabs={[
       ["/models", "All"],
-      [`/models/${username}`, "Yours"],
-      ["/models/shared", "Shared with you"],
+      [
+        `/models/${viewer.account.username}`,
+        isPersonal(viewer) ? "Yours" : viewer.account.username,
+      ],
+      ["/models/shared", isPersonal(viewer) ? "Shared with you" : `Shared with ${viewer.account.username}`],
     ]}
   />
 );

@@ -9,7 +9,7 @@ import { removeCollaborator, setCollaborator } from "../../services/models/colla
 import { createModel, deleteModel, updateModel } from "../../services/models/models.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import { requireUser, viewerOf } from "../access.ts";
+import { newModelAccess, requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
 import { Choices, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
@@ -37,7 +37,9 @@ async function formChoices(c: PageContext) {
 }
 
 async function showNewModel(c: PageContext, draft: Draft) {
-  return c.render(<NewModelPage draft={draft} {...(await formChoices(c))} />, {
+  const { account } = viewerOf(c);
+  const page = <NewModelPage owner={account.username} draft={draft} {...(await formChoices(c))} />;
+  return c.render(page, {
     title: "New model",
   });
 }
@@ -71,9 +73,9 @@ interface SettingsDrafts {
 }
 
 export const ownModelPages = pages()
-  .get("/models/new", requireUser, (c) => showNewModel(c, emptyDraft))
-  .post("/models/new", requireUser, async (c) => {
-    const { caller, user } = viewerOf(c);
+  .get("/models/new", newModelAccess, (c) => showNewModel(c, emptyDraft))
+  .post("/models/new", newModelAccess, async (c) => {
+    const { caller, account } = viewerOf(c);
     const sent = await handleForm(c, async (form) =>
       createModel(c.var.services, caller, readModelForm(form)),
     );
@@ -82,7 +84,7 @@ export const ownModelPages = pages()
     return redirectWithFlash(
       c,
       `${name} created. Next, publish its first version.`,
-      `/models/${user.username}/${name}`,
+      `/models/${account.username}/${name}`,
     );
   })
   .get("/models/:owner/:name/settings", requireUser, (c) => showSettings(c, {}))
@@ -117,14 +119,14 @@ export const ownModelPages = pages()
   })
   .post("/models/:owner/:name/delete", requireUser, async (c) => {
     const { owner, name } = c.req.param();
-    const { caller, user } = viewerOf(c);
+    const { caller, account } = viewerOf(c);
     const sent = await handleForm(c, async (form) => {
       if (fieldText(form, "typed_name") !== name)
         throw invalid(["body", "typed_name"], `Type ${name} to confirm.`);
       await deleteModel(c.var.services, caller, owner, name);
     });
     if (sent.draft) return showSettings(c, { deletion: sent.draft });
-    return redirectWithFlash(c, `${name} deleted.`, `/models/${user.username}`);
+    return redirectWithFlash(c, `${name} deleted.`, `/models/${account.username}`);
   });
 
 interface FormChoices {
@@ -132,10 +134,17 @@ interface FormChoices {
   hardware: Hardware[];
 }
 
-const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft }) => (
+const NewModelPage = ({
+  owner,
+  draft,
+  ...offered
+}: FormChoices & { owner: string; draft: Draft }) => (
   <>
     <h1>New model</h1>
-    <p class="hint">Create the model first, then publish a version to run it.</p>
+    <p class="hint">
+      It will belong to <strong>{owner}</strong>. Create the model first, then publish a version to
+      run it.
+    </p>
     <Form action="/models/new" class="measure model-form" draft={draft}>
       <Fields model={undefined} {...offered} />
       <Submit>Create model</Submit>
@@ -261,7 +270,7 @@ const VISIBILITIES = [
   {
     value: "private",
     label: "Private",
-    hint: "Only you can see and run it.",
+    hint: "Only its owner can see and run it: you, or the members of the organization.",
   },
   {
     value: "public",
@@ -271,7 +280,7 @@ const VISIBILITIES = [
   {
     value: "restricted",
     label: "Restricted",
-    hint: "Anyone can see and run it. Only you can download its image.",
+    hint: "Anyone can see and run it. Only its owner can download its image.",
   },
 ];
 

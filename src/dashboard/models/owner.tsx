@@ -2,7 +2,7 @@
 import type { Category, ModelItem } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
-import type { Viewer } from "../context.ts";
+import { isPersonal, type Viewer } from "../context.ts";
 import { type PublishState, PublishWays } from "../publish/ways.tsx";
 import { Empty, Pager } from "../ui/parts.tsx";
 import {
@@ -32,16 +32,16 @@ export const ownerAddress = (username: string) => `/models/${username}`;
 export function OwnerPage(props: Props) {
   const { owner, viewer, query, categories, models, gallery, publish } = props;
   const address = ownerAddress(owner.username);
-  const isOwn = viewer?.user.id === owner.id;
+  const isOwn = viewer?.account.id === owner.id;
   return (
     <>
       {isOwn ? (
         <>
           <div class="bar spread title-row">
-            <h1>Your models</h1>
+            <h1>{isPersonal(viewer) ? "Your models" : `Models of ${owner.username}`}</h1>
             <NewModel />
           </div>
-          <OwnerTabs current={address} username={owner.username} />
+          <OwnerTabs current={address} viewer={viewer} />
         </>
       ) : (
         <>

@@ -98,7 +98,7 @@ function findModels(
   const { services, viewer } = c.var;
   const request = pageRequest(c);
   if (owner === undefined && q !== "") return searchModels(services, viewer?.caller, q, request);
-  if (viewer && owner === viewer.user.username)
+  if (viewer && owner === viewer.account.username)
     return listOwnModels(services, viewer.caller, request);
   const filters = {
     sort_by: sort,
@@ -148,7 +148,7 @@ export const modelPages = pages()
       loadModels(c, query, owner.username),
       loadCategories(c),
     ]);
-    const isBare = owner.id === viewer?.user.id && models.items.length === 0;
+    const isBare = owner.id === viewer?.account.id && models.items.length === 0;
     const publish = isBare ? await publishState(c, undefined) : undefined;
     const page = <OwnerPage {...{ owner, viewer, query, categories, models, gallery, publish }} />;
     return c.render(page, { title: `Models by ${owner.username}` });

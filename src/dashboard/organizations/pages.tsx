@@ -10,12 +10,14 @@ import {
 } from "../../protocol/organization.ts";
 import { ownerName } from "../../protocol/user.ts";
 import type { Page } from "../../services/pagination.ts";
-import { type Draft, emptyDraft } from "../form.ts";
+import { organizationAddress } from "../addresses.ts";
+import { type Draft, MAX_QUERY } from "../form.ts";
 import { type CreatedToken, NewToken, TokenCreated } from "../tokens/new-token.tsx";
-import { Select, Submit, TextField } from "../ui/fields.tsx";
+import { Problem, Select, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Above, Copy, Empty, Pager, Time } from "../ui/parts.tsx";
+import { Copy, Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
+import { AccountTabs } from "../ui/tabs.tsx";
 
 const AT = "/organizations";
 
@@ -78,70 +80,110 @@ export const OrganizationsPage = ({
   </>
 );
 
-export interface OrganizationView {
-  organization: Organization;
+interface PageProps {
+  /** Its username. */
+  organization: string;
+  /** The viewer's. */
+  role: Role;
+}
+
+export const MembersPage = ({
+  organization,
+  role,
+  members,
+  query,
+  invitations,
+  invited,
+  draft,
+  refusal,
+  self,
+}: PageProps & {
   members: Page<Member>;
+  /** Part of the usernames and names that were searched; empty for all. */
+  query: string;
   /** Undefined for a role below admin. */
   invitations: OrganizationInvitation[] | undefined;
-  tokens: Page<OrganizationToken>;
+  /** The link of the invitation that was just created, shown once. */
+  invited: string | undefined;
+  draft: Draft;
+  /** A change of a member that was refused. */
+  refusal: Draft;
   /** The viewer's own username. */
   self: string;
-  models: string[];
-}
-
-/** The result of a form: the secret it has made, shown once, or the form with its error. */
-export interface Outcome {
-  invitation?: string;
-  token?: CreatedToken;
-  drafts?: { invitation?: Draft; token?: Draft };
-}
-
-export const OrganizationPage = ({
-  organization,
-  members,
-  invitations,
-  tokens,
-  self,
-  models,
-  outcome: { invitation, token, drafts = {} },
-}: OrganizationView & { outcome: Outcome }) => {
-  const { username, name, role } = organization;
-  const at = `${AT}/${username}`;
-  const isAdmin = hasRole({ role }, "admin");
+}) => {
+  const at = organizationAddress({ username: organization });
   return (
     <>
-      <Above places={[[AT, "Organizations"]]} />
-      <h1>{username}</h1>
+      <h1>Members of {organization}</h1>
       <p>
-        {name && (
-          <>
-            <bdi>{name}</bdi>.{" "}
-          </>
-        )}
-        Your role: <strong>{role}</strong>. <a href={`/models/${username}`}>Models</a>
+        Your role: <strong>{role}</strong>. <a href="/docs/teams#roles">What each role can do</a>
       </p>
-      <h2>Members</h2>
-      <Members at={at} members={members.items} role={role} self={self} />
+      <Problem draft={refusal} />
+      <search>
+        <form method="get" action={`${at}/members`} class="bar filter-bar">
+          <input
+            name="q"
+            type="search"
+            value={query}
+            maxlength={MAX_QUERY}
+            aria-label="Search members"
+            placeholder="Username or name"
+            autocapitalize="none"
+            autocomplete="off"
+          />
+          <Submit kind="quiet">Search</Submit>
+        </form>
+      </search>
+      {members.items.length === 0 ? (
+        <Empty title="No members found">
+          <p>
+            <a href={`${at}/members`}>Show all members</a>
+          </p>
+        </Empty>
+      ) : (
+        <Members at={at} members={members.items} role={role} self={self} />
+      )}
       <Pager previous={members.previous_url} next={members.next_url} />
       {invitations && (
         <Invitations
           at={at}
           role={role}
           invitations={invitations}
-          created={invitation}
-          draft={drafts.invitation ?? emptyDraft}
+          created={invited}
+          draft={draft}
         />
       )}
-      <h2>Access tokens</h2>
+    </>
+  );
+};
+
+export const TokensPage = ({
+  organization,
+  role,
+  tokens,
+  models,
+  created,
+  draft,
+}: PageProps & {
+  tokens: Page<OrganizationToken>;
+  models: string[];
+  created: CreatedToken | undefined;
+  draft: Draft;
+}) => {
+  const at = organizationAddress({ username: organization });
+  const isAdmin = hasRole({ role }, "admin");
+  return (
+    <>
+      <h1>Access tokens of {organization}</h1>
+      <AccountTabs current="/tokens" />
       <p>
-        A token of the organization runs models at its expense. It has your role, and ends with your
+        A token of {organization} runs models at its expense. It has your role, and ends with your
         membership. {isAdmin && "A service token acts for nobody, and stays when its maker leaves."}
       </p>
-      {token && <TokenCreated created={token} />}
-      {tokens.items.length > 0 && <Tokens at={at} tokens={tokens.items} />}
-      <details class="new-token spaced" open={drafts.token !== undefined}>
+      {created && <TokenCreated created={created} />}
+      <details class="new-token spaced" open={draft.values !== undefined}>
         <summary class="button primary">New token</summary>
-        <NewToken action={`${at}/tokens`} draft={drafts.token ?? emptyDraft} models={models}>
+        <NewToken action={`${at}/tokens`} draft={draft} models={models}>
           {isAdmin && (
             <Select
               name="service_role"
@@ -158,29 +200,42 @@ export const OrganizationPage = ({
           )}
         </NewToken>
       </details>
-      {role === "owner" && (
-        <>
-          <h2>Danger zone</h2>
-          <p>
-            Deletes the organization with its models, images, files and predictions. This cannot be
-            undone.
-          </p>
-          <Form action={`${at}/delete`} class="narrow">
-            <TextField
-              name="confirm"
-              label={`Type ${username} to confirm`}
-              autocomplete="off"
-              required
-            />
-            <button type="submit" class="danger">
-              Delete organization
-            </button>
-          </Form>
-        </>
-      )}
+      {tokens.items.length > 0 && <Tokens at={at} tokens={tokens.items} />}
+      <Pager previous={tokens.previous_url} next={tokens.next_url} />
     </>
   );
 };
+
+export const DeletionPage = ({ organization, draft }: { organization: string; draft: Draft }) => (
+  <>
+    <h1>Danger zone</h1>
+    <AccountTabs current="/account/delete" />
+    <h2>Delete {organization}</h2>
+    <p>
+      This is permanent. Operators cannot restore it. <a href="/account/data">Export its data</a>{" "}
+      first.
+    </p>
+    <ul>
+      <li>Its access tokens stop working within 10 seconds, and its predictions are canceled.</li>
+      <li>Its models, images, files and usage are deleted within days.</li>
+      <li>Its members keep their own accounts.</li>
+      <li>The username {organization} is kept, so no one else can take it.</li>
+    </ul>
+    <Form
+      action={`${organizationAddress({ username: organization })}/delete`}
+      class="narrow spaced"
+      draft={draft}
+    >
+      <TextField
+        name="confirm"
+        label={`Type ${organization} to confirm`}
+        autocomplete="off"
+        required
+      />
+      <Submit kind="danger">Delete organization</Submit>
+    </Form>
+  </>
+);
 
 const Members = ({
   at,

@@ -1,6 +1,10 @@
-/** `/organizations` and `/join/{invitation}`: organizations with their members, invitations and tokens. */
+/**
+ * `/organizations` and `/join/{invitation}`: organizations with their members, invitations and tokens. The pages that
+ * they share with other accounts are mounted in app.tsx.
+ */
 
 import { hasRole } from "../../domain/accounts/access.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import {
   createOrganization as createOrganizationBody,
   createOrganizationInvitation,
@@ -8,6 +12,7 @@ import {
   setMember as setMemberBody,
 } from "../../protocol/organization.ts";
 import { parse } from "../../routes/router.ts";
+import { isSuspended } from "../../services/access/access.ts";
 import {
   invite,
   join,
@@ -22,22 +27,29 @@ import {
   createOrganization,
   deleteOrganization,
   listOrganizations,
-  readOrganization,
 } from "../../services/accounts/organizations.ts";
 import {
   createOrganizationToken,
   listOrganizationTokens,
   revokeOrganizationToken,
 } from "../../services/accounts/tokens.ts";
-import { requireUser, viewerOf } from "../access.ts";
+import { listOwnModels } from "../../services/models/models.ts";
+import { requireRole, requireUser, viewerOf } from "../access.ts";
+import { ORGANIZATION, organizationAddress } from "../addresses.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
-import { type Draft, emptyDraft, fieldText, handleForm, pickFields, readForm } from "../form.ts";
-import { readTokenForm } from "../tokens/new-token.tsx";
-import { JoinPage, OrganizationPage, OrganizationsPage, type Outcome } from "./pages.tsx";
+import { type Draft, emptyDraft, fieldText, handleForm, MAX_QUERY, pickFields } from "../form.ts";
+import { showHome } from "../home/routes.tsx";
+import { type CreatedToken, readTokenForm } from "../tokens/new-token.tsx";
+import { DeletionPage, JoinPage, MembersPage, OrganizationsPage, TokensPage } from "./pages.tsx";
 
 const LIST = "/organizations";
-const ONE = `${LIST}/:organization` as const;
+const MEMBERS = `${ORGANIZATION}/members` as const;
+const TOKENS = `${ORGANIZATION}/tokens` as const;
 const PAGE_SIZE = 50;
+/** The newest models are offered as checkboxes; others can be typed. */
+const MAX_MODELS = 50;
+
+const deletionAccess = requireRole("owner", "The deletion of the organization");
 
 export const organizationPages = pages()
   .get(LIST, requireUser, (c) => showAll(c, emptyDraft))
@@ -47,44 +59,48 @@ export const organizationPages = pages()
       return createOrganization(c.var.services, viewerOf(c).caller, request);
     });
     if (draft) return showAll(c, draft);
-    return redirectWithFlash(c, "Organization created.", `${LIST}/${done.username}`);
+    return redirectWithFlash(c, "Organization created.", organizationAddress(done));
   })
-  .get(ONE, requireUser, (c) => show(c, c.req.param("organization")))
-  .post(`${ONE}/members/:username`, requireUser, async (c) => {
+  .get(ORGANIZATION, requireUser, showHome)
+  .get(MEMBERS, requireUser, (c) => showMembers(c))
+  .post(`${MEMBERS}/:username`, requireUser, async (c) => {
     const { organization, username } = c.req.param();
-    const { role } = parse(setMemberBody, pickFields(await readForm(c), "role"), "body");
-    await setMember(c.var.services, viewerOf(c).caller, organization, username, role);
-    return redirectWithFlash(c, `${username} is now ${role}.`, `${LIST}/${organization}`);
+    const { done: member, draft } = await handleForm(c, (form) => {
+      const { role } = parse(setMemberBody, pickFields(form, "role"), "body");
+      return setMember(c.var.services, viewerOf(c).caller, organization, username, role);
+    });
+    if (draft) return showMembers(c, { refusal: draft });
+    return redirectWithFlash(c, `${username} is now ${member.role}.`, membersOf(organization));
   })
-  .post(`${ONE}/members/:username/remove`, requireUser, async (c) => {
+  .post(`${MEMBERS}/:username/remove`, requireUser, async (c) => {
     const { organization, username } = c.req.param();
     const { caller, user } = viewerOf(c);
-    await removeMember(c.var.services, caller, organization, username);
+    const { draft } = await handleForm(c, () =>
+      removeMember(c.var.services, caller, organization, username),
+    );
+    if (draft) return showMembers(c, { refusal: draft });
     return username === user.username
       ? redirectWithFlash(c, `You have left ${organization}.`, LIST)
-      : redirectWithFlash(c, `${username} was removed.`, `${LIST}/${organization}`);
+      : redirectWithFlash(c, `${username} was removed.`, membersOf(organization));
   })
-  .post(`${ONE}/invitations`, requireUser, async (c) => {
+  .post(`${ORGANIZATION}/invitations`, requireUser, async (c) => {
     const { organization } = c.req.param();
     const { done, draft } = await handleForm(c, async (form) => {
       const request = parse(createOrganizationInvitation, pickFields(form, "role", "note"), "body");
       const { caller } = viewerOf(c);
       return invite(c.var.services, caller, organization, request, c.var.origin);
     });
-    return show(
-      c,
-      organization,
-      draft ? { drafts: { invitation: draft } } : { invitation: done.url },
-    );
+    return showMembers(c, draft ? { draft } : { invited: done.url });
   })
-  .post(`${ONE}/invitations/:id/revoke`, requireUser, async (c) => {
+  .post(`${ORGANIZATION}/invitations/:id/revoke`, requireUser, async (c) => {
     const { organization, id } = c.req.param();
     await revokeInvitation(c.var.services, viewerOf(c).caller, organization, id);
-    return redirectWithFlash(c, "Invitation revoked.", `${LIST}/${organization}`);
+    return redirectWithFlash(c, "Invitation revoked.", membersOf(organization));
   })
-  .post(`${ONE}/tokens`, requireUser, async (c) => {
+  .get(TOKENS, requireUser, (c) => showTokens(c, emptyDraft))
+  .post(TOKENS, requireUser, async (c) => {
     const { organization } = c.req.param();
-    const { done: token, draft } = await handleForm(c, async (form) => {
+    const { done: created, draft } = await handleForm(c, async (form) => {
       const fields = {
         ...readTokenForm(form, Date.now()),
         service_role: fieldText(form, "service_role") || null,
@@ -95,27 +111,28 @@ export const organizationPages = pages()
       const call = request.scopes.includes("read") ? "user" : "models";
       return { token: made.token, name: request.name, url: `${c.var.origin}/v1/${call}` };
     });
-    return show(c, organization, draft ? { drafts: { token: draft } } : { token });
+    return draft ? showTokens(c, draft) : showTokens(c, emptyDraft, created);
   })
-  .post(`${ONE}/tokens/:id/revoke`, requireUser, async (c) => {
+  .post(`${TOKENS}/:id/revoke`, requireUser, async (c) => {
     const { organization, id } = c.req.param();
     await revokeOrganizationToken(c.var.services, viewerOf(c).caller, organization, id);
+    const message = "Token revoked. It stops working within 10 seconds.";
     return redirectWithFlash(
       c,
-      "Token revoked. It stops working within 10 seconds.",
-      `${LIST}/${organization}`,
+      message,
+      `${organizationAddress({ username: organization })}/tokens`,
     );
   })
-  .post(`${ONE}/delete`, requireUser, async (c) => {
+  .get(`${ORGANIZATION}/delete`, deletionAccess, (c) => showDeletion(c, emptyDraft))
+  .post(`${ORGANIZATION}/delete`, deletionAccess, async (c) => {
     const { organization } = c.req.param();
-    if (fieldText(await readForm(c), "confirm") !== organization)
-      return redirectWithFlash(
-        c,
-        `Nothing was deleted. Type ${organization} to confirm.`,
-        `${LIST}/${organization}`,
-      );
-    await deleteOrganization(c.var.services, viewerOf(c).caller, organization);
-    return redirectWithFlash(c, `${organization} was deleted.`, LIST);
+    const { draft } = await handleForm(c, async (form) => {
+      if (fieldText(form, "confirm").trim() !== organization)
+        throw invalid(["body", "confirm"], `Type ${organization} to confirm.`);
+      await deleteOrganization(c.var.services, viewerOf(c).caller, organization);
+    });
+    if (draft) return showDeletion(c, draft);
+    return redirectWithFlash(c, `${organization} deleted. Its data is being removed.`, LIST);
   })
   .get("/join/:invitation", requireUser, async (c) => {
     const { invitation } = c.req.param();
@@ -126,12 +143,10 @@ export const organizationPages = pages()
   })
   .post("/join/:invitation", requireUser, async (c) => {
     const joined = await join(c.var.services, viewerOf(c).caller, c.req.param("invitation"));
-    return redirectWithFlash(
-      c,
-      `You have joined ${joined.username}.`,
-      `${LIST}/${joined.username}`,
-    );
+    return redirectWithFlash(c, `You have joined ${joined.username}.`, organizationAddress(joined));
   });
+
+const membersOf = (username: string) => `${organizationAddress({ username })}/members`;
 
 async function showAll(c: PageContext, draft: Draft) {
   const organizations = await listOrganizations(c.var.services, viewerOf(c).caller);
@@ -140,17 +155,50 @@ async function showAll(c: PageContext, draft: Draft) {
   });
 }
 
-async function show(c: PageContext, username: string, outcome: Outcome = {}) {
-  const { services } = c.var;
-  const { caller, user } = viewerOf(c);
-  const organization = await readOrganization(services, caller, username);
-  const isAdmin = hasRole(organization, "admin");
-  const list = { size: PAGE_SIZE, url: c.req.url, cursor: undefined };
-  const [members, invitations, tokens] = await Promise.all([
-    listMembers(services, caller, username, { ...list, cursor: c.req.query("cursor") }),
-    isAdmin ? listInvitations(services, caller, username) : undefined,
-    listOrganizationTokens(services, caller, username, { ...list, size: 100 }),
-  ]);
-  const view = { organization, members, invitations, tokens, self: user.username, models: [] };
-  return c.render(<OrganizationPage {...view} outcome={outcome} />, { title: username });
+interface MembersState {
+  invited?: string;
+  /** The form of an invitation that was refused. */
+  draft?: Draft;
+  /** A change of a member that was refused. */
+  refusal?: Draft;
 }
+
+async function showMembers(c: PageContext, { invited, draft, refusal }: MembersState = {}) {
+  const { services } = c.var;
+  const { caller, user, account } = viewerOf(c);
+  const { username } = account;
+  const query = (c.req.query("q") ?? "").trim().slice(0, MAX_QUERY);
+  const list = { size: PAGE_SIZE, url: c.req.url, cursor: c.req.query("cursor") };
+  const [members, invitations] = await Promise.all([
+    listMembers(services, caller, username, list, query),
+    hasRole(caller, "admin") && !isSuspended(account)
+      ? listInvitations(services, caller, username)
+      : undefined,
+  ]);
+  const whose = { organization: username, role: caller.role, self: user.username };
+  const forms = { invited, draft: draft ?? emptyDraft, refusal: refusal ?? emptyDraft };
+  return c.render(<MembersPage {...{ ...whose, ...forms, members, query, invitations }} />, {
+    title: "Members",
+  });
+}
+
+async function showTokens(c: PageContext, draft: Draft, created?: CreatedToken) {
+  const { services } = c.var;
+  const { caller, account } = viewerOf(c);
+  const { username } = account;
+  const list = { size: PAGE_SIZE, url: c.req.url, cursor: c.req.query("cursor") };
+  const [tokens, own] = await Promise.all([
+    listOrganizationTokens(services, caller, username, list),
+    listOwnModels(services, caller, { ...list, cursor: undefined, size: MAX_MODELS }),
+  ]);
+  const models = own.items.map(({ name }) => `${username}/${name}`);
+  const whose = { organization: username, role: caller.role };
+  return c.render(<TokensPage {...{ ...whose, tokens, models, created, draft }} />, {
+    title: "Access tokens",
+  });
+}
+
+const showDeletion = (c: PageContext, draft: Draft) =>
+  c.render(<DeletionPage organization={viewerOf(c).account.username} draft={draft} />, {
+    title: "Danger zone",
+  });

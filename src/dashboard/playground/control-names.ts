@@ -4,6 +4,8 @@ import type { FieldKind } from "../../domain/schemas/input-form.ts";
 export const JSON_FIELD = "input";
 
 export const VERSION_FIELD = "select-version";
+/** The username of the account that runs the model, and pays. */
+export const RUN_AS_FIELD = "run-as";
 export const SWITCH_BUTTON = "switch";
 
 /** Includes the kind: a value that its field cannot hold is edited as JSON. */

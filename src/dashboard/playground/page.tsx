@@ -1,6 +1,8 @@
 /** A model's playground: its own view, or the form that every model has; output and code beside it. */
+import { useRequestContext } from "hono/jsx-renderer";
 import { defaultVersion } from "../../storage/models/models.ts";
-import type { Viewer } from "../context.ts";
+import { accountsOf } from "../addresses.ts";
+import type { Dashboard, Viewer } from "../context.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Submit } from "../ui/fields.tsx";
 import { modelAddress, referenceOf } from "../ui/model-header.tsx";
@@ -15,7 +17,7 @@ import {
 } from "./address.ts";
 import { Chat } from "./chat/view.tsx";
 import { Code } from "./code/view.tsx";
-import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import { RUN_AS_FIELD, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import { ExampleChoices, ExampleOutput } from "./examples.tsx";
 import { InputForm, SIGN_IN_FORM } from "./input-form.tsx";
 import { RecentRuns } from "./recent-runs.tsx";
@@ -43,7 +45,7 @@ export function Playground({ play, viewer, origin }: Props) {
         <InputForm play={play} />
       </noscript>
       <WithoutScripts play={play} host={new URL(origin).host} />
-      <Chat play={play} user={viewer.user.id} origin={origin} />
+      <Chat play={play} user={viewer.account.id + viewer.caller.maker} origin={origin} />
     </>
   );
 }
@@ -214,6 +216,7 @@ const VersionSelect = ({ play }: { play: PlaygroundState }) => (
     <select id={VERSION_FIELD} name={VERSION_FIELD} form="playground-form">
       <Versions play={play} />
     </select>
+    <RunAs form="playground-form" />
     <button
       type="submit"
       form="playground-form"
@@ -238,9 +241,27 @@ const VersionForm = ({ play }: { play: PlaygroundState }) => (
     <select id={VERSION_FIELD} name="version">
       <Versions play={play} />
     </select>
+    <RunAs />
     <Submit kind="quiet">Switch</Submit>
   </form>
 );
+
+/** The account that runs the model, for those who can act for another one. @param form that it belongs to */
+function RunAs({ form }: { form?: string }) {
+  const { viewer } = useRequestContext<Dashboard>().var;
+  const accounts = viewer ? accountsOf(viewer) : [];
+  if (accounts.length <= 1) return null;
+  return (
+    <>
+      <label for={RUN_AS_FIELD}>Run as</label>
+      <select id={RUN_AS_FIELD} name={RUN_AS_FIELD} form={form}>
+        {accounts.map(({ id, username }) => (
+          <option selected={id === viewer?.account.id}>{username}</option>
+        ))}
+      </select>
+    </>
+  );
+}
 
 const Versions = ({ play: { model, version, versions } }: { play: PlaygroundState }) => (
   <>

@@ -1,7 +1,9 @@
 /** The last runs of the model, below the playground: each leads back to its input and output. */
+import { useRequestContext } from "hono/jsx-renderer";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
+import { type Dashboard, isPersonal } from "../context.ts";
 import { Time } from "../ui/parts.tsx";
 import { runAddress } from "./control-names.ts";
 import { type KnownField, labelOf, pictureOf } from "./run-inputs.ts";
@@ -39,7 +41,7 @@ export const RecentRuns = ({
     hidden={runs.length === 0}
   >
     <h2 id="recent-runs" class="quiet small">
-      Your recent runs
+      <RecentTitle />
     </h2>
     <ol>
       {runs.map(({ prediction: { id, status, created_at }, content, isStartCheck }) => (
@@ -64,6 +66,17 @@ export const RecentRuns = ({
     </p>
   </nav>
 );
+
+function RecentTitle() {
+  const { viewer } = useRequestContext<Dashboard>().var;
+  return (
+    <>
+      {!viewer || isPersonal(viewer)
+        ? "Your recent runs"
+        : `Recent runs of ${viewer.account.username}`}
+    </>
+  );
+}
 
 const RunStatus = ({ status, at }: { status: Prediction["status"]; at: string }) => (
   <span class={`status ${status}`}>

@@ -16,6 +16,7 @@ import {
   createUpload as createBody,
 } from "../../protocol/upload.ts";
 import { parse, parseBody } from "../../routes/router.ts";
+import { organizationNotFound } from "../../services/accounts/organizations.ts";
 import { completeUpload } from "../../services/files/complete-upload.ts";
 import { presentUpload } from "../../services/files/upload-view.ts";
 import { createUpload, deleteUpload, getUpload } from "../../services/files/uploads.ts";
@@ -25,13 +26,20 @@ import { recentRuns } from "../../services/predictions/recent-runs.ts";
 import type { UploadRow } from "../../storage/files/uploads.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { requireUser, viewerOf } from "../access.ts";
+import { accountsOf, addressIn, baseOf } from "../addresses.ts";
 import { type PageContext, pages } from "../context.ts";
 import { fieldText } from "../form.ts";
 import { renderNoVersion } from "../publish/no-version.tsx";
 import { fragment } from "../ui/layout.tsx";
 import { modelAddress, modelOf, referenceOf, renderVersionNotFound } from "../ui/model-header.tsx";
 import { openRun } from "./chat/open-run.ts";
-import { JSON_FIELD, runAddress, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import {
+  JSON_FIELD,
+  RUN_AS_FIELD,
+  runAddress,
+  SWITCH_BUTTON,
+  VERSION_FIELD,
+} from "./control-names.ts";
 import { chosenExample, NO_EXAMPLE } from "./examples.tsx";
 import {
   byControl,
@@ -113,6 +121,12 @@ export const playgroundPages = pages()
     return c.req.query("prediction") === undefined ? next() : requireUser(c, next);
   })
   .get(ADDRESS, async (c) => {
+    const elsewhere = addressToRun(c, c.req.query(RUN_AS_FIELD));
+    if (elsewhere) {
+      for (const [name, value] of Object.entries(c.req.query()))
+        if (name !== RUN_AS_FIELD && name !== "prediction") elsewhere.searchParams.set(name, value);
+      return c.redirect(elsewhere, 303);
+    }
     const query = playgroundQuery.parse(c.req.query());
     const { version: number, prediction: id, as, tab } = query;
     const { services, origin, viewer } = c.var;
@@ -201,6 +215,9 @@ export const playgroundPages = pages()
       return c.json({ id: await startPrediction(c, version, input) });
     }
     const sent = await c.req.formData();
+    const elsewhere = addressToRun(c, fieldText(sent, RUN_AS_FIELD));
+    // The browser sends the form again, with all that was typed.
+    if (elsewhere) return c.redirect(elsewhere, 307);
     const { version: number } = playgroundQuery.parse({ version: fieldText(sent, "version") });
     const { model, version } = await findVersion(c, number);
     if (!version) return renderNoVersion(c, model);
@@ -220,6 +237,16 @@ export const playgroundPages = pages()
       return renderPlayground(c, { ...again, ...draft }, status);
     }
   });
+
+/** Returns the same playground of the account that is chosen to run the model. Undefined: it is that of the page. */
+function addressToRun(c: PageContext, username: string | undefined): URL | undefined {
+  const { viewer, origin } = c.var;
+  if (!viewer || !username || username === viewer.account.username) return undefined;
+  const account = accountsOf(viewer).find((one) => one.username === username);
+  if (!account) throw organizationNotFound(username);
+  const { owner, name } = c.req.param();
+  return new URL(addressIn(baseOf({ ...viewer, account }), `/models/${owner}/${name}`), origin);
+}
 
 async function switchVersion(
   c: PageContext,
@@ -253,8 +280,8 @@ async function startPrediction(
   input: Input,
 ): Promise<string> {
   const { services, origin } = c.var;
-  const { user, caller } = viewerOf(c);
-  await limitRate(c, "predictions", user.id);
+  const { caller } = viewerOf(c);
+  await limitRate(c, "predictions", caller.user_id);
   const model = `${c.req.param("owner")}/${c.req.param("name")}`;
   const reference = version === undefined ? model : `${model}:${version}`;
   const text = exactText(input);

@@ -67,7 +67,7 @@ export function PredictionTable({ predictions }: { predictions: ListedPrediction
 }
 
 function Row({
-  item: { prediction, model, prompt, token, waitsAgain },
+  item: { prediction, model, prompt, token, maker, waitsAgain },
 }: {
   item: ListedPrediction;
 }) {
@@ -97,12 +97,16 @@ function Row({
       </td>
       <td data-label="Created">
         <Time at={created_at} />{" "}
-        {token && !isStartCheck && (
+        {(token || maker) && !isStartCheck && (
           <small class="by clip">
             {"by "}
-            <a href={`/predictions?${new URLSearchParams({ token })}`}>
-              <bdi>{token}</bdi>
-            </a>
+            {maker}
+            {maker && token && ", "}
+            {token && (
+              <a href={`/predictions?${new URLSearchParams({ token })}`}>
+                <bdi>{token}</bdi>
+              </a>
+            )}
           </small>
         )}
       </td>

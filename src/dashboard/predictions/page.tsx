@@ -1,8 +1,10 @@
 /** The page of one prediction: its view, input, webhooks and actions. */
+import { useRequestContext } from "hono/jsx-renderer";
 import { START_CHECK } from "../../domain/accounts/usage.ts";
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { ShareRow } from "../../storage/shares/shares.ts";
+import { type Dashboard, isPersonal } from "../context.ts";
 import { PinExample } from "../models/examples.tsx";
 import { InputFields } from "../prediction-view/output.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
@@ -45,6 +47,7 @@ export function PredictionPage({
         {", created "}
         <Time at={created_at} exact />
         {view.token !== null && <By token={view.token} />}
+        <Maker maker={view.maker} />
       </p>
       <div class="split prediction">
         <PredictionPanel view={view} host={host} showsSteps />
@@ -83,6 +86,18 @@ const By = ({ token }: { token: string }) =>
       </a>
     </>
   );
+/** For a run of an organization: who made it, and whose it is. */
+function Maker({ maker }: Pick<PredictionView, "maker">) {
+  const { viewer } = useRequestContext<Dashboard>().var;
+  if (!viewer || isPersonal(viewer)) return null;
+  return (
+    <>
+      {maker && ` by ${maker}`}
+      {` for ${viewer.account.username}`}
+    </>
+  );
+}
+
 const isPinnable = ({ prediction, dataRemoved }: PredictionView) =>
   prediction.status === "succeeded" && !dataRemoved;
 

@@ -1,9 +1,9 @@
 /** `/models/publish` and `…/publish` of a model: the ways to publish, with a token made in place. */
 import { createToken as createTokenBody } from "../../protocol/operator.ts";
-import { createToken } from "../../services/accounts/tokens.ts";
+import { createOrganizationToken, createToken } from "../../services/accounts/tokens.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
+import { newModelAccess, requireUser, viewerOf } from "../access.ts";
+import { isPersonal, type PageContext, pages } from "../context.ts";
 import { type Draft, handleForm } from "../form.ts";
 import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { PublishWays, publishState } from "./ways.tsx";
@@ -12,8 +12,8 @@ import { PublishWays, publishState } from "./ways.tsx";
 const TOKEN_MS = 90 * 86_400_000;
 
 export const publishPages = pages()
-  .get("/models/publish", requireUser, (c) => showPublish(c))
-  .post("/models/publish", requireUser, (c) => makeToken(c, undefined))
+  .get("/models/publish", newModelAccess, (c) => showPublish(c))
+  .post("/models/publish", newModelAccess, (c) => makeToken(c, undefined))
   .get("/models/:owner/:name/publish", requireUser, async (c) =>
     showPublish(c, await ownModelOf(c)),
   )
@@ -23,17 +23,17 @@ export const publishPages = pages()
 
 /** Shown only in this response, which is never cached (middleware/conditional.ts). */
 async function makeToken(c: PageContext, model: DetailedModelRow | undefined) {
-  const { user } = viewerOf(c);
+  const viewer = viewerOf(c);
+  const { services } = c.var;
+  const request = createTokenBody.parse({
+    name: model ? `Publishing ${model.name}` : "Publishing",
+    scopes: ["read", "write", "predict"],
+    expires_at: new Date(Date.now() + TOKEN_MS).toISOString(),
+  });
   const sent = await handleForm(c, () =>
-    createToken(
-      c.var.services,
-      user.id,
-      createTokenBody.parse({
-        name: model ? `Publishing ${model.name}` : "Publishing",
-        scopes: ["read", "write", "predict"],
-        expires_at: new Date(Date.now() + TOKEN_MS).toISOString(),
-      }),
-    ),
+    isPersonal(viewer)
+      ? createToken(services, viewer.user.id, request)
+      : createOrganizationToken(services, viewer.caller, viewer.account.username, request),
   );
   if (!sent.draft) return showPublish(c, model, { token: sent.done.token });
   return showPublish(c, model, { draft: sent.draft });
@@ -50,7 +50,8 @@ async function showPublish(
       <>
         <h1>Publish a model</h1>
         <p>
-          Publishing creates a version, and a private model if it does not exist yet. You can also{" "}
+          It will belong to <strong>{state.names.username}</strong>. Publishing creates a version,
+          and a private model if it does not exist yet. You can also{" "}
           <a href="/models/new">create the model</a> first.
         </p>
         <PublishWays state={state} />

@@ -151,12 +151,12 @@ export async function publishState(
   { token, draft }: { token?: string | undefined; draft?: Draft | undefined } = {},
 ): Promise<PublishState> {
   const { services, origin } = c.var;
-  const { user, operator } = viewerOf(c);
+  const { account, operator } = viewerOf(c);
   const hardware = model && hardwareOf(model, model.latest_version);
   return {
     names: {
       origin,
-      username: user.username,
+      username: account.username,
       name: model?.name ?? EXAMPLE,
       token,
       isFirst: !model?.latest_version,

@@ -15,7 +15,7 @@ import {
   type SharedView,
   shareGone,
 } from "../../services/shares/shares.ts";
-import { nextPath, requireUser, viewerOf } from "../access.ts";
+import { nextPath, requireRole, viewerOf } from "../access.ts";
 import { type Dashboard, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
 import { InputFields, MarkdownButton, OutputValue } from "../prediction-view/output.tsx";
@@ -111,6 +111,8 @@ const fileOfShare = z.object({
   name: oneFile.shape.file_name,
 });
 
+const shareAccess = requireRole("developer", "Shared links");
+
 export const sharePages = pages()
   .get("/shared/:token", async (c) => {
     const { services, origin } = c.var;
@@ -123,7 +125,7 @@ export const sharePages = pages()
     if (!data) throw shareGone();
     return readSharedFile(c.var.services, { token, ...data }, c.req.raw, c.var.origin);
   })
-  .post("/predictions/:prediction_id/share", requireUser, async (c) => {
+  .post("/predictions/:prediction_id/share", shareAccess, async (c) => {
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
     await limitRate(c, "predictions", caller.user_id);
@@ -136,12 +138,12 @@ export const sharePages = pages()
       title: "Link created",
     });
   })
-  .get(LIST, requireUser, async (c) => {
+  .get(LIST, shareAccess, async (c) => {
     const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
     const page = await listShares(c.var.services, viewerOf(c).caller, request);
     return c.render(<SharesPage page={page} />, { title: "Shared links" });
   })
-  .post(`${LIST}/:id/revoke`, requireUser, async (c) => {
+  .post(`${LIST}/:id/revoke`, shareAccess, async (c) => {
     await revokeShare(c.var.services, viewerOf(c).caller, c.req.param("id"));
     const from = fieldText(await readForm(c), "from");
     return redirectWithFlash(

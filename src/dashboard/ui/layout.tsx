@@ -1,8 +1,10 @@
 /** The layout of every page: navigation, user menu and flash message. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, RequestContext, useRequestContext } from "hono/jsx-renderer";
+import { hasRole } from "../../domain/accounts/access.ts";
 import { FORM_TOKEN_FIELD } from "../access.ts";
-import type { Dashboard, PageContext, Viewer } from "../context.ts";
+import { accountsOf, addressIn, baseOf, pageOf } from "../addresses.ts";
+import { type Dashboard, isPersonal, type PageContext, type Viewer } from "../context.ts";
 import { type Draft, emptyDraft } from "../form.ts";
 import { DraftContext, Problem } from "./fields.tsx";
 import { Head, Scripts } from "./head.tsx";
@@ -13,10 +15,12 @@ import { Time } from "./parts.tsx";
 export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   const c = useRequestContext<Dashboard>();
   const { assets, viewer, formToken, flash } = c.var;
+  const base = baseOf(viewer);
+  const named = viewer && base !== "" ? `${title} · ${viewer.account.username}` : title;
   return (
-    <html lang="en">
+    <html lang="en" data-base={base || undefined}>
       <head>
-        <Head title={title} assets={assets} style="style.css" />
+        <Head title={named} assets={assets} style="style.css" />
         {formToken !== "" && <meta name="form-token" content={formToken} />}
       </head>
       <body>
@@ -28,8 +32,12 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
             <Bird assets={assets} />
             Auspex
           </a>
+          {viewer ? (
+            <AccountMenu viewer={viewer} path={c.req.path} />
+          ) : (
+            <SignInLink request={c.req} />
+          )}
           <Navigation viewer={viewer} path={c.req.path} />
-          {viewer ? <UserMenu viewer={viewer} /> : <SignInLink request={c.req} />}
         </header>
         <main id="main" tabindex={-1}>
           {flash !== undefined && (
@@ -57,20 +65,33 @@ const RecoveryNotice = ({ at }: { at: number }) => (
 type Place = readonly [address: string, name: string, icon: IconName];
 
 const MODELS: Place = ["/models", "Models", "models"];
-const OWN_PLACES: Place[] = [
-  ["/predictions", "Predictions", "predictions"],
-  ["/account/usage", "Usage", "usage"],
-  ["/account/webhooks", "Webhooks", "webhooks"],
-];
+const PREDICTIONS: Place = ["/predictions", "Predictions", "predictions"];
+const USAGE: Place = ["/account/usage", "Usage", "usage"];
+const WEBHOOKS: Place = ["/account/webhooks", "Webhooks", "webhooks"];
 const OPERATOR_PLACES: Place[] = [
   ["/fleet", "Fleet", "fleet"],
   ["/users", "Users", "users"],
 ];
 const DOCS: Place = ["/docs", "Docs", "docs"];
 
+/** The places of the viewer's account. */
+function placesOf(viewer: Viewer): Place[] {
+  if (isPersonal(viewer)) return [MODELS, PREDICTIONS, USAGE, WEBHOOKS];
+  const base = baseOf(viewer);
+  return [
+    [base, "Overview", "home"],
+    [`/models/${viewer.account.username}`, "Models", "models"],
+    PREDICTIONS,
+    ...(hasRole(viewer.caller, "developer") ? [USAGE, WEBHOOKS] : []),
+    [`${base}/members`, "Members", "users"],
+    [hasRole(viewer.caller, "admin") ? "/account" : "/tokens", "Settings", "settings"],
+  ];
+}
+
 function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string }) {
+  const base = baseOf(viewer);
   const groups = [
-    viewer ? [MODELS, ...OWN_PLACES] : [MODELS],
+    viewer ? placesOf(viewer) : [MODELS],
     viewer?.operator ? OPERATOR_PLACES : [],
     [DOCS],
   ];
@@ -92,18 +113,20 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
           Ctrl K
         </span>
       </a>
-      {places.map(({ place: [address, name, icon], isFirst }) => (
-        <a
-          href={address}
-          class={isFirst && address !== MODELS[0] ? "line-up apart" : "line-up"}
-          aria-current={
-            path === address ? "page" : path.startsWith(`${address}/`) ? "true" : undefined
-          }
-        >
-          <Icon name={icon} />
-          {name}
-        </a>
-      ))}
+      {places.map(({ place: [place, name, icon], isFirst }, n) => {
+        const address = addressIn(base, place);
+        const isWithin = address !== base && path.startsWith(`${address}/`);
+        return (
+          <a
+            href={address}
+            class={isFirst && n > 0 ? "line-up apart" : "line-up"}
+            aria-current={path === address ? "page" : isWithin ? "true" : undefined}
+          >
+            <Icon name={icon} />
+            {name}
+          </a>
+        );
+      })}
     </nav>
   );
 }
@@ -112,20 +135,36 @@ const MENU = [
   ["/account", "Profile"],
   ["/account/security", "Security"],
   ["/tokens", "Access tokens"],
-  ["/organizations", "Organizations"],
   ["/account/data", "Export"],
   ["/account/delete", "Danger zone"],
 ];
 
-const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
-  <details class="menu">
+/** Says whose page it is, and leads to the same page of another account. */
+const AccountMenu = ({ viewer, path }: { viewer: Viewer; path: string }) => (
+  <details class="menu" data-user={viewer.user.username}>
     <summary class="line-up">
-      <Avatar user={user} /> <span class="clip">{user.username}</span>
+      <Avatar user={viewer.account} /> <span class="clip">{viewer.account.username}</span>
       <Icon name="open" />
     </summary>
     <div class="box menu-items">
+      {accountsOf(viewer).map((account) => (
+        <a
+          href={pageOf(account, viewer, path)}
+          data-own
+          class="line-up"
+          aria-current={account.id === viewer.account.id ? "true" : undefined}
+        >
+          <Avatar user={account} /> <span class="clip">{account.username}</span>
+        </a>
+      ))}
+      <a href="/organizations">
+        {viewer.organizations.length === 0 ? "Create an organization" : "Organizations"}
+      </a>
+      <hr class="flush" />
       {MENU.map(([address, name]) => (
-        <a href={address}>{name}</a>
+        <a href={address} data-own>
+          {name}
+        </a>
       ))}
       <Form action="/sign-out">
         <button type="submit" class="plain">

@@ -1,5 +1,6 @@
 /** The header of every page of a model: name, estimate of a run, description, and tabs. */
 import type { Child } from "hono/jsx";
+import { hasRole } from "../../domain/accounts/access.ts";
 import type { RunEstimate } from "../../domain/models/run-estimate.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import { modelWaitText } from "../../domain/scheduling/explanation.ts";
@@ -37,8 +38,9 @@ export const modelAddress = (
 export const referenceOf = ({ owner, name }: Pick<DetailedModelRow, "owner" | "name">) =>
   `${owner.username}/${name}`;
 
+/** Whether a viewer acts for the owner of a model, with a role that may change it. */
 export const isOwner = ({ owner }: Pick<DetailedModelRow, "owner">, viewer: Viewer | undefined) =>
-  owner.id === viewer?.user.id;
+  owner.id === viewer?.account.id && hasRole(viewer.caller, "developer");
 
 /** Whether a viewer may publish versions, and edit texts and examples. */
 export const mayWrite = (

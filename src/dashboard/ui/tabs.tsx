@@ -1,20 +1,33 @@
 /** The tabs of the account pages. */
 import type { PropsWithChildren } from "hono/jsx";
+import { useRequestContext } from "hono/jsx-renderer";
+import { hasRole } from "../../domain/accounts/access.ts";
+import { type Dashboard, isPersonal } from "../context.ts";
 import { Tabs } from "./parts.tsx";
 
+const SECURITY = "/account/security";
+
+/** With the lowest role that opens each page of an organization. */
 const TABS = [
-  ["/account", "Profile"],
-  ["/account/security", "Security"],
-  ["/tokens", "Access tokens"],
-  ["/account/images", "Images"],
-  ["/account/shares", "Shared links"],
-  ["/account/data", "Export"],
-  ["/account/delete", "Danger zone"],
+  ["/account", "Profile", "admin"],
+  [SECURITY, "Security", "owner"],
+  ["/tokens", "Access tokens", "member"],
+  ["/account/images", "Images", "developer"],
+  ["/account/shares", "Shared links", "developer"],
+  ["/account/data", "Export", "admin"],
+  ["/account/delete", "Danger zone", "owner"],
 ] as const;
 
-export const AccountTabs = ({ current }: { current: (typeof TABS)[number][0] }) => (
-  <Tabs label="Account" current={current} tabs={[...TABS]} />
-);
+export function AccountTabs({ current }: { current: (typeof TABS)[number][0] }) {
+  const { viewer } = useRequestContext<Dashboard>().var;
+  if (!viewer) return null;
+  const tabs = TABS.filter(([address, , role]) =>
+    isPersonal(viewer) ? true : address !== SECURITY && hasRole(viewer.caller, role),
+  );
+  return (
+    <Tabs label="Account" current={current} tabs={tabs.map(([address, name]) => [address, name])} />
+  );
+}
 
 const PAGES = [
   { address: "/fleet", tab: "Runners", title: "Fleet" },

@@ -36,17 +36,22 @@ const MAX_MEMBERS = 1_000;
 const MAX_INVITATIONS = 100;
 const VALID_MS = 7 * 86_400_000;
 
-/** Lists members, those with the oldest accounts first. @throws ProblemError not_found, forbidden */
+/**
+ * Lists members, those with the oldest accounts first.
+ * @param part of their usernames and names; empty for all
+ * @throws ProblemError not_found, forbidden
+ */
 export async function listMembers(
   services: Services,
   caller: Caller,
   username: string,
   request: PageRequest,
+  part = "",
 ): Promise<Page<Member>> {
   const { organization } = await actFor(services, caller, username, "member");
   return paginate(services, request, {
-    name: `members/${organization.id}`,
-    find: (keyset) => membersOf(services.db, organization.id, keyset),
+    name: `members/${organization.id}?${part}`,
+    find: (keyset) => membersOf(services.db, organization.id, part, keyset),
     keyOf: ({ user }) => [user.id],
     present: services.present.member,
   });

@@ -47,15 +47,22 @@ export async function actFor(
     findOrganization(services.db, username, caller.user_id),
   ]);
   const acting = found && actingCaller(current, found.organization, found.role);
-  if (!found || !acting)
-    throw notFound(`The organization '${username}'`, "Check its name, and that you are a member.");
+  if (!found || !acting) throw organizationNotFound(username);
   await requireAccountAccess(services, acting, `The organization '${username}'`, least);
-  if (least !== "member" && isSuspended(found.organization))
-    throw new ProblemError(
-      "forbidden",
-      `The organization '${username}' is suspended. Ask the operator of this deployment why.`,
-    );
+  if (least !== "member") requireUnsuspended(found.organization);
   return { organization: found.organization, caller: acting };
+}
+
+export const organizationNotFound = (username: string) =>
+  notFound(`The organization '${username}'`, "Check its name, and that you are a member.");
+
+/** @throws ProblemError forbidden */
+export function requireUnsuspended(organization: UserRow): void {
+  if (!isSuspended(organization)) return;
+  throw new ProblemError(
+    "forbidden",
+    `The organization '${organization.username}' is suspended. Ask the operator of this deployment why.`,
+  );
 }
 
 function actingCaller(caller: Caller, { id }: UserRow, role: Role | null): Caller | undefined {

@@ -1,6 +1,8 @@
 /** Sessions of the dashboard, identified by cookie. */
 
 import { parse, parseSigned, serializeSigned } from "hono/utils/cookie";
+import type { Role } from "../../protocol/organization.ts";
+import { listOrganizations } from "../../storage/accounts/organizations.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import type { Services } from "../services.ts";
 import { SESSION_SECONDS } from "./admission.ts";
@@ -9,6 +11,15 @@ import { getAuth } from "./auth-loader.ts";
 /** better-auth's cookie, with and without https. */
 const NAME = /^(?:__Host-)?auspex\.session_token$/;
 
+/** An organization of a person, with their role in it. */
+export interface Membership {
+  organization: UserRow;
+  role: Role;
+}
+
+/** The organizations that pages list. */
+const LISTED_ORGANIZATIONS = 100;
+
 export interface Session {
   id: string;
   /** When the user logged in, Unix ms. */
@@ -16,6 +27,7 @@ export interface Session {
   login: { id: string; email: string; name: string };
   /** The user; undefined after a first login with GitHub, until the sign-up is complete. */
   user: UserRow | undefined;
+  organizations: Membership[];
   /** Cookies to set: using a session extends it. */
   cookies: string[];
 }
@@ -34,11 +46,16 @@ export async function findSession(
   });
   if (!response) return undefined;
   const { session, user: login } = response;
+  const [user, organizations] = await Promise.all([
+    findUser(services.db, login.id),
+    listOrganizations(services.db, login.id, LISTED_ORGANIZATIONS),
+  ]);
   return {
     id: session.id,
     created_at: session.createdAt.getTime(),
     login: { id: login.id, email: login.email, name: login.name },
-    user: await findUser(services.db, login.id),
+    user,
+    organizations,
     cookies: answered.getSetCookie(),
   };
 }

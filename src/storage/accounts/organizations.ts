@@ -55,13 +55,16 @@ export const listOrganizations = (db: Database, userId: string, limit: number) =
     .limit(limit)
     .all();
 
-export function listMembers(db: Database, organizationId: string, keyset: Keyset) {
+/** @param part of usernames and names; empty for all */
+export function listMembers(db: Database, organizationId: string, part: string, keyset: Keyset) {
+  const texts = sql`lower(${users.username} || ' ' || ${users.name})`;
+  const isFound = part === "" ? undefined : sql`instr(${texts}, ${part.toLowerCase()}) > 0`;
   const { where, order, limit } = range([members.user_id], "asc", keyset);
   return db
     .select({ user: users, role: members.role, created_at: members.created_at })
     .from(members)
     .innerJoin(users, eq(users.id, members.user_id))
-    .where(and(eq(members.organization_id, organizationId), where))
+    .where(and(eq(members.organization_id, organizationId), isFound, where))
     .orderBy(...order)
     .limit(limit)
     .all();

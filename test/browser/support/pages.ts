@@ -44,6 +44,11 @@ const page = (to: PageVisitor[], ...addresses: string[]): PageVisit => ({
 
 const MODEL = "/models/:owner/:name";
 const RUN = "/predictions/:prediction_id";
+const ORGANIZATION = "/organizations/:organization";
+
+const ofOrganization = (page: string): PageVisit[] => [
+  { to: operators, at: ({ organization }) => [`/organizations/${organization}${page}`] },
+];
 
 /** Returns visits to a page of a model with everything, and of one without a version, each by its owner. */
 const ofModel = (suffix: string, ...others: PageVisit[]): PageVisit[] => [
@@ -93,8 +98,24 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
   "/organizations": [page(people, "/organizations")],
-  "/organizations/:organization": [
-    { to: operators, at: ({ organization }) => [`/organizations/${organization}`] },
+  [ORGANIZATION]: ofOrganization(""),
+  [`${ORGANIZATION}/members`]: ofOrganization("/members"),
+  [`${ORGANIZATION}/tokens`]: ofOrganization("/tokens"),
+  [`${ORGANIZATION}/settings`]: ofOrganization("/settings"),
+  [`${ORGANIZATION}/usage`]: ofOrganization("/usage"),
+  [`${ORGANIZATION}/predictions`]: ofOrganization("/predictions"),
+  [`${ORGANIZATION}/delete`]: ofOrganization("/delete"),
+  [`${ORGANIZATION}/models/:owner`]: [
+    {
+      to: operators,
+      at: ({ organization }) => [`/organizations/${organization}/models/${organization}`],
+    },
+  ],
+  [`${ORGANIZATION}${MODEL}`]: [
+    {
+      to: operators,
+      at: ({ organization, model }) => [`/organizations/${organization}/models/${model}`],
+    },
   ],
   "/join/:invitation": [{ to: ["newcomer"], at: ({ invitation }) => [`/join/${invitation}`] }],
 

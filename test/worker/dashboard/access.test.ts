@@ -2,17 +2,27 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
+import { ORGANIZATION } from "../../../src/dashboard/addresses.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";
+import { hasRole } from "../../../src/domain/accounts/access.ts";
+import { ROLES } from "../../../src/protocol/organization.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { getAuth } from "../../../src/services/sign-in/auth-loader.ts";
 import { NOT_PAGES, PAGES } from "../../browser/support/pages.ts";
 import { newModel } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
-import { DASHBOARD_ROUTES, type DashboardRoute } from "../support/dashboard-routes.ts";
+import {
+  DASHBOARD_ROUTES,
+  type DashboardRoute,
+  MEMBER_ROUTES,
+  ORGANIZATION_ROUTES,
+} from "../support/dashboard-routes.ts";
 import {
   copyVisitor,
+  type DashboardOrganization,
   type DashboardUser,
   type EndedSessions,
+  newDashboardOrganization,
   newDashboardUser,
   newEndedSessions,
   newOperator,
@@ -27,18 +37,23 @@ import { Visitor } from "../support/visitor.ts";
 const LONG = 60_000;
 
 /** Handlers that run before pages, and better-auth's own addresses, which a later test checks. */
-const NO_PAGES = ["/*", "/auth/*", "/uploads/*"];
+const NO_PAGES = ["/*", "/auth/*", "/uploads/*", `${ORGANIZATION}/uploads/*`];
 
 it("the tables of routes, and of pages that a browser opens, name every page and action", () => {
   const { routes } = createDashboard(app);
   const pages = routes.filter(({ method }) => method !== "ALL");
   const others = routes.filter(({ method }) => method === "ALL").map(({ path }) => path);
   const named = pages.map(({ method, path }) => `${method} ${path}`);
-  expect(Object.keys(DASHBOARD_ROUTES).toSorted()).toEqual([...new Set(named)].toSorted());
+  const ofOrganizations = ORGANIZATION_ROUTES.map(([key]) => key);
+  const listed = [...Object.keys(DASHBOARD_ROUTES), ...ofOrganizations];
+  expect(listed.toSorted()).toEqual([...new Set(named)].toSorted());
   expect(NO_PAGES).toEqual(expect.arrayContaining(others));
   const shown = routes.filter(({ method }) => method === "GET").map(({ path }) => path);
-  const opened = [...Object.keys(PAGES), ...NOT_PAGES];
-  expect(opened.toSorted()).toEqual([...new Set(shown)].toSorted());
+  // A browser opens some of the pages that an organization has like every account.
+  const opened = new Set([...Object.keys(PAGES), ...NOT_PAGES]);
+  const optional = ofOrganizations.map((key) => key.replace("GET ", ""));
+  expect([...opened].filter((path) => !shown.includes(path))).toEqual([]);
+  expect(shown.filter((path) => !opened.has(path) && !optional.includes(path))).toEqual([]);
 });
 
 interface Somebody {
@@ -54,6 +69,7 @@ const withStale = async (person: DashboardUser): Promise<Somebody> => ({
 let owner: Somebody;
 let operator: Somebody;
 let stranger: DashboardUser;
+let organization: DashboardOrganization | undefined;
 
 beforeAll(async () => {
   owner = await withStale(await newDashboardUser());
@@ -158,6 +174,41 @@ describe.each(Object.entries(DASHBOARD_ROUTES))("%s", (key, route) => {
 
     const { status, html } = await asking(copyVisitor(person.visitor));
     expect({ status, html }).toMatchObject({ status: expected });
+    if (isPage || route.changesNothing || expected >= 400) return;
+    await eventually(async () => expect(await state()).not.toEqual(before));
+  });
+});
+
+describe.each([...ORGANIZATION_ROUTES, ...MEMBER_ROUTES])("%s, by role", (key, own, route) => {
+  const isPage = key.startsWith("GET ");
+  const { role: least = "member", status: expected = isPage ? 200 : 303 } = route;
+
+  it("the route of an organization admits the roles of the table", { timeout: LONG }, async () => {
+    organization ??= await newDashboardOrganization();
+    const { account, visitors, outsider, removed } = organization;
+    // The next route gets another organization.
+    if (key === `POST ${ORGANIZATION}/delete`) organization = undefined;
+    const place = (await route.parameters?.(account)) ?? {};
+    const asking = askingFor(own, route, place, account);
+    const state = async () => [await everything(), await route.readState?.(place, account)];
+    const before = await state();
+    const refused: [string, Visitor, number[]][] = [
+      ["nobody", new Visitor(undefined, account.visitor.base), isPage ? [303] : [401]],
+      ["an outsider", outsider, [404]],
+      ["a removed member", removed, [404]],
+      ...ROLES.filter((role) => !hasRole({ role }, least)).map(
+        (role): [string, Visitor, number[]] => [role, visitors[role], [403, 404]],
+      ),
+    ];
+    for (const [who, visitor, statuses] of refused) {
+      const { status } = await asking(copyVisitor(visitor));
+      expect([who, statuses.includes(status) ? "refused" : status]).toEqual([who, "refused"]);
+    }
+    expect(await state()).toEqual(before);
+    for (const role of isPage ? ROLES.filter((one) => hasRole({ role: one }, least)) : [least]) {
+      const { status, html } = await asking(copyVisitor(visitors[role]));
+      expect({ role, status, html }).toMatchObject({ role, status: expected });
+    }
     if (isPage || route.changesNothing || expected >= 400) return;
     await eventually(async () => expect(await state()).not.toEqual(before));
   });

@@ -1,7 +1,14 @@
 /** The pages of organizations, as their people use them. */
 import { expect, test } from "vitest";
-import { newDashboardUser } from "../support/dashboard-users.ts";
+import { addressIn } from "../../../src/dashboard/addresses.ts";
+import { ORIGIN } from "../support/client.ts";
+import {
+  copyVisitor,
+  newDashboardOrganization,
+  newDashboardUser,
+} from "../support/dashboard-users.ts";
 import { textOf } from "../support/page-text.ts";
+import { MODEL, newEndedRun, newShownVersion } from "../support/route-parameters.ts";
 import { unique } from "../support/world.ts";
 
 test("a person creates an organization, invites another, and both see it", async () => {
@@ -11,7 +18,7 @@ test("a person creates an organization, invites another, and both see it", async
   await ada.visitor.look("/organizations");
   const created = await ada.visitor.send("/organizations", { username, name: "Acme" });
   expect(created.headers.get("location")).toBe(path);
-  await ada.visitor.look(path);
+  await ada.visitor.look(`${path}/members`);
   const invited = await ada.visitor.send(`${path}/invitations`, {
     role: "developer",
     note: "Grace",
@@ -20,7 +27,7 @@ test("a person creates an organization, invites another, and both see it", async
   expect(textOf((await grace.visitor.look(link)).html)).toContain(`Join ${username}`);
   const joined = await grace.visitor.send(link, {});
   expect(joined.headers.get("location")).toBe(path);
-  const hers = textOf((await grace.visitor.look(path)).html);
+  const hers = textOf((await grace.visitor.look(`${path}/members`)).html);
   expect(hers).toContain("Your role: developer");
   expect(hers).not.toContain("Create invitation link");
   const made = await grace.visitor.send(`${path}/tokens`, {
@@ -40,4 +47,93 @@ test("a refused form of an organization keeps what was typed, with its error", a
   expect(status).toBe(422);
   expect(html).toContain('value="Acme"');
   expect(html).toContain('id="username-error"');
+});
+
+/** Links of a page outside its header. */
+const linksOf = (html: string) =>
+  [...html.slice(html.indexOf("<main")).matchAll(/ (?:href|action)="([^"]*)"/g)].map(
+    ([, address = ""]) => address,
+  );
+
+test("pages of an organization link to its own pages, and the menu to the same page of one's own", async () => {
+  const { account, visitors } = await newDashboardOrganization();
+  const { prediction_id } = await newEndedRun(account);
+  const run = `/predictions/${prediction_id}`;
+  const pages = [
+    ...["/predictions", run, "/account/usage", "/account/webhooks", "/account/images", "/tokens"],
+    ...["/account", "/account/shares", "/account/data", "/account/delete", "/models/new"],
+    ...["/models/publish", `/models/${account.username}`, "/models", "/find"],
+  ];
+  for (const page of pages) {
+    const { status, html } = await visitors.owner.look(page);
+    expect([page, status]).toEqual([page, 200]);
+    const left = linksOf(html).filter((link) => addressIn("/x", link) !== link);
+    expect([page, left]).toEqual([page, []]);
+    expect(html).toContain(`· ${account.username} · Auspex</title>`);
+  }
+  const usage = await visitors.owner.look("/account/usage");
+  expect(usage.html).toContain('<a href="/account/usage" data-own');
+  const own = copyVisitor(visitors.owner, undefined, "");
+  const { html } = await own.look("/account/usage?days=90");
+  expect(html).toContain(`<a href="/organizations/${account.username}/usage" data-own`);
+});
+
+test("the account that is chosen in the form runs the model, and its page says who did", async () => {
+  const { account, visitors } = await newDashboardOrganization();
+  const own = copyVisitor(visitors.owner, undefined, "");
+  const { owner, name } = await newShownVersion(await newDashboardUser());
+  const page = `/models/${owner}/${name}`;
+  const form = { version: "1", input: "{}", "run-as": account.username };
+  expect(textOf((await own.look(page)).html)).toContain("Run as");
+  const sentOn = await own.send(page, form);
+  const elsewhere = `/organizations/${account.username}${page}`;
+  expect([sentOn.status, sentOn.location]).toEqual([307, `${ORIGIN}${elsewhere}`]);
+  const { status, location = "" } = await own.send(elsewhere, form);
+  expect([status, location]).toEqual([303, expect.stringContaining(`${elsewhere}?prediction=`)]);
+  const id = location.split("=")[1];
+  const run = textOf((await visitors.developer.look(`/predictions/${id}`)).html);
+  expect(run).toMatch(new RegExp(`from the dashboard by \\w+ for ${account.username}`));
+  expect((await visitors.member.look(`/predictions/${id}`)).status).toBe(404);
+  expect((await visitors.member.look("/predictions")).html).not.toContain(id);
+  expect((await own.look("/predictions")).html).not.toContain(id);
+  expect((await own.look(`${page}?run-as=nobody`)).status).toBe(404);
+});
+
+test("a developer creates a model for the organization", async () => {
+  const { account, visitors } = await newDashboardOrganization();
+  const { location } = await visitors.developer.send("/models/new", { ...MODEL, name: "story" });
+  const page = `/organizations/${account.username}/models/${account.username}/story`;
+  expect(location).toBe(page);
+  expect((await visitors.developer.look(`${page}/settings`)).status).toBe(200);
+  const { html } = await visitors.member.look(page);
+  expect(html).not.toContain(`${page}/settings`);
+});
+
+test("a change that would leave no owner is explained on the page of the members", async () => {
+  const { account, visitors } = await newDashboardOrganization();
+  const members = `/organizations/${account.username}/members`;
+  const { html } = await visitors.owner.look(members);
+  const [, self = ""] = /data-user="(\w+)"/.exec(html) ?? [];
+  const { status, html: refused } = await visitors.owner.send(`${members}/${self}`, {
+    role: "admin",
+  });
+  expect(status).toBe(409);
+  expect(textOf(refused)).toContain("would have no owner left. Make somebody else an owner first.");
+  expect(textOf((await visitors.owner.look(`${members}?q=${self}`)).html)).toContain(self);
+  expect(textOf((await visitors.owner.look(`${members}?q=no-such`)).html)).toContain(
+    "No members found",
+  );
+});
+
+test("an owner renames the organization, and its pages move", async () => {
+  const { account, visitors } = await newDashboardOrganization();
+  const username = unique("renamed");
+  const profile = { name: "Acme", location: "", company: "", bio: "", urls: "" };
+  const refused = await visitors.admin.send("/account", { ...profile, username });
+  expect(refused.status).toBe(403);
+  expect((await visitors.admin.send("/account", profile)).status).toBe(303);
+  const { location } = await visitors.owner.send("/account", { ...profile, username });
+  expect(location).toBe(`/organizations/${username}/settings`);
+  expect((await visitors.owner.look(`/organizations/${account.username}`)).status).toBe(404);
+  expect((await visitors.owner.look(`/organizations/${username}`)).status).toBe(200);
 });

@@ -1,5 +1,7 @@
 /** Every page and action of the dashboard, its audience and its parameters. */
 import { env } from "cloudflare:workers";
+import { addressIn, ORGANIZATION } from "../../../src/dashboard/addresses.ts";
+import type { Role } from "../../../src/protocol/organization.ts";
 import type { DashboardUser } from "./dashboard-users.ts";
 import { newExample, newPinnable, newShownExample } from "./examples.ts";
 import { addressOf, freshPath } from "./receiver.ts";
@@ -18,6 +20,7 @@ import {
   newOrganizationPlace,
   newOrganizationToken,
   newPasskey,
+  newPlaceWithin,
   newPushed,
   newRun,
   newRunnerPlace,
@@ -54,6 +57,8 @@ export interface DashboardRoute {
   audience: "everybody" | "each" | "owner" | "operators";
   /** Creates the resource that the path names. */
   parameters?: (person: DashboardUser) => Promise<RouteParameters>;
+  /** The lowest role in an organization whose route it is, by default `member`. */
+  role?: Role;
   /** Creates a public resource instead: others may view it, but not change it. */
   publicParameters?: (person: DashboardUser) => Promise<RouteParameters>;
   form?: (place: RouteParameters, person: DashboardUser) => Form;
@@ -83,11 +88,13 @@ const WEBHOOKS = "/account/webhooks";
 
 const ownModel: DashboardRoute = {
   audience: "owner",
+  role: "developer",
   parameters: newVersion,
   publicParameters: newShownVersion,
 };
 const ownExample: DashboardRoute = {
   audience: "owner",
+  role: "developer",
   parameters: newExample,
   publicParameters: newShownExample,
 };
@@ -98,8 +105,15 @@ const hiddenModel: DashboardRoute = {
   anonymousStatus: 404,
 };
 const ownOrganization: DashboardRoute = { audience: "owner", parameters: newOrganizationPlace };
-const ownEndpoint: DashboardRoute = { audience: "owner", parameters: newWebhookEndpoint };
-const ownRun: DashboardRoute = { audience: "owner", parameters: newEndedRun };
+const ownEndpoint: DashboardRoute = {
+  audience: "owner",
+  role: "developer",
+  parameters: newWebhookEndpoint,
+};
+/** A run of somebody else in the organization. */
+const ownRun: DashboardRoute = { audience: "owner", role: "developer", parameters: newEndedRun };
+const developers: DashboardRoute = { ...each, role: "developer" };
+const admins: DashboardRoute = { ...each, role: "admin" };
 
 export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /": open,
@@ -173,20 +187,28 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /organizations": each,
   "POST /organizations": { ...each, form: () => ({ username: unique("org"), name: "" }) },
   "GET /organizations/:organization": ownOrganization,
+  "GET /organizations/:organization/members": ownOrganization,
   "POST /organizations/:organization/members/:username": {
     ...ownOrganization,
+    role: "admin",
     form: () => ({ role: "admin" }),
   },
-  "POST /organizations/:organization/members/:username/remove": ownOrganization,
+  "POST /organizations/:organization/members/:username/remove": {
+    ...ownOrganization,
+    role: "admin",
+  },
   "POST /organizations/:organization/invitations": {
     ...ownOrganization,
+    role: "admin",
     status: 200,
     form: () => ({ role: "developer", note: "for Grace" }),
   },
   "POST /organizations/:organization/invitations/:id/revoke": {
     ...ownOrganization,
+    role: "admin",
     parameters: newOrganizationInvitation,
   },
+  "GET /organizations/:organization/tokens": ownOrganization,
   "POST /organizations/:organization/tokens": {
     ...ownOrganization,
     status: 200,
@@ -194,36 +216,39 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   },
   "POST /organizations/:organization/tokens/:id/revoke": {
     ...ownOrganization,
+    role: "admin",
     parameters: newOrganizationToken,
   },
+  "GET /organizations/:organization/delete": { ...ownOrganization, role: "owner" },
   "POST /organizations/:organization/delete": {
     ...ownOrganization,
+    role: "owner",
     form: ({ organization = "" }) => ({ confirm: organization }),
   },
   "GET /join/:invitation": { ...each, parameters: newJoining },
   "POST /join/:invitation": { ...each, parameters: newJoining },
 
-  "GET /account": each,
+  "GET /account": admins,
   "POST /account": {
-    ...each,
+    ...admins,
     form: (_, { username }) => ({ username, name: unique("Ada") }),
   },
-  "POST /account/avatar": { ...each, form: () => ({ avatar: PNG }) },
-  "POST /account/avatar/remove": { ...each, parameters: newAvatar },
-  "GET /account/usage": each,
-  "GET /account/usage.csv": each,
-  "GET /account/images": each,
-  "GET /account/shares": each,
-  "POST /account/shares/:id/revoke": { audience: "owner", parameters: newShare },
-  [`GET ${WEBHOOKS}`]: each,
+  "POST /account/avatar": { ...admins, form: () => ({ avatar: PNG }) },
+  "POST /account/avatar/remove": { ...admins, parameters: newAvatar },
+  "GET /account/usage": developers,
+  "GET /account/usage.csv": developers,
+  "GET /account/images": developers,
+  "GET /account/shares": developers,
+  "POST /account/shares/:id/revoke": { audience: "owner", role: "developer", parameters: newShare },
+  [`GET ${WEBHOOKS}`]: developers,
   [`POST ${WEBHOOKS}`]: {
-    ...each,
+    ...developers,
     status: 200,
     form: () => ({ url: addressOf(freshPath()), events: "completed" }),
   },
-  [`GET ${WEBHOOKS}/deliveries`]: each,
+  [`GET ${WEBHOOKS}/deliveries`]: developers,
   // The form has no chosen delivery.
-  [`POST ${WEBHOOKS}/deliveries`]: { ...each, changesNothing: true },
+  [`POST ${WEBHOOKS}/deliveries`]: { ...developers, changesNothing: true },
   [`GET ${WEBHOOKS}/:id`]: ownEndpoint,
   [`POST ${WEBHOOKS}/:id`]: {
     ...ownEndpoint,
@@ -243,8 +268,8 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     status: 404,
     anonymousStatus: 404,
   },
-  "GET /account/data": each,
-  "GET /account/export": each,
+  "GET /account/data": admins,
+  "GET /account/export": admins,
   "GET /account/delete": each,
   "POST /account/delete": {
     ...each,
@@ -253,11 +278,11 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   },
 
   "GET /models": open,
-  "GET /models/new": each,
-  "POST /models/new": { ...each, form: () => ({ ...MODEL, name: unique("model") }) },
-  "GET /models/publish": each,
+  "GET /models/new": developers,
+  "POST /models/new": { ...developers, form: () => ({ ...MODEL, name: unique("model") }) },
+  "GET /models/publish": developers,
+  "POST /models/publish": { ...developers, status: 200 },
   "GET /models/shared": each,
-  "POST /models/publish": { ...each, status: 200 },
   // The page is that of a user who is neither its visitor nor the stranger.
   "GET /models/:owner": {
     ...open,
@@ -270,6 +295,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`GET ${ONE_MODEL}/examples`]: hiddenModel,
   [`POST ${ONE_MODEL}/examples`]: {
     audience: "owner",
+    role: "developer",
     parameters: newPinnable,
     form: ({ prediction_id = "" }) => ({ prediction_id }),
   },
@@ -305,6 +331,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`POST ${ONE_MODEL}/versions/${NUMBER}/delete`]: ownModel,
   [`POST ${ONE_MODEL}/images/remove`]: {
     audience: "owner",
+    role: "developer",
     parameters: newPushed,
     publicParameters: newShownPushed,
     form: () => ({ reference: "latest" }),
@@ -314,6 +341,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`POST ${ONE_MODEL}/variables`]: { ...ownModel, form: () => VARIABLE },
   [`POST ${ONE_MODEL}/variables/:variable/delete`]: {
     audience: "owner",
+    role: "developer",
     parameters: newVariable,
     publicParameters: newShownVariable,
   },
@@ -325,15 +353,17 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   },
 
   "POST /uploads": { ...each, status: 200, json: () => ({ size: 2, mime_type: "text/plain" }) },
-  "GET /uploads/:id": { audience: "owner", parameters: newUpload },
+  "GET /uploads/:id": { audience: "owner", role: "developer", parameters: newUpload },
   "POST /uploads/:id/complete": {
     audience: "owner",
+    role: "developer",
     parameters: newWholeUpload,
     json: ({ etag = "" }) => ({ etags: [etag] }),
     status: 200,
   },
   "POST /uploads/:id/cancel": {
     audience: "owner",
+    role: "developer",
     parameters: newUpload,
     json: () => ({}),
     status: 200,
@@ -384,7 +414,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   [`GET ${RUN}/logs.txt`]: ownRun,
   [`GET ${RUN}/output.txt`]: ownRun,
   [`GET ${RUN}/output.json`]: ownRun,
-  [`POST ${RUN}/cancel`]: { audience: "owner", parameters: newRun },
+  [`POST ${RUN}/cancel`]: { audience: "owner", role: "developer", parameters: newRun },
   [`POST ${RUN}/retry`]: ownRun,
   [`POST ${RUN}/delete`]: ownRun,
   [`POST ${RUN}/share`]: { ...ownRun, status: 200, form: () => ({ days: "7" }) },
@@ -395,3 +425,18 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     readState: webhooksOf,
   },
 };
+
+/** The routes that an organization has like every account, by those of one's own account. */
+export const ORGANIZATION_ROUTES: [key: string, own: string, route: DashboardRoute][] =
+  Object.entries(DASHBOARD_ROUTES).flatMap(([own, route]) => {
+    const [method, path = ""] = own.split(" ");
+    const address = addressIn(ORGANIZATION, path);
+    const isOfPerson = /^\/(?:tokens|account\/delete)\b/.test(path) || address === path;
+    return isOfPerson ? [] : [[`${method} ${address}`, own, route]];
+  });
+
+/** The routes that only organizations have. */
+export const MEMBER_ROUTES: typeof ORGANIZATION_ROUTES = Object.entries(DASHBOARD_ROUTES).flatMap(
+  ([key, route]) =>
+    key.includes(ORGANIZATION) ? [[key, key, { ...route, parameters: newPlaceWithin }]] : [],
+);

@@ -1,8 +1,10 @@
 /** Users of the dashboard, with valid, expired and ended sessions. */
 import { env } from "cloudflare:workers";
-import type { Client } from "./client.ts";
+import type { Role } from "../../../src/protocol/organization.ts";
+import { Client } from "./client.ts";
+import { setRole } from "./organizations.ts";
 import { PASSWORD, signedUp, signedUpOperator, Visitor } from "./visitor.ts";
-import { newClient } from "./world.ts";
+import { newClient, unique } from "./world.ts";
 
 /** `expires_at` of expired sessions. */
 export const EXPIRED = 1;
@@ -27,9 +29,54 @@ async function withClient(person: Awaited<ReturnType<typeof signedUp>>): Promise
   return { ...person, user_id, client };
 }
 
+/** An organization, and a person in each role, each with a browser on its pages. */
+export interface DashboardOrganization {
+  /** Its owner acting for it, with a token of its own. */
+  account: DashboardUser;
+  visitors: Record<Role, Visitor>;
+  outsider: Visitor;
+  removed: Visitor;
+}
+
+export async function newDashboardOrganization(): Promise<DashboardOrganization> {
+  const owner = await newDashboardUser();
+  const username = unique("org");
+  const { id: user_id } = await owner.client.ok<{ id: string }>("POST", "/v1/organizations", {
+    username,
+  });
+  const base = `/organizations/${username}`;
+  const service = { name: "service", service_role: "owner", scopes: ["read", "write", "predict"] };
+  const { token } = await owner.client.ok<{ token: string }>("POST", `/v1${base}/tokens`, service);
+  const join = async (role: Role | undefined) => {
+    const person = await newDashboardUser();
+    await setRole({ user_id }, person, role);
+    return copyVisitor(person.visitor, undefined, base);
+  };
+  const visitor = copyVisitor(owner.visitor, undefined, base);
+  const removed = await newDashboardUser();
+  await setRole({ user_id }, removed, "admin");
+  await removed.visitor.look(base);
+  await setRole({ user_id }, removed, undefined);
+  return {
+    account: { visitor, username, user_id, email: owner.email, client: new Client(token) },
+    visitors: {
+      member: await join("member"),
+      developer: await join("developer"),
+      admin: await join("admin"),
+      owner: visitor,
+    },
+    outsider: await join(undefined),
+    removed: copyVisitor(removed.visitor, undefined, base),
+  };
+}
+
 /** Returns a copy of the browser, so that a test does not change the original. */
-export function copyVisitor({ cookies, formToken }: Visitor, token = formToken): Visitor {
-  const copy = new Visitor();
+export function copyVisitor(
+  { cookies, formToken, base }: Visitor,
+  token = formToken,
+  account = base,
+): Visitor {
+  const copy = new Visitor(undefined, account);
   for (const [name, value] of cookies) copy.cookies.set(name, value);
   copy.formToken = token;
   return copy;

@@ -1,6 +1,7 @@
 /** Resources that paths of the dashboard name, made for the user who owns them. */
 import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
+import { run } from "./accounts.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
 import {
   type DashboardUser,
@@ -13,7 +14,7 @@ import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
 import { Images } from "./images.ts";
 import { rowOf } from "./objects.ts";
-import { setShare } from "./organizations.ts";
+import { setRole, setShare } from "./organizations.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { FakeRunner } from "./runner.ts";
 import { newRunnerToken, newUser, operator, unique } from "./world.ts";
@@ -83,6 +84,26 @@ export async function newOrganizationInvitation(person: DashboardUser): Promise<
 export async function newOrganizationToken(person: DashboardUser): Promise<RouteParameters> {
   const { organization = "", token_id: id = "" } = await newOrganizationPlace(person);
   return { organization, id };
+}
+
+/** Makes another member, an invitation and a token in an organization. The last two have the same id. */
+export async function newPlaceWithin({
+  username: organization,
+  user_id,
+  client,
+}: DashboardUser): Promise<RouteParameters> {
+  const { username, user_id: id } = await newUser();
+  await setRole({ user_id }, { user_id: id }, "developer");
+  const of = `/v1/organizations/${organization}`;
+  await client.ok("POST", `${of}/tokens`, { name: "CI", service_role: "member" });
+  await client.ok("POST", `${of}/invitations`, { role: "member" });
+  const token = await newestId("tokens");
+  await run(
+    "UPDATE organization_invitations SET id = ? WHERE id = ?",
+    token.id,
+    (await newestId("organization_invitations")).id,
+  );
+  return { organization, username, ...token };
 }
 
 /** Makes an invitation to an organization of somebody else. */

@@ -1,5 +1,6 @@
 /** A browser without client code: it keeps cookies, reads pages, and sends forms as they were served. */
 import { exports } from "cloudflare:workers";
+import { addressIn } from "../../../src/dashboard/addresses.ts";
 import { ORIGIN } from "./client.ts";
 import { unique } from "./world.ts";
 
@@ -21,8 +22,12 @@ export class Visitor {
   readonly cookies = new Map<string, string>();
   readonly #origin: string;
 
-  constructor(origin = ORIGIN) {
+  /** What the addresses of the pages of its account begin with. */
+  readonly base: string;
+
+  constructor(origin = ORIGIN, base = "") {
     this.#origin = origin;
+    this.base = base;
   }
 
   /** The form token of the last page. */
@@ -87,11 +92,14 @@ export class Visitor {
     const headers = new Headers(init.headers);
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     if (cookie !== "") headers.set("cookie", cookie);
-    const response = await exports.default.fetch(new URL(path, this.#origin).href, {
-      ...init,
-      headers,
-      redirect: "manual",
-    });
+    const response = await exports.default.fetch(
+      new URL(addressIn(this.base, path), this.#origin).href,
+      {
+        ...init,
+        headers,
+        redirect: "manual",
+      },
+    );
     for (const set of response.headers.getSetCookie()) this.#keep(set);
     return response;
   }

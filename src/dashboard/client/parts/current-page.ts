@@ -87,7 +87,7 @@ async function ask(): Promise<Document | string> {
 
 /** Returns the user of a page; undefined for a visitor. */
 export const userOf = (page: Document) =>
-  page.querySelector(".menu summary span:not(.avatar)")?.textContent;
+  page.querySelector<HTMLElement>(".menu[data-user]")?.dataset.user;
 
 /** @param text undefined: all is well again */
 export function notice(text: string | undefined): void {

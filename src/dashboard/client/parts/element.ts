@@ -18,6 +18,10 @@ export function button(name: string, className: string, act?: () => void): HTMLB
   return created;
 }
 
+/** Returns the address of a page of the account that the current page belongs to. */
+export const inAccount = (path: string): string =>
+  (document.documentElement.dataset.base ?? "") + path;
+
 export const link = (address: string, ...content: (string | Node)[]): HTMLAnchorElement =>
   Object.assign(element("a", "", ...content), { href: address });
 

@@ -5,7 +5,7 @@ import type { Input } from "../../../domain/schemas/input-form-values.ts";
 import { type MediaItem, MediaOutputs, timeText } from "../../playground/media-outputs.ts";
 import { type KnownField, labelOf } from "../../playground/run-inputs.ts";
 import { store } from "./choices.ts";
-import { button, element, foreignLink, link, pictureLink, player } from "./element.ts";
+import { button, element, foreignLink, inAccount, link, pictureLink, player } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";
 import { codeBlock } from "./markdown.ts";
 import type { Result } from "./playground.ts";
@@ -138,7 +138,7 @@ class RunCard {
         "bar media-head",
         element("p", "media-label quiet", label),
         this.#cancel,
-        link(`/predictions/${id}`, "Prediction"),
+        link(inAccount(`/predictions/${id}`), "Prediction"),
       ),
       this.#note,
       this.#problem,
@@ -169,7 +169,7 @@ class RunCard {
     this.#cancel.textContent = "Canceling…";
     this.#showProblem(undefined);
     try {
-      await post(`/predictions/${this.#options.id}/cancel`);
+      await post(inAccount(`/predictions/${this.#options.id}/cancel`));
     } catch (error) {
       // The prediction may have ended by itself meanwhile.
       if (this.root.ariaBusy !== "true") return;

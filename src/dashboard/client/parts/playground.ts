@@ -1,7 +1,7 @@
 /** The playground: validates input, uploads files, runs the model and has its result shown. */
 import type { Input } from "../../../domain/schemas/input-form-values.ts";
 import { exactText } from "../../../lib/exact-json.ts";
-import { VERSION_FIELD } from "../../playground/control-names.ts";
+import { RUN_AS_FIELD, VERSION_FIELD } from "../../playground/control-names.ts";
 import { FilePickers } from "./file-pickers.ts";
 import { attachSliders, PlaygroundForm, requiredElement, showCode } from "./playground-form.ts";
 import { messageOf, post } from "./post.ts";
@@ -59,10 +59,8 @@ export class Playground {
     element.addEventListener("focusout", this.#scheduleRefresh);
     const versions = requiredElement(this.#root, ".playground-version button", HTMLButtonElement);
     versions.hidden = true;
-    requiredElement(this.#root, `#${VERSION_FIELD}`, HTMLSelectElement).addEventListener(
-      "change",
-      () => versions.form?.requestSubmit(versions),
-    );
+    for (const field of this.#root.querySelectorAll(`#${VERSION_FIELD}, #${RUN_AS_FIELD}`))
+      field.addEventListener("change", () => versions.form?.requestSubmit(versions));
     for (const link of document.querySelectorAll<HTMLAnchorElement>("[data-views] a"))
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -1,10 +1,12 @@
 /** Follows a prediction from its beginning to its end, for views that show its outputs in their own way. */
+
 import { setupText } from "../../../domain/predictions/timeline.ts";
 import { isObject } from "../../../lib/json.ts";
 import { type Backoff, backoffMs } from "../../../lib/retry.ts";
 import type { Json } from "../../../protocol/common.ts";
 import type { Prediction } from "../../../protocol/prediction.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
+import { inAccount } from "./element.ts";
 
 export type Status = Prediction["status"];
 
@@ -41,7 +43,7 @@ export class PredictionStream {
   #waitTimer: number | undefined;
 
   constructor(id: string, reader: StreamReader) {
-    this.#address = `/predictions/${id}`;
+    this.#address = inAccount(`/predictions/${id}`);
     this.#reader = reader;
     const on =
       (take: (data: Json) => void) =>

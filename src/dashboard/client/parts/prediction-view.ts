@@ -2,10 +2,12 @@
  * Keeps a prediction view live with the events after those it was rendered with. Output comes from
  * untrusted models: it is inserted as text, never as markup.
  */
+
 import { setupText } from "../../../domain/predictions/timeline.ts";
 import { parseExact } from "../../../lib/exact-json.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { RECONNECTING, SIGNED_OUT } from "./current-page.ts";
+import { inAccount } from "./element.ts";
 import { enhance } from "./enhance.ts";
 import { attachTrees } from "./json-tree.ts";
 import { LogView } from "./log-view.ts";
@@ -73,7 +75,7 @@ class LivePrediction {
   constructor(root: HTMLElement, markdown: MarkdownMode) {
     const { prediction: id = "" } = root.dataset;
     this.#root = root;
-    this.#address = `/predictions/${id}`;
+    this.#address = inAccount(`/predictions/${id}`);
     this.#output = new OutputView(root, () => markdown.update());
     this.#markdown = markdown;
     this.#logs = new LogView(root);

@@ -1,6 +1,8 @@
 /** Uploads a file in parts: several in parallel, each retried, all of them cancelable. */
+
 import { retry } from "../../../lib/retry.ts";
 import type { Upload } from "../../../protocol/upload.ts";
+import { inAccount } from "./element.ts";
 import { post } from "./post.ts";
 
 const PARALLEL = 3;
@@ -19,16 +21,16 @@ interface UploadOptions {
  */
 export async function upload(file: File, way: UploadOptions): Promise<string> {
   if (file.size === 0) throw new Error(`${file.name} is empty. Choose another file.`);
-  const begun: Upload = await postJson("/uploads", metadataOf(file), way.signal);
+  const begun: Upload = await postJson(inAccount("/uploads"), metadataOf(file), way.signal);
   try {
     const etags = await sendAll(file, begun, way);
     const whole: Upload = await retried(way.signal, () =>
-      postJson(`/uploads/${begun.id}/complete`, { etags }, way.signal),
+      postJson(inAccount(`/uploads/${begun.id}/complete`), { etags }, way.signal),
     );
     return whole.url;
   } catch (error) {
     // If this fails too, the upload expires.
-    void post(`/uploads/${begun.id}/cancel`).catch(() => {});
+    void post(inAccount(`/uploads/${begun.id}/cancel`)).catch(() => {});
     throw error;
   }
 }
@@ -87,7 +89,9 @@ async function sendAll(
 }
 
 async function fetchPartUrls(id: string): Promise<string[]> {
-  const response = await fetch(`/uploads/${id}`, { headers: { accept: "application/json" } });
+  const response = await fetch(inAccount(`/uploads/${id}`), {
+    headers: { accept: "application/json" },
+  });
   if (!response.ok) throw new Error("The upload has expired. Choose the file again.");
   const { urls }: Upload = await response.json();
   return urls;

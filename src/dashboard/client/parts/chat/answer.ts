@@ -1,6 +1,8 @@
 /** One answer: makes its prediction, reads what streams, and stops it. */
+
 import type { AssistantTurn } from "../../../playground/chat/conversation.ts";
 import { Reply } from "../../../playground/chat/reply.ts";
+import { inAccount } from "../element.ts";
 import { messageOf, post } from "../post.ts";
 import { type Ending, PredictionStream, type Status } from "../prediction-stream.ts";
 
@@ -58,7 +60,7 @@ export class Answer {
 
   async #cancel(id: string): Promise<void> {
     try {
-      await post(`/predictions/${id}/cancel`);
+      await post(inAccount(`/predictions/${id}/cancel`));
     } catch (error) {
       // The prediction may have ended by itself meanwhile.
       if (this.#turn.state !== "running") return;

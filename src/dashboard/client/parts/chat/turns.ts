@@ -6,7 +6,7 @@ import {
   type Turn,
   type UserTurn,
 } from "../../../playground/chat/conversation.ts";
-import { button, element, link, picture } from "../element.ts";
+import { button, element, inAccount, link, picture } from "../element.ts";
 import { MarkdownView } from "../markdown.ts";
 import { requiredElement } from "../playground-form.ts";
 
@@ -100,7 +100,8 @@ export class AnswerView {
     const again = button("Regenerate", "plain", this.#actions.retry);
     again.classList.add("if-last");
     parts.push(again);
-    if (prediction !== undefined) parts.push(link(`/predictions/${prediction}`, "Prediction"));
+    if (prediction !== undefined)
+      parts.push(link(inAccount(`/predictions/${prediction}`), "Prediction"));
     parts.push(element("small", "numbers", factsOf(turn)));
     this.#foot.replaceChildren(...parts);
   }
