@@ -97,7 +97,7 @@ async function membershipIn(c: PageContext, viewer: Viewer, name: string): Promi
   return { organization: found.organization, role: found.role };
 }
 
-/** What has an address that leads on to a page. `data-own`: the address is that of the account already. */
+/** Elements that lead on to a page. `data-own` marks those whose address is that of their account already. */
 const LINKS = {
   href: "a:not([data-own])[href]",
   action: "form:not([data-own])[action]",

@@ -86,7 +86,7 @@ const Overview = ({ viewer, month, fleet, failed, models, gallery, predictions }
   </div>
 );
 
-/** What an organization is called, and what to do in an empty one. */
+/** The name of an organization, and what to do in an empty one. */
 const About = ({ viewer: { account, caller }, isEmpty }: { viewer: Viewer; isEmpty: boolean }) => (
   <>
     <p class="hint">

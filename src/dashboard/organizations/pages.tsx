@@ -4,7 +4,6 @@ import {
   type Member,
   type Organization,
   type OrganizationInvitation,
-  type OrganizationToken,
   ROLES,
   type Role,
 } from "../../protocol/organization.ts";
@@ -12,7 +11,6 @@ import { ownerName } from "../../protocol/user.ts";
 import type { Page } from "../../services/pagination.ts";
 import { organizationAddress } from "../addresses.ts";
 import { type Draft, MAX_QUERY } from "../form.ts";
-import { type CreatedToken, NewToken, TokenCreated } from "../tokens/new-token.tsx";
 import { Problem, Select, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Empty, Pager, Time } from "../ui/parts.tsx";
@@ -29,7 +27,7 @@ const ROLE_TEXTS: Record<Role, string> = {
 };
 
 /** @param most the highest role that is offered */
-const roleOptions = (most: Role) =>
+export const roleOptions = (most: Role) =>
   ROLES.filter((role) => hasRole({ role: most }, role)).map((role) => ({
     value: role,
     label: `${role}: ${ROLE_TEXTS[role]}`,
@@ -80,8 +78,8 @@ export const OrganizationsPage = ({
   </>
 );
 
-interface PageProps {
-  /** Its username. */
+export interface PageProps {
+  /** The username of the organization. */
   organization: string;
   /** The viewer's. */
   role: Role;
@@ -153,55 +151,6 @@ export const MembersPage = ({
           draft={draft}
         />
       )}
-    </>
-  );
-};
-
-export const TokensPage = ({
-  organization,
-  role,
-  tokens,
-  models,
-  created,
-  draft,
-}: PageProps & {
-  tokens: Page<OrganizationToken>;
-  models: string[];
-  created: CreatedToken | undefined;
-  draft: Draft;
-}) => {
-  const at = organizationAddress({ username: organization });
-  const isAdmin = hasRole({ role }, "admin");
-  return (
-    <>
-      <h1>Access tokens of {organization}</h1>
-      <AccountTabs current="/tokens" />
-      <p>
-        A token of {organization} runs models at its expense. It has your role, and ends with your
-        membership. {isAdmin && "A service token acts for nobody, and stays when its maker leaves."}
-      </p>
-      {created && <TokenCreated created={created} />}
-      <details class="new-token spaced" open={draft.values !== undefined}>
-        <summary class="button primary">New token</summary>
-        <NewToken action={`${at}/tokens`} draft={draft} models={models}>
-          {isAdmin && (
-            <Select
-              name="service_role"
-              label="Acts for"
-              value=""
-              options={[
-                { value: "", label: "You, with your role" },
-                ...roleOptions(role).map(({ value, label }) => ({
-                  value,
-                  label: `Nobody: a service token. ${label}`,
-                })),
-              ]}
-            />
-          )}
-        </NewToken>
-      </details>
-      {tokens.items.length > 0 && <Tokens at={at} tokens={tokens.items} />}
-      <Pager previous={tokens.previous_url} next={tokens.next_url} />
     </>
   );
 };
@@ -353,48 +302,6 @@ const Invitations = ({
       <Submit>Create invitation link</Submit>
     </Form>
   </>
-);
-
-const Tokens = ({ at, tokens }: { at: string; tokens: OrganizationToken[] }) => (
-  <Table
-    class="tokens stacked"
-    aria-label="Access tokens"
-    columns={[
-      "Name",
-      "Acts for",
-      "Scopes",
-      "Last used",
-      "Expires",
-      { name: "Actions", is: "hidden" },
-    ]}
-  >
-    {tokens.map(({ id, name, prefix, scopes, service_role, made_by, last_used_at, expires_at }) => (
-      <tr>
-        <th scope="row">
-          <bdi>{name}</bdi> <small class="mono">{prefix}…</small>
-        </th>
-        <td data-label="Acts for">
-          {service_role === null ? made_by : `Service token: ${service_role}`}
-          {service_role !== null && made_by && <small>made by {made_by}</small>}
-        </td>
-        <td data-label="Scopes">{scopes.join(", ")}</td>
-        <td data-label="Last used">
-          {last_used_at === null ? "never" : <Time at={last_used_at} />}
-        </td>
-        <td data-label="Expires">{expires_at === null ? "never" : <Time at={expires_at} />}</td>
-        <td class="end">
-          <Form
-            action={`${at}/tokens/${id}/revoke`}
-            data-confirm={`Revoke ${name}? It stops working within 10 seconds.`}
-          >
-            <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
-              Revoke
-            </button>
-          </Form>
-        </td>
-      </tr>
-    ))}
-  </Table>
 );
 
 export const JoinPage = ({

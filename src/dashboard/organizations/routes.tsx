@@ -40,7 +40,8 @@ import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, MAX_QUERY, pickFields } from "../form.ts";
 import { showHome } from "../home/routes.tsx";
 import { type CreatedToken, readTokenForm } from "../tokens/new-token.tsx";
-import { DeletionPage, JoinPage, MembersPage, OrganizationsPage, TokensPage } from "./pages.tsx";
+import { DeletionPage, JoinPage, MembersPage, OrganizationsPage } from "./pages.tsx";
+import { TokensPage } from "./tokens.tsx";
 
 const LIST = "/organizations";
 const MEMBERS = `${ORGANIZATION}/members` as const;

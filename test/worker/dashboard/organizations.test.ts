@@ -92,7 +92,7 @@ test("the account that is chosen in the form runs the model, and its page says w
   expect([status, location]).toEqual([303, expect.stringContaining(`${elsewhere}?prediction=`)]);
   const id = location.split("=")[1];
   const run = textOf((await visitors.developer.look(`/predictions/${id}`)).html);
-  expect(run).toMatch(new RegExp(`from the dashboard by \\w+ for ${account.username}`));
+  expect(run).toMatch(new RegExp(`from the dashboard by [\\w-]+ for ${account.username}`));
   expect((await visitors.member.look(`/predictions/${id}`)).status).toBe(404);
   expect((await visitors.member.look("/predictions")).html).not.toContain(id);
   expect((await own.look("/predictions")).html).not.toContain(id);
@@ -113,7 +113,7 @@ test("a change that would leave no owner is explained on the page of the members
   const { account, visitors } = await newDashboardOrganization();
   const members = `/organizations/${account.username}/members`;
   const { html } = await visitors.owner.look(members);
-  const [, self = ""] = /data-user="(\w+)"/.exec(html) ?? [];
+  const [, self = ""] = /data-user="([\w-]+)"/.exec(html) ?? [];
   const { status, html: refused } = await visitors.owner.send(`${members}/${self}`, {
     role: "admin",
   });

@@ -31,7 +31,7 @@ async function withClient(person: Awaited<ReturnType<typeof signedUp>>): Promise
 
 /** An organization, and a person in each role, each with a browser on its pages. */
 export interface DashboardOrganization {
-  /** Its owner acting for it, with a token of its own. */
+  /** An owner who acts for the organization, with a token of the organization. */
   account: DashboardUser;
   visitors: Record<Role, Visitor>;
   outsider: Visitor;

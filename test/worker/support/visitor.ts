@@ -22,7 +22,7 @@ export class Visitor {
   readonly cookies = new Map<string, string>();
   readonly #origin: string;
 
-  /** What the addresses of the pages of its account begin with. */
+  /** The beginning of addresses of pages of the account. */
   readonly base: string;
 
   constructor(origin = ORIGIN, base = "") {
