@@ -55,25 +55,28 @@ export function ModelsPage({ viewer, query, categories, models, gallery }: Props
   );
 }
 
-/** The models that others share with the viewer. */
+const shareeOf = (viewer: Viewer) => (isPersonal(viewer) ? "you" : viewer.account.username);
+
+/** The models that others share with the viewer's account. */
 export const SharedPage = ({
-  username,
+  viewer,
   models,
   gallery,
-}: Pick<Props, "models" | "gallery"> & { username: string }) => (
+}: Pick<Props, "models" | "gallery"> & { viewer: Viewer }) => (
   <>
     <div class="bar spread title-row">
-      <h1>Shared with you</h1>
+      <h1>Shared with {shareeOf(viewer)}</h1>
     </div>
-    <OwnerTabs current="/models/shared" username={username} />
+    <OwnerTabs current="/models/shared" viewer={viewer} />
     {models.items.length === 0 ? (
       <Empty title="No shared models yet">
         <p>
-          Models that others <a href="/docs/teams#share-a-model">share</a> with you appear here.
+          Models that others <a href="/docs/teams#share-a-model">share</a> with {shareeOf(viewer)}{" "}
+          appear here.
         </p>
       </Empty>
     ) : (
-      <ModelCards models={models.items} gallery={gallery} leaves={username} />
+      <ModelCards models={models.items} gallery={gallery} leaves={viewer.account.username} />
     )}
     <Pager previous={models.previous_url} next={models.next_url} />
   </>
@@ -114,7 +117,7 @@ export const OwnerTabs = ({ current, viewer }: { current: string; viewer: Viewer
         `/models/${viewer.account.username}`,
         isPersonal(viewer) ? "Yours" : viewer.account.username,
       ],
-      ["/models/shared", isPersonal(viewer) ? "Shared with you" : `Shared with ${viewer.account.username}`],
+      ["/models/shared", `Shared with ${shareeOf(viewer)}`],
     ]}
   />
 );

@@ -111,9 +111,9 @@ export const ownModelPages = pages()
   })
   .post("/models/:owner/:name/collaborators/:account/remove", requireUser, async (c) => {
     const { owner, name, account } = c.req.param();
-    const { caller, user } = viewerOf(c);
-    await removeCollaborator(c.var.services, caller, [owner, name], account);
-    return account === user.username
+    const viewer = viewerOf(c);
+    await removeCollaborator(c.var.services, viewer.caller, [owner, name], account);
+    return account === viewer.account.username
       ? redirectWithFlash(c, `You have left ${owner}/${name}.`, "/models/shared")
       : redirectWithFlash(c, `${account} was removed.`, `/models/${owner}/${name}/settings`);
   })

@@ -131,14 +131,12 @@ export const modelPages = pages()
   })
   .get("/models/shared", requireUser, async (c) => {
     const { services, origin } = c.var;
-    const { caller, user } = viewerOf(c);
+    const viewer = viewerOf(c);
+    const { caller } = viewer;
     const models = await listSharedModels(services, caller, pageRequest(c));
     const ids = models.items.map(({ id }) => id);
     const gallery = await readGallery(services, caller, ids, origin);
-    const { username } = user;
-    return c.render(<SharedPage {...{ username, models, gallery }} />, {
-      title: "Shared with you",
-    });
+    return c.render(<SharedPage {...{ viewer, models, gallery }} />, { title: "Shared models" });
   })
   .get("/models/:owner", async (c) => {
     const query = modelQuery.parse(c.req.query());

@@ -214,7 +214,7 @@ const Members = ({
           <th scope="row">{username}</th>
           <td data-label="Role">
             {mayManage ? (
-              <Form action={`${at}/members/${username}`} class="bar">
+              <Form action={`${at}/members/${username}`} class="line-up">
                 <select name="role" aria-label={`Role of ${username}`}>
                   {roleOptions(role).map(({ value }) => (
                     <option value={value} selected={value === member.role}>

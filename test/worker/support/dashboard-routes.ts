@@ -312,12 +312,14 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   },
   [`POST ${ONE_MODEL}/collaborators`]: {
     ...ownModel,
+    role: "admin",
     parameters: newSharing,
     publicParameters: newShownSharing,
     form: ({ other = "" }) => ({ account: other, level: "write" }),
   },
   [`POST ${ONE_MODEL}/collaborators/:account/remove`]: {
     ...ownModel,
+    role: "admin",
     parameters: newSharing,
     publicParameters: newShownSharing,
   },
