@@ -29,7 +29,7 @@ import { configuredWeights } from "./weights.ts";
 export const visibility = z.enum(["private", "public", "restricted"]).meta({
   id: "ModelVisibility",
   description:
-    "`private`: only the owner can see and run it. `public`: everyone can see, run and download it. `restricted`: everyone can see and run it, but only the owner can download it.",
+    "`private`: only the owner, and accounts that it is shared with, can see and run it. `public`: everyone can see, run and download it. `restricted`: everyone can see and run it, but only the owner can download it.",
 });
 export type Visibility = z.infer<typeof visibility>;
 
