@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ROLES, type Role, type ShareLevel } from "../../../src/protocol/organization.ts";
 import { sized } from "../../support/sized.ts";
 import { Client } from "../support/client.ts";
-import { newOrganization, setShare } from "../support/organizations.ts";
+import { newOrganization } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, unique } from "../support/world.ts";
 
@@ -17,11 +17,19 @@ const STALE = 10.001;
 const person = fc.nat(PEOPLE - 1);
 const role = fc.constantFrom(...ROLES);
 const level = fc.constantFrom<(ShareLevel | undefined)[]>("run", "write", undefined);
+/** The number of a token of the organization. */
+const token = fc.nat(5);
+const modelChanges = fc.oneof(
+  fc.constant("name" as const),
+  fc.record({ visibility: fc.constantFrom("private" as const, "public" as const) }),
+);
 const change = fc.oneof(
   fc.record({ kind: fc.constant("role" as const), by: person, whom: person, role }),
   fc.record({ kind: fc.constant("remove" as const), by: person, whom: person }),
   fc.record({ kind: fc.constant("invite" as const), by: person, whom: person, role }),
-  fc.record({ kind: fc.constant("share" as const), whom: person, level }),
+  fc.record({ kind: fc.constant("share" as const), by: token, whom: person, level }),
+  fc.record({ kind: fc.constant("leave" as const), by: person }),
+  fc.record({ kind: fc.constant("model" as const), by: token, changes: modelChanges }),
   fc.record({ kind: fc.constant("rename" as const), by: person }),
   fc.record({ kind: fc.constant("token" as const), by: person, service: fc.boolean(), role }),
 );
@@ -44,6 +52,18 @@ async function newScene() {
   const levels = new Map<number, ShareLevel>();
   const tokens: { client: Client; maker: number; service: Role | undefined; ended: boolean }[] = [];
   let name = organization.username;
+  let story = "story";
+  let isPublic = false;
+  /** Returns a token of the organization, with the role that it has now. Undefined: it has ended. */
+  const actor = (n: number): { client: Client; held: Role | undefined } => {
+    const one = tokens[n % (tokens.length + 1)];
+    if (!one) return { client: organization.client, held: "owner" };
+    return {
+      client: one.client,
+      held: one.ended ? undefined : (one.service ?? roles.get(one.maker)),
+    };
+  };
+  const refusal = (held: Role | undefined) => (held === undefined ? 401 : 403);
   const path = () => `/v1/organizations/${name}`;
   const owners = () => [...roles.values()].filter((one) => one === "owner").length;
   const end = (whom: number) => {
@@ -54,16 +74,41 @@ async function newScene() {
 
   /** Tries a change, and checks that it succeeds only if the table allows it. */
   async function apply(one: Change): Promise<void> {
+    const statusOf = async (answering: Promise<{ status: number }>) => (await answering).status;
+    const model = `/v1/models/${name}/${story}`;
+    const shareOf = (whom: number) => `${model}/collaborators/${people[whom]?.username}`;
     if (one.kind === "share") {
-      const { whom } = one;
-      await setShare(`${name}/story`, people[whom] ?? expect.fail(), one.level);
-      if (one.level) levels.set(whom, one.level);
-      else levels.delete(whom);
+      const { client, held } = actor(one.by);
+      const { whom, level } = one;
+      const status = await statusOf(
+        level ? client.json("PUT", shareOf(whom), { level }) : client.json("DELETE", shareOf(whom)),
+      );
+      const done = level || levels.has(whom) ? 200 : 404;
+      expect(status).toBe(has(held, "admin") ? done : refusal(held));
+      if (status === 200 && level) levels.set(whom, level);
+      else if (status === 200) levels.delete(whom);
+      return;
+    }
+    if (one.kind === "model") {
+      // A role that was read less than 10 seconds ago still counts for these changes.
+      advance(STALE);
+      const { client, held } = actor(one.by);
+      const changes = one.changes === "name" ? { name: unique("story") } : one.changes;
+      const status = await statusOf(client.json("PATCH", model, changes));
+      expect(status).toBe(has(held, "developer") ? 200 : refusal(held));
+      if (status !== 200) return;
+      if ("name" in changes) story = changes.name;
+      else isPublic = changes.visibility === "public";
       return;
     }
     const by = people[one.by]?.own ?? expect.fail();
     const held = roles.get(one.by);
-    const statusOf = async (answering: Promise<{ status: number }>) => (await answering).status;
+    if (one.kind === "leave") {
+      const status = await statusOf(by.json("DELETE", shareOf(one.by)));
+      expect(status).toBe(levels.has(one.by) ? 200 : 404);
+      levels.delete(one.by);
+      return;
+    }
     if (one.kind === "rename") {
       const username = unique("org");
       const status = await statusOf(by.json("PATCH", path(), { username }));
@@ -123,17 +168,22 @@ async function newScene() {
   /** Checks what each person and each token can do once no cache is older than the last change. */
   async function check(): Promise<void> {
     advance(STALE);
-    const model = `${name}/story`;
+    const model = `${name}/${story}`;
     const theirs = (await organization.client.create({ model, input: {} })).body.id;
     const status = async (by: Client, path: string) => (await by.fetch(path)).status;
     const runs = async (by: Client) =>
       (await by.post("/v1/predictions", { model, input: {} })).status;
     for (const [n, { own }] of people.entries()) {
-      const sees = roles.has(n) || levels.has(n);
+      const sees = isPublic || roles.has(n) || levels.has(n);
       expect(await status(own, `/v1/models/${model}`)).toBe(sees ? 200 : 404);
       expect(await runs(own)).toBe(sees ? 202 : 404);
       expect(await status(own, `/v1/predictions/${theirs}`)).toBe(404);
       expect(await status(own, path())).toBe(roles.has(n) ? 200 : 404);
+      const text = own.json("PATCH", `/v1/models/${model}`, { description: "x" });
+      const refused = sees ? 403 : 404;
+      expect((await text).status).toBe(levels.get(n) === "write" ? 200 : refused);
+      expect(await status(own, `/v1/models/${model}/collaborators`)).toBe(refused);
+      expect(await status(own, `/v1/models/${model}/variables`)).toBe(refused);
     }
     for (const { client, maker, service, ended } of tokens) {
       const held = ended ? undefined : (service ?? roles.get(maker));
