@@ -40,7 +40,7 @@ export interface ConfigurationSources {
 /**
  * Inserts a version. The statement itself finds the number and the inherited configuration, so that two at
  * once cannot get the same number. Fails (`isLimitReached`) if the model has `max` versions, if one of its
- * files has been deleted meanwhile (`isFileGone`), and like `writeWithinQuota` and `moveUploads`.
+ * files has been deleted or published elsewhere meanwhile (`isFileGone`), and like `writeWithinQuota` and `moveUploads`.
  */
 export async function insertVersion(
   db: Database,
@@ -78,7 +78,7 @@ export async function insertVersion(
       configuration: read ? sql`json_patch(${JSON.stringify(read)}, ${here})` : own,
       own_configuration: read && Object.keys(read).length > 0 ? here : null,
       weight_files: files
-        ? ifAllThere(files)
+        ? ifAllThere(files, row.model_id, moved?.from)
         : sql`coalesce((SELECT weight_files FROM versions
             WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '[]')`,
     })
@@ -109,12 +109,19 @@ async function nextHashes(db: Database, modelId: string) {
   return { first, hashes };
 }
 
-/** NULL, which the column refuses, if one of the files has been deleted. */
-function ifAllThere(files: WeightFile[]) {
+/**
+ * NULL, which the column refuses, if one of the files has been deleted, or has become another account's: two
+ * models may have been about to take it.
+ * @param from the collaborator whose files become the owner's, unless a version names them
+ */
+function ifAllThere(files: WeightFile[], modelId: string, from: string | undefined) {
   if (files.length === 0) return [];
   const ids = JSON.stringify([...new Set(files.map(({ id }) => id))]);
   return sql`iif((SELECT count(*) FROM uploads
-      WHERE id IN (SELECT value FROM json_each(${ids})) AND removed_at IS NULL)
+      WHERE id IN (SELECT value FROM json_each(${ids})) AND removed_at IS NULL
+        AND (+user_id = (SELECT owner_id FROM models WHERE id = ${modelId})
+          OR (+user_id = ${from ?? null}
+            AND NOT EXISTS (SELECT 1 FROM version_files WHERE upload_id = uploads.id))))
     = json_array_length(${ids}), ${JSON.stringify(files)}, NULL)`;
 }
 

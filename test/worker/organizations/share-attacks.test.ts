@@ -91,6 +91,31 @@ describe("what else the owner has", () => {
   });
 });
 
+test("an upload that a collaborator publishes in two models at once becomes that of one owner, and is in one model", async () => {
+  const { model } = await newWorld();
+  const friend = await newWorld();
+  const third = await newWorld();
+  await setShare(model, friend, "write");
+  await setShare(third.model, friend, "write");
+  for (const others of [[friend.model], [third.model], [friend.model, third.model]]) {
+    const { id } = await uploaded(friend.client, "weights");
+    const weights = [{ file: id, target: "/w" }];
+    const statuses = await Promise.all(
+      [model, ...others].map(
+        async (one) => (await publish(friend.client, one, { weights })).status,
+      ),
+    );
+    const named = await env.DB.prepare(
+      `SELECT owner_id, user_id FROM version_files JOIN models ON models.id = model_id
+        JOIN uploads ON uploads.id = upload_id WHERE upload_id = ?`,
+    )
+      .bind(id)
+      .all<{ owner_id: string; user_id: string }>();
+    expect(statuses.toSorted()).toEqual([200, ...others.map(() => 422)]);
+    expect(named.results.map(({ owner_id, user_id }) => owner_id === user_id)).toEqual([true]);
+  }
+});
+
 test("a former collaborator who runs a prediction again does not learn the model's new name", async () => {
   const friend = await newDashboardUser();
   const { client, model, username } = await newWorld();
