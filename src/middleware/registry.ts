@@ -42,9 +42,9 @@ export const registryCaller = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** Checks the credential again at the end of a long upload: it may have been revoked. @throws ProblemError */
+/** Resolves the sender again during a long upload: the credential may have been revoked, or its role lowered. @throws ProblemError */
 export async function requireValidCredential(c: Context<AppEnv>): Promise<void> {
-  await identifyUser(c, credentialOf(c) ?? "");
+  c.set("caller", await identifyUser(c, credentialOf(c) ?? ""));
 }
 
 /** Whether the request has any credential; `ANONYMOUS_TOKEN` is one, too. */

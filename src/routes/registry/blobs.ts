@@ -111,7 +111,11 @@ async function finish(c: Context<AppEnv>): Promise<Response> {
   const isWhole = offsetOf(upload) === 0 && last.first === undefined && (last.length ?? 0) > 0;
   if (isWhole && (await putWholeBlob(services, repository, digest, last))) {
     await cancelUpload(services, repository, upload.id);
-  } else await finishUpload(services, await appendTo(services, upload, last), digest);
+  } else {
+    const appended = await appendTo(services, upload, last);
+    if (offsetOf(appended) > offsetOf(upload)) await last.check();
+    await finishUpload(services, appended, digest);
+  }
   return created(c, digest);
 }
 
@@ -137,7 +141,11 @@ function arriving(c: Context<AppEnv>): Arriving {
     body: c.req.raw.body,
     length: sent ?? chunk?.length,
     first: chunk?.first,
-    check: () => requireValidCredential(c),
+    // The sender may have lost the right to push while the bytes arrived.
+    check: async () => {
+      await requireValidCredential(c);
+      await pushedTo(c);
+    },
   };
 }
 

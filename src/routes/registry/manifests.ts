@@ -84,9 +84,11 @@ async function put(c: Context<AppEnv>): Promise<Response> {
     const message = `${further.length} tags at once are too many: at most ${MAX_TAGS}.`;
     throw new RegistryError(400, "MANIFEST_INVALID", message);
   }
+  // The body comes first: while it arrives, the sender may lose the right to push.
+  const bytes = new Uint8Array(await c.req.arrayBuffer());
   const repository = await firstPushedTo(c);
   const stored = await putManifest(services, repository, {
-    bytes: new Uint8Array(await c.req.arrayBuffer()),
+    bytes,
     mediaType: c.req.header("content-type")?.split(";", 1)[0]?.trim(),
     digest,
     tags: digest === undefined ? [reference, ...further] : further,

@@ -59,13 +59,13 @@ export async function finishUpload(
  * Stores a whole blob of known length from one request: R2 itself checks the digest, and JavaScript does not
  * touch the bytes. The blob has an upload of its own meanwhile, which only this request knows.
  * @returns false if it has to be stored in parts, for its size
- * @throws RegistryError DIGEST_INVALID, DENIED
+ * @throws RegistryError DIGEST_INVALID, DENIED; ProblemError
  */
 export async function putWholeBlob(
   services: Services,
   repository: Repository,
   digest: string,
-  { body, length }: Arriving,
+  { body, length, check }: Arriving,
 ): Promise<boolean> {
   if (length === undefined || length > MAX_PUT_BYTES) return false;
   const key = objectKey();
@@ -73,6 +73,7 @@ export async function putWholeBlob(
   const renewing = setInterval(() => renewUpload(services.db, upload.id, Date.now()), RENEW_MS);
   try {
     await putObject(services.env.IMAGES, key, length === 0 || !body ? "" : body, digest);
+    await check();
   } catch (error) {
     await endUpload(services.db, upload);
     if (isOtherDigest(error)) throw otherDigest(digest);

@@ -1,7 +1,9 @@
 /** Attacks on shared models by collaborators, former collaborators, owners and strangers. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { PART_BYTES } from "../../../src/domain/registry/chunk.ts";
 import type { Version } from "../../../src/protocol/model.ts";
+import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import type { Collaborator } from "../../../src/protocol/organization.ts";
 import { deleteAccount } from "../../../src/services/accounts/delete-account.ts";
 import type { Page } from "../../../src/services/pagination.ts";
@@ -11,6 +13,7 @@ import type { Client } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { uploaded } from "../support/files.ts";
 import { setShare } from "../support/organizations.ts";
+import { type Bytes, bytesOf, digestOf, Repository, randomBytes } from "../support/registry.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
 import { newClient, newUser, newWorld } from "../support/world.ts";
@@ -114,6 +117,47 @@ test("an upload that a collaborator publishes in two models at once becomes that
     expect(statuses.toSorted()).toEqual([200, ...others.map(() => 422)]);
     expect(named.results.map(({ owner_id, user_id }) => owner_id === user_id)).toEqual([true]);
   }
+});
+
+describe("a push during which the share ends", () => {
+  /** Sends a request whose body is at its middle when the share ends. */
+  async function pushed(
+    method: string,
+    pathOf: (repository: Repository) => Promise<string>,
+    body: Bytes,
+  ) {
+    const { model } = await newWorld();
+    const friend = await newUser();
+    await setShare(model, friend, "write");
+    const repository = new Repository(friend.client, model);
+    const path = await pathOf(repository);
+    const { readable, writable } = new IdentityTransformStream();
+    const writer = writable.getWriter();
+    const headers = { "content-type": MEDIA_TYPES.ociManifest };
+    const answering = repository.send(method, path, { body: readable, headers });
+    const half = Math.ceil(body.length / 2);
+    await writer.write(body.slice(0, half));
+    await setShare(model, friend, undefined);
+    // A refused body is not read to its end.
+    const sending = writer.write(body.slice(half)).then(() => writer.close());
+    sending.catch(() => {});
+    return (await answering).status;
+  }
+
+  test("the rest of a layer is refused", async () => {
+    const layer = randomBytes(2 * PART_BYTES);
+    expect(await pushed("PATCH", (to) => to.begin(), layer)).toBe(404);
+  });
+
+  test("a layer that is sent whole is refused", async () => {
+    const layer = randomBytes(1_000);
+    const pathOf = async (to: Repository) => `${await to.begin()}?digest=${digestOf(layer)}`;
+    expect(await pushed("PUT", pathOf, layer)).toBe(404);
+  });
+
+  test("a manifest is refused, and its tag does not move", async () => {
+    expect(await pushed("PUT", async () => "manifests/latest", bytesOf("{}"))).toBe(403);
+  });
 });
 
 test("a former collaborator who runs a prediction again does not learn the model's new name", async () => {
