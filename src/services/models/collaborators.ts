@@ -15,7 +15,7 @@ import {
 import { getUser } from "../access/accounts.ts";
 import { currentCaller } from "../access/authentication.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
-import { forgetModels } from "../predictions/version-resolution.ts";
+import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { readModelTo } from "./models.ts";
 
@@ -64,7 +64,7 @@ export async function setCollaborator(
     throw conflict(
       `A model can be shared with at most ${MAX_COLLABORATORS} accounts. Remove one, or share it with an organization.`,
     );
-  forgetModels();
+  forgetModel({ user_id: account.id }, ...place);
   return services.present.collaborator({ account, level, created_at });
 }
 
@@ -87,5 +87,5 @@ export async function removeCollaborator(
   if (isOwn) await requireAccountAccess(services, current, `The account '${username}'`, "admin");
   if (!(await deleteCollaborator(services.db, model.id, account.id)))
     throw notFound(`The collaborator '${username}'`, "The model is not shared with this account.");
-  forgetModels();
+  forgetModel({ user_id: account.id }, ...place);
 }

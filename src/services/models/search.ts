@@ -32,8 +32,7 @@ import { publicReads } from "./public-reads.ts";
 /** The number of matches above which similar spellings are not added. */
 const ENOUGH = 50;
 
-/** The most memberships and shared models of a caller that are searched, and the most owners of these. */
-const MAX_SHARED = 1_000;
+/** The most other accounts whose private models are searched: the caller's organizations, and owners of shared models. */
 const MAX_OWNERS = 50;
 
 /**
@@ -48,8 +47,7 @@ export async function searchModels(
 ): Promise<Page<FoundModel>> {
   const { db, hidden } = await publicReads(services, caller);
   const ownerId = caller && hasFullAccess(caller) ? caller.user_id : undefined;
-  const sharing = ownerId === undefined ? [] : await listSharingOwners(db, ownerId, MAX_SHARED);
-  const others = sharing.slice(0, MAX_OWNERS);
+  const others = ownerId === undefined ? [] : await listSharingOwners(db, ownerId, MAX_OWNERS);
   // The index cannot tell which private models of another owner the caller may see.
   const viewerId = others.length > 0 ? ownerId : undefined;
   const search = {

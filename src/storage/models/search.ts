@@ -83,9 +83,12 @@ export const searchModels = (
     .where(sql`${models.seq} = found.seq`)
     .all();
 
+/** How many shared models of an account are looked at. An owner can share a thousand. */
+const MAX_SHARED = 10_000;
+
 /**
- * Lists accounts that have shared models with an account, or whose models it sees as a member.
- * @param limit of rows: an account has one for each model that it has shared
+ * Lists the organizations of an account, and others that have shared models with it.
+ * @param limit of accounts
  */
 export const listSharingOwners = async (
   db: Database,
@@ -94,8 +97,9 @@ export const listSharingOwners = async (
 ): Promise<string[]> => {
   const rows = await db.all<{ owner_id: string }>(sql`
     SELECT organization_id AS owner_id FROM ${members} WHERE user_id = ${accountId}
-    UNION ALL SELECT owner_id FROM ${collaborators} JOIN ${models} ON ${models.id} = model_id
-      WHERE account_id = ${accountId}
+    UNION ALL SELECT DISTINCT owner_id FROM
+      (SELECT model_id FROM ${collaborators} WHERE account_id = ${accountId} LIMIT ${MAX_SHARED})
+      JOIN ${models} ON ${models.id} = model_id
     LIMIT ${limit}`);
   return [...new Set(rows.map(({ owner_id }) => owner_id))];
 };

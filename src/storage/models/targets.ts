@@ -1,5 +1,5 @@
 /** The target of a prediction: a model, and one of its versions. */
-import { and, desc, eq, getTableColumns, inArray, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
@@ -117,36 +117,44 @@ export async function namesSeenBy(
 }
 
 /**
- * Lists models that a user may see and whose default version has one of these compatibilities, newest first.
+ * Lists models that a user may see and whose default version has one of these compatibilities: the user's own,
+ * then those of others, each newest first, so that others' models displace none of the user's.
  * @param ids limits the list to these; null: all
  */
-export const listCallable = (
+export async function listCallable(
   db: Database,
   userId: string,
   ids: string[] | null,
   flags: readonly (keyof Compatibilities)[],
   limit: number,
-) =>
-  db
-    .select({
-      owner: users.username,
-      name: models.name,
-      created_at: versions.created_at,
-      compatibilities: versions.compatibilities,
-    })
-    .from(models)
-    .innerJoin(users, eq(users.id, models.owner_id))
-    .innerJoin(
-      versions,
-      and(eq(versions.model_id, models.id), eq(versions.number, answeringNumber)),
-    )
-    .where(
-      and(
-        isSeenBy(userId),
-        ids ? inArray(models.id, ids) : undefined,
-        or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`)),
-      ),
-    )
-    .orderBy(desc(models.id))
-    .limit(limit)
-    .all();
+) {
+  const isOwn = eq(models.owner_id, userId);
+  const select = (which: SQL | undefined) =>
+    db
+      .select({
+        owner: users.username,
+        name: models.name,
+        created_at: versions.created_at,
+        compatibilities: versions.compatibilities,
+      })
+      .from(models)
+      .innerJoin(users, eq(users.id, models.owner_id))
+      .innerJoin(
+        versions,
+        and(eq(versions.model_id, models.id), eq(versions.number, answeringNumber)),
+      )
+      .where(
+        and(
+          which,
+          ids ? inArray(models.id, ids) : undefined,
+          or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`)),
+        ),
+      )
+      .orderBy(desc(models.id))
+      .limit(limit);
+  const [own, others] = await db.batch([
+    select(isOwn),
+    select(and(isSeenBy(userId), ne(models.owner_id, userId))),
+  ]);
+  return [...own, ...others].slice(0, limit);
+}

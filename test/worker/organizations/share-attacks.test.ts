@@ -7,7 +7,8 @@ import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
 import type { Collaborator } from "../../../src/protocol/organization.ts";
 import { deleteAccount } from "../../../src/services/accounts/delete-account.ts";
 import type { Page } from "../../../src/services/pagination.ts";
-import { services } from "../support/accounts.ts";
+import { listCallable } from "../../../src/storage/models/targets.ts";
+import { run, services } from "../support/accounts.ts";
 import { VERSION } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
@@ -158,6 +159,37 @@ describe("a push during which the share ends", () => {
   test("a manifest is refused, and its tag does not move", async () => {
     expect(await pushed("PUT", async () => "manifests/latest", bytesOf("{}"))).toBe(403);
   });
+});
+
+test("a stranger who shares a thousand models does not keep search from those that others have shared", async () => {
+  const [victim, friend, stranger] = [await newUser(), await newWorld(), await newUser()];
+  // Their ids come first: SQLite reads an account's shares in the order of the models.
+  await run(
+    `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1000)
+      INSERT INTO models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
+      SELECT '00' || ?1 || n, ?1, 'flood-' || n, 'private', '', '', 0, 0 FROM n`,
+    stranger.user_id,
+  );
+  await run(
+    "INSERT INTO collaborators SELECT id, ?2, 'run', 0 FROM models WHERE owner_id = ?1",
+    ...[stranger.user_id, victim.user_id],
+  );
+  await setShare(friend.model, victim, "run");
+  const { items } = await victim.client.ok<Page<{ owner: { username: string } }>>(
+    "GET",
+    `/v1/search/models?q=${friend.username}`,
+  );
+  expect(items.map(({ owner }) => owner.username)).toEqual([friend.username]);
+});
+
+test("models of others displace none of the caller's own in the lists of the conventions", async () => {
+  const world = await newWorld({ compatibilities: { vendora_chat_completions: true } });
+  const later = await newWorld({ compatibilities: { vendora_chat_completions: true } });
+  await setShare(later.model, world, "run");
+  const list = (limit: number) =>
+    listCallable(services.db, world.user_id, null, ["vendora_chat_completions"], limit);
+  expect((await list(1)).map(({ owner }) => owner)).toEqual([world.username]);
+  expect((await list(2)).map(({ owner }) => owner)).toEqual([world.username, later.username]);
 });
 
 test("a former collaborator who runs a prediction again does not learn the model's new name", async () => {
