@@ -11,10 +11,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { createGzip } from "node:zlib";
 import { build, type Format, type Metafile, type Plugin, transform } from "esbuild";
+import { pack } from "tar-stream";
 import { z } from "zod";
-import { type Files, tarball } from "../../runner/src/lib/tarball.ts";
 import type { PackageSummary } from "../protocol/assets.ts";
 import { ROOT } from "./bundle.ts";
 import { EXAMPLES, exampleFiles, exampleNames } from "./examples.ts";
@@ -205,3 +207,20 @@ async function declarations(): Promise<string> {
 }
 
 if (import.meta.main) await packRunner(process.argv[2] ?? ".");
+
+type Files = [path: string, content: string | Buffer][];
+
+/** The date npm gives to everything it packs. */
+const MTIME = new Date("1985-10-26T08:15:00Z");
+
+/**
+ * Writes a tarball whose bytes depend only on its files.
+ * @param folder the folder in the tarball that contains the files
+ */
+export function tarball(folder: string, files: Files): Promise<Buffer> {
+  const archive = pack();
+  for (const [path, content] of files)
+    archive.entry({ name: `${folder}/${path}`, mode: 0o644, mtime: MTIME }, content);
+  archive.finalize();
+  return buffer(archive.pipe(createGzip({ level: 9 })));
+}

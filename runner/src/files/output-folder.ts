@@ -7,21 +7,13 @@ import { areUtf8Parts, Utf8Check } from "../../../src/lib/utf8-check.ts";
 import { reasonOf } from "../lib/error.ts";
 import { external, Failure, internal } from "../lib/failure.ts";
 import type { ScratchFolders } from "../lib/scratch.ts";
+import type { ServedFile } from "./serve-files.ts";
 
 /** The limits of one container at a time. */
 export interface FolderLimits {
   fileBytes: number;
   totalBytes: number;
   count: number;
-}
-
-export interface LocalFile {
-  path: string;
-  name: string;
-  /** A text that is UTF-8 says so. */
-  mime_type: string;
-  /** Bytes. */
-  size: number;
 }
 
 export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -40,7 +32,7 @@ export class OutputFolder {
   }
 
   /** @throws Failure if it exceeds the limits or the disk fails; what reading the content throws */
-  async add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
+  async add(content: Content, name: string, mime_type: string): Promise<ServedFile> {
     const file = { path: "", name, mime_type, size: 0 };
     this.#count += 1;
     try {
@@ -56,7 +48,7 @@ export class OutputFolder {
     }
   }
 
-  async remove({ path, size }: LocalFile): Promise<void> {
+  async remove({ path, size }: ServedFile): Promise<void> {
     this.#count -= 1;
     this.#bytes -= size;
     if (path !== "") await removeQuietly(path);
@@ -67,7 +59,7 @@ export class OutputFolder {
     if (directory) await removeQuietly(directory);
   }
 
-  async #write(file: LocalFile, content: Content): Promise<void> {
+  async #write(file: ServedFile, content: Content): Promise<void> {
     const { name } = file;
     const check = lacksCharset(file.mime_type) ? new Utf8Check() : undefined;
     const handle = await onDisk(name, open(file.path, "wx", 0o600));
@@ -85,7 +77,7 @@ export class OutputFolder {
     if (areUtf8Parts([check?.edges])) file.mime_type = asUtf8(file.mime_type);
   }
 
-  #checkLimits({ name, size }: LocalFile): void {
+  #checkLimits({ name, size }: ServedFile): void {
     const { fileBytes, totalBytes } = this.#limits;
     if (size > fileBytes) throw external(`the file ${name} is larger than ${fileBytes} bytes`);
     if (this.#bytes <= totalBytes) return;

@@ -8,9 +8,9 @@ import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { reasonOf } from "../lib/error.ts";
 import { external, Failure, internal } from "../lib/failure.ts";
-import type { LocalFile } from "./output-folder.ts";
 import { fileName, type RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
+import type { ServedFile } from "./serve-files.ts";
 
 /** The limit of files per run. Each is at least one request and one stored object. */
 const MAX_FILES = 10_000;
@@ -81,25 +81,25 @@ export class References {
     return this.#once(key, () => files.add([bytes], name, mime_type));
   }
 
-  #once(key: string, take: () => Promise<LocalFile>): Pending {
+  #once(key: string, take: () => Promise<ServedFile>): Pending {
     const pending = this.#pendingByKey.get(key) ?? this.#pend(take);
     this.#pendingByKey.set(key, pending);
     return pending;
   }
 
-  #pend(take: () => Promise<LocalFile>): Pending {
+  #pend(take: () => Promise<ServedFile>): Pending {
     this.#options.stop.throwIfAborted();
     this.#count += 1;
     if (this.#count > MAX_FILES) throw external(`the output has more than ${MAX_FILES} files`);
     return new Pending(this.#store(take));
   }
 
-  async #store(take: () => Promise<LocalFile>): Promise<string> {
+  async #store(take: () => Promise<ServedFile>): Promise<string> {
     const { store, stop } = this.#options;
     return store.file(await untilAborted(take(), stop));
   }
 
-  async #copy(text: string, read: ReadFile): Promise<LocalFile> {
+  async #copy(text: string, read: ReadFile): Promise<ServedFile> {
     const path = filePath(text);
     const name = fileName(path);
     try {

@@ -11,7 +11,8 @@ import { createUpload } from "../../../src/protocol/upload.ts";
 import { type CallbackServer, type Endpoint, refuse } from "../lib/callback-server.ts";
 import { messageOf } from "../lib/error.ts";
 import { external, Failure, internal } from "../lib/failure.ts";
-import type { Content, LocalFile, OutputFolder } from "./output-folder.ts";
+import type { Content, OutputFolder } from "./output-folder.ts";
+import type { ServedFile } from "./serve-files.ts";
 
 /** An upload that stalls is cut off. */
 const IDLE_TIMEOUT_MS = 60_000;
@@ -23,7 +24,7 @@ const SETTLE_TIMEOUT_MS = 2_000;
 const MAX_NAME_CHARS = 200;
 
 interface ReceivedFile {
-  file: LocalFile;
+  file: ServedFile;
   /** The runs that may own the file. */
   runs: Set<RunFiles>;
 }
@@ -64,13 +65,13 @@ export class OutputServer {
   }
 
   /** Returns the file with this URL, which is kept until the run has ended. */
-  find(run: RunFiles, location: string): LocalFile | undefined {
+  find(run: RunFiles, location: string): ServedFile | undefined {
     const received = this.#files.get(location);
     received?.runs.add(run);
     return received?.file;
   }
 
-  async add(run: RunFiles, content: Content, name: string, mime_type: string): Promise<LocalFile> {
+  async add(run: RunFiles, content: Content, name: string, mime_type: string): Promise<ServedFile> {
     const file = await this.#folder.add(content, name, mime_type);
     this.#files.set(file.path, { file, runs: new Set([run]) });
     // The file is removed here if the run ended meanwhile, since no other code would remove it.
@@ -164,7 +165,7 @@ export class OutputServer {
   }
 
   /** Removes the file if no run is left to own it. */
-  async #register(file: LocalFile, runs: Set<RunFiles>): Promise<string> {
+  async #register(file: ServedFile, runs: Set<RunFiles>): Promise<string> {
     const name = urlSafeName(file.name);
     const location = `${this.url}/${randomBytes(12).toString("base64url")}/${name}`;
     if (runs.size > 0) this.#files.set(location, { file, runs });
@@ -208,13 +209,13 @@ export class RunFiles {
   }
 
   /** @throws Failure for a URL without a file */
-  find(location: string): LocalFile {
+  find(location: string): ServedFile {
     const file = this.#server.find(this, location);
     if (file) return file;
     throw external("the output has the URL of a file that does not exist, or no longer exists");
   }
 
-  add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
+  add(content: Content, name: string, mime_type: string): Promise<ServedFile> {
     return this.#server.add(this, content, name, mime_type);
   }
 

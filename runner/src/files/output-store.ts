@@ -9,8 +9,8 @@ import type { FileStore } from "../control-plane/client.ts";
 import { retryCall } from "../control-plane/json-client.ts";
 import { reasonOf } from "../lib/error.ts";
 import { type Failure, internal } from "../lib/failure.ts";
-import type { LocalFile } from "./output-folder.ts";
 import { sendParts } from "./send-parts.ts";
+import type { ServedFile } from "./serve-files.ts";
 
 /** Covers about 45 s of an unreachable service, while the run is over or continues. */
 const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
@@ -35,7 +35,7 @@ export class OutputStore {
    * @returns its URL
    * @throws Failure; the signal's reason
    */
-  file(file: LocalFile): Promise<string> {
+  file(file: ServedFile): Promise<string> {
     const what = `the file ${file.name} (${file.size} bytes)`;
     return this.#store(what, () =>
       file.size > MAX_WHOLE_FILE ? this.#inParts(file) : this.#whole(file),
@@ -52,13 +52,13 @@ export class OutputStore {
     return this.#store(what, () => this.#retry(() => files.storeValue(lease, json, stop)));
   }
 
-  async #whole({ path, name, mime_type }: LocalFile): Promise<string> {
+  async #whole({ path, name, mime_type }: ServedFile): Promise<string> {
     const { files, lease, stop } = this.#options;
     const file = { name, mime_type, bytes: await readFile(path) };
     return (await this.#retry(() => files.storeFile(lease, file, stop))).url;
   }
 
-  async #inParts({ path, name, mime_type, size }: LocalFile): Promise<string> {
+  async #inParts({ path, name, mime_type, size }: ServedFile): Promise<string> {
     const { files, lease, stop } = this.#options;
     const description = { name, mime_type, size };
     const upload = await this.#retry(() => files.beginUpload(lease, description, stop));

@@ -9,7 +9,9 @@ export interface ServedFile {
   path: string;
   /** The name that is the last part of the URL. */
   name: string;
+  /** Bytes. */
   size: number;
+  /** A text that is UTF-8 says so. */
   mime_type: string;
 }
 

@@ -4,6 +4,7 @@
  * that each held half of the room would wait for each other.
  */
 import { untilAborted } from "../../../src/lib/timeout.ts";
+import type { Evictable } from "../disk/evictable.ts";
 import { gigabytes } from "../files/transfer.ts";
 import { messageOf } from "../lib/error.ts";
 import { external, internal, ofMachine } from "../lib/failure.ts";
@@ -31,19 +32,8 @@ const keyOf = (account: string, name: string) => `${account}/${name}`;
 const isIdle = ({ holders }: Entry) => holders === 0;
 const bytesOf = ({ size }: WantedFile) => size + ENTRY_BYTES;
 
-/** A file that can be removed, since it can be fetched again. */
-export interface StoredWeight {
-  kind: "weights";
-  /** For the log. */
-  name: string;
-  /** Bytes that the file takes, or will take at most. */
-  size: number;
-  /** Unix ms. */
-  lastUsed: number;
-  inUse: boolean;
-  /** Does nothing if the file is in use. @returns whether it was removed */
-  remove(): Promise<boolean>;
-}
+/** A file that can be removed, since it can be fetched again. Its size is the most that it will take. */
+export type StoredWeight = Evictable & { kind: "weights" };
 
 /** The files and the room that a container needs. */
 export interface Demand {

@@ -8,11 +8,13 @@ import type { Document } from "../../openapi/types.ts";
 import type { Manifest, Passage } from "../../protocol/assets.ts";
 import { guideOf, readManifest, readPassages } from "../../services/assets.ts";
 import { ownHtml } from "../ui/markdown.ts";
+import { Copy } from "../ui/parts.tsx";
 import {
   DOCS,
   FOR_CONTRIBUTORS,
   GUIDES,
   groupPath,
+  NAVIGATION,
   REFERENCE,
   REFERENCE_PAGES,
   SEARCH,
@@ -23,7 +25,52 @@ import { DocsLayout } from "./layout.tsx";
 import { ReferencePage } from "./reference/page.tsx";
 import { addressOf } from "./reference/request.ts";
 import { type Found, findPassages, MAX_QUERY } from "./search/find.ts";
-import { StartPage } from "./start.tsx";
+
+/** The first page: a first call, and a map of all guides and of the API reference. */
+const StartPage = ({ origin, assets }: { origin: string; assets: Manifest }) => (
+  <DocsLayout
+    title="Documentation"
+    description="Run a model, and find the guides and the API reference."
+    path={DOCS}
+    assets={assets}
+  >
+    <h1>Documentation</h1>
+    <h2 id="quickstart">Quickstart</h2>
+    <p>
+      Create an <a href="/tokens">access token</a>, pick a <a href="/models">model</a>, and run it:
+    </p>
+    <Copy lines language="curl" text={quickstartOf(origin)} />
+    <div class="cards map">
+      {NAVIGATION.map(({ title, pages }) => (
+        <section>
+          <h2>{title}</h2>
+          <ul>
+            {pages.map(([address, label]) => (
+              <li>
+                <a href={address}>{label}</a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+    <p class="quiet small">
+      For contributors:{" "}
+      {FOR_CONTRIBUTORS.map(([address, label], n) => (
+        <>
+          {n > 0 && ", "}
+          <a href={address}>{label}</a>
+        </>
+      ))}
+    </p>
+  </DocsLayout>
+);
+
+const quickstartOf = (origin: string) => `export AUSPEX_TOKEN=aus_…
+curl ${origin}/v1/predictions \\
+  -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  -H "Content-Type: application/json" -H "Prefer: wait" \\
+  -d '{"model": "owner/model", "input": {"prompt": "Hello"}}'`;
 
 /** Results of a search in the documentation. */
 interface Props {

@@ -30,7 +30,7 @@ export const Timeline = ({
 }) => (
   <>
     <details open={open}>
-      <summary class="hint numbers clip">
+      <summary class="hint numbers">
         <Brief steps={steps} />
       </summary>
       <ol class="timeline">

@@ -16,20 +16,22 @@ export interface RunEstimate {
   run_price: number | null;
 }
 
-/** The pool's report on the containers that would take the run. */
-export interface PoolReport {
+/** The pool's report on the containers that would take the run, which are those with the same key. */
+export interface PoolRunEstimate {
+  /** Whether a container is ready and has room, on a runner that takes work. */
   isWarm: boolean;
-  /** Whether a runner has room for one more container. */
+  /** Whether a runner that takes work has room for one more container, perhaps in place of an idle one. */
   hasRoom: boolean;
   /** Whether a runner takes work of the hardware. */
   isServed: boolean;
+  /** How long a container takes to be ready, and a run in it, as measured lately. */
   setup_ms: number | null;
   run_ms: number | null;
 }
 
 /** @param report undefined: the pool did not answer @param pricePerHour of the hardware, if it has one */
 export function runEstimateOf(
-  report: PoolReport | undefined,
+  report: PoolRunEstimate | undefined,
   isolation: Isolation,
   pricePerHour: number | null,
 ): RunEstimate {
@@ -43,7 +45,7 @@ export function runEstimateOf(
 }
 
 function stateOf(
-  { isWarm, hasRoom, isServed }: PoolReport,
+  { isWarm, hasRoom, isServed }: PoolRunEstimate,
   isolation: Isolation,
 ): RunEstimate["state"] {
   if (!isServed) return "away";

@@ -5,6 +5,7 @@
  * prediction whose attempt no runner took dispatches itself again.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { PoolRunEstimate } from "../../domain/models/run-estimate.ts";
 import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import type { NamedExplanation } from "../../domain/scheduling/explanation.ts";
 import type { Suspension } from "../../domain/scheduling/runner-reliability.ts";
@@ -21,7 +22,6 @@ import {
   type PoolClaim,
   type PoolHolders,
   type PoolReport,
-  type PoolRunEstimate,
   type PoolStatus,
   type ReportedRunner,
   type ReportedRunnerLog,

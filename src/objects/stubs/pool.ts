@@ -194,19 +194,6 @@ export interface PoolHolders {
   more: number;
 }
 
-/** The forecast of a run, as far as its pool knows: from containers with the same key only. */
-export interface PoolRunEstimate {
-  /** Whether a container is ready and has room, on a runner that takes work. */
-  isWarm: boolean;
-  /** Whether a runner that takes work has room for one more container, perhaps in place of an idle one. */
-  hasRoom: boolean;
-  /** Whether a runner takes work of the class. */
-  isServed: boolean;
-  /** How long a container takes to be ready, and a run in it, as measured lately. */
-  setup_ms: number | null;
-  run_ms: number | null;
-}
-
 /** `none`: the job should come over the queue. `full`: its account has too many waiting jobs. */
 export type OfferResult = "taken" | "none" | "full";
 

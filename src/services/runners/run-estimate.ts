@@ -1,6 +1,6 @@
 /** The runners that could run a model: whether there are any, and which ones need not download its image. */
 import {
-  type PoolReport,
+  type PoolRunEstimate,
   type RunEstimate,
   runEstimateOf,
 } from "../../domain/models/run-estimate.ts";
@@ -86,7 +86,7 @@ export async function findImagePlaces(
 /** How long a page waits for a pool: it has more to show than the pool's answer. */
 const ESTIMATE_MS = 500;
 
-const NOBODY: PoolReport = {
+const NOBODY: PoolRunEstimate = {
   isWarm: false,
   hasRoom: false,
   isServed: false,
@@ -120,7 +120,7 @@ export async function readEstimate(
   const row = await findClass(services, model, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   const { isolation = DEFAULT_ISOLATION } = version.configuration;
-  const runEstimate = (report?: PoolReport) =>
+  const runEstimate = (report?: PoolRunEstimate) =>
     runEstimateOf(report, isolation, row?.price_per_hour ?? null);
   // A pool that no runner has polled and no job has used has no object.
   const name = row?.name ?? hardware;
