@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { scope } from "../../../src/protocol/operator.ts";
-import type { ShareLevel } from "../../../src/protocol/organization.ts";
+import { ROLES, type Role, type ShareLevel } from "../../../src/protocol/organization.ts";
 import { sized } from "../../support/sized.ts";
 import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
@@ -14,6 +14,7 @@ import {
   ENDPOINT_ACCESS,
   type EndpointAccess,
   OPERATOR_ENDPOINTS,
+  statusFor,
 } from "../support/endpoint-access.ts";
 import {
   newConversation,
@@ -23,7 +24,7 @@ import {
 } from "../support/endpoint-places.ts";
 import { insertExample } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
-import { setShare } from "../support/organizations.ts";
+import { newOrganization, setRole, setShare } from "../support/organizations.ts";
 import { sweep } from "../support/queues.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { setVariable } from "../support/variables.ts";
@@ -50,9 +51,13 @@ test("the tables of access name every endpoint", () => {
 
 interface Case {
   visibility: Visibility;
-  caller: (typeof CALLERS)[number] | `a collaborator at ${ShareLevel}`;
-  expected: (endpoint: EndpointAccess) => number;
+  caller: (typeof CALLERS)[number] | `a collaborator at ${ShareLevel}` | TokenOfOrganization;
+  /** The role of a token of the organization that owns the model. Undefined: a person owns it. */
+  role?: Role;
+  expected: (endpoint: EndpointAccess, key: string) => number;
 }
+
+type TokenOfOrganization = `the ${Role}'s token` | "a service token" | "a removed member's token";
 
 const CASES: Case[] = (["private", "public", "restricted"] as const)
   .flatMap((visibility) =>
@@ -77,11 +82,34 @@ const SHARED: Case[] = [
   },
 ];
 
-test.each([...CASES, ...SHARED])(
+/** Tokens of an organization, by the role. */
+const IN_ORGANIZATION: Case[] = [
+  // The service token is a developer's.
+  ...ROLES.filter((role) => sized(role !== "developer", true)).map(
+    (role): Case => ({
+      ...{ visibility: "private", caller: `the ${role}'s token`, role },
+      expected: (endpoint, key) => statusFor(role, key, endpoint),
+    }),
+  ),
+  {
+    ...{ visibility: "private", caller: "a service token", role: "developer" },
+    // It acts for nobody who could have a token.
+    expected: (endpoint, key) =>
+      /^POST .*\/tokens$/.test(key) ? 403 : statusFor("developer", key, endpoint),
+  },
+  {
+    ...{ visibility: "private", caller: "a removed member's token", role: "owner" },
+    // The signature replaces the token.
+    expected: (_, key) => (key.includes("/parts/") ? 200 : 401),
+  },
+];
+
+test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
   "a $visibility model gives $caller the statuses of ENDPOINT_ACCESS",
-  async ({ visibility, caller, expected }) => {
-    const compatibilities = { vendora_responses: true };
-    const world = await newWorld({ visibility, compatibilities });
+  async ({ visibility, caller, role, expected }) => {
+    const options = { visibility, compatibilities: { vendora_responses: true } };
+    const owning = role && (await newOrganization(options));
+    const world = owning ?? (await newWorld(options));
     const { username } = world;
     const begun = await world.begun();
     await begun.channel.succeed("out");
@@ -107,7 +135,13 @@ test.each([...CASES, ...SHARED])(
     const other = await newModel(world.client);
     const limited = await newClient(username, { models: [referenceOf(other)] });
     const withScopes = new Map<string, Client>();
+    const acting = role && (await owning?.join(role));
+    const service = role && (await owning?.service(role));
+    if (owning && acting && caller === "a removed member's token")
+      await setRole(owning, acting, undefined);
     const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {
+      if (caller === "a service token") return service ?? nobody;
+      if (acting) return acting.client;
       if (caller === "nobody") return nobody;
       if (caller === "a stranger" || caller.startsWith("a collaborator")) return stranger.client;
       if (caller === "the owner") return world.client;
@@ -117,10 +151,10 @@ test.each([...CASES, ...SHARED])(
       withScopes.set(others.join(), made);
       return made;
     };
-    const organization = unique("org");
-    await world.client.ok("POST", "/v1/organizations", { username: organization });
+    const organization = owning ? username : unique("org");
+    if (!owning) await world.client.ok("POST", "/v1/organizations", { username: organization });
     const place = {
-      username,
+      username: owning ? (await owning.join("member")).username : username,
       organization,
       invitation_id: crypto.randomUUID(),
       token_id: crypto.randomUUID(),
@@ -150,7 +184,7 @@ test.each([...CASES, ...SHARED])(
       found.push([key, status]);
     }
     const all = Object.entries(ENDPOINT_ACCESS);
-    expect(found).toEqual(all.map(([key, endpoint]) => [key, expected(endpoint)]));
+    expect(found).toEqual(all.map(([key, endpoint]) => [key, expected(endpoint, key)]));
   },
 );
 
