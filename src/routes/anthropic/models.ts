@@ -15,7 +15,7 @@ const list = createRoute({
   tags,
   summary: "List messages models",
   description:
-    "Lists up to 1,000 of your own and public models that the token can run and whose default version supports messages, newest first. A version that awaits its first start is listed once it is ready. Requires the scope `read` or `predict`.",
+    "Lists up to 1,000 models that the token can run and whose default version supports messages: your own first, then shared and public ones, each newest first. A version that awaits its first start is listed once it is ready. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { query: anthropicModelsQuery },
   responses: {

@@ -32,6 +32,8 @@ const budget = new ByteBudget({
 
 /** Uploads under way per account. Docker sends five at a time. */
 const MAX_UPLOADS = 200;
+/** Beyond as many, collaborators begin none: the owner can always push. */
+const MAX_SHARED_UPLOADS = 100;
 
 export type Upload = RegistryUploadRow;
 
@@ -52,7 +54,7 @@ export interface Arriving {
  */
 export async function beginUpload(
   services: Services,
-  { id: model_id, owner_id: user_id }: Repository,
+  { id: model_id, owner_id: user_id, level }: Repository,
   whole: { length: number; key: string | null } = { length: 0, key: null },
 ): Promise<Upload> {
   await requireImageQuota(services, user_id, whole.length);
@@ -74,12 +76,13 @@ export async function beginUpload(
   // The upload ends if its client leaves: nobody else knows of it, and it would count until the sweep ends
   // it.
   whenClientLeaves(() => endUpload(services.db, row));
-  const inserting = insertRegistryUpload(services.db, row, MAX_UPLOADS, quotaOf(services, user_id));
+  const max = level === null ? MAX_UPLOADS : MAX_SHARED_UPLOADS;
+  const inserting = insertRegistryUpload(services.db, row, max, quotaOf(services, user_id));
   if (!(await withinQuota(services, inserting))) {
     throw new RegistryError(
       429,
       "TOOMANYREQUESTS",
-      `An account can have ${MAX_UPLOADS} uploads in progress. Finish or cancel (DELETE) some. An upload expires a day after its last chunk, or after 10 minutes without one.`,
+      `An account can have ${MAX_UPLOADS} uploads in progress, and its collaborators can start one while it has fewer than ${MAX_SHARED_UPLOADS}. Finish or cancel (DELETE) some. An upload expires a day after its last chunk, or after 10 minutes without one.`,
     );
   }
   return row;
