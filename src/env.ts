@@ -52,6 +52,7 @@ declare global {
 }
 
 const signUp = z.enum(["open", "invitation", "closed"]);
+const organizationInvitations = z.enum(["existing", "new"]);
 
 const count = z.coerce.number().int().positive();
 
@@ -172,6 +173,7 @@ const variables = z.object({
   BACKUP_KEEP: count.default(14),
   LOG_SAMPLE_RATE: z.coerce.number().min(0).max(1).default(0.01),
   SIGN_UP: signUp.default("invitation"),
+  ORGANIZATION_INVITATIONS: organizationInvitations.default("existing"),
   GITHUB_CLIENT_ID: z.string().min(1).optional(),
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
   OPERATOR_TOKEN: z.string().min(16).optional(),
@@ -244,6 +246,8 @@ export interface Settings {
   logSampleRate: number;
   /** The rule for who may create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
+  /** Where sign-up is by invitation: whom an organization can invite. */
+  organizationInvitations: z.infer<typeof organizationInvitations>;
   github: { clientId: string; clientSecret: string } | undefined;
   operatorToken: string | undefined;
   /** Keys that sign sessions and encrypt secrets, newest first. Empty: the dashboard is disabled. */
@@ -328,6 +332,7 @@ export function settings(env: Bindings): Settings {
       securityContact: v.SECURITY_CONTACT,
       logSampleRate: v.LOG_SAMPLE_RATE,
       signUp: v.SIGN_UP,
+      organizationInvitations: v.ORGANIZATION_INVITATIONS,
       github:
         v.GITHUB_CLIENT_ID !== undefined && v.GITHUB_CLIENT_SECRET !== undefined
           ? { clientId: v.GITHUB_CLIENT_ID, clientSecret: v.GITHUB_CLIENT_SECRET }

@@ -304,15 +304,44 @@ const Invitations = ({
   </>
 );
 
-export const JoinPage = ({
-  invitation,
-  organization,
-  role,
-}: {
+interface JoinProps {
+  /** The secret of the link. */
   invitation: string;
   organization: string;
   role: Role;
-}) => (
+}
+
+/** @param admits whether the invitation, or the deployment, lets a new person create an account */
+export const VisitorJoinPage = ({
+  invitation,
+  organization,
+  role,
+  admits,
+}: JoinProps & { admits: boolean }) => (
+  <>
+    <h1>Join {organization}</h1>
+    <p>
+      You are invited as <strong>{role}</strong>: {ROLE_TEXTS[role].toLowerCase()}.
+    </p>
+    <p class="flow actions">
+      <a class="button primary" href={`/sign-in?next=/join/${invitation}`}>
+        Log in to join
+      </a>
+    </p>
+    {admits ? (
+      <Form action="/sign-up/invitation">
+        <input type="hidden" name="invitation" value={invitation} />
+        <Submit kind="quiet">Create an account and join</Submit>
+      </Form>
+    ) : (
+      <p class="hint">
+        No account yet? Ask the operator of this deployment for one, then open this link again.
+      </p>
+    )}
+  </>
+);
+
+export const JoinPage = ({ invitation, organization, role }: JoinProps) => (
   <>
     <h1>Join {organization}</h1>
     <p>

@@ -34,13 +34,20 @@ import {
   revokeOrganizationToken,
 } from "../../services/accounts/tokens.ts";
 import { listOwnModels } from "../../services/models/models.ts";
+import { isAdmitted, readAdmission } from "../../services/sign-in/admission.ts";
 import { requireRole, requireUser, viewerOf } from "../access.ts";
 import { ORGANIZATION, organizationAddress } from "../addresses.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, MAX_QUERY, pickFields } from "../form.ts";
 import { showHome } from "../home/routes.tsx";
 import { type CreatedToken, readTokenForm } from "../tokens/new-token.tsx";
-import { DeletionPage, JoinPage, MembersPage, OrganizationsPage } from "./pages.tsx";
+import {
+  DeletionPage,
+  JoinPage,
+  MembersPage,
+  OrganizationsPage,
+  VisitorJoinPage,
+} from "./pages.tsx";
 import { TokensPage } from "./tokens.tsx";
 
 const LIST = "/organizations";
@@ -135,12 +142,14 @@ export const organizationPages = pages()
     if (draft) return showDeletion(c, draft);
     return redirectWithFlash(c, `${organization} deleted. Its data is being removed.`, LIST);
   })
-  .get("/join/:invitation", requireUser, async (c) => {
+  .get("/join/:invitation", async (c) => {
     const { invitation } = c.req.param();
-    const open = await readInvitation(c.var.services, invitation);
-    return c.render(<JoinPage invitation={invitation} {...open} />, {
-      title: `Join ${open.organization}`,
-    });
+    const { services, viewer } = c.var;
+    const open = await readInvitation(services, invitation);
+    const title = `Join ${open.organization}`;
+    if (viewer) return c.render(<JoinPage invitation={invitation} {...open} />, { title });
+    const admits = isAdmitted(services, await readAdmission(services, { invitation }));
+    return c.render(<VisitorJoinPage {...{ invitation, ...open, admits }} />, { title });
   })
   .post("/join/:invitation", requireUser, async (c) => {
     const joined = await join(c.var.services, viewerOf(c).caller, c.req.param("invitation"));

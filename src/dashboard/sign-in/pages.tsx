@@ -103,12 +103,12 @@ export const SignUpPage = ({
   draft: Draft;
   github: boolean;
   /** `username` is set when the invitation is for an existing user. */
-  invitation: { token: string; note: string; username: string | undefined } | undefined;
+  invitation: { token: string; text: string; username: string | undefined } | undefined;
   invalid: boolean;
 }) => (
   <SignInLayout title="Create an account">
     {invalid && <InvalidInvitation />}
-    {invitation ? <p>Invitation for {invitation.note}.</p> : <InvitationForm />}
+    {invitation ? <p>{invitation.text}</p> : <InvitationForm />}
     <Form action="/sign-up" draft={draft}>
       {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
       {invitation?.username === undefined ? (

@@ -7,11 +7,12 @@ import {
   admissionOfNewUser,
   INVITATION_COOKIE,
   isAdmitted,
+  type Joining,
   readAdmission,
   requireAdmitted,
 } from "../../services/sign-in/admission.ts";
 import { getAuth, isExposed } from "../../services/sign-in/auth-loader.ts";
-import { findOpenInvitation, invitedUser } from "../../services/sign-in/invitations.ts";
+import { invitedUser } from "../../services/sign-in/invitations.ts";
 import { becomeOperator } from "../../services/sign-in/operators.ts";
 import { signInWithGitHub, signInWithPassword, signOut } from "../../services/sign-in/sign-in.ts";
 import {
@@ -20,6 +21,7 @@ import {
   resetPassword,
 } from "../../services/sign-in/sign-up.ts";
 import { limitAttempts, limitSignUps, nextPath } from "../access.ts";
+import { organizationAddress } from "../addresses.ts";
 import {
   addCookies,
   type PageContext,
@@ -76,7 +78,7 @@ export const signInPages = pages()
     const token = fieldText(await readForm(c), "invitation").slice(0, MAX_TOKEN);
     // A cookie, so that it survives the round trip through GitHub.
     setTemporaryCookie(c, INVITATION_COOKIE, token, INVITATION_SECONDS);
-    return c.redirect("/sign-up", 303);
+    return c.redirect(c.var.session ? "/welcome" : "/sign-up", 303);
   })
   .post("/sign-up", async (c) => {
     const form = await readForm(c);
@@ -89,23 +91,26 @@ export const signInPages = pages()
       const { invitation } = admitted;
       if (invitation?.recovers) {
         const { password } = parse(recovery, pickFields(form, "password"), "body");
-        return { email: await resetPassword(services, invitation, password), recovered: true };
+        const email = await resetPassword(services, invitation, password);
+        return { email, recovered: true, joining: undefined };
       }
       const request = parse(
         signUp,
         pickFields(form, "username", "name", "email", "password"),
         "body",
       );
-      await limitSignUps(c, invitation?.id);
+      const { joining } = admitted;
+      await limitSignUps(c, invitation?.id ?? joining?.invitation.id);
       await makeAccount(services, request, admitted);
-      return { email: request.email, recovered: false };
+      return { email: request.email, recovered: false, joining };
     });
     if (draft) return showSignUp(c, draft, token);
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     const credentials = { email: entry.email, password: fieldText(form, "password") };
     const cookies = await signInWithPassword(services, requestSource(c), credentials);
-    if (!entry.recovered) return redirectWithCookies(c, cookies, "/");
     addCookies(c, cookies);
+    if (entry.joining) return redirectToJoined(c, entry.joining);
+    if (!entry.recovered) return c.redirect("/", 303);
     return redirectWithFlash(c, RECOVERED_MESSAGE, "/tokens");
   })
   .get("/welcome", (c) => {
@@ -117,17 +122,18 @@ export const signInPages = pages()
   .post("/welcome", async (c) => {
     const { session, viewer, services } = c.var;
     if (!session || viewer) return c.redirect(viewer ? "/" : "/sign-in", 303);
-    const { draft } = await handleForm(c, async (form) => {
+    const { done: joining, draft } = await handleForm(c, async (form) => {
       const request = parse(welcome, pickFields(form, "username", "name"), "body");
       const admitted = await readAdmission(services, {
         invitation: getCookie(c, INVITATION_COOKIE),
       });
       await completeGitHubSignUp(services, session.login.id, request, admissionOfNewUser(admitted));
+      return admitted.joining;
     });
     if (draft)
       return c.render(<WelcomePage draft={draft} name="" />, { title: "Choose a username" });
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
-    return c.redirect("/", 303);
+    return joining ? redirectToJoined(c, joining) : c.redirect("/", 303);
   })
   .get("/set-up", (c) => showSetUp(c, emptyDraft))
   .post("/set-up", async (c) => {
@@ -168,6 +174,13 @@ function redirectWithCookies(c: PageContext, cookies: string[], address: string)
   return c.redirect(address, 303);
 }
 
+const redirectToJoined = (c: PageContext, { organization }: Joining) =>
+  redirectWithFlash(
+    c,
+    `You have joined ${organization.username}.`,
+    organizationAddress(organization),
+  );
+
 const RECOVERED_MESSAGE =
   "Password changed. All sessions were logged out and all passkeys removed. Access tokens still work: revoke any you do not recognize.";
 
@@ -184,22 +197,25 @@ function showSignIn(c: PageContext, draft: Draft, next: string) {
 async function showSignUp(c: PageContext, draft: Draft, token: string | undefined) {
   const { services } = c.var;
   const title = "Create an account";
-  const invitation = await findOpenInvitation(services, token);
+  const admitted = await readAdmission(services, { invitation: token });
+  const { invitation, joining } = admitted;
   const invited = invitation && (await invitedUser(services, invitation));
   if (invitation?.recovers && invited && token !== undefined) {
     const page = <RecoverPage draft={draft} token={token} username={invited.username} />;
     return c.render(page, { title: "Choose a new password" });
   }
-  const invalid = !!token && invitation === undefined;
-  const admitted = { invitation, operator_proof: null };
+  const invalid = !!token && invitation === undefined && joining === undefined;
   if (!isAdmitted(services, admitted)) {
     const closed = services.settings.signUp === "closed";
     const page = <SignUpClosedPage closed={closed} invalid={invalid} />;
     return c.render(page, { title, scripts: ["account"] });
   }
+  const text = joining
+    ? `You will join ${joining.organization.username} as ${joining.invitation.role}.`
+    : `Invitation for ${invitation?.note}.`;
   const invitationProps =
-    invitation && token !== undefined
-      ? { token, note: invitation.note, username: invited?.username }
+    (invitation ?? joining) && token !== undefined
+      ? { token, text, username: invited?.username }
       : undefined;
   const github = !!services.settings.github && invited === undefined;
   const page = (

@@ -1,7 +1,7 @@
 /** Members of organizations, and the invitations with which they join. */
 import { v7 as uuid } from "uuid";
 import { hasRole } from "../../domain/accounts/access.ts";
-import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
+import { newToken, sha256 } from "../../domain/accounts/token.ts";
 import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
 import type {
   CreateOrganizationInvitation,
@@ -14,11 +14,11 @@ import {
   acceptInvitation,
   appointOwner as appoint,
   deleteInvitation,
-  findInvitation,
   findMember,
   type InvitationRow,
   insertInvitation,
   listInvitations as invitationsOf,
+  MAX_MEMBERS,
   listMembers as membersOf,
   removeMember as remove,
   updateRole,
@@ -30,9 +30,9 @@ import { forgetTokens } from "../access/authentication.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
+import { findInvitationToJoin } from "../sign-in/invitations.ts";
 import { actFor } from "./organizations.ts";
 
-const MAX_MEMBERS = 1_000;
 const MAX_INVITATIONS = 100;
 const VALID_MS = 7 * 86_400_000;
 
@@ -217,9 +217,7 @@ export async function readInvitation({ db }: Services, invitation: string) {
 }
 
 async function openInvitation(db: Services["db"], invitation: string) {
-  const open = isToken(invitation, "ausi")
-    ? await findInvitation(db, await sha256(invitation), Date.now())
-    : undefined;
+  const open = await findInvitationToJoin(db, invitation);
   if (open) return open;
   throw notFound("This invitation", "It was used, revoked or has expired. Ask for a new one.");
 }
@@ -240,7 +238,7 @@ export async function join(
     throw new ProblemError("forbidden", "Only people can join. Use a token of your own account.");
   const open = await openInvitation(db, invitation);
   const { organization } = open;
-  if (!(await acceptInvitation(db, open.invitation, caller.user_id, Date.now(), MAX_MEMBERS)))
+  if (!(await acceptInvitation(db, open.invitation, caller.user_id, Date.now())))
     throw conflict(
       `You are a member of '${organization.username}' already, or it has ${MAX_MEMBERS} members.`,
     );

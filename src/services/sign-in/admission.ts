@@ -2,7 +2,7 @@
 import { ProblemError } from "../../errors/errors.ts";
 import type { InvitationRow } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
-import { findOpenInvitation } from "./invitations.ts";
+import { findInvitationToJoin, findOpenInvitation } from "./invitations.ts";
 import { createOperatorProof } from "./operators.ts";
 
 export const INVITATION_COOKIE = "auspex.invitation";
@@ -13,9 +13,13 @@ export const SESSION_SECONDS = 30 * 86_400;
 /** How recent a login must be to add a passkey or delete an account: a stolen cookie is not enough. */
 export const FRESH_SECONDS = 15 * 60;
 
+export type Joining = NonNullable<Awaited<ReturnType<typeof findInvitationToJoin>>>;
+
 /** The credentials for creating an account. */
 export interface Admission {
   invitation: InvitationRow | undefined;
+  /** The invitation to an organization, which the new account joins. */
+  joining: Joining | undefined;
   /** Proof of knowing OPERATOR_TOKEN. */
   operator_proof: string | null;
 }
@@ -25,20 +29,25 @@ export async function readAdmission(
   services: Services,
   credentials: { invitation?: string | undefined; operatorToken?: string | undefined },
 ): Promise<Admission> {
-  const { operatorToken } = credentials;
+  const { operatorToken, invitation } = credentials;
   return {
     operator_proof:
       operatorToken === undefined ? null : await createOperatorProof(services, operatorToken),
-    invitation: await findOpenInvitation(services, credentials.invitation),
+    invitation: await findOpenInvitation(services, invitation),
+    joining:
+      invitation === undefined ? undefined : await findInvitationToJoin(services.db, invitation),
   };
 }
 
 export const isAdmitted = (
   { settings }: Services,
-  { invitation, operator_proof }: Admission,
+  { invitation, joining, operator_proof }: Admission,
 ): boolean =>
   operator_proof !== null ||
-  (invitation !== undefined ? settings.signUp !== "closed" : settings.signUp === "open");
+  settings.signUp === "open" ||
+  (settings.signUp === "invitation" &&
+    (invitation !== undefined ||
+      (joining !== undefined && settings.organizationInvitations === "new")));
 
 /** Refuses a sign-up before the rest of it is checked. @throws ProblemError forbidden */
 export function requireAdmitted(services: Services, admitted: Admission): void {
@@ -47,9 +56,9 @@ export function requireAdmitted(services: Services, admitted: Admission): void {
 }
 
 /** The admission for a sign-up with GitHub: an invitation for an existing user does not admit a new one. */
-export const admissionOfNewUser = ({ invitation, operator_proof }: Admission): Admission => ({
+export const admissionOfNewUser = ({ invitation, ...others }: Admission): Admission => ({
+  ...others,
   invitation: invitation?.user_id === null ? invitation : undefined,
-  operator_proof,
 });
 
 export const notAdmitted = ({ settings }: Services) =>

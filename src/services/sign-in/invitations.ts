@@ -3,6 +3,7 @@ import { v7 as uuid } from "uuid";
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors/errors.ts";
 import type { CreateInvitation } from "../../protocol/sign-in.ts";
+import { findInvitation as findOpen } from "../../storage/accounts/organizations.ts";
 import {
   deleteInvitation,
   findInvitation,
@@ -60,6 +61,10 @@ export async function findOpenInvitation(
   if (proof === undefined || token === undefined || !isToken(token, "ausi")) return undefined;
   return findInvitation(services.db, await sha256(token), Date.now(), proof);
 }
+
+/** Finds an invitation to an organization by its secret. Undefined: it is not open. */
+export const findInvitationToJoin = async (db: Services["db"], token: string) =>
+  isToken(token, "ausi") ? findOpen(db, await sha256(token), Date.now()) : undefined;
 
 /** Returns the user that the invitation is for: they get a login, or a new password. */
 export async function invitedUser(

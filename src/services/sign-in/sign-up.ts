@@ -43,7 +43,7 @@ export async function signUp(
     updated_at: now,
   };
   await explainConflict(
-    insertLogin(db, { ...login, passwordHash }, user, admitted.invitation),
+    insertLogin(db, { ...login, passwordHash }, user, admitted),
     request.username,
   );
 }
@@ -65,10 +65,7 @@ export async function completeGitHubSignUp(
     created_at: now,
     updated_at: now,
   };
-  await explainConflict(
-    insertUserOfLogin(services.db, user, admitted.invitation),
-    request.username,
-  );
+  await explainConflict(insertUserOfLogin(services.db, user, admitted), request.username);
 }
 
 /**
@@ -83,7 +80,10 @@ export async function resetPassword(
   const login = invitation.user_id === null ? undefined : await findLogin(db, invitation.user_id);
   if (!login) throw conflict(NOT_OPEN);
   const passwordHash = await hashPassword(password);
-  await explainConflict(replacePassword(db, login.id, passwordHash, invitation), "");
+  await explainConflict(
+    replacePassword(db, login.id, passwordHash, { invitation, joining: undefined }),
+    "",
+  );
   return login.email;
 }
 

@@ -5,6 +5,9 @@ import { type Database, failedOn } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { members, organizationInvitations, tokens, users } from "../schema/index.ts";
 
+/** Members per organization. */
+export const MAX_MEMBERS = 1_000;
+
 export type InvitationRow = typeof organizationInvitations.$inferSelect;
 
 /**
@@ -291,17 +294,32 @@ export async function deleteInvitation(
  */
 export async function acceptInvitation(
   db: Database,
+  invitation: InvitationRow,
+  userId: string,
+  now: number,
+): Promise<boolean> {
+  const [, added] = await db.batch(accepting(db, invitation, userId, now));
+  return added.length > 0;
+}
+
+/** The condition that an invitation is open, and that its organization has room. */
+export const isJoinable = ({ id, organization_id }: InvitationRow, now: number) =>
+  sql`EXISTS (SELECT 1 FROM organization_invitations WHERE id = ${id} AND ${isOpen(now)})
+    AND (SELECT count(*) FROM members WHERE organization_id = ${organization_id}) < ${MAX_MEMBERS}`;
+
+/** The statements of `acceptInvitation`. */
+export function accepting(
+  db: Database,
   { id, organization_id }: InvitationRow,
   userId: string,
   now: number,
-  max: number,
-): Promise<boolean> {
+) {
   const hasRoom = sql`NOT EXISTS (SELECT 1 FROM ${members} WHERE ${isMember(organization_id, userId)})
-    AND (SELECT count(*) FROM members WHERE organization_id = ${organization_id}) < ${max}`;
+    AND (SELECT count(*) FROM members WHERE organization_id = ${organization_id}) < ${MAX_MEMBERS}`;
   const isThis = eq(organizationInvitations.id, id);
   const accepted = sql`SELECT organization_id, accepted_by, role, ${now}
     FROM organization_invitations WHERE id = ${id} AND accepted_by = ${userId}`;
-  const [, added] = await db.batch([
+  return [
     db
       .update(organizationInvitations)
       .set({ accepted_by: userId })
@@ -310,8 +328,7 @@ export async function acceptInvitation(
     db
       .delete(organizationInvitations)
       .where(and(isThis, eq(organizationInvitations.accepted_by, userId))),
-  ]);
-  return added.length > 0;
+  ] as const;
 }
 
 /** The statements that remove what an account, a person or an organization, has of organizations. */

@@ -5,6 +5,11 @@ import type { Role } from "../../protocol/organization.ts";
 import { type Database, runBatch } from "../database.ts";
 import { invitations, members, signUpAttempts, users } from "../schema/index.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
+import {
+  accepting,
+  isJoinable,
+  type InvitationRow as OrganizationInvitationRow,
+} from "./organizations.ts";
 
 export type InvitationRow = typeof invitations.$inferSelect;
 
@@ -13,6 +18,12 @@ export interface NewLogin {
   name: string;
   email: string;
   passwordHash: string;
+}
+
+/** The invitations that a new account uses up. */
+interface Invited {
+  invitation: InvitationRow | undefined;
+  joining: { invitation: OrganizationInvitationRow } | undefined;
 }
 
 type Statement = Parameters<Database["batch"]>[0][number];
@@ -27,14 +38,14 @@ export async function insertLogin(
   db: Database,
   { id, name, email, passwordHash }: NewLogin,
   user: typeof users.$inferInsert,
-  invitation: InvitationRow | undefined,
+  invited: Invited,
 ): Promise<void> {
   const now = new Date();
   const made = { createdAt: now, updatedAt: now };
   await runBatch<Statement>(db, [
     db
       .insert(logins)
-      .values({ id: ifOpen(id, invitation), name, email, emailVerified: false, ...made }),
+      .values({ id: ifOpen(id, invited), name, email, emailVerified: false, ...made }),
     passwordOf(db, id, sql`${id}`, passwordHash),
     db
       .insert(users)
@@ -43,7 +54,7 @@ export async function insertLogin(
         target: users.id,
         set: { operator_proof: sql`coalesce(excluded.operator_proof, operator_proof)` },
       }),
-    ...spend(db, invitation, id),
+    ...spend(db, invited, id),
   ]);
 }
 
@@ -51,11 +62,11 @@ export async function insertLogin(
 export async function insertUserOfLogin(
   db: Database,
   user: typeof users.$inferInsert,
-  invitation: InvitationRow | undefined,
+  invited: Invited,
 ): Promise<void> {
   await runBatch<Statement>(db, [
-    db.insert(users).values({ ...user, id: ifOpen(user.id, invitation) }),
-    ...spend(db, invitation, user.id),
+    db.insert(users).values({ ...user, id: ifOpen(user.id, invited) }),
+    ...spend(db, invited, user.id),
   ]);
 }
 
@@ -67,14 +78,14 @@ export async function replacePassword(
   db: Database,
   loginId: string,
   passwordHash: string,
-  invitation: InvitationRow,
+  invited: Invited,
 ): Promise<void> {
   await runBatch<Statement>(db, [
-    passwordOf(db, loginId, ifOpen(loginId, invitation), passwordHash),
+    passwordOf(db, loginId, ifOpen(loginId, invited), passwordHash),
     db.delete(sessions).where(eq(sessions.userId, loginId)),
     db.delete(passkeys).where(eq(passkeys.userId, loginId)),
     db.update(users).set({ recovered_at: Date.now() }).where(eq(users.id, loginId)),
-    ...spend(db, invitation, loginId),
+    ...spend(db, invited, loginId),
   ]);
 }
 
@@ -96,17 +107,16 @@ const passwordOf = (db: Database, loginId: string, id: SQL, password: string) =>
     });
 
 /** Returns `id`, or NULL if the invitation was accepted in the meantime, which rolls back the batch. */
-const ifOpen = (id: string, invitation: InvitationRow | undefined): SQL =>
-  invitation
-    ? sql`(SELECT ${id} FROM invitations WHERE id = ${invitation.id} AND accepted_at IS NULL AND expires_at > ${Date.now()})`
-    : sql`${id}`;
+function ifOpen(id: string, { invitation, joining }: Invited): SQL {
+  const now = Date.now();
+  if (invitation)
+    return sql`(SELECT ${id} FROM invitations WHERE id = ${invitation.id} AND accepted_at IS NULL AND expires_at > ${now})`;
+  return joining ? sql`(SELECT ${id} WHERE ${isJoinable(joining.invitation, now)})` : sql`${id}`;
+}
 
-/** Accepts the invitation and deletes other open ones for the same user. */
-const spend = (
-  db: Database,
-  invitation: InvitationRow | undefined,
-  userId: string,
-): Statement[] => [
+/** Accepts the invitation, joins the organization and deletes other open ones for the same user. */
+const spend = (db: Database, { invitation, joining }: Invited, userId: string): Statement[] => [
+  ...(joining ? accepting(db, joining.invitation, userId, Date.now()) : []),
   ...(invitation
     ? [
         db

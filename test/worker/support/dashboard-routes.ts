@@ -225,7 +225,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     role: "owner",
     form: ({ organization = "" }) => ({ confirm: organization }),
   },
-  "GET /join/:invitation": { ...each, parameters: newJoining },
+  "GET /join/:invitation": { ...open, parameters: newJoining },
   "POST /join/:invitation": { ...each, parameters: newJoining },
 
   "GET /account": admins,
