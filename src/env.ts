@@ -246,7 +246,7 @@ export interface Settings {
   logSampleRate: number;
   /** The rule for who may create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
-  /** Where sign-up is by invitation: whom an organization can invite. */
+  /** The people whom organizations can invite where sign-up is by invitation. */
   organizationInvitations: z.infer<typeof organizationInvitations>;
   github: { clientId: string; clientSecret: string } | undefined;
   operatorToken: string | undefined;

@@ -117,7 +117,9 @@ export const PAGES: Record<string, PageVisit[]> = {
       at: ({ organization, model }) => [`/organizations/${organization}/models/${model}`],
     },
   ],
-  "/join/:invitation": [{ to: ["newcomer"], at: ({ invitation }) => [`/join/${invitation}`] }],
+  "/join/:invitation": [
+    { to: ["nobody", "newcomer"], at: ({ invitation }) => [`/join/${invitation}`] },
+  ],
 
   "/models": [
     page(everybody, "/models", "/models?q=text"),

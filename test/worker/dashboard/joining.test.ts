@@ -32,6 +32,7 @@ async function newLink() {
     return items.filter(({ role }) => role === "developer").length;
   };
   return {
+    id,
     organization: account.username,
     invitation,
     link: `/join/${invitation}`,
@@ -111,6 +112,7 @@ test("where sign-up is closed, the link admits no new person", async () => {
 });
 
 test("a link that was revoked, has expired or is of a demoted admin admits nobody", async () => {
+  const [revoked, expired, demoted] = [await newLink(), await newLink(), await newLink()];
   settings.signUp = "invitation";
   settings.organizationInvitations = "new";
   const refuses = async ({ invitation, link }: { invitation: string; link: string }) => {
@@ -119,13 +121,10 @@ test("a link that was revoked, has expired or is of a demoted admin admits nobod
     expect(textOf(html)).toContain("It was used, revoked or has expired. Ask for a new one.");
     expect((await signUpWith(invitation)).status).toBe(403);
   };
-  const revoked = await newLink();
   await revoked.revoke();
   await refuses(revoked);
-  const expired = await newLink();
-  await run("UPDATE organization_invitations SET expires_at = 1");
+  await run("UPDATE organization_invitations SET expires_at = 1 WHERE id = ?", expired.id);
   await refuses(expired);
-  const demoted = await newLink();
   await run("UPDATE tokens SET service_role = 'member' WHERE service_role = 'owner'");
   await refuses(demoted);
 });
