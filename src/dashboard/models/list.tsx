@@ -55,7 +55,7 @@ export function ModelsPage({ viewer, query, categories, models, gallery }: Props
   );
 }
 
-const shareeOf = (viewer: Viewer) => (isPersonal(viewer) ? "you" : viewer.account.username);
+export const shareeOf = (viewer: Viewer) => (isPersonal(viewer) ? "you" : viewer.account.username);
 
 /** The models that others share with the viewer's account. */
 export const SharedPage = ({

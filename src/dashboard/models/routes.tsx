@@ -27,7 +27,7 @@ import { NoVersion } from "../publish/no-version.tsx";
 import { publishState } from "../publish/ways.tsx";
 import { modelAddress, modelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { examplePages } from "./examples.tsx";
-import { type Gallery, type ModelQuery, ModelsPage, SharedPage } from "./list.tsx";
+import { type Gallery, type ModelQuery, ModelsPage, SharedPage, shareeOf } from "./list.tsx";
 import { imageAbout, OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
@@ -136,7 +136,9 @@ export const modelPages = pages()
     const models = await listSharedModels(services, caller, pageRequest(c));
     const ids = models.items.map(({ id }) => id);
     const gallery = await readGallery(services, caller, ids, origin);
-    return c.render(<SharedPage {...{ viewer, models, gallery }} />, { title: "Shared models" });
+    return c.render(<SharedPage {...{ viewer, models, gallery }} />, {
+      title: `Shared with ${shareeOf(viewer)}`,
+    });
   })
   .get("/models/:owner", async (c) => {
     const query = modelQuery.parse(c.req.query());
