@@ -2,7 +2,8 @@
  * A local deployment for `npm start`, the tests and the bench: the production bundle in workerd, with
  * D1, queues and Durable Objects stored in a folder.
  */
-import { readdir, readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
@@ -64,7 +65,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     stop: () => miniflare.dispose(),
   };
   try {
-    await migrate(await deployment.database(), options.stateFolder);
+    await migrate(await deployment.database(), options);
   } catch (error) {
     await deployment.stop();
     throw error;
@@ -110,11 +111,19 @@ export async function readConfiguration() {
   return unstable_getMiniflareWorkerOptions(join(ROOT, "wrangler.toml")).workerOptions;
 }
 
+const schemas = z.object({
+  /** SHA-256 of each migration, by file. */
+  migrations: z.record(z.string(), z.string()),
+  /** SHA-256 of the tables of Durable Objects. */
+  objects: z.string(),
+});
+
 /**
- * Applies pending migrations and records them as wrangler does.
- * @throws Error if the state has migrations that this version does not
+ * Applies pending migrations and records them as wrangler does. State of another version cannot be used: its
+ * migrations or the tables of its objects differ, whatever the files are called.
+ * @throws Error for such a state
  */
-async function migrate(db: Database, stateFolder = ""): Promise<void> {
+async function migrate(db: Database, { stateFolder, script }: DeploymentOptions): Promise<void> {
   await db.exec(
     "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)",
   );
@@ -122,13 +131,26 @@ async function migrate(db: Database, stateFolder = ""): Promise<void> {
   const applied = new Set(results.map(({ name }) => name));
   const folder = join(ROOT, "migrations");
   const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
-  if ([...applied].some((name) => !files.includes(name))) {
-    throw new Error(
-      `The state in ${stateFolder} was created by another version of Auspex. Delete it and start again: rm -r ${stateFolder}`,
-    );
+  const texts = new Map<string, string>();
+  for (const file of files) texts.set(file, await readFile(join(folder, file), "utf8"));
+  const tables = script.match(/CREATE (?:TABLE|(?:UNIQUE )?INDEX) IF NOT EXISTS[^;`"]+/g) ?? [];
+  const now = {
+    migrations: Object.fromEntries([...texts].map(([file, text]) => [file, sha256(text)])),
+    objects: sha256(tables.toSorted().join()),
+  };
+  if (stateFolder !== undefined) {
+    const file = join(stateFolder, "schemas.json");
+    const text = applied.size > 0 ? await readFile(file, "utf8").catch(() => "{}") : undefined;
+    const last = text === undefined ? now : schemas.safeParse(JSON.parse(text)).data;
+    const isSame = (name: string) => last?.migrations[name] === now.migrations[name];
+    if (last?.objects !== now.objects || ![...applied].every(isSame))
+      throw new Error(
+        `The state in ${stateFolder} was created by another version of Auspex. Delete it and start again: rm -r ${stateFolder}`,
+      );
+    await writeFile(file, JSON.stringify(now));
   }
-  for (const file of files.filter((name) => !applied.has(name))) {
-    const text = await readFile(join(folder, file), "utf8");
+  for (const [file, text] of texts) {
+    if (applied.has(file)) continue;
     const statements = text.split("--> statement-breakpoint").map((sql) => db.prepare(sql));
     await db.batch([
       ...statements,
@@ -136,6 +158,8 @@ async function migrate(db: Database, stateFolder = ""): Promise<void> {
     ]);
   }
 }
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Checks that the port is free. Callers do so first, since a build takes seconds. @throws PortTaken */
 export function assertFree(port: number): Promise<void> {

@@ -20,8 +20,8 @@ export interface RunnerOptions {
   slots: number;
   /** Folder of the runner, for state that outlives it. */
   stateFolder: string;
-  /** One account's models, for the process engine. Without them the runner uses Docker. */
-  models?: { owner: string; folder: string };
+  /** The models of each of the owners, for the process engine. Without them the runner uses Docker. */
+  models?: { owners: string[]; folder: string };
   /** The command that starts the runner. By default it runs from source. */
   command?: readonly [string, ...string[]];
   /** More settings, as environment variables. */
@@ -37,11 +37,13 @@ export interface RunnerProcess {
 }
 
 /** The models folder of a runner has one folder per owner: here a link. */
-function byOwner({ owner, folder }: { owner: string; folder: string }, state: string): string {
+function byOwner({ owners, folder }: { owners: string[]; folder: string }, state: string): string {
   const models = join(state, "owners");
   mkdirSync(models, { recursive: true });
-  rmSync(join(models, owner), { force: true });
-  symlinkSync(folder, join(models, owner), "dir");
+  for (const owner of owners) {
+    rmSync(join(models, owner), { force: true });
+    symlinkSync(folder, join(models, owner), "dir");
+  }
   return models;
 }
 

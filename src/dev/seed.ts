@@ -1,10 +1,11 @@
 /** Sets up a new deployment for its first prediction, over its API. */
 import { listModels, type ModelFolder } from "../../runner/src/engines/process/model-folder.ts";
-import { pageOf } from "../protocol/common.ts";
+import { nothing, pageOf } from "../protocol/common.ts";
 import { example } from "../protocol/example.ts";
 import { DEFAULT_HARDWARE } from "../protocol/hardware.ts";
-import { model, version } from "../protocol/model.ts";
+import { model, type Visibility, version } from "../protocol/model.ts";
 import { newToken } from "../protocol/operator.ts";
+import { member, newOrganizationInvitation, organization } from "../protocol/organization.ts";
 import { predictionWithIO } from "../protocol/prediction.ts";
 import { user } from "../protocol/user.ts";
 import { CallFailed, Client } from "./client.ts";
@@ -72,11 +73,12 @@ export async function publishModel(
   username: string,
   { manifest, digest }: ModelFolder,
   hardware_identifier = DEFAULT_HARDWARE,
+  visibility: Visibility = "public",
 ): Promise<void> {
   const { name, description, schemas, compatibilities, configuration } = manifest;
   const path = `/models/${username}/${name}`;
   const category_slugs = CATEGORIES[name] ?? [];
-  const body = { name, description, visibility: "public", hardware_identifier, category_slugs };
+  const body = { name, description, visibility, hardware_identifier, category_slugs };
   await unlessThere(owner.call(model, "POST", "/models", { body }));
   const { latest_version, hardware } = await owner.call(model, "GET", path);
   // The model's, not the version's: with the next start it may be another (runner.ts).
@@ -134,6 +136,61 @@ export async function signUp(
   // 422: the email or the username is taken, by the same user in an earlier start.
   if (response.status !== 303 && response.status !== 422)
     throw new Error(`/set-up answered ${response.status}`);
+}
+
+export const ORGANIZATION = "acme";
+const MEMBER = "grace";
+const MODEL = "text-generation";
+
+interface Seeding {
+  url: string;
+  operator: Client;
+  owner: Seed;
+}
+
+/**
+ * Makes an organization of two people with a private model, which both have run. The next start completes it,
+ * unless it has been deleted or renamed.
+ */
+export async function seedOrganization(
+  { url, operator, owner }: Seeding,
+  folder: string,
+  hardware: string,
+): Promise<void> {
+  const body = { username: ORGANIZATION, name: "Acme", owner: owner.username };
+  await unlessThere(operator.call(organization, "POST", "/operator/organizations", { body }));
+  const own = new Client(url, owner.token);
+  const path = `/organizations/${ORGANIZATION}`;
+  if (!(await own.fetch("GET", path)).ok) return;
+  /** Acts for the organization with a token of a member. */
+  const act = async (by: Client, what: (client: Client) => Promise<unknown>) => {
+    const body = { name: "npm start" };
+    const { id, token } = await by.call(newToken, "POST", `${path}/tokens`, { body });
+    await what(new Client(url, token));
+    await by.call(nothing, "DELETE", `${path}/tokens/${id}`);
+  };
+  const found = (await listModels(folder)).find(({ manifest }) => manifest.name === MODEL);
+  if (found)
+    await act(own, (client) => publishModel(client, ORGANIZATION, found, hardware, "private"));
+  const { items } = await own.call(pageOf(member), "GET", `${path}/members`);
+  if (items.length > 1) return;
+  const { invitation } = await own.call(newOrganizationInvitation, "POST", `${path}/invitations`, {
+    body: { role: "developer", note: "for Grace" },
+  });
+  const grace = { username: MEMBER, name: "Grace" };
+  await unlessThere(operator.call(user, "POST", "/operator/users", { body: grace }));
+  const tokens = `/operator/users/${MEMBER}/tokens`;
+  const made = await operator.call(newToken, "POST", tokens, { body: { name: "npm start" } });
+  const other = new Client(url, made.token);
+  await other.call(organization, "POST", "/user/organizations", { body: { invitation } });
+  const run = (prompt: string) => (client: Client) =>
+    client.call(predictionWithIO, "POST", "/predictions", {
+      headers: { prefer: "wait" },
+      body: { model: `${ORGANIZATION}/${MODEL}`, input: { prompt, max_tokens: 40 } },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  await act(own, run("The Queen said"));
+  await act(other, run("The Hatter said"));
 }
 
 const TIMEOUT_MS = 60_000;

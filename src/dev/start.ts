@@ -23,10 +23,12 @@ import {
 import {
   EMAIL,
   keptRunnerToken,
+  ORGANIZATION,
   pinExamples,
   publishModels,
   type Seed,
   seeded,
+  seedOrganization,
   signUp,
 } from "./seed.ts";
 import {
@@ -201,7 +203,7 @@ async function main(): Promise<void> {
       ...examples,
       name: "quickstart",
       slots: SLOTS,
-      models: { owner: USERNAME, folder: MODELS },
+      models: { owners: [USERNAME, ORGANIZATION], folder: MODELS },
       stateFolder: join(STATE_FOLDER, "runner"),
       environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
       onLine: watched("runner"),
@@ -217,6 +219,11 @@ async function main(): Promise<void> {
   await pinExamples(client, USERNAME).catch((error: unknown) => {
     if (!stopping) say(`Some examples could not be pinned: ${messageOf(error)}`);
   });
+  await seedOrganization({ url, operator, owner: user }, MODELS, examples.hardware).catch(
+    (error: unknown) => {
+      if (!stopping) say(`The example organization is not complete: ${messageOf(error)}`);
+    },
+  );
 }
 
 main().catch(async (error: unknown) => {

@@ -58,7 +58,7 @@ export async function startBed(script: string, variables?: Record<string, string
     name: "bench",
     hardware: "cpu",
     slots: SLOTS,
-    models: { owner: USERNAME, folder: MODELS },
+    models: { owners: [USERNAME], folder: MODELS },
     stateFolder,
     environment: { AUSPEX_LOG_LEVEL: "warn" },
     onLine: (line) => console.error(`runner: ${line}`),

@@ -1,5 +1,5 @@
 /** The state folder of a local deployment. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
@@ -14,12 +14,26 @@ import { USERNAME } from "./support/access.ts";
 import { startWorker } from "./support/deployment.ts";
 import { World } from "./support/world.ts";
 
-test("state of another version is refused with advice, and workerd ends", async () => {
+type Spoil = (database: Database, schemas: string) => unknown;
+type Database = Awaited<ReturnType<Awaited<ReturnType<typeof startWorker>>["database"]>>;
+
+const replaced = (file: string, pattern: RegExp, by: string) =>
+  writeFileSync(file, readFileSync(file, "utf8").replace(pattern, by));
+
+test.each<[string, Spoil]>([
+  [
+    "with a migration that is not here",
+    (database) =>
+      database.exec("UPDATE d1_migrations SET name = '0000_of_another_version.sql' WHERE id = 1"),
+  ],
+  ["whose migrations had another text", (_, file) => replaced(file, /.sql":"\w/, '.sql":"x')],
+  ["whose objects had other tables", (_, file) => replaced(file, /"objects":"\w/, '"objects":"x')],
+  ["that does not say what it was made with", (_, file) => rmSync(file)],
+])("state %s is refused with advice, and workerd ends", async (_, spoil) => {
   const stateFolder = mkdtempSync(join(tmpdir(), "auspex-state-"));
   onTestFinished(() => rmSync(stateFolder, { recursive: true, force: true }));
   const first = await startWorker({ stateFolder });
-  const db = await first.database();
-  await db.exec("UPDATE d1_migrations SET name = '0000_of_another_version.sql' WHERE id = 1");
+  await spoil(await first.database(), join(stateFolder, "schemas.json"));
   await first.stop();
   await expect(startWorker({ stateFolder })).rejects.toThrow(
     `The state in ${stateFolder} was created by another version of Auspex. Delete it and start again: rm -r ${stateFolder}`,

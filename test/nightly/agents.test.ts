@@ -191,7 +191,7 @@ beforeAll(async () => {
   const strict = join(ROOT, "test/journey/models/oracle/strict.mjs");
   cpSync(strict, join(models, "agent/strict.mjs"));
   world = await World.open({ publish: (owner) => publishModels(owner, USERNAME, models) });
-  await world.runner("one", { slots: 8, models: { owner: USERNAME, folder: models } });
+  await world.runner("one", { slots: 8, models: { owners: [USERNAME], folder: models } });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const address = proxy.address();
   if (address === null || typeof address === "string") throw new Error("no port");

@@ -90,7 +90,7 @@ export async function makeBed(folder: string, count: number, registry?: Registry
       hardware: "cpu",
       slots: SLOTS,
       stateFolder,
-      models: { owner: USERNAME, folder: own },
+      models: { owners: [USERNAME], folder: own },
     });
   });
   if (registry) {

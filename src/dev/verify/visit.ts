@@ -57,7 +57,7 @@ export class Visit {
       hardware: NAME,
       slots: 8,
       stateFolder: folder,
-      models: { owner: NAME, folder: examples },
+      models: { owners: [NAME], folder: examples },
     });
     return new Visit(url, access.token, operator, folder, await listModels(examples), process);
   }

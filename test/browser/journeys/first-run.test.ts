@@ -48,7 +48,7 @@ it("an operator sets up, adds a machine, publishes a model and runs it: the step
   const start = await reader.in("region", /^Your new runner token/).copy("Copy commands");
   const [runnerToken = ""] = /ausr_\w+/.exec(start) ?? [];
   await reader.follow("Auspex");
-  await site.world.runner("desk", { token: runnerToken, models: { owner: WHO, folder } });
+  await site.world.runner("desk", { token: runnerToken, models: { owners: [WHO], folder } });
   await reader.sees("heading", "Add a machine (done)");
 
   await reader.press("Create token");

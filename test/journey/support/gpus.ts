@@ -91,7 +91,7 @@ export class GpuWorld {
       hardware: Object.keys(CLASSES).join(","),
       token: this.#runnerToken,
       slots,
-      models: { owner: USERNAME, folder },
+      models: { owners: [USERNAME], folder },
       environment: { AUSPEX_PRETEND_GPUS: String(gpus), ...environment },
     });
   }

@@ -133,7 +133,7 @@ export class World {
       hardware: "cpu",
       slots: 4,
       stateFolder,
-      ...(this.#models && { models: { owner: this.#user.username, folder } }),
+      ...(this.#models && { models: { owners: [this.#user.username], folder } }),
       command: RUNNER,
       ...options,
     });
