@@ -93,7 +93,7 @@ const IN_ORGANIZATION: Case[] = [
   ),
   {
     ...{ visibility: "private", caller: "a service token", role: "developer" },
-    // It acts for nobody who could have a token.
+    // A service token acts for nobody who could have a token.
     expected: (endpoint, key) =>
       /^POST .*\/tokens$/.test(key) ? 403 : statusFor("developer", key, endpoint),
   },

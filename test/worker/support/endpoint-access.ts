@@ -344,7 +344,7 @@ interface RoleRule {
   status?: number;
 }
 
-/** Who may call the endpoints of an organization, for what another maker has made. The first rule counts. */
+/** The roles that may call each endpoint, for what another maker of the organization has made. The first rule counts. */
 const ROLE_RULES: RoleRule[] = [
   // The signature replaces the token.
   { endpoints: /\/parts\//, least: "member", refused: 403 },
