@@ -54,9 +54,9 @@ it("a reader's own picture is sent, and the model's picture comes back", async (
   expect(downloading.suggestedFilename()).toMatch(/\.png$/);
   await page.locator(".prediction-head").getByText("succeeded", { exact: true }).waitFor();
   await visitor.look();
-  const [large] = await Promise.all([page.waitForEvent("popup"), picture.click()]);
-  expect(large.url()).toBe(await picture.evaluate((image: HTMLImageElement) => image.src));
-  await large.close();
+  // Chromium reports its own style for pages of pictures as a fault, so the link is not followed.
+  const opener = page.locator("[data-output] a[target=_blank]:has(img)");
+  expect(await opener.getAttribute("href")).toBe(await picture.getAttribute("src"));
   // The address of the upload is in the field, for the next run and for the code.
   const address = await page.getByLabel("image", { exact: true }).inputValue();
   expect(address).toMatch(/\/v1\/uploads\/[\w-]+$/);
