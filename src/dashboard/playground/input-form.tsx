@@ -2,7 +2,7 @@
 
 import type { Child } from "hono/jsx";
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
-import type { FilledField } from "../../domain/schemas/input-form-values.ts";
+import { type FilledField, fillForm } from "../../domain/schemas/input-form-values.ts";
 import type { Draft } from "../form.ts";
 import { Field, useControl } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -81,19 +81,25 @@ const JsonInput = ({ raw }: { raw: string }) => (
   </Field>
 );
 
-/** Required fields first, or the first field where none is required; the others are folded. */
+/**
+ * Required fields first, or the first field where none is required. The others are folded, unless one of them
+ * has an error or a value other than its default.
+ */
 function Controls({ fields, issues }: { fields: FilledField[]; issues: Draft["issues"] }) {
   const all = fields.map((field, n) => ({ field, n, name: controlName(field.kind, n) }));
   const required = all.filter(({ field }) => field.required);
   const first = required.length > 0 ? required : all.slice(0, 1);
   const others = all.filter((one) => !first.includes(one));
+  const isOpen = others.some(
+    ({ field, name }) => issues[name] !== undefined || field.text !== fillForm([field])?.[0]?.text,
+  );
   return (
     <>
       {first.map(({ field, n }) => (
         <Control field={field} n={n} />
       ))}
       {others.length > 0 && (
-        <details open={others.some(({ name }) => issues[name] !== undefined)}>
+        <details open={isOpen}>
           <summary class="strong">
             More options <span class="quiet">({others.length})</span>
           </summary>

@@ -46,7 +46,6 @@ it("a run that fails says why in its log, and succeeds once its input is mended"
   await reader.where("row", "Told to fail").follow(/^\w+\/[\w-]+$/);
   await reader.reads("Model error:");
   await reader.follow("Run again with changes");
-  await reader.unfold("More options (4)");
   await reader.choose("mode", "normal");
   await reader.press("Run");
   await reader.reads("succeeded");

@@ -56,6 +56,18 @@ describe("the page of the playground", () => {
     expect(textOf(html)).toContain("Run the model to see output here.");
   });
 
+  it("the page folds the optional fields, unless one has a value other than its default", async () => {
+    const fold = async (query = "") =>
+      /<details[^>]*>(?=<summary[^>]*>\s*More options)/.exec(
+        (await visitor.look(PAGE + query)).html,
+      )?.[0];
+    expect(await fold()).toBe("<details>");
+    const plain = await run({ prompt: "a", steps: 20, size: "small", tiled: true });
+    expect(await fold(`?prediction=${plain}`)).toBe("<details>");
+    const other = await run({ prompt: "a", tiled: false });
+    expect(await fold(`?prediction=${other}`)).toBe('<details open="">');
+  });
+
   it("the page takes JSON for a version that waits for its first start, and shows why", async () => {
     const { visitor: own, images, model } = await newOwnImages();
     await images.push("v1", { Entrypoint: ["vllm", "serve"] });
