@@ -4,9 +4,57 @@ CREATE TABLE `account_bytes` (
 	`bytes_before` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `invitations` (
+	`id` text PRIMARY KEY NOT NULL,
+	`hash` text NOT NULL,
+	`note` text NOT NULL,
+	`user_id` text,
+	`recovers` integer NOT NULL,
+	`made_by` text,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	`accepted_at` integer,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invitations_hash_unique` ON `invitations` (`hash`);--> statement-breakpoint
+CREATE INDEX `invitations_user` ON `invitations` (`user_id`);--> statement-breakpoint
+CREATE TABLE `members` (
+	`organization_id` text NOT NULL,
+	`user_id` text NOT NULL,
+	`role` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `user_id`),
+	FOREIGN KEY (`organization_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `members_user` ON `members` (`user_id`,`organization_id`);--> statement-breakpoint
+CREATE TABLE `organization_invitations` (
+	`id` text PRIMARY KEY NOT NULL,
+	`hash` text NOT NULL,
+	`organization_id` text NOT NULL,
+	`role` text NOT NULL,
+	`note` text NOT NULL,
+	`made_by` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	`accepted_by` text,
+	FOREIGN KEY (`organization_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `organization_invitations_hash_unique` ON `organization_invitations` (`hash`);--> statement-breakpoint
+CREATE INDEX `organization_invitations_of` ON `organization_invitations` (`organization_id`,`id`);--> statement-breakpoint
 CREATE TABLE `released_usernames` (
 	`username` text PRIMARY KEY NOT NULL,
 	`times` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `sign_up_attempts` (
+	`day` text NOT NULL,
+	`client` text NOT NULL,
+	`attempts` integer NOT NULL,
+	PRIMARY KEY(`day`, `client`)
 );
 --> statement-breakpoint
 CREATE TABLE `tokens` (
@@ -18,6 +66,8 @@ CREATE TABLE `tokens` (
 	`scopes` text NOT NULL,
 	`models` text,
 	`priority` text,
+	`made_by` text,
+	`service_role` text,
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
 	`last_used_at` integer,
@@ -26,6 +76,7 @@ CREATE TABLE `tokens` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tokens_hash_unique` ON `tokens` (`hash`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`,`id`);--> statement-breakpoint
+CREATE INDEX `tokens_maker` ON `tokens` (`made_by`,`user_id`) WHERE made_by IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `usernames` (
 	`username` text PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,
@@ -35,6 +86,7 @@ CREATE TABLE `usernames` (
 CREATE INDEX `usernames_user` ON `usernames` (`user_id`);--> statement-breakpoint
 CREATE TABLE `users` (
 	`id` text PRIMARY KEY NOT NULL,
+	`kind` text DEFAULT 'user' NOT NULL,
 	`username` text NOT NULL,
 	`name` text NOT NULL,
 	`avatar_url` text NOT NULL,
@@ -49,12 +101,14 @@ CREATE TABLE `users` (
 	`seq` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
+	`created_by` text,
 	`deleted_at` integer
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `users_username_unique` ON `users` (`username`);--> statement-breakpoint
 CREATE UNIQUE INDEX `users_seq_unique` ON `users` (`seq`);--> statement-breakpoint
 CREATE INDEX `users_operators` ON `users` (`operator_proof`,`id`) WHERE operator_proof IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `users_created_by` ON `users` (`created_by`) WHERE created_by IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_suspended` ON `users` (`suspended_at`,`id`) WHERE suspended_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `backup_parts` (
 	`run_id` text NOT NULL,
@@ -77,6 +131,11 @@ CREATE TABLE `file_bytes` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`bytes` integer NOT NULL
 ) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `keys` (
+	`name` text PRIMARY KEY NOT NULL,
+	`value` text NOT NULL
+);
 --> statement-breakpoint
 CREATE TABLE `upload_parts` (
 	`upload_id` text NOT NULL,
@@ -103,17 +162,14 @@ CREATE TABLE `uploads` (
 	`expires_at` integer NOT NULL,
 	`removed_at` integer,
 	`is_utf8` integer DEFAULT false NOT NULL,
+	`details` text,
+	`maker` text DEFAULT '' NOT NULL,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
 CREATE INDEX `uploads_expires` ON `uploads` (`user_id`,`expires_at`);--> statement-breakpoint
 CREATE INDEX `uploads_pending` ON `uploads` (`user_id`) WHERE completed_at IS NULL AND prediction_id IS NULL;--> statement-breakpoint
 CREATE INDEX `uploads_prediction` ON `uploads` (`prediction_id`) WHERE prediction_id IS NOT NULL;--> statement-breakpoint
-CREATE TABLE `keys` (
-	`name` text PRIMARY KEY NOT NULL,
-	`value` text NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE `account_counts` (
 	`user_id` text NOT NULL,
 	`model_id` text NOT NULL,
@@ -130,6 +186,17 @@ CREATE TABLE `categories` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `collaborators` (
+	`model_id` text NOT NULL,
+	`account_id` text NOT NULL,
+	`level` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`model_id`, `account_id`),
+	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`account_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `collaborators_account` ON `collaborators` (`account_id`,`model_id`);--> statement-breakpoint
 CREATE TABLE `examples` (
 	`id` text PRIMARY KEY NOT NULL,
 	`model_id` text NOT NULL,
@@ -197,6 +264,7 @@ CREATE TABLE `models` (
 	`cover_image_url` text,
 	`hardware_identifier` text,
 	`last_version` integer DEFAULT 0 NOT NULL,
+	`default_version` integer,
 	`seq` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
@@ -237,10 +305,12 @@ CREATE TABLE `versions` (
 	`weights` text DEFAULT '[]' NOT NULL,
 	`weight_files` text DEFAULT '[]' NOT NULL,
 	`created_at` integer NOT NULL,
+	`hash` text,
 	PRIMARY KEY(`model_id`, `number`),
 	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE no action
 );
 --> statement-breakpoint
+CREATE UNIQUE INDEX `versions_hash` ON `versions` (`hash`) WHERE hash IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `versions_image` ON `versions` (`model_id`,`container_image_digest`,`number`);--> statement-breakpoint
 CREATE TABLE `registry_blobs` (
 	`digest` text PRIMARY KEY NOT NULL,
@@ -480,28 +550,6 @@ CREATE TABLE `verifications` (
 --> statement-breakpoint
 CREATE INDEX `verifications_identifier` ON `verifications` (`identifier`);--> statement-breakpoint
 CREATE INDEX `verifications_expires` ON `verifications` (`expires_at`);--> statement-breakpoint
-CREATE TABLE `invitations` (
-	`id` text PRIMARY KEY NOT NULL,
-	`hash` text NOT NULL,
-	`note` text NOT NULL,
-	`user_id` text,
-	`recovers` integer NOT NULL,
-	`made_by` text,
-	`created_at` integer NOT NULL,
-	`expires_at` integer NOT NULL,
-	`accepted_at` integer,
-	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `invitations_hash_unique` ON `invitations` (`hash`);--> statement-breakpoint
-CREATE INDEX `invitations_user` ON `invitations` (`user_id`);--> statement-breakpoint
-CREATE TABLE `sign_up_attempts` (
-	`day` text NOT NULL,
-	`client` text NOT NULL,
-	`attempts` integer NOT NULL,
-	PRIMARY KEY(`day`, `client`)
-);
---> statement-breakpoint
 CREATE TABLE `webhook_endpoints` (
 	`id` text PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,
@@ -984,4 +1032,14 @@ END;
 --> statement-breakpoint
 CREATE TRIGGER account_bytes_removed AFTER DELETE ON account_bytes WHEN OLD.user_id <> '' BEGIN
 	UPDATE account_bytes SET bytes = bytes - OLD.bytes WHERE user_id = '';
+END;
+--> statement-breakpoint
+-- An upload that a collaborator publishes becomes the owner's, with its bytes. It is completed, so it has no parts.
+CREATE TRIGGER uploads_moved AFTER UPDATE OF user_id ON uploads WHEN OLD.user_id <> NEW.user_id BEGIN
+	UPDATE file_bytes SET bytes = bytes - OLD.size WHERE user_id = OLD.user_id;
+	INSERT INTO file_bytes (user_id, bytes) VALUES (NEW.user_id, NEW.size)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(coalesce(OLD.name, '') AS BLOB))) WHERE user_id = OLD.user_id;
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512 + length(CAST(coalesce(NEW.name, '') AS BLOB)))
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
 END;

@@ -39,6 +39,11 @@ beforeAll(async () => {
   const endpoint = await makeEndpoint();
   const body = { value: "a secret of nobody's business" };
   await owner.fetch("PUT", `/models/${MODEL}/variables/API_KEY`, { body });
+  const newcomersClient = await site.clientOf("newcomer");
+  const bare = `/models/newcomer/bare/collaborators/${OPERATOR}`;
+  await newcomersClient.fetch("PUT", bare, { body: { level: "write" } });
+  const ours = `/models/${MODEL}/collaborators/newcomer`;
+  await owner.fetch("PUT", ours, { body: { level: "run" } });
   await pushImage(await site.tokenOf(OPERATOR), MODEL, "v2");
   const runs = await makeRuns();
   const runners = await site.world.operator.call(pageOf(runnerState), "GET", "/operator/runners");
