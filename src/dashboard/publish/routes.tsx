@@ -15,10 +15,10 @@ export const publishPages = pages()
   .get("/models/publish", newModelAccess, (c) => showPublish(c))
   .post("/models/publish", newModelAccess, (c) => makeToken(c, undefined))
   .get("/models/:owner/:name/publish", requireUser, async (c) =>
-    showPublish(c, await ownModelOf(c)),
+    showPublish(c, await ownModelOf(c, "write")),
   )
   .post("/models/:owner/:name/publish", requireUser, async (c) =>
-    makeToken(c, await ownModelOf(c)),
+    makeToken(c, await ownModelOf(c, "write")),
   );
 
 /** Shown only in this response, which is never cached (middleware/conditional.ts). */

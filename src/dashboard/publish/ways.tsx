@@ -144,7 +144,7 @@ const NoRunner = ({ operator }: { operator: boolean }) => (
 
 const EXAMPLE = "greeter";
 
-/** @param model the viewer's own; undefined: one that is not there yet */
+/** @param model that the viewer may publish to; undefined: one that is not there yet */
 export async function publishState(
   c: PageContext,
   model: DetailedModelRow | undefined,
@@ -153,13 +153,15 @@ export async function publishState(
   const { services, origin } = c.var;
   const { account, operator } = viewerOf(c);
   const hardware = model && hardwareOf(model, model.latest_version);
+  const { username } = model?.owner ?? account;
   return {
     names: {
       origin,
-      username: account.username,
+      username,
       name: model?.name ?? EXAMPLE,
       token,
-      isFirst: !model?.latest_version,
+      // `auspex init` and `auspex publish` without --model are for the reader's own account.
+      isFirst: !model?.latest_version && username === account.username,
     },
     exists: model !== undefined,
     hasRunner: await isServed(services, hardware),

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { publish } from "../support/catalogue.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { newOrganization } from "../support/organizations.ts";
+import { textOf } from "../support/page-text.ts";
 import { newUser } from "../support/world.ts";
 
 async function newShared() {
@@ -26,7 +27,10 @@ test("an owner shares a model, changes the level and ends the share on its setti
   await share("write");
   expect((await settings()).match(/<option value="write" selected/g)).toHaveLength(2);
   const unknown = await share("run", "nobody-at-all");
-  expect([unknown.status, unknown.html]).toEqual([404, expect.stringContaining("nobody-at-all")]);
+  expect([unknown.status, unknown.html]).toEqual([
+    404,
+    expect.stringContaining("Check the username."),
+  ]);
   await owner.visitor.send(`${at}/collaborators/${friend.username}/remove`);
   expect((await friend.visitor.look(at)).status).toBe(404);
 });
@@ -62,6 +66,9 @@ test("a collaborator at write edits texts and publishes in the dashboard, and sh
   expect(model.description).toBe("Tells a story");
   expect((await friend.visitor.look(`${at}/versions`)).html).toContain(`${at}/versions/new`);
   expect((await friend.visitor.look(`${at}/versions/new`)).status).toBe(200);
+  const ways = `auspex publish --model ${at.slice("/models/".length)}`;
+  expect(textOf((await friend.visitor.look(`${at}/publish`)).html)).toContain(ways);
+  expect((await friend.visitor.send(`${at}/publish`)).html).toMatch(/aus_\w{40}/);
   const whole = { name: "story", visibility: "public", description: "x", overview: "" };
   expect((await friend.visitor.send(`${at}/settings`, whole)).status).toBe(403);
   const other = await newUser();
