@@ -84,7 +84,10 @@ function explainMisuse({ code, message }: CommanderError): Explanation {
 function adviceFor(error: unknown): string[] {
   const status = statusOf(error);
   if (status === 401) return ["Log in with auspex login, or set AUSPEX_TOKEN to a valid token."];
-  if (status === 403) return ["Log in with a token that has this permission: auspex login."];
+  if (status === 403)
+    return [
+      "Log in with a token that has this permission (auspex login), or act for an organization (auspex switch).",
+    ];
   if (error instanceof ControlPlaneError && error.httpAddress !== undefined) {
     const { httpAddress } = error;
     return [`Use http: auspex login ${httpAddress} (or AUSPEX_URL=${httpAddress})`];

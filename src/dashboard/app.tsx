@@ -215,8 +215,10 @@ function showError(c: PageContext, problem: ProblemError | undefined) {
 
 function titleOf(problem: ProblemError | undefined): string {
   if (problem?.code === "conflict") return "Cannot complete this action";
-  const isTold = problem?.code === "not_found" || problem?.code === "too_many_requests";
-  return isTold ? problemTitle(problem.code) : "Something went wrong";
+  const told = ["forbidden", "not_found", "too_many_requests"];
+  return problem && told.includes(problem.code)
+    ? problemTitle(problem.code)
+    : "Something went wrong";
 }
 
 /** The page of ours whose link or button led here. */

@@ -10,7 +10,7 @@ import { isReplicateRequest } from "../errors/replicate.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
-import { accessLost, type Caller, hasAccessStill } from "../services/access/access.ts";
+import { accessLost, type Caller, hasAccessStill, tokensPage } from "../services/access/access.ts";
 import {
   authenticate,
   authenticateOperator,
@@ -272,7 +272,7 @@ const backgroundOf =
 function anyScope(scopes: Scope[]) {
   return (caller: Caller): void => {
     if (scopes.some((scope) => caller.scopes.includes(scope))) return;
-    throw forbidden(`the scope ${scopes.join(" or ")}`);
+    throw forbidden(caller, `the scope ${scopes.join(" or ")}`);
   };
 }
 
@@ -280,12 +280,18 @@ function allScopes(scopes: Scope[]) {
   return (caller: Caller): void => {
     const missing = scopes.filter((scope) => !caller.scopes.includes(scope));
     if (missing.length === 0) return;
-    throw forbidden(`the scopes ${scopes.join(" and ")}: it lacks ${missing.join(" and ")}`);
+    throw forbidden(
+      caller,
+      `the scopes ${scopes.join(" and ")}: it lacks ${missing.join(" and ")}`,
+    );
   };
 }
 
-const forbidden = (what: string) =>
-  new ProblemError("forbidden", `This requires a token with ${what}. Create one at /tokens.`);
+const forbidden = (caller: Caller, what: string) =>
+  new ProblemError(
+    "forbidden",
+    `This requires a token with ${what}. Create one ${tokensPage(caller)}.`,
+  );
 
 /**
  * Returns the bearer token. Clients of the Anthropic convention may send it as a key instead, and early ones of

@@ -44,7 +44,7 @@ interface Props {
 }
 
 const Sharing = ({ model, page, draft }: Props) => (
-  <section class="panel measure" aria-labelledby="sharing">
+  <section class="panel measure spaced" aria-labelledby="sharing">
     <h2 id="sharing">Sharing</h2>
     <p>
       {model.visibility === "private"

@@ -270,7 +270,7 @@ const VISIBILITIES = [
   {
     value: "private",
     label: "Private",
-    hint: "Only its owner can see and run it: you, or the members of the organization.",
+    hint: "Only its owner (you, or the members of the organization) and accounts it is shared with can see and run it.",
   },
   {
     value: "public",

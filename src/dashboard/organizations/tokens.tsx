@@ -33,7 +33,8 @@ export const TokensPage = ({
       <AccountTabs current="/tokens" />
       <p>
         A token of {organization} runs models at its expense. It has your role, and ends with your
-        membership. {isAdmin && "A service token acts for nobody, and stays when its maker leaves."}
+        membership.{" "}
+        {isAdmin && "A service token has a role of its own, and stays when its maker leaves."}
       </p>
       {created && <TokenCreated created={created} />}
       <details class="new-token spaced" open={draft.values !== undefined}>
@@ -42,13 +43,13 @@ export const TokensPage = ({
           {isAdmin && (
             <Select
               name="service_role"
-              label="Acts for"
+              label="Acts as"
               value=""
               options={[
                 { value: "", label: "You, with your role" },
                 ...roleOptions(role).map(({ value, label }) => ({
                   value,
-                  label: `Nobody: a service token. ${label}`,
+                  label: `Service token, ${label}`,
                 })),
               ]}
             />

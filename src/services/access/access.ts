@@ -26,7 +26,10 @@ export async function requireAccess(
   if (access === "hidden" || !caller) throw notVisible(what);
   const it = what.charAt(0).toLowerCase() + what.slice(1);
   if (access === "owner only")
-    throw new ProblemError("forbidden", `Only its owner can change ${it} or see its variables.`);
+    throw new ProblemError(
+      "forbidden",
+      `Only its owner can change ${it} or see its variables. If an organization owns it, use one of its tokens, or switch to it in the dashboard.`,
+    );
   if (access !== "outside token") throw roleTooLow(caller.role, access, it);
   throw await notFor(services, caller, it);
 }
@@ -75,19 +78,23 @@ function roleTooLow(role: Role, access: `${Role} role`, it: string): ProblemErro
   const [least] = access.split(" ");
   return new ProblemError(
     "forbidden",
-    `This requires the role ${least} in the organization, and yours is ${role}: ${it} is not covered. Ask one of its admins.`,
+    `You need the role ${least} for ${it}, and yours is ${role}. Ask an ${least === "owner" ? "owner" : "admin"} of the organization.`,
   );
 }
 
-async function notFor({ db }: Services, { token_id }: Caller, it: string) {
-  const names = (await findModelNames(db, token_id))?.models ?? [];
+/** Returns where the account of a caller has its access tokens. */
+export const tokensPage = ({ maker }: Pick<Caller, "maker">): string =>
+  maker === "" ? "at /tokens" : "on the organization's page Access tokens";
+
+async function notFor({ db }: Services, caller: Caller, it: string) {
+  const names = (await findModelNames(db, caller.token_id))?.models ?? [];
   const limits =
     names.length > 0
       ? `is limited to ${names.toSorted().join(", ")}`
       : "is limited to models that no longer exist";
   return new ProblemError(
     "forbidden",
-    `This token ${limits} and does not cover ${it}. Create another at /tokens.`,
+    `This token ${limits} and does not cover ${it}. Create another ${tokensPage(caller)}.`,
   );
 }
 

@@ -45,6 +45,6 @@ export async function openAccount({ env, db }: Services, userId: string): Promis
 /** @throws ProblemError not_found */
 export async function getUser({ db }: Services, username: string): Promise<UserRow> {
   const user = await findUserByName(db, username);
-  if (!user) throw notFound(`The user '${username}'`);
+  if (!user) throw notFound(`The account '${username}'`, "Check the username.");
   return user;
 }

@@ -140,7 +140,9 @@ function requireOwner(caller: Caller, what: string): void {
 }
 
 const onlyOwner = (name: string) =>
-  conflict(`'${name}' would have no owner left. Make somebody else an owner first.`);
+  conflict(
+    `'${name}' needs an owner, and there is no other. Make another member an owner first, or delete the organization.`,
+  );
 
 /** After a change of roles, this isolate forgets them at once, and others within 10 s. */
 function forgetRoles(): void {

@@ -118,7 +118,15 @@ test("a change that would leave no owner is explained on the page of the members
     role: "admin",
   });
   expect(status).toBe(409);
-  expect(textOf(refused)).toContain("would have no owner left. Make somebody else an owner first.");
+  expect(textOf(refused)).toContain(
+    "Make another member an owner first, or delete the organization.",
+  );
+  const deletion = `/organizations/${account.username}/delete`;
+  const admin = textOf((await visitors.admin.look(deletion)).html);
+  expect(admin).toContain("Not allowed");
+  expect(admin).toContain(
+    "You need the role owner for the deletion of the organization, and yours is admin. Ask an owner",
+  );
   expect(textOf((await visitors.owner.look(`${members}?q=${self}`)).html)).toContain(self);
   expect(textOf((await visitors.owner.look(`${members}?q=no-such`)).html)).toContain(
     "No members found",

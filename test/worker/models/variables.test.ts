@@ -72,7 +72,7 @@ describe("a variable", () => {
       expect(await stranger.json(method, path, { value: "theirs" })).toMatchObject({
         status: 403,
         body: {
-          detail: `Only its owner can change the model '${world.model}' or see its variables.`,
+          detail: `Only its owner can change the model '${world.model}' or see its variables. If an organization owns it, use one of its tokens, or switch to it in the dashboard.`,
         },
       });
     }

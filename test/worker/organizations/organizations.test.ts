@@ -346,6 +346,15 @@ describe("a token of an organization", () => {
     expect(await create(service, "owner")).toBe(403);
     expect(await create(service, null)).toBe(403);
     expect(await create(service, "admin")).toBe(200);
+    const reader = await tokenOf(admin.client, { service_role: "developer", scopes: ["read"] });
+    const refused = await reader.json("POST", "/v1/models", { name: "story" });
+    expect(refused).toMatchObject({
+      status: 403,
+      body: {
+        detail:
+          "This requires a token with the scope write. Create one on the organization's page Access tokens.",
+      },
+    });
     await removeMember(owner.client, path, admin);
     advance(STALE);
     expect((await service.fetch("/v1/user")).status).toBe(200);

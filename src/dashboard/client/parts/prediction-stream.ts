@@ -10,6 +10,8 @@ import { inAccount } from "./element.ts";
 
 export type Status = Prediction["status"];
 
+export const GONE = "This prediction was deleted, or you no longer have access to it.";
+
 const ANSWER_MS = 10_000;
 /** Interval of requests for the reason, the same as on the prediction's page. */
 const WHY_MS = 5_000;
@@ -135,7 +137,7 @@ export class PredictionStream {
     try {
       const response = await this.#why();
       if (response.status === 404) {
-        this.#end({ status: "failed", message: "This prediction no longer exists." });
+        this.#end({ status: "failed", message: GONE });
         return false;
       }
       // The further course is unknown until the user has logged in again.

@@ -17,6 +17,7 @@ import { CancelForm, keepExplained, showElapsed } from "./prediction-controls.ts
 import {
   endedAttemptText,
   fieldOf,
+  GONE,
   LiveStream,
   type LiveStreamOptions,
 } from "./prediction-stream.ts";
@@ -50,7 +51,6 @@ const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 /** Time after which a failed cancel is no longer shown. */
 const PROBLEM_MS = 10_000;
 
-const GONE = "This prediction no longer exists.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
 
 class LivePrediction {
@@ -209,6 +209,7 @@ class LivePrediction {
       await new Promise((resolve) => setTimeout(resolve, wait));
       const state = await this.#loadParts();
       if (state === "logged out") return this.#leave(SIGNED_OUT);
+      if (state === "gone") return this.#leave(GONE);
       if (state !== "ended") continue;
       this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
       this.#dispatch("prediction-ended");
