@@ -12,7 +12,8 @@ import { readEstimate, type VersionEstimate } from "../../services/runners/run-e
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { viewerOf } from "../access.ts";
-import type { PageContext, Viewer } from "../context.ts";
+import { organizationAddress } from "../addresses.ts";
+import { isPersonal, type PageContext, type Viewer } from "../context.ts";
 import { duration } from "./duration.ts";
 import { Empty, Price, Tabs } from "./parts.tsx";
 
@@ -133,6 +134,11 @@ export async function renderModel(
           </h1>
           <VisibilityBadge visibility={model.visibility} />
           {estimate && <Expected estimate={estimate} />}
+          {viewer && isPersonal(viewer) && isMemberOf(model.owner, viewer) && (
+            <a href={organizationAddress(model.owner) + modelAddress(model, page)}>
+              {`Open as ${model.owner.username}`}
+            </a>
+          )}
         </div>
         {isSuspended(model.owner) && (
           <p class="flash warning">
@@ -162,6 +168,9 @@ export async function renderModel(
     props,
   );
 }
+
+const isMemberOf = ({ id }: { id: string }, { organizations }: Viewer): boolean =>
+  organizations.some(({ organization }) => organization.id === id);
 
 export const VisibilityBadge = ({ visibility }: { visibility: Visibility }) =>
   visibility === "public" ? null : <span class="badge">{visibility}</span>;

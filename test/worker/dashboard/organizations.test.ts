@@ -107,6 +107,9 @@ test("a developer creates a model for the organization", async () => {
   expect((await visitors.developer.look(`${page}/settings`)).status).toBe(200);
   const { html } = await visitors.member.look(page);
   expect(html).not.toContain(`${page}/settings`);
+  const own = copyVisitor(visitors.developer, undefined, "");
+  const opened = await own.look(`/models/${account.username}/story`);
+  expect(opened.html).toContain(`<a href="${page}">Open as ${account.username}</a>`);
 });
 
 test("a change that would leave no owner is explained on the page of the members", async () => {
