@@ -97,16 +97,13 @@ function Row({
       </td>
       <td data-label="Created">
         <Time at={created_at} />{" "}
-        {(token || maker) && !isStartCheck && (
-          <small class="by clip">
-            {"by "}
-            {maker}
-            {maker && token && ", "}
-            {token && (
-              <a href={`/predictions?${new URLSearchParams({ token })}`}>
-                <bdi>{token}</bdi>
-              </a>
-            )}
+        {maker && !isStartCheck && <small class="by clip">{`by ${maker}`}</small>}{" "}
+        {token && !isStartCheck && (
+          <small class="by token clip">
+            {maker ? "with " : "by "}
+            <a href={`/predictions?${new URLSearchParams({ token })}`}>
+              <bdi>{token}</bdi>
+            </a>
           </small>
         )}
       </td>
