@@ -18,8 +18,9 @@ import { Cable } from "../processes/cable.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { listAllModels } from "../support/models.ts";
 import type { Ground } from "./callers/ground.ts";
-import type { Call } from "./plan/calls.ts";
+import { type Caller, eachCaller, OWNERS, ownerOf, type Payer, PRIVATE } from "./plan/teams.ts";
 import type { Recorder } from "./recorder.ts";
+import { makeTeams } from "./teams.ts";
 import { StormRunner } from "./weather/storm-runner.ts";
 import type { Breakable } from "./weather/weather.ts";
 
@@ -45,8 +46,9 @@ export interface Bed extends Breakable {
   stateFolder: string;
   operator: Client;
   receiver: Receiver;
-  /** Clients over the relay without a cable that breaks. */
-  clients: Record<Call["account"], Client>;
+  /** For each account a client that sees all of it. */
+  clients: Record<Payer, Client>;
+  callers: Record<Caller, Client>;
   ground(recorder: Recorder, over: AbortSignal): Ground;
   /** Stops the deployment and starts it again at the same address. */
   restart(meanwhile: () => void): Promise<void>;
@@ -67,8 +69,7 @@ export async function makeBed(folder: string, count: number, registry?: Registry
   const options = { ...LOCAL, script, configuration, stateFolder: state, variables };
   const deployment = await startDeployment(options);
   const operator = new Client(deployment.url, OPERATOR_TOKEN);
-  const bob = await seed(operator, "bob");
-  const tokens = { ada: user.token, bob: bob.token };
+  const tokens = await makeTeams(deployment.url, operator, user.token, models);
   const receiver = await Receiver.open();
   // The relay works as in a deployment: a client that leaves is noticed at once.
   const relay: Relay = await startRelay(deployment.url, 0);
@@ -90,7 +91,7 @@ export async function makeBed(folder: string, count: number, registry?: Registry
       hardware: "cpu",
       slots: SLOTS,
       stateFolder,
-      models: { owners: [USERNAME], folder: own },
+      models: { owners: [USERNAME, ...Object.keys(PRIVATE)], folder: own },
     });
   });
   if (registry) {
@@ -100,10 +101,8 @@ export async function makeBed(folder: string, count: number, registry?: Registry
     const at = { url: deployment.url, cable: cable.url, stateFolder, slots: SLOTS };
     runners.push(await startBoxes(registry, operator, at));
   }
-  const clientsAt = (url: string) => ({
-    ada: new Client(url, tokens.ada),
-    bob: new Client(url, tokens.bob),
-  });
+  const clientsAt = (url: string) => eachCaller((by) => new Client(url, tokens[by]));
+  const callers = clientsAt(deployment.url);
   const ways = { direct: clientsAt(relay.url), cable: clientsAt(callersCable.url) };
   let isStopped = false;
   async function stop(): Promise<void> {
@@ -116,7 +115,13 @@ export async function makeBed(folder: string, count: number, registry?: Registry
     stateFolder: state,
     operator,
     receiver,
-    clients: clientsAt(deployment.url),
+    clients: {
+      ada: callers.ada,
+      bob: callers.bob,
+      acme: callers[OWNERS.acme],
+      zeta: callers[OWNERS.zeta],
+    },
+    callers,
     runners,
     cables,
     callersCable,
@@ -124,13 +129,16 @@ export async function makeBed(folder: string, count: number, registry?: Registry
     ground: (recorder, over) => ({
       recorder,
       over,
-      modelOf: ({ boxed }, name) =>
-        `${registry && boxed && BOXED.includes(name) ? BOX_OWNER : USERNAME}/${name}`,
+      modelOf({ boxed, account }, name) {
+        const owner = ownerOf(account, name);
+        const isBoxed = registry && boxed && owner === USERNAME && BOXED.includes(name);
+        return `${isBoxed ? BOX_OWNER : owner}/${name}`;
+      },
       sample: SAMPLE,
       receiverUrl: receiverCable.url,
       scriptReceiver: (path, { webhook }) =>
         receiver.script(path, [...(webhook?.faults ?? []), { status: 200 }]),
-      clientOf: ({ account, overCable }) => ways[overCable ? "cable" : "direct"][account],
+      clientOf: ({ by, overCable }) => ways[overCable ? "cable" : "direct"][by],
     }),
     stop,
     async restart(meanwhile) {

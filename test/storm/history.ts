@@ -3,6 +3,8 @@ import type { Prediction, PredictionWithIO } from "../../src/protocol/prediction
 import type { WebhookEvent, WebhookEventName } from "../../src/protocol/webhook.ts";
 import type { WebhookPayload } from "../../src/protocol/webhook-payload.ts";
 import type { Call } from "./plan/calls.ts";
+import type { ChangeName } from "./plan/changes.ts";
+import type { Caller, Payer } from "./plan/teams.ts";
 
 export interface History {
   calls: MadeCall[];
@@ -16,7 +18,21 @@ export interface History {
   endpoints: Endpoint[];
   deliveries: Delivery[];
   ends: End[];
+  changes: AccessChange[];
+  lists: CallerList[];
   leftovers: Leftovers[];
+}
+
+export interface AccessChange {
+  what: ChangeName;
+  /** The time of its answer, unix ms. Null: it was not carried out yet. */
+  doneAt: number | null;
+}
+
+/** The predictions that a caller lists after the storm. Null: it was refused. */
+export interface CallerList {
+  by: Caller;
+  ids: string[] | null;
 }
 
 export interface MadeCall {
@@ -50,7 +66,7 @@ export interface Sighting {
 
 /** The newest page of an account's list, without filters, so it has all recent predictions. */
 export interface Look {
-  account: Call["account"];
+  account: Payer;
   askedAt: number;
   /** The oldest prediction on the page; empty if the page has all. IDs sort by their creation. */
   since: string;
@@ -71,8 +87,17 @@ export interface Reading {
   /** The log of the prediction, or that of the response. */
   log: "events" | "response";
   reader: string;
+  by: Caller;
   events: Event[];
-  connections: { at: number; after: number; events: number; ended: ConnectionEnd; why?: string }[];
+  connections: {
+    at: number;
+    after: number;
+    events: number;
+    /** The time of the last event, unix ms. */
+    lastAt?: number;
+    ended: ConnectionEnd;
+    why?: string;
+  }[];
   /** True if the reader saw the end and got the answer that nothing follows. */
   complete: boolean;
   /** True if the reader broke off and started again: this reading has a beginning of the log. */
@@ -90,7 +115,7 @@ export interface Oddity {
 /** An endpoint of an account, which gets the events of all its predictions. */
 export interface Endpoint {
   id: string;
-  account: Call["account"];
+  account: Payer;
   path: string;
   events: WebhookEventName[];
   /** Each delivery is signed with each secret. */
@@ -110,7 +135,7 @@ export interface Delivery {
 /** The final state of a prediction, from every side. */
 export interface End {
   id: string;
-  account: Call["account"];
+  account: Payer;
   /** Null if there is no object. */
   object: PredictionWithIO | null;
   row: Prediction | null;

@@ -20,6 +20,8 @@ export class Recorder {
     endpoints: [],
     deliveries: [],
     ends: [],
+    changes: [],
+    lists: [],
     leftovers: [],
   };
   readonly #timeline: WriteStream;

@@ -8,16 +8,18 @@ import { startRegistry } from "../docker/registry.ts";
 import { duotone, SAMPLE } from "../journey/support/duotone.ts";
 import { type Bed, makeBed } from "./bed.ts";
 import { callAll } from "./callers/call.ts";
+import { changeAccess } from "./callers/changes.ts";
 import { openEndpoints, watchLists } from "./callers/endpoints.ts";
 import { COLOURS } from "./callers/picture.ts";
 import { heal, settle } from "./calm.ts";
 import { deliveriesOf, removeAll } from "./evidence/ends.ts";
 import { rowsOf } from "./evidence/list.ts";
-import { collectEnds, hashOf } from "./evidence/predictions.ts";
+import { collectEnds, hashOf, listsOf } from "./evidence/predictions.ts";
 import { leftoversOf } from "./evidence/runners.ts";
 import { leftoversIn } from "./evidence/state-files.ts";
 import type { History } from "./history.ts";
 import { callsOf } from "./plan/calls.ts";
+import { changesOf, watchedCalls } from "./plan/changes.ts";
 import { endpointsOf } from "./plan/endpoints.ts";
 import { faultsOf } from "./plan/faults.ts";
 import { type Checked, checkAll } from "./promises/all.ts";
@@ -46,14 +48,16 @@ export async function storm(
 ): Promise<{ history: History; checked: Checked[] }> {
   const { seed, predictions, folder } = options;
   const duration = options.minutes * 60_000;
-  const calls = callsOf(seed, predictions, duration);
+  const changes = changesOf(seed, duration);
+  const drawn = callsOf(seed, predictions, duration);
+  const calls = [...drawn, ...watchedCalls(changes, drawn.length)];
   const endpoints = endpointsOf(seed);
   const runners = options.runners + (options.docker ? 1 : 0);
   const faults = faultsOf(seed, { runners, duration, strength: options.strength });
   mkdirSync(folder, { recursive: true });
   writeFileSync(
     join(folder, "plan.json"),
-    JSON.stringify({ options, calls, endpoints, faults }, null, 1),
+    JSON.stringify({ options, calls, endpoints, faults, changes }, null, 1),
   );
   const giveBack = divertConsole(join(folder, "control-plane.log"));
   const registry = options.docker ? await startRegistry() : undefined;
@@ -65,6 +69,7 @@ export async function storm(
     const over = new AbortController();
     const ground = bed.ground(recorder, over.signal);
     const calling = callAll(ground, calls);
+    const changing = changeAccess(ground, changes);
     const watching = watchLists(ground);
     await Promise.all([unleash(bed, faults, recorder), sleep(duration)]);
     recorder.note("calm");
@@ -72,9 +77,10 @@ export async function storm(
     await Promise.race([calling, sleep(CALM_MS)]);
     recorder.note("callers are told to give up");
     over.abort();
-    await Promise.all([calling, watching]);
+    await Promise.all([calling, changing, watching]);
     await settle(bed, recorder);
     history.ends = await collectEnds(bed, history);
+    history.lists = await listsOf(bed);
     recorder.note("all has been looked at");
     history.deliveries = await deliveriesOf(bed.receiver.received, history);
     history.leftovers = await clear(bed, recorder);

@@ -1,6 +1,7 @@
 /** A single request, and a request that is repeated until it is answered. */
 import type { Call as Request } from "../../../src/dev/client.ts";
 import type { MadeCall } from "../history.ts";
+import { isLosing } from "./changes.ts";
 import { type Ground, longerEachTime, pause } from "./ground.ts";
 
 export interface Answer {
@@ -15,10 +16,12 @@ const TIMEOUT_MS = 30_000;
 /** The time between the first two tries, ms. */
 const RETRY_MS = 200;
 
+/** Statuses of a caller whose access has ended. */
+const REFUSED = [401, 403, 404];
 /** The service's message for an error that it does not know (src/errors/errors.ts). */
 const INTERNAL = /Something went wrong on our side/;
 
-/** @returns undefined when the connection broke off: the outcome is unknown */
+/** @returns undefined when the connection broke off, so that the outcome is unknown, or the caller has lost its access */
 export async function ask(
   ground: Ground,
   made: MadeCall,
@@ -36,13 +39,14 @@ export async function ask(
       const { n } = made.call;
       ground.recorder.odd({ what: `${method} ${path} failed`, answer: `${status}: ${text}`, n });
     }
+    if (REFUSED.includes(status) && isLosing(ground, made.call)) return undefined;
     return { status, headers, text, askedAt };
   } catch {
     return undefined;
   }
 }
 
-/** @returns undefined when `over` is aborted */
+/** @returns undefined when `over` is aborted or the caller has lost its access */
 export async function insist(
   ground: Ground,
   made: MadeCall,
@@ -54,6 +58,7 @@ export async function insist(
   while (!ground.over.aborted) {
     const answer = await ask(ground, made, method, path, request);
     if (answer && isAnswered(answer)) return answer;
+    if (isLosing(ground, made.call)) return undefined;
     await pause(ground, delay());
   }
   return undefined;

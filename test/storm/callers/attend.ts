@@ -2,6 +2,7 @@
 import type { MadeCall } from "../history.ts";
 import { isFinal } from "../state.ts";
 import { ask, insist } from "./ask.ts";
+import { isLosing } from "./changes.ts";
 import { type Ground, longerEachTime, pause } from "./ground.ts";
 import { readPrediction } from "./reader.ts";
 
@@ -32,7 +33,7 @@ async function poll(ground: Ground, made: MadeCall, id: string): Promise<void> {
   const delay = longerEachTime(POLL_MS);
   while (!ground.over.aborted) {
     const prediction = await look();
-    if (prediction && isFinal(prediction)) break;
+    if (prediction ? isFinal(prediction) : isLosing(ground, made.call)) break;
     await pause(ground, delay());
   }
   await pause(ground, LATER_MS);

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { Event, MadeCall, Reading } from "../history.ts";
 import type { Call, ReaderPlan, Work } from "../plan/calls.ts";
 import { attend } from "./attend.ts";
+import { isLosing } from "./changes.ts";
 import { callChat, idIn as idInHeaders } from "./chat.ts";
 import { create, keyOf, STAGGER_MS, webhookOf } from "./create.ts";
 import { type Ground, longerEachTime, pause } from "./ground.ts";
@@ -91,7 +92,7 @@ async function callStream(ground: Ground, made: MadeCall, work: Stream): Promise
   const id = idIn(opened.first, ground, made);
   if (id === undefined) return;
   ground.recorder.accepted(made, id);
-  const log = eventsOf(ground, client, id, "creator", call.n % 2 === 0);
+  const log = eventsOf(ground, call, id, "creator", call.n % 2 === 0);
   await Promise.all([follow(ground, log, plan, opened.stream), attend(ground, made, id)]);
 }
 
@@ -159,7 +160,7 @@ async function readToEnd(
   let last: Reading | undefined;
   let delay = longerEachTime(RETRY_MS);
   while (!ground.over.aborted) {
-    const reading = newReading(reader);
+    const reading = newReading(reader, made.call);
     const ended = await connect(ground, logOf(ground, made, body, reading), visits.next().value);
     const [first] = reading.events;
     const id = first && idIn(first, ground, made);
@@ -176,17 +177,19 @@ async function readToEnd(
     if (reading.complete) return;
     if (ended === "refused") {
       const answer = reading.connections[0]?.why ?? "";
-      recorder.odd({ what: "a repeated stream", answer, n: made.call.n });
+      if (!isLosing(ground, made.call))
+        recorder.odd({ what: "a repeated stream", answer, n: made.call.n });
       return;
     }
     await pause(ground, ended === "left" ? away : delay());
   }
 }
 
-const newReading = (reader: string): Reading => ({
+const newReading = (reader: string, { by }: Call): Reading => ({
   id: "",
   log: "events",
   reader,
+  by,
   events: [],
   connections: [],
   complete: false,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { MadeCall } from "../history.ts";
 import type { Call, Work } from "../plan/calls.ts";
 import type { Answer } from "./ask.ts";
+import { isLosing } from "./changes.ts";
 import { create, keyOf, webhookOf } from "./create.ts";
 import type { Ground } from "./ground.ts";
 import { attendAll } from "./plain.ts";
@@ -60,7 +61,7 @@ async function stream(
       if (heard.isWhole) made.heard = heard.text;
       return;
     }
-  } while (parallel && !leaves && !ground.over.aborted);
+  } while (parallel && !leaves && !ground.over.aborted && !isLosing(ground, made.call));
 }
 
 /** @throws when the stream broke off or was not accepted */

@@ -17,9 +17,9 @@ interface Creation {
 /** The time between two sends with one key, ms: some meet each other, some the first one's end. */
 export const STAGGER_MS = 40;
 
-/** Returns the key of a call: the same at each try. */
+/** Returns the key of a call: the same at each try. Callers use each other's keys. */
 export const keyOf = ({ call }: MadeCall) =>
-  createHash("sha256").update(call.mark).digest("hex").slice(0, 32);
+  createHash("sha256").update(`key ${call.key}`).digest("hex").slice(0, 32);
 
 /** @returns the answers that named a prediction */
 export async function create(

@@ -1,6 +1,6 @@
 /**
- * Endpoints of an account, which get the events of all its predictions. Only one of two accounts has
- * endpoints: predictions without receivers take shorter code paths, which the other account's do.
+ * Endpoints of an account, which get the events of all its predictions. Only one account has
+ * endpoints: predictions without receivers take shorter code paths, which those of the others do.
  */
 
 import type { Client } from "../../../src/dev/client.ts";
@@ -10,8 +10,8 @@ import { createdEndpointSecret, createdWebhookEndpoint } from "../../../src/prot
 import type { Bed } from "../bed.ts";
 import { rowsOf } from "../evidence/list.ts";
 import type { Endpoint } from "../history.ts";
-import type { Call } from "../plan/calls.ts";
 import type { EndpointPlan } from "../plan/endpoints.ts";
+import { OWNERS, PAYERS, type Payer } from "../plan/teams.ts";
 import type { Recorder } from "../recorder.ts";
 import { type Ground, pause } from "./ground.ts";
 
@@ -45,10 +45,9 @@ const page = pageOf(prediction);
 
 /** Reads the lists until `over` is aborted. */
 export async function watchLists(ground: Ground): Promise<void> {
-  const accounts: Call["account"][] = ["ada", "bob"];
   while (!ground.over.aborted) {
-    const looks = accounts.flatMap((account) => {
-      const client = ground.clientOf({ account, overCable: false });
+    const looks = PAYERS.flatMap((account) => {
+      const client = ground.clientOf({ by: OWNERS[account], overCable: false });
       return [lookAtNewest(ground.recorder, client, account), lookAtOpen(ground.recorder, client)];
     });
     // The control plane may be down.
@@ -57,11 +56,7 @@ export async function watchLists(ground: Ground): Promise<void> {
   }
 }
 
-async function lookAtNewest(
-  recorder: Recorder,
-  client: Client,
-  account: Call["account"],
-): Promise<void> {
+async function lookAtNewest(recorder: Recorder, client: Client, account: Payer): Promise<void> {
   const askedAt = Date.now();
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const { items, next_cursor } = await client.call(page, "GET", PATH, { signal });

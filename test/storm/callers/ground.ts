@@ -2,14 +2,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../../src/dev/client.ts";
 import type { Call } from "../plan/calls.ts";
+import type { Caller } from "../plan/teams.ts";
 import type { Recorder } from "../recorder.ts";
 
 export interface Ground {
-  /** Returns the client of a call's account, over the cable or not. */
-  clientOf(call: Pick<Call, "account" | "overCable">): Client;
+  /** Returns the client of a caller, over the cable or not. */
+  clientOf(call: { by: Caller; overCable: boolean }): Client;
   recorder: Recorder;
   /** Returns the `owner/name` of the model that a call runs. */
-  modelOf(call: Pick<Call, "boxed">, name: string): string;
+  modelOf(call: Pick<Call, "boxed" | "account">, name: string): string;
   /** The address of the webhooks' receiver, without a slash at its end. */
   receiverUrl: string;
   /** Sets the receiver's behaviours for deliveries of a call. */

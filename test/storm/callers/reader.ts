@@ -1,9 +1,9 @@
 /** Readers of a log that leave, are cut off, and resume. */
 import { z } from "zod";
-import type { Client } from "../../../src/dev/client.ts";
 import { CallFailed } from "../../../src/dev/client.ts";
 import type { ConnectionEnd, Event, MadeCall, Reading } from "../history.ts";
 import type { ReaderPlan } from "../plan/calls.ts";
+import type { Caller } from "../plan/teams.ts";
 import { RETRIED } from "./ask.ts";
 import { type Ground, longerEachTime, pause } from "./ground.ts";
 
@@ -83,6 +83,7 @@ export async function connect(
       if (event.event === "problem") throw new Error(JSON.stringify(event.data));
       reading.events.push(event);
       connection.events++;
+      connection.lastAt = Date.now();
       if (connection.events === stay && !isLast(event)) {
         connection.ended = "left";
         break;
@@ -111,13 +112,13 @@ export async function readPrediction(
   plan: ReaderPlan,
 ): Promise<void> {
   await pause(ground, plan.joinsAfter);
-  const log = eventsOf(ground, ground.clientOf(call), id, reader, plan.isEventSource);
+  const log = eventsOf(ground, { ...call, ...plan }, id, reader, plan.isEventSource);
   await follow(ground, log, plan);
 }
 
 export function eventsOf(
-  { recorder }: Ground,
-  client: Client,
+  { recorder, clientOf }: Ground,
+  caller: { by: Caller; overCable: boolean },
   id: string,
   reader: string,
   isEventSource: boolean,
@@ -126,11 +127,13 @@ export function eventsOf(
     id,
     log: "events",
     reader,
+    by: caller.by,
     events: [],
     connections: [],
     complete: false,
   };
   recorder.history.readings.push(reading);
+  const client = clientOf(caller);
   const path = `/predictions/${id}/stream`;
   return {
     reading,

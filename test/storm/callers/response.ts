@@ -79,6 +79,7 @@ function responseLog(ground: Ground, made: MadeCall, id: string): Log {
     id,
     log: "response",
     reader: "creator",
+    by: made.call.by,
     events: [],
     connections: [],
     complete: false,

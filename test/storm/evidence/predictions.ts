@@ -1,13 +1,14 @@
 /** The final state of each prediction, from every side. */
 import { createHash } from "node:crypto";
-import type { Client } from "../../../src/dev/client.ts";
+import { CallFailed, type Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
 import { webhookEvent } from "../../../src/protocol/webhook.ts";
 import { pixelsOf } from "../../journey/support/duotone.ts";
 import type { Bed } from "../bed.ts";
 import { responseEvents } from "../callers/response.ts";
-import type { End, Event, History } from "../history.ts";
+import type { CallerList, End, Event, History } from "../history.ts";
+import { NAMES, PAYERS } from "../plan/teams.ts";
 import { exportOf, rowsOf } from "./list.ts";
 
 /** The number of predictions that are read at once. */
@@ -18,7 +19,7 @@ const LOG_MS = 20_000;
 /** Collects the ends of all listed and all accepted predictions. */
 export async function collectEnds({ clients }: Bed, history: History): Promise<End[]> {
   const ends: End[] = [];
-  for (const account of ["ada", "bob"] as const) {
+  for (const account of PAYERS) {
     const client = clients[account];
     const rows = new Map((await rowsOf(client)).map((row) => [row.id, row]));
     const lines = await exportOf(client);
@@ -56,6 +57,18 @@ export async function collectEnds({ clients }: Bed, history: History): Promise<E
   }
   return ends;
 }
+
+/** Reads the list of each caller. */
+export const listsOf = ({ callers }: Bed): Promise<CallerList[]> =>
+  Promise.all(
+    NAMES.map(async (by) => {
+      const rows = await rowsOf(callers[by]).catch((error: unknown) => {
+        if (error instanceof CallFailed) return undefined;
+        throw error;
+      });
+      return { by, ids: rows?.map(({ id }) => id) ?? null };
+    }),
+  );
 
 const ledger = pageOf(webhookEvent);
 

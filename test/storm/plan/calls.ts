@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import { between, onceIn, samples, share } from "./seeded.ts";
+import { CALLERS, type Caller, type Payer } from "./teams.ts";
 
 /** The work of a call. Each has a mark in its input, which identifies its prediction. */
 export type Work =
@@ -30,6 +31,8 @@ export interface ReaderPlan {
   away: number;
   /** Whether the reader resumes with Last-Event-ID, as an EventSource does. */
   isEventSource: boolean;
+  /** The caller that reads, if it is not the one that created the prediction. */
+  by?: Caller;
 }
 
 interface WebhookPlan {
@@ -45,7 +48,11 @@ export interface Call {
   at: number;
   /** A text in the input of the call. */
   mark: string;
-  account: "ada" | "bob";
+  by: Maker;
+  /** The account that the caller acts for. */
+  account: Payer;
+  /** The number of the caller's key. All callers number theirs alike. */
+  key: number;
   /** Whether the call goes through the cable that breaks; otherwise only the parts behind it break. */
   overCable: boolean;
   /** Whether the call runs in a container, if Docker takes part and the model has an image. */
@@ -59,6 +66,9 @@ export interface Call {
   /** Readers besides the caller that created the prediction. */
   readers: ReaderPlan[];
 }
+
+/** A caller that makes calls. */
+export type Maker = Exclude<Caller, "cyd">;
 
 /** The interval at which calls that are only polled begin together, ms. */
 const BATCH_MS = 5_000;
@@ -157,7 +167,6 @@ const webhook: fc.Arbitrary<WebhookPlan> = fc.record({
 
 const calls = fc.record({
   share,
-  account: fc.constantFrom<Call["account"][]>("ada", "ada", "bob"),
   overCable: fc.boolean(),
   boxed: fc.constantFrom(true, false, false, false),
   work: works,
@@ -165,10 +174,15 @@ const calls = fc.record({
   webhook: onceIn(3, webhook),
   cancelAfter: onceIn(8, between(0, 3_000)),
   readers: onceIn(3, fc.array(reader, { minLength: 1, maxLength: 2 })),
+  by: fc.constantFrom<Maker[]>(
+    ...(["ada", "ada", "ada", "bob", "bob", "bob"] as const),
+    ...(["ada@acme", "bob@acme", "service@acme", "cyd@acme", "cyd@acme", "cyd@zeta"] as const),
+  ),
 });
 
 /** Returns calls in the order of their beginnings. @param duration of the storm, ms */
 export function callsOf(seed: number, count: number, duration: number): Call[] {
+  const keys = new Map<Maker, number>();
   return samples(calls, seed, count)
     .map(({ share, readers = [], ...call }) => ({
       ...call,
@@ -176,7 +190,12 @@ export function callsOf(seed: number, count: number, duration: number): Call[] {
       at: beginOf(call.work, Math.floor(share * duration * LAST)),
     }))
     .sort((a, b) => a.at - b.at)
-    .map((call, n) => ({ ...call, n, mark: `storm-${n}-` }));
+    .map((call, n) => {
+      const key = keys.get(call.by) ?? 0;
+      if (call.parallel) keys.set(call.by, key + 1);
+      const { account } = CALLERS[call.by];
+      return { ...call, n, mark: `storm-${n}-`, account, key };
+    });
 }
 
 const beginOf = (work: Work, at: number) =>

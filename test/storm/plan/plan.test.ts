@@ -1,8 +1,10 @@
 /** A seed's plan, which is always the same and can be carried out. */
 import { expect, test } from "vitest";
 import { callsOf } from "./calls.ts";
+import { changesOf, takes, watchedCalls } from "./changes.ts";
 import { endpointsOf } from "./endpoints.ts";
 import { faultsOf, nameOf } from "./faults.ts";
+import { NAMES } from "./teams.ts";
 
 const MINUTE = 60_000;
 const RUNNERS = 3;
@@ -63,6 +65,27 @@ test("faults are of every target, over by the end, and no two of a target at a t
     "reset",
     "swallow",
   ]);
+});
+
+test("callers of each kind make calls, and share their keys", () => {
+  const calls = callsOf(1, 500, MINUTE);
+  expect(new Set(calls.map(({ by }) => by)).size).toBe(NAMES.length - 1);
+  const keyed = calls.filter(({ parallel }) => parallel);
+  const first = keyed.filter(({ key }) => key === 0);
+  expect(first.length).toBe(NAMES.length - 1);
+});
+
+test("each change of access comes in the middle of the storm, while its loser reads a stream", () => {
+  const changes = changesOf(1, MINUTE);
+  expect(changes).toEqual(changesOf(1, MINUTE));
+  const watched = watchedCalls(changes, 500);
+  for (const [n, { what, at }] of changes.entries()) {
+    const call = watched[n];
+    const [reader] = call?.readers ?? [];
+    expect(at).toBeGreaterThanOrEqual(0.2 * MINUTE);
+    expect(at).toBeLessThanOrEqual(0.6 * MINUTE);
+    expect(call && reader?.by && takes(what, reader.by, call)).toBe(true);
+  }
 });
 
 test("a stronger storm breaks more", () => {

@@ -8,6 +8,7 @@ import {
   CANCELED,
   CHAT,
   calmHistory,
+  DEVELOPER,
   ENDPOINT,
   edit,
   GREETING,
@@ -17,6 +18,7 @@ import {
   PICTURE,
   PICTURES,
   READERS,
+  REMOVED,
   RESPONSE,
   readingOf,
   relog,
@@ -43,6 +45,10 @@ const UNASKED = "nothing is canceled that nobody cancelled";
 const VERIFY = "each webhook that came verifies";
 const TOLD = "each end that a webhook was to tell was told, as it is";
 const TURNS = "each receiver is told one event at a time, in their order";
+const OWN = "lists show each caller what the role allows, and nothing else";
+const ACCESS = "streams end 10 s after the access of their reader, plus what the storm held up";
+const STAYS = "what a removed member has run stays in the organization's list, and has ended";
+const MEMBERS = "the same key of two members names two predictions";
 const ORDERLY = "no answer was of a kind that nobody should get";
 
 /** Ends a prediction this long after its creation, ms. */
@@ -343,6 +349,30 @@ test.each<[string, string, (history: History) => void]>([
       const event = { id: "evt", event: "completed" as const, sequence: 5, created_at: "" };
       const deliveries = [{ ...delivery, state: "pending" as const }];
       edit(history, GREETING, { webhooks: [{ ...event, deliveries }] });
+    },
+  ],
+  [
+    OWN,
+    "the list of bob@acme has what cyd@acme made",
+    ({ changes }) => changes.push({ what: "demotion", doneAt: 0 }),
+  ],
+  [OWN, "the list of bob@acme lacks", ({ lists }) => at(lists, 2).ids?.pop()],
+  [OWN, "the list of ada has", ({ lists, ends }) => at(lists, 0).ids?.push(at(ends, REMOVED).id)],
+  [OWN, "cyd@acme was removed, and", ({ lists }) => Object.assign(at(lists, 1), { ids: [] })],
+  [
+    ACCESS,
+    "cyd@acme got an event 13001 ms after the removal",
+    (history) => {
+      const doneAt = at(history.changes, 0).doneAt ?? 0;
+      at(readingOf(history, REMOVED + 1).connections, 1).lastAt = doneAt + 13_001;
+    },
+  ],
+  [STAYS, "lists it as nothing", (history) => edit(history, REMOVED, { row: null })],
+  [
+    MEMBERS,
+    "two members have got it",
+    ({ calls }) => {
+      at(calls, DEVELOPER).accepted = at(calls, REMOVED).accepted;
     },
   ],
   [

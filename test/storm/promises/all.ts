@@ -25,6 +25,7 @@ import {
   type Verdict,
 } from "./promise.ts";
 import { readersSeeAll } from "./readers.ts";
+import { accessEnds, keysAreOwn, listsShowOwn, removedStay } from "./teams.ts";
 import { endsAreTold, webhooksTakeTurns, webhooksVerify } from "./webhooks.ts";
 
 export interface Checked extends Verdict {
@@ -69,6 +70,10 @@ export function checkAll(history: History, pictures: string[]): Checked[] {
     webhooksVerify,
     endsAreTold,
     webhooksTakeTurns,
+    listsShowOwn,
+    accessEnds,
+    removedStay,
+    keysAreOwn,
     answersAreOrderly,
     ...nothingIsLeft,
   ];

@@ -10,6 +10,7 @@ import {
   type Reading,
 } from "../history.ts";
 import type { Call, Work } from "../plan/calls.ts";
+import { CALLERS } from "../plan/teams.ts";
 import { digest } from "../state.ts";
 import { checkAll } from "./all.ts";
 
@@ -20,8 +21,18 @@ export const PICTURES = ["the picture"];
 
 const idOf = (n: number) => `01a211fd-fb6e-7768-b658-88873200000${n}`;
 
-/** A greeting, a stream, a chat, a picture, a cancelled prediction, and a response. */
-const WORKS: { work: Work; output: PredictionWithIO["output"]; status?: "canceled" }[] = [
+interface Sample {
+  work: Work;
+  output: PredictionWithIO["output"];
+  status?: "canceled";
+  by?: Call["by"];
+}
+
+/**
+ * A greeting, a stream, a chat, a picture, a cancelled prediction, and a response; then greetings of a removed
+ * member and of a developer, under one key.
+ */
+const WORKS: Sample[] = [
   { work: { kind: "hello", wait: 0 }, output: "Hello, storm-0-!" },
   { work: { kind: "stream", tokens: 2, every: 0, text: 0 }, output: ["The", " Queen"] },
   { work: { kind: "chat", streamed: true, words: 2, every: 0, leaves: false }, output: ["…"] },
@@ -32,6 +43,8 @@ const WORKS: { work: Work; output: PredictionWithIO["output"]; status?: "cancele
     status: "canceled",
   },
   { work: { kind: "response", background: true, words: 2, every: 0 }, output: ["…"] },
+  { work: { kind: "hello", wait: 0 }, output: "Hello, storm-6-!", by: "cyd@acme" },
+  { work: { kind: "hello", wait: 0 }, output: "Hello, storm-7-!", by: "bob@acme" },
 ];
 
 /** The endpoint of the account, which gets the events of all predictions. */
@@ -43,6 +56,8 @@ export const CHAT = 2;
 export const PICTURE = 3;
 export const CANCELED = 4;
 export const RESPONSE = 5;
+export const REMOVED = 6;
+export const DEVELOPER = 7;
 
 export function calmHistory(): History {
   const history: History = {
@@ -63,6 +78,12 @@ export function calmHistory(): History {
     ],
     deliveries: [],
     ends: [],
+    changes: [{ what: "removal", doneAt: AT }],
+    lists: [
+      { by: "ada", ids: WORKS.flatMap(({ by }, n) => (by ? [] : [idOf(n)])) },
+      { by: "cyd@acme", ids: null },
+      { by: "bob@acme", ids: [idOf(REMOVED), idOf(DEVELOPER)] },
+    ],
     leftovers: LEFTOVERS.map((what) => ({ what, looked: 1, found: [] })),
   };
   history.looks.push({
@@ -71,12 +92,13 @@ export function calmHistory(): History {
     since: "",
     ids: WORKS.map((_, n) => idOf(n)),
   });
-  for (const [n, { work, output, status = "succeeded" }] of WORKS.entries()) {
+  for (const [n, { work, output, status = "succeeded", by = "ada" }] of WORKS.entries()) {
+    const { account } = CALLERS[by];
     const object = predictionOf(n, status, output);
     const { id } = object;
     const log = logOf(object);
     const response = work.kind === "response" ? responseOf() : undefined;
-    history.calls.push(callOf(n, work, id));
+    history.calls.push(callOf(n, work, id, by));
     history.sightings.push(
       { id, by: "create", status: "pending", askedAt: AT, seenAt: AT + 10 },
       { id, by: "get", status, askedAt: AT + 20, seenAt: AT + 30, body: digest(object) },
@@ -85,11 +107,11 @@ export function calmHistory(): History {
       { id, by: "list", status, askedAt: AT + 60, seenAt: AT + 70 },
       { id, by: "list", status, askedAt: AT + 80, seenAt: AT + 90 },
     );
-    history.readings.push(newReading(id, "events", log));
-    if (response) history.readings.push(newReading(id, "response", response));
+    history.readings.push(newReading(id, "events", log, by));
+    if (response) history.readings.push(newReading(id, "response", response, by));
     history.ends.push({
       id,
-      account: "ada",
+      account,
       object,
       row: listed(object),
       exported: object,
@@ -102,7 +124,8 @@ export function calmHistory(): History {
   at(history.calls, GREETING).secret = "a secret";
   tell(history, GREETING, null, "completed");
   tell(history, GREETING, null, "started");
-  for (const [n] of WORKS.entries()) {
+  for (const [n, { by }] of WORKS.entries()) {
+    if (by) continue;
     tell(history, n, ENDPOINT, "started");
     tell(history, n, ENDPOINT, "completed");
   }
@@ -158,8 +181,8 @@ const responseOf = (): Event[] =>
     data: { delta: event === "output_text.delta" ? "word" : undefined },
   }));
 
-const callOf = (n: number, work: Work, id: string): MadeCall => ({
-  call: { ...PLAIN, n, mark: `storm-${n}-`, work },
+const callOf = (n: number, work: Work, id: string, by: Call["by"]): MadeCall => ({
+  call: { ...PLAIN, by, account: CALLERS[by].account, n, mark: `storm-${n}-`, work },
   sent: 2,
   accepted: [
     { id, at: AT },
@@ -168,9 +191,9 @@ const callOf = (n: number, work: Work, id: string): MadeCall => ({
   cancels: [],
 });
 
-const PLAIN: Omit<Call, "n" | "mark" | "work"> = {
+const PLAIN: Omit<Call, "n" | "mark" | "work" | "by" | "account"> = {
   at: 0,
-  account: "ada",
+  key: 0,
   overCable: false,
   boxed: false,
   parallel: 2,
@@ -180,10 +203,11 @@ const PLAIN: Omit<Call, "n" | "mark" | "work"> = {
 };
 
 /** Returns a reading whose reader left after the first event and resumed. */
-const newReading = (id: string, log: Reading["log"], events: Event[]): Reading => ({
+const newReading = (id: string, log: Reading["log"], events: Event[], by: Call["by"]): Reading => ({
   id,
   log,
   reader: "creator",
+  by,
   events: [...events],
   connections: [
     { at: AT, after: 0, events: 1, ended: "left" },
