@@ -26,13 +26,10 @@ export const setCollaborator = z
 
 /** The query of GET /user/models. */
 export const ownModelsQuery = pageQuery().extend({
-  shared: z
-    .stringbool({ truthy: ["true"], falsy: ["false"] })
-    .default(false)
-    .meta({
-      description:
-        "With `true`: the models that other accounts have shared with you, instead of yours",
-    }),
+  shared: z.enum(["true", "false"]).default("false").meta({
+    description:
+      "With `true`: the models that other accounts have shared with you, instead of yours",
+  }),
 });
 
 /** An account, a user or an organization, that a model is shared with. */

@@ -158,7 +158,7 @@ export const userRoutes = router()
   .openapi(ownModels, async (c) => {
     const { services, caller } = c.var;
     const query = c.req.valid("query");
-    const list = query.shared ? listSharedModels : listOwnModels;
+    const list = query.shared === "true" ? listSharedModels : listOwnModels;
     return c.json(await list(services, caller, pageRequest(c, query)), 200);
   })
   .openapi(get, async (c) => {

@@ -1,5 +1,5 @@
 /** Thousands of requests made from the document: whatever is sent, every answer is a declared one. */
-import { env, exports } from "cloudflare:workers";
+import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
@@ -19,13 +19,12 @@ import { knownFields } from "../support/fuzz/fields.ts";
 import { Harvest, type Place } from "../support/fuzz/harvest.ts";
 import { makeOrganizations } from "../support/fuzz/organizations.ts";
 import { type Plan, plans } from "../support/fuzz/plan.ts";
+import { sendPrepared } from "../support/fuzz/prepared.ts";
 import { CALL, send } from "../support/fuzz/send.ts";
 import type { Sent } from "../support/fuzz/tricks.ts";
+import { endAll, LAG_MS, lookAfterRows, waiting } from "../support/fuzz/under-way.ts";
 import { type Received, Verdict } from "../support/fuzz/verdict.ts";
 import { curl, written } from "../support/fuzz/wire.ts";
-import { keepUp } from "../support/objects.ts";
-import { allPredictions } from "../support/state.ts";
-import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser } from "../support/world.ts";
 
 const SEED = 20_261_120;
@@ -296,17 +295,28 @@ async function runAll(plans: Plan[]): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** Calls of each operation that has not succeeded, in a round. */
+const rightful = ({ operation: { security } }: DocumentedOperation): Caller =>
+  security?.some((way) => "operatorToken" in way) ? callers.operator : callers.user;
+
+/** Reads every list that needs no parameter: what exists is forgotten after a stranger's 404. */
+async function readLists(): Promise<void> {
+  for (const one of operations)
+    if (one.method === "get" && !one.path.includes("{"))
+      await make("GET", one.path, undefined, { by: rightful(one) });
+}
+
+/** Requests of each operation that has not succeeded, in a round. */
 const ALONE = 10;
 
 /**
- * Makes the calls that have not succeeded, one at a time and after all waiting runs have ended: on a slow machine
- * the runs of other requests fill the queue of the model, and calls would be refused.
+ * Sends requests of the operations that have not succeeded, one at a time and after all waiting runs have ended:
+ * on a slow machine the runs of other requests fill the queue of the model, and calls would be refused.
  */
-async function callAlone(seed: number): Promise<void> {
-  for (const one of withoutSuccess().filter(({ path }) => CALL.test(`/v1${path}`)))
+async function sendAlone(seed: number): Promise<void> {
+  for (const one of withoutSuccess())
     for (const plan of fc.sample(plans(one, from, callers), { numRuns: ALONE, seed }))
-      await run({ ...plan, caller: callers.user, trick: undefined });
+      if (withoutSuccess().includes(one))
+        await run({ ...plan, caller: rightful(one), trick: undefined });
 }
 
 /** Some operations need an empty deployment, and bytes that cannot be guessed (test/worker/backups). */
@@ -323,7 +333,7 @@ test("every operation succeeds at least once", {
   timeout: HANG_MS,
 }, async () => {
   for (let round = 1; withoutSuccess().length > 0 && round <= ROUNDS; round++) {
-    await endAll();
+    await endAll(callers);
     // Things that were made at first may be gone, or forgotten after a stranger got a 404 for them.
     await findBackup();
     await makeWebhooks();
@@ -333,7 +343,13 @@ test("every operation succeeds at least once", {
     await makeItem();
     if (withoutSuccess().some(({ path }) => path.includes("organizations")))
       await makeOrganizations(make, harvest, callers, `made-${sentSoFar}`);
-    await callAlone(SEED + round);
+    await readLists();
+    await sendPrepared(callers, round, async (sent) => {
+      const received = await ask(sent);
+      judge(sent, received, `prepared: ${sent.method} ${sent.url}`);
+      return received;
+    });
+    await sendAlone(SEED + round);
     // Other requests are among them, since an operation may need something that has to be made first.
     const wanted = withoutSuccess().map((one) => ({
       weight: MISSING_WEIGHT,
@@ -357,44 +373,13 @@ test("requests get every kind of refusal", () => {
   expect(kinds.filter((kind) => !seen.has(kind))).toEqual([]);
 });
 
-/** Predictions under way, by the indexes of the accounts, which follow the objects. */
-const waiting = async () =>
-  (await allPredictions()).filter(({ status }) => status === "pending" || status === "started");
-
-/** Cancels all predictions under way. A row may arrive after its caller has left, so the list is read each time. */
-async function endAll(): Promise<void> {
-  for (const { id } of await waiting())
-    for (const { authorization = "" } of [callers.user, callers.stranger])
-      await exports.default.fetch(`${ORIGIN}/v1/predictions/${id}/cancel`, {
-        method: "POST",
-        headers: { authorization },
-      });
-}
-
-/**
- * After this time the accounts check rows that lag, as they do after five minutes. Rows lag because a workerd
- * that is never idle fires no timer: the 20 ms before a final row last for minutes, and then it evicts
- * objects that were not called for 10 s before it goes on with them.
- */
-const LAG_MS = 15_000;
-
-async function lookAfterRows(): Promise<void> {
-  const { results } = await env.DB.prepare(
-    "SELECT id FROM users WHERE account_object IS NOT NULL",
-  ).all<{ id: string }>();
-  stopClock();
-  advance(301);
-  for (const { id } of results) await keepUp(id);
-  startClock();
-}
-
 // This test is the last one: runs that go on would disturb the reset before the next file.
 test("no request leaves a run that cannot be ended", { timeout: 180_000 }, async () => {
   await callers.stop();
   const began = performance.now();
   await eventually(async () => {
     if (performance.now() - began > LAG_MS) await lookAfterRows();
-    await endAll();
+    await endAll(callers);
     expect(await waiting()).toEqual([]);
   }, 150_000);
 });

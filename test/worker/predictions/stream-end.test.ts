@@ -168,6 +168,8 @@ describe("a stream of a prediction", () => {
     const held = passes.held();
     passes(5);
     await eventually(async () => expect(checks()).toBe(2));
+    // D1 answers in order: both checks have read their tokens once this is answered.
+    await env.DB.exec("SELECT 1");
     await revoke(first);
     // A check that has not set its next timer would miss the time that passes.
     await eventually(() => expect(passes.held()).toBe(held));
