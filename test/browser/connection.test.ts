@@ -55,6 +55,20 @@ it("a prediction's page whose stream is refused comes back", async () => {
   expect(await page.locator("[data-problem]").isHidden()).toBe(true);
 });
 
+it("a prediction's page whose reader has lost access says so at its end", async () => {
+  const client = await site.clientOf(WHO);
+  const body = { model: `${OPERATOR}/gated`, input: { before: ["a"], gate: "never-lost" } };
+  const { id } = await client.call(prediction, "POST", "/predictions", { body });
+  const visitor = await site.visitor({ as: WHO });
+  const { page } = visitor;
+  await visitor.open(`/predictions/${id}`);
+  await page.locator(".prediction-view .status").getByText("started").waitFor();
+  await page.route("**/view", (route) => route.fulfill({ status: 404 }));
+  visitor.expects(404, `/predictions/${id}/view`);
+  await client.fetch("POST", `/predictions/${id}/cancel`);
+  await page.getByText("or you no longer have access to it").waitFor();
+});
+
 it("the page of a user who has logged out says so, and asks less and less often", async () => {
   const visitor = await site.visitor({ as: WHO });
   const { page } = visitor;
