@@ -14,7 +14,6 @@ import { databaseFor } from "../../services/models/public-reads.ts";
 import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readCompared, readVersionRuns } from "../../services/models/versions.ts";
 import type { Page, PageRequest } from "../../services/pagination.ts";
-import { readRunTimes } from "../../services/runners/run-estimate.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { requireUser, viewerOf } from "../access.ts";
@@ -181,9 +180,14 @@ export const modelPages = pages()
       Promise.all([
         readCompared(services, model, numbers),
         viewer && readVersionRuns(services, viewer.caller, model),
-        readRunTimes(services, viewer?.caller, model, page.items),
-      ]).then(([compared, runs, times]) => (
-        <VersionsPage versions={page} {...{ model, viewer, runs, times, compared }} />
+      ]).then(([compared, runs]) => (
+        <VersionsPage
+          model={model}
+          viewer={viewer}
+          versions={page}
+          runs={runs}
+          compared={compared}
+        />
       )),
     );
   })

@@ -29,7 +29,6 @@ export const VersionsPage = ({
   viewer,
   versions,
   runs,
-  times,
   compared,
 }: {
   model: DetailedModelRow;
@@ -37,8 +36,6 @@ export const VersionsPage = ({
   versions: Page<VersionSummaryRow>;
   /** Figures of the viewer's runs, by version; undefined: nobody is logged in. */
   runs: Map<number, VersionRuns> | undefined;
-  /** Average run times in seconds, by version. */
-  times: Map<number, number>;
   /** Schemas of the page's versions and of the one before them, newest first. */
   compared: ListedSchemas[];
 }) => {
@@ -62,8 +59,7 @@ export const VersionsPage = ({
                 "Version",
                 "Release notes",
                 "Schema changes",
-                ...(runs ? ["Your runs", "Failed"] : []),
-                "Average run time",
+                ...(runs ? ["Runs", "Failed", "Median run time"] : []),
                 "Published",
               ]}
             >
@@ -82,7 +78,6 @@ export const VersionsPage = ({
                     <ChangesOf number={number} compared={compared} />
                   </td>
                   {runs && <Runs model={model} of={runs.get(number)} />}
-                  <td data-label="Average run time">{timeText(times.get(number))}</td>
                   <td data-label="Published">
                     <Time at={created_at} />
                   </td>
@@ -90,10 +85,12 @@ export const VersionsPage = ({
               ))}
             </Table>
           </div>
-          <p class="hint">
-            {runs && "Runs and failures are among your last 1,000 runs of this model. "}
-            The average run time is of about the last 50 runs of a version, from all accounts.
-          </p>
+          {viewer && runs && (
+            <p class="hint">
+              Figures are of the last 1,000 runs of this model by{" "}
+              {viewer.account.kind === "user" ? "you" : viewer.account.username}.
+            </p>
+          )}
           <Pager previous={versions.previous_url} next={versions.next_url} />
         </>
       ) : (
@@ -103,8 +100,6 @@ export const VersionsPage = ({
   );
 };
 
-const timeText = (seconds: number | undefined) => (seconds === undefined ? "—" : duration(seconds));
-
 interface RunsProps {
   model: DetailedModelRow;
   /** Undefined: no run is of this version. */
@@ -113,10 +108,13 @@ interface RunsProps {
 
 const Runs = ({ model, of }: RunsProps) => (
   <>
-    <td data-label="Your runs">
+    <td data-label="Runs">
       {of ? <a href={`/predictions?model=${referenceOf(model)}`}>{of.runs}</a> : 0}
     </td>
     <td data-label="Failed">{of?.failed ? <strong>{of.failed}</strong> : 0}</td>
+    <td data-label="Median run time">
+      {of && of.median_seconds !== null ? duration(of.median_seconds) : "—"}
+    </td>
   </>
 );
 

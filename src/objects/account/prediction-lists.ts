@@ -193,6 +193,7 @@ export const selectRuns = (db: AccountDatabase, modelId: string, limit: number) 
     .select({
       version_number: predictions.version_number,
       status: predictions.status,
+      execution_time: predictions.execution_time,
     })
     .from(predictions)
     .where(ofModel(modelId))

@@ -221,11 +221,6 @@ export class PoolObject extends DurableObject<Bindings> {
     };
   }
 
-  /** Returns the average run time of containers, ms, by their keys. Null: not measured. */
-  runTimes(keys: string[]): (number | null)[] {
-    return keys.map((key) => this.#state.estimates.measuredOf(key).run_ms ?? null);
-  }
-
   /** @returns null for a job that is not known here: it is on its way, or its run has begun */
   explain(objectId: string): NamedExplanation | null {
     return this.#explainer.explain(objectId);

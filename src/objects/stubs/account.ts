@@ -84,7 +84,7 @@ export interface PredictionFilter {
   min_execution_time?: number;
 }
 
-export type ModelRun = Pick<PredictionRow, "version_number" | "status">;
+export type ModelRun = Pick<PredictionRow, "version_number" | "status" | "execution_time">;
 
 /** A page of predictions. If `reached` is set, rows were checked up to this one only; others may match. */
 export interface ListedPredictions {

@@ -71,7 +71,6 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "reports",
       "holders",
       "runEstimate",
-      "runTimes",
       "waitOf",
       "status",
       "explain",

@@ -125,6 +125,8 @@ const RUNS = 1_000;
 export interface VersionRuns {
   runs: number;
   failed: number;
+  /** The median execution time of those that succeeded, in seconds. Null: none has succeeded. */
+  median_seconds: number | null;
 }
 
 /** Returns figures of the caller's last runs of a model, by the number of the version. */
@@ -136,10 +138,20 @@ export async function readVersionRuns(
   const account = await findAccount(services, caller.user_id);
   const runs = (await account?.runsOf(id, RUNS)) ?? [];
   const byVersion = Map.groupBy(runs, ({ version_number }) => version_number);
-  const failedOf = (of: ModelRun[]) => of.filter(({ status }) => status === "failed").length;
-  return new Map(
-    [...byVersion].map(([number, of]) => [number, { runs: of.length, failed: failedOf(of) }]),
-  );
+  return new Map([...byVersion].map(([number, of]) => [number, figuresOf(of)]));
+}
+
+function figuresOf(runs: ModelRun[]): VersionRuns {
+  const seconds = runs
+    .flatMap(({ status, execution_time }) =>
+      status === "succeeded" && execution_time !== null ? [execution_time] : [],
+    )
+    .sort((a, b) => a - b);
+  return {
+    runs: runs.length,
+    failed: runs.filter(({ status }) => status === "failed").length,
+    median_seconds: seconds[Math.floor(seconds.length / 2)] ?? null,
+  };
 }
 
 /** Returns the version before this one, if there is any. */

@@ -135,70 +135,24 @@ export async function readEstimate(
   return { hardware: name, runEstimate: runEstimate(report), wait };
 }
 
-/**
- * Returns the average run time of each of a model's versions that its pool has measured, in seconds, by number.
- * It is the `run_seconds` of `readEstimate`.
- */
-export async function readRunTimes(
-  services: Services,
-  caller: Caller | undefined,
-  model: DetailedModelRow,
-  versions: Keyed[],
-): Promise<Map<number, number>> {
-  const classes = Map.groupBy(versions, (version) => hardwareOf(model, version));
-  const measured = await Promise.all(
-    [...classes].map(async ([hardware, of]): Promise<[number, number][]> => {
-      const row = await findClass(services, model, hardware);
-      const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
-      if (!pool) return [];
-      const keys = await containerKeys(services, caller, model, of, row);
-      const times = await withTimeout(pool.runTimes(keys), `pool ${row.pool}`, ESTIMATE_MS);
-      return of.flatMap(({ number }, n): [number, number][] => {
-        const ms = times?.[n];
-        return typeof ms === "number" ? [[number, ms / 1_000]] : [];
-      });
-    }),
-  );
-  return new Map(measured.flat());
-}
-
 /** The requirements of a prediction of the caller (services/predictions/prediction-spec.ts). */
 async function requirements(
-  services: Services,
-  caller: Caller | undefined,
-  model: DetailedModelRow,
-  version: VersionRow,
-  hardware: JobHardware,
-) {
-  const { configuration, repository, container_image_digest: digest } = version;
-  const [container_key = ""] = await containerKeys(services, caller, model, [version], hardware);
-  return { image: `${configuration.image ?? repository}@${digest}`, container_key };
-}
-
-type Keyed = Pick<VersionRow, "number" | "configuration">;
-
-/** Returns the keys of the containers that would take the caller's runs of versions. */
-async function containerKeys(
   { db, settings }: Services,
   caller: Caller | undefined,
   { id: model_id }: DetailedModelRow,
-  versions: Keyed[],
+  { number, configuration, repository, container_image_digest: digest }: VersionRow,
   hardware: JobHardware,
-): Promise<string[]> {
-  const needsVariables = versions.some(
-    ({ configuration: { variable_names: names = [] } }) => names.length > 0,
-  );
-  const variables = needsVariables ? await findVariables(db, model_id) : {};
-  const keys = versions.map(({ number, configuration }) =>
-    isolationKeys(settings.secretKeys.at(-1) ?? "", {
-      model_id,
-      version_number: number,
-      hardware,
-      variables: pickVariables(configuration.variable_names ?? [], variables),
-      isolation: configuration.isolation ?? DEFAULT_ISOLATION,
-      user_id: caller?.user_id ?? "",
-      prediction_id: "",
-    }),
-  );
-  return (await Promise.all(keys)).map(({ container }) => container);
+) {
+  const { variable_names: names = [] } = configuration;
+  const variables = names.length > 0 ? await findVariables(db, model_id) : {};
+  const { container } = await isolationKeys(settings.secretKeys.at(-1) ?? "", {
+    model_id,
+    version_number: number,
+    hardware,
+    variables: pickVariables(names, variables),
+    isolation: configuration.isolation ?? DEFAULT_ISOLATION,
+    user_id: caller?.user_id ?? "",
+    prediction_id: "",
+  });
+  return { image: `${configuration.image ?? repository}@${digest}`, container_key: container };
 }

@@ -150,7 +150,6 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
       release_notes: versions.release_notes,
       created_at: versions.created_at,
       container_image_digest: versions.container_image_digest,
-      configuration: versions.configuration,
       awaits: versions.awaits,
       size: versions.size,
     })

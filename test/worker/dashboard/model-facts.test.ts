@@ -42,12 +42,6 @@ it("each page of the model shows the same facts", async () => {
     expect([page, await on(page)]).toEqual([page, told]);
 });
 
-it("the list of versions shows the same average run time as the header of the model", async () => {
-  const { world } = await warmWorld();
-  const { html } = await new Visitor().look(`/models/${world.model}/versions`);
-  expect(html).toContain('<td data-label="Average run time">2.5 s</td>');
-});
-
 it("a model is at capacity once its container and its runner's slots are taken, not before", async () => {
   const { world, runner, keys } = await warmWorld();
   const { hardware } = world;

@@ -201,8 +201,8 @@ describe("what roles may do", () => {
     const { detail } = await (await client.send("PATCH", `/v1/models/${model}`, {})).json<{
       detail: string;
     }>();
-    expect(detail).toContain(
-      "requires the role developer in the organization, and yours is member",
+    expect(detail).toBe(
+      `You need the role developer for the model '${model}', and yours is member. Ask an admin of the organization.`,
     );
   });
 
