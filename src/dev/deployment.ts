@@ -142,7 +142,8 @@ async function migrate(db: Database, { stateFolder, script }: DeploymentOptions)
     const file = join(stateFolder, "schemas.json");
     const text = applied.size > 0 ? await readFile(file, "utf8").catch(() => "{}") : undefined;
     const last = text === undefined ? now : schemas.safeParse(JSON.parse(text)).data;
-    const isSame = (name: string) => last?.migrations[name] === now.migrations[name];
+    const isSame = (name: string) =>
+      name in now.migrations && last?.migrations[name] === now.migrations[name];
     if (last?.objects !== now.objects || ![...applied].every(isSame))
       throw new Error(
         `The state in ${stateFolder} was created by another version of Auspex. Delete it and start again: rm -r ${stateFolder}`,
