@@ -293,7 +293,7 @@ export async function findModel(service: Service, wanted: NewModel): Promise<Mod
   const [owner] = wanted.model.split("/");
   if (owner !== wanted.account)
     throw new Misuse(
-      `The model ${wanted.model} doesn't exist, or isn't shared with ${wanted.account}. Only ${owner} can create it.`,
+      `The model ${wanted.model} doesn't exist, or isn't shared with ${wanted.account}. Only ${owner} can create it. If it is your organization, run: auspex switch ${owner}, or set AUSPEX_TOKEN to one of its tokens.`,
     );
   await requireMaking(service);
   const hardware_identifier = wanted.hardware ?? (await chooseHardware(service, wanted));

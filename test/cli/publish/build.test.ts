@@ -102,7 +102,7 @@ test("a publish with refused options makes no model, and builds nothing", async 
     'Unknown hardware "h100". Available: cpu.',
   );
   expect(await refused(["story", "--model", "bob/story"])).toContain(
-    "bob/story doesn't exist, or isn't shared with ada. Only bob can create it.",
+    "bob/story doesn't exist, or isn't shared with ada. Only bob can create it. If it is your organization, run: auspex switch bob, or set AUSPEX_TOKEN to one of its tokens.",
   );
   writeFileSync(join(home.folder, "story/auspex.json"), '{"interfaces": "vendora"}');
   expect(await refused(["story"])).toContain('Unrecognized key: "interfaces"');
