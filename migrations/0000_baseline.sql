@@ -256,6 +256,7 @@ CREATE TABLE `models` (
 	`owner_id` text NOT NULL,
 	`name` text NOT NULL,
 	`visibility` text NOT NULL,
+	`pictures` text DEFAULT '[]' NOT NULL,
 	`description` text NOT NULL,
 	`overview` text NOT NULL,
 	`source_url` text,

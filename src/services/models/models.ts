@@ -44,7 +44,7 @@ import { forgetModel } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { unknownCategories } from "./categories.ts";
-import { keepPictures } from "./pictures.ts";
+import { keepPictures, uploadsIn } from "./pictures.ts";
 import { forgetHidden, publicReads } from "./public-reads.ts";
 import { keptUntil } from "./weight-files.ts";
 
@@ -97,6 +97,7 @@ export async function createModel(
     owner_id: caller.user_id,
     name: request.name,
     visibility: request.visibility,
+    pictures: uploadsIn(request.overview ?? ""),
     description: request.description ?? "",
     overview: request.overview ?? "",
     source_url: request.source_url ?? null,
@@ -151,7 +152,12 @@ export async function updateModel(
     const updating = updateRow(
       services.db,
       id,
-      { ...changes, ...runs, updated_at: now },
+      {
+        ...changes,
+        ...runs,
+        ...(changes.overview !== undefined && { pictures: uploadsIn(changes.overview) }),
+        updated_at: now,
+      },
       category_slugs,
       quotaOf(services, model.owner.id),
     );

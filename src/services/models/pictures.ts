@@ -40,7 +40,8 @@ const UPLOAD = /\/v1\/uploads\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/g;
 /** The most uploads of one overview that are shown. D1 takes 100 parameters, and a change names two overviews. */
 const MAX_UPLOADS = 40;
 
-const uploadsIn = (overview: string): string[] =>
+/** Returns the ids of the uploads that an overview shows. */
+export const uploadsIn = (overview: string): string[] =>
   [...new Set([...overview.matchAll(UPLOAD)].map(([, id = ""]) => id))].slice(0, MAX_UPLOADS);
 
 /** Returns `pictureUrls` for an overview, which may also show uploads of the model's owner. */
@@ -50,7 +51,9 @@ export async function overviewPictures(
   { owner, overview }: { owner: { id: string }; overview: string },
 ): Promise<PictureUrl> {
   const elsewhere = await pictureUrls(services, origin);
-  const rows = await findOwnUploads(services.db, owner.id, uploadsIn(overview));
+  const ids = uploadsIn(overview);
+  if (ids.length === 0) return elsewhere;
+  const rows = await findOwnUploads(services.db, owner.id, ids);
   const expires = stableExpiry(Date.now(), URL_MS);
   const urls = await Promise.all(
     rows

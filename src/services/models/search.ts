@@ -32,12 +32,15 @@ import { publicReads } from "./public-reads.ts";
 /** The number of matches above which similar spellings are not added. */
 const ENOUGH = 50;
 
-/** The most other accounts whose private models are searched: the caller's organizations, and owners of shared models. */
+/**
+ * The most other accounts whose private models are searched: the caller's organizations, and owners of shared
+ * models.
+ */
 const MAX_OWNERS = 50;
 
 /**
- * Finds public and restricted models, and the private ones that the caller may see. A token limited to some models finds no private
- * ones, since the index cannot tell them apart.
+ * Finds public and restricted models, and the private ones that the caller may see. A token limited to some
+ * models finds no private ones, since the index cannot tell them apart.
  */
 export async function searchModels(
   services: Services,

@@ -220,7 +220,7 @@ const SHOWN_UNTIL = Date.UTC(9999, 11, 31);
  */
 export const keepShown = (db: Database, userId: string, ids: string[], until: number) => {
   const isShown = sql`EXISTS (SELECT 1 FROM models WHERE owner_id = ${userId}
-    AND instr(overview, '/v1/uploads/' || ${uploads.id}) > 0)`;
+    AND instr(pictures, ${uploads.id}) > 0)`;
   return db
     .update(uploads)
     .set({ expires_at: sql`iif(${isShown}, ${SHOWN_UNTIL}, min(${uploads.expires_at}, ${until}))` })

@@ -30,6 +30,11 @@ export const models = sqliteTable(
       .references(() => users.id),
     name: text().notNull(),
     visibility: text().$type<Visibility>().notNull(),
+    /**
+     * The ids of the uploads that the overview shows. The column comes before the long texts: SQLite reads a row
+     * from its beginning.
+     */
+    pictures: text({ mode: "json" }).$type<string[]>().notNull().default([]),
     description: text().notNull(),
     overview: text().notNull(),
     source_url: text(),
