@@ -42,7 +42,10 @@ export const registryCaller = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** Resolves the sender again during a long upload: the credential may have been revoked, or its role lowered. @throws ProblemError */
+/**
+ * Resolves the sender again during a long upload: the credential may have been revoked, or its role lowered.
+ * @throws ProblemError
+ */
 export async function requireValidCredential(c: Context<AppEnv>): Promise<void> {
   c.set("caller", await identifyUser(c, credentialOf(c) ?? ""));
 }

@@ -14,7 +14,7 @@ import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, fieldTexts, handleForm } from "../form.ts";
 import { Choices, Submit, TextField } from "../ui/fields.tsx";
-import { Form } from "../ui/layout.tsx";
+import { Form, RevokeForm } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { FleetTabs } from "../ui/tabs.tsx";
@@ -100,14 +100,11 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
             <Time at={created_at} />
           </td>
           <td class="end">
-            <Form
+            <RevokeForm
               action={`/fleet/tokens/${id}/revoke`}
-              data-confirm={`Revoke ${name}? Its runners stop within 10 seconds, and their predictions are retried elsewhere or fail. To let predictions finish, drain the runners first.`}
-            >
-              <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
-                Revoke
-              </button>
-            </Form>
+              name={name}
+              confirm={`Revoke ${name}? Its runners stop within 10 seconds, and their predictions are retried elsewhere or fail. To let predictions finish, drain the runners first.`}
+            />
           </td>
         </tr>
       ))}

@@ -179,21 +179,7 @@ function Fields({
         options={VISIBILITIES}
         one
       />
-      <TextField
-        name="description"
-        label="Description"
-        hint="What it does, in one sentence. Shown in lists and search results."
-        value={model?.description}
-        maxlength={1_000}
-      />
-      <TextArea
-        name="overview"
-        label="Overview"
-        hint="What the model does and how to use it, in Markdown. To show an uploaded image, write ![Text](/v1/uploads/ID)."
-        value={model?.overview}
-        rows={12}
-        maxlength={100_000}
-      />
+      <Descriptions model={model} />
       <Select
         name="hardware_identifier"
         label="Hardware"
@@ -244,7 +230,7 @@ const Descriptions = ({ model }: Described) => (
     <TextArea
       name="overview"
       label="Overview"
-      hint="What the model does and how to use it, in Markdown."
+      hint="What the model does and how to use it, in Markdown. To show an uploaded image, write ![Text](/v1/uploads/ID)."
       value={model?.overview}
       rows={12}
       maxlength={100_000}

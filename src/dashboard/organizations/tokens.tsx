@@ -6,7 +6,7 @@ import { organizationAddress } from "../addresses.ts";
 import type { Draft } from "../form.ts";
 import { type CreatedToken, NewToken, TokenCreated } from "../tokens/new-token.tsx";
 import { Select } from "../ui/fields.tsx";
-import { Form } from "../ui/layout.tsx";
+import { RevokeForm } from "../ui/layout.tsx";
 import { Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
@@ -90,14 +90,11 @@ const Tokens = ({ at, tokens }: { at: string; tokens: OrganizationToken[] }) => 
         </td>
         <td data-label="Expires">{expires_at === null ? "never" : <Time at={expires_at} />}</td>
         <td class="end">
-          <Form
+          <RevokeForm
             action={`${at}/tokens/${id}/revoke`}
-            data-confirm={`Revoke ${name}? It stops working within 10 seconds.`}
-          >
-            <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
-              Revoke
-            </button>
-          </Form>
+            name={name}
+            confirm={`Revoke ${name}? It stops working within 10 seconds.`}
+          />
         </td>
       </tr>
     ))}

@@ -7,7 +7,7 @@ import type { Page } from "../../services/pagination.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
-import { Form } from "../ui/layout.tsx";
+import { RevokeForm } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
@@ -100,14 +100,11 @@ export const TokenTable = ({
             <Time at={dates.created_at} />
           </td>
           <td class="end">
-            <Form
+            <RevokeForm
               action={owner ? `/users/${owner}/tokens/${id}/revoke` : `/tokens/${id}/revoke`}
-              data-confirm={`Revoke ${name}${owner ? ` of ${owner}` : ""}? It stops working within 10 seconds.`}
-            >
-              <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
-                Revoke
-              </button>
-            </Form>
+              name={name}
+              confirm={`Revoke ${name}${owner ? ` of ${owner}` : ""}? It stops working within 10 seconds.`}
+            />
           </td>
         </tr>
       ))}

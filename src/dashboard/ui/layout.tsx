@@ -224,6 +224,22 @@ export function Form({
   );
 }
 
+interface RevokeProps {
+  action: string;
+  /** The name of the token. */
+  name: string;
+  /** The question that client code asks before. */
+  confirm: string;
+}
+
+export const RevokeForm = ({ action, name, confirm }: RevokeProps) => (
+  <Form action={action} data-confirm={confirm}>
+    <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
+      Revoke
+    </button>
+  </Form>
+);
+
 /** Renders without the layout, but with the context that forms need. */
 export const fragment = (c: PageContext, content: Child) =>
   c.html(<RequestContext.Provider value={c}>{content}</RequestContext.Provider>);
